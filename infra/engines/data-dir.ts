@@ -1,0 +1,156 @@
+/** The folder one set of engines lives in: its lock, its generated passwords and the processes last started from it. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, resolve } from 'node:path';
+import { endProcess, identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
+
+/** Passwords made at first start; kept in a file only its owner can read. */
+export interface Secrets {
+  readonly questdb_password: string;
+  readonly questdb_readonly_password: string;
+  readonly postgres_password: string;
+}
+
+/** What a supervisor writes down about a process it started, so that a later start can end a leftover. */
+export interface RunRecord extends ProcessIdentity {
+  readonly signal: NodeJS.Signals;
+}
+
+export interface DataDir {
+  readonly path: string;
+  readonly secrets: Secrets;
+  recordRun(name: string, run: RunRecord): void;
+  forgetRun(name: string): void;
+  release(): void;
+}
+
+/** Another living process holds the folder, or it cannot be used. */
+export class DataDirError extends Error {
+  override readonly name = 'DataDirError';
+}
+
+const LEFTOVER_GRACE_MS = 10_000;
+
+/**
+ * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, and whatever that
+ * process had started and left running is ended first.
+ */
+export async function openDataDir(dir: string, log: (line: string) => void): Promise<DataDir> {
+  const path = resolve(dir);
+  mkdirSync(join(path, 'run'), { recursive: true });
+  const lock = takeLock(path, log);
+  await endLeftovers(path, log);
+  return {
+    path,
+    secrets: readSecrets(join(path, 'secrets.json')),
+    recordRun: (name, run) => writeFileSync(runFile(path, name), JSON.stringify(run)),
+    forgetRun: (name) => rmSync(runFile(path, name), { force: true }),
+    release: () => rmSync(lock, { force: true }),
+  };
+}
+
+/** The process last started from the folder under this name, when it still runs. */
+export function readRun(dir: string, name: string): RunRecord | null {
+  const run = readJson<RunRecord>(runFile(dir, name));
+  return run !== null && isAlive(run) ? run : null;
+}
+
+function takeLock(path: string, log: (line: string) => void): string {
+  const lock = join(path, 'lock');
+  const mine = join(path, `lock.${process.pid}`);
+  const me = identityOf(process.pid);
+  writeFileSync(mine, JSON.stringify(me));
+  try {
+    // A link appears with its content already in place, so nobody ever reads a half-written lock.
+    while (!linked(mine, lock)) {
+      const holder = readJson<ProcessIdentity>(lock);
+      if (holder !== null && isAlive(holder)) {
+        throw new DataDirError(
+          `${path} is in use by process ${holder.pid}. Stop it first, or set DATA_DIR to another folder.`,
+        );
+      }
+      log(`taking over ${path}: the process that held it (${holder?.pid ?? 'unknown'}) is gone`);
+      setAside(lock, `${mine}.stale`, holder);
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  return lock;
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Removes a stale lock; puts it back when two starts raced and the one moved away is not the one that was judged. */
+function setAside(lock: string, aside: string, judged: ProcessIdentity | null): void {
+  try {
+    renameSync(lock, aside);
+  } catch {
+    return;
+  }
+  if (readJson<ProcessIdentity>(aside)?.started !== judged?.started) linked(aside, lock);
+  rmSync(aside, { force: true });
+}
+
+async function endLeftovers(path: string, log: (line: string) => void): Promise<void> {
+  const names = readdirSync(join(path, 'run')).filter((file) => file.endsWith('.json'));
+  await Promise.all(
+    names.map(async (file) => {
+      const name = file.slice(0, -'.json'.length);
+      const run = readRun(path, name);
+      if (run !== null) {
+        log(`ending ${name} (process ${run.pid}), left over from an earlier run`);
+        await endProcess(run, run.signal, LEFTOVER_GRACE_MS);
+      }
+      rmSync(runFile(path, name), { force: true });
+    }),
+  );
+}
+
+function readSecrets(file: string): Secrets {
+  const known = readJson<Secrets>(file);
+  if (known !== null) return known;
+  const made: Secrets = {
+    questdb_password: newPassword(),
+    questdb_readonly_password: newPassword(),
+    postgres_password: newPassword(),
+  };
+  writeFileSync(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600);
+  return made;
+}
+
+// Letters and digits only: the passwords stand in URLs, in a Java properties file and in ILP configuration strings.
+function newPassword(): string {
+  return randomBytes(18).toString('hex');
+}
+
+function runFile(path: string, name: string): string {
+  return join(path, 'run', `${name}.json`);
+}
+
+function readJson<T>(file: string): T | null {
+  if (!existsSync(file)) return null;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch {
+    return null;
+  }
+}

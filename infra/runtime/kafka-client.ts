@@ -1,0 +1,144 @@
+// The Kafka client of a process: connection settings, logging, topics. kafkajs 2.2.4 with its timer repaired.
+import { createRequire } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Admin, Kafka as KafkaClient, KafkaConfig, logCreator, SASLOptions } from 'kafkajs';
+import kafkajs from 'kafkajs';
+import type { Logger } from './log.ts';
+import type { TopicSpec } from './topics.ts';
+
+const require = createRequire(import.meta.url);
+
+type RequestQueue = {
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  readonly throttledUntil: number;
+  readonly pending: readonly unknown[];
+  checkPendingRequests: () => void;
+  scheduleCheckPendingRequests: () => void;
+};
+
+/**
+ * kafkajs 2.2.4 re-arms a timer of -1 ms for ever on each connection, four per cent of a core when idle
+ * (github.com/tulios/kafkajs/issues/1556, pull request 1667). This asks for a timer only when something waits.
+ */
+const repairTimer = (): void => {
+  const { prototype } = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+  prototype.scheduleCheckPendingRequests = function schedule(this: RequestQueue) {
+    if (this.throttleCheckTimeoutId !== null) return;
+    const wait = this.throttledUntil - Date.now();
+    if (this.pending.length === 0 && wait <= 0) return;
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null;
+        this.checkPendingRequests();
+      },
+      wait > 0 ? wait : 10,
+    );
+  };
+};
+repairTimer();
+
+/** kafkajs calls what it survives errors (rebalances, retries): our own code says what is one. */
+const asLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
+
+const logInto =
+  (log: Logger): logCreator =>
+  () =>
+  ({ level, namespace, log: { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...rest } }) => {
+    log[asLevel(level)]({ kafkajs: namespace, detail: rest }, message);
+  };
+
+export type KafkaSettings = {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  readonly ssl?: boolean;
+  readonly sasl?: SASLOptions;
+};
+
+export type KafkaHandle = {
+  readonly kafka: KafkaClient;
+  /** For clients made beside kafkajs's own (kafka-fetch.ts). */
+  readonly settings: KafkaConfig;
+  readonly log: Logger;
+  /** One connected admin, shared. */
+  readonly admin: () => Promise<Admin>;
+  /** Closes the admin; publishers, readers and members are closed by who made them, before this. */
+  readonly close: () => Promise<void>;
+};
+
+/** Connects to nothing yet: each part connects when it is used and tries again for ever. */
+export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: Logger): KafkaHandle => {
+  const settings: KafkaConfig = {
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: 3_000,
+    requestTimeout: 30_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
+    logCreator: logInto(log),
+    ...(ssl === undefined ? {} : { ssl }),
+    ...(sasl === undefined ? {} : { sasl }),
+  };
+  const kafka = new kafkajs.Kafka(settings);
+  let shared: Promise<Admin> | null = null;
+  const connectAdmin = async (): Promise<Admin> => {
+    const admin = kafka.admin();
+    await admin.connect();
+    return admin;
+  };
+  return {
+    kafka,
+    settings,
+    log,
+    admin: () => {
+      shared ??= connectAdmin().catch((error: unknown) => {
+        shared = null;
+        throw error;
+      });
+      return shared;
+    },
+    close: async () => {
+      const admin = await shared?.catch(() => null);
+      shared = null;
+      await admin?.disconnect();
+    },
+  };
+};
+
+/** A producer's first send right after a creation may be answered NOT_LEADER in part, and kafkajs then repeats all of it. */
+const AFTER_CREATION_MS = 300;
+
+/** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
+export class TopicMismatch extends Error {
+  override readonly name = 'TopicMismatch';
+}
+
+/** Creates the topics that do not exist. Throws TopicMismatch when one exists with another number of partitions. */
+export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
+  const admin = await handle.admin();
+  const existing = new Set(await admin.listTopics());
+  const present = specs.filter(({ topic }) => existing.has(topic));
+  const missing = specs.filter(({ topic }) => !existing.has(topic));
+  const { topics } =
+    present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present.map((s) => s.topic) });
+  const faults = present.flatMap(({ topic, partitions }) => {
+    const found = topics.find((t) => t.name === topic)?.partitions.length;
+    return found === partitions ? [] : [`topic ${topic} has ${found} partitions, configured are ${partitions}`];
+  });
+  if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
+  if (missing.length === 0) return;
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: missing.map(({ topic, partitions, config }) => ({
+      topic,
+      numPartitions: partitions,
+      configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+    })),
+  });
+  await pause(AFTER_CREATION_MS);
+};
+
+/** The default of an `onFatal`: nobody can handle it where it happened, so the process ends by its lifecycle. */
+export const endProcess = (error: unknown): void => {
+  queueMicrotask(() => {
+    throw error;
+  });
+};

@@ -1,0 +1,399 @@
+// Reads chosen partitions from chosen offsets without a consumer group, which kafkajs's own consumer cannot.
+import { createRequire } from 'node:module';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { IHeaders, ISocketFactory, KafkaConfig } from 'kafkajs';
+import { createBackoff } from './backoff.ts';
+import type { KafkaHandle } from './kafka-client.ts';
+
+export type Message = {
+  readonly offset: number;
+  /** Keys and values share the memory of their whole fetch: copy what is kept. */
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  /** Append time of the broker or time of the producer, as the topic says. */
+  readonly timestampMs: number;
+  readonly headers: IHeaders;
+};
+
+/** Where to begin; a number that retention has passed means the oldest record there is. */
+export type Start = number | 'earliest' | 'latest';
+
+export type Delivery = {
+  /** Empty when compaction took all that was read. */
+  readonly messages: readonly Message[];
+  /** Offset to go on from. */
+  readonly next: number;
+  /** Offset after the last record of the partition when this was read. */
+  readonly highWatermark: number;
+};
+export type OnDelivery = (delivery: Delivery) => void | Promise<void>;
+
+// The parts of kafkajs 2.2.4 behind its consumer, as this file uses them (src/cluster, src/broker).
+type RawMessage = {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly timestamp: string;
+  readonly headers: IHeaders;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly firstOffset: string; readonly lastOffsetDelta: number };
+};
+type PartitionAnswer = {
+  readonly partition: number;
+  readonly highWatermark: string;
+  readonly messages: readonly RawMessage[];
+};
+type FetchRequest = {
+  readonly isolationLevel: number;
+  readonly maxWaitTime: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly fetchOffset: string;
+      readonly maxBytes: number;
+    }[];
+  }[];
+};
+type Broker = {
+  readonly fetch: (request: FetchRequest) => Promise<{
+    readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionAnswer[] }[];
+  }>;
+};
+type OffsetQuery = {
+  readonly topic: string;
+  readonly partitions: readonly { readonly partition: number }[];
+  readonly fromBeginning: boolean;
+};
+type Cluster = {
+  readonly connect: () => Promise<void>;
+  readonly disconnect: () => Promise<void>;
+  readonly refreshMetadata: () => Promise<void>;
+  readonly refreshMetadataIfNecessary: () => Promise<void>;
+  readonly addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
+  readonly findBroker: (node: { readonly nodeId: string }) => Promise<Broker>;
+  readonly findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, readonly number[]>;
+  readonly findTopicPartitionMetadata: (topic: string) => readonly { readonly partitionId: number }[];
+  readonly fetchTopicsOffset: (
+    queries: readonly OffsetQuery[],
+  ) => Promise<readonly { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]>;
+};
+type ClusterOptions = KafkaConfig & {
+  readonly logger: unknown;
+  readonly socketFactory: ISocketFactory;
+  readonly metadataMaxAge: number;
+  readonly allowAutoTopicCreation: boolean;
+  readonly enforceRequestTimeout: boolean;
+};
+
+const require = createRequire(import.meta.url);
+const ClusterClass = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
+const createSocketFactory = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
+
+const READ_UNCOMMITTED = 0;
+const MAX_WAIT_MS = 100;
+/** A partition whose handler is behind is asked again this soon. */
+const BUSY_WAIT_MS = 10;
+const PARTITION_BYTES = 2 * 1024 * 1024;
+const FETCH_BYTES = 16 * 1024 * 1024;
+const METADATA_AGE_MS = 60_000;
+
+const createCluster = ({ kafka, settings }: KafkaHandle): Cluster =>
+  new ClusterClass({
+    ...settings,
+    logger: kafka.logger(),
+    socketFactory: createSocketFactory(),
+    metadataMaxAge: METADATA_AGE_MS,
+    allowAutoTopicCreation: false,
+    enforceRequestTimeout: true,
+  });
+
+type Slot = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly deliver: OnDelivery;
+  next: number;
+  /** Read while the handler was at work; no more is asked for until it is taken (overflow policy: block). */
+  waiting: Delivery | null;
+  handling: Promise<void> | null;
+  closed: boolean;
+};
+
+const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+
+const toMessage = ({ offset, key, value, timestamp, headers }: RawMessage): Message => ({
+  offset: Number(offset),
+  key,
+  value,
+  timestampMs: Number(timestamp),
+  headers,
+});
+
+/** Null when nothing new came. Batches may begin below the asked offset, and end in offsets that compaction removed. */
+const toDelivery = (answer: PartitionAnswer, from: number): Delivery | null => {
+  const last = answer.messages.at(-1);
+  if (last === undefined) return null;
+  const next = Math.max(from, Number(last.batchContext.firstOffset) + last.batchContext.lastOffsetDelta + 1);
+  const messages = answer.messages.filter((m) => !m.isControlRecord && Number(m.offset) >= from).map(toMessage);
+  return next === from ? null : { messages, next, highWatermark: Number(answer.highWatermark) };
+};
+
+const toTopics = (slots: readonly Slot[]): FetchRequest['topics'] =>
+  slots.map(({ topic, partition, next }) => ({
+    topic,
+    partitions: [{ partition, fetchOffset: String(next), maxBytes: PARTITION_BYTES }],
+  }));
+
+const isOutOfRange = (error: unknown): error is Error & { readonly topic: string; readonly partition: number } =>
+  error instanceof Error && error.name === 'KafkaJSOffsetOutOfRange';
+
+/**
+ * Fetches from the leaders of its partitions: one request in flight a broker, one delivery at work and one waiting a
+ * partition, so a slow partition holds up no other. After any loss it connects anew and goes on from its own positions:
+ * each offset is delivered once, in order.
+ */
+export class PartitionFetcher {
+  private readonly handle: KafkaHandle;
+  private readonly onFatal: (error: unknown) => void;
+  private readonly slots = new Map<string, Slot>();
+  private readonly topics = new Set<string>();
+  private readonly asked = new Set<string>();
+  private readonly backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+  private readonly ended = new AbortController();
+  private cluster: Cluster;
+  private connecting: Promise<void> | null = null;
+
+  constructor(handle: KafkaHandle, onFatal: (error: unknown) => void) {
+    this.handle = handle;
+    this.onFatal = onFatal;
+    this.cluster = createCluster(handle);
+    this.connecting = this.connect();
+  }
+
+  /** Waits until the topic exists. */
+  async partitionsOf(topic: string): Promise<number[]> {
+    return this.trying(async (cluster) => {
+      await this.watch(cluster, topic);
+      const found = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+      if (found.length === 0) throw new Error(`topic ${topic} does not exist`);
+      return found.sort((a, b) => a - b);
+    });
+  }
+
+  /** First offset there is (`earliest`), or the one the next record will get. */
+  async offsetsOf(
+    topic: string,
+    partitions: readonly number[],
+    which: 'earliest' | 'latest',
+  ): Promise<Map<number, number>> {
+    if (partitions.length === 0) return new Map();
+    return this.trying(async (cluster) => {
+      await this.watch(cluster, topic);
+      const query = {
+        topic,
+        partitions: partitions.map((partition) => ({ partition })),
+        fromBeginning: which === 'earliest',
+      };
+      const answers = await cluster.fetchTopicsOffset([query]);
+      const found = new Map(answers.flatMap((a) => a.partitions.map((p) => [p.partition, Number(p.offset)] as const)));
+      if (found.size < partitions.length)
+        throw new Error(`${topic} has no leader for ${partitions.length - found.size} partitions`);
+      return found;
+    });
+  }
+
+  /** Delivers from `start` on; resolves with its offset once that is known. */
+  async assign(topic: string, partition: number, start: Start, deliver: OnDelivery): Promise<number> {
+    const next =
+      typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
+    this.topics.add(topic);
+    this.slots.set(keyOf(topic, partition), {
+      topic,
+      partition,
+      deliver,
+      next,
+      waiting: null,
+      handling: null,
+      closed: false,
+    });
+    this.ask();
+    return next;
+  }
+
+  /** Resolves when the handler at work has returned; nothing is delivered after the call. */
+  async unassign(topic: string, partition: number): Promise<void> {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    this.slots.delete(keyOf(topic, partition));
+    slot.closed = true;
+    slot.waiting = null;
+    await slot.handling;
+  }
+
+  /** The next delivery begins at `offset`. */
+  seek(topic: string, partition: number, offset: number): void {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    slot.next = offset;
+    slot.waiting = null;
+    this.ask();
+  }
+
+  async stop(): Promise<void> {
+    this.ended.abort();
+    await Promise.all([...this.slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
+    await this.connecting?.catch(() => undefined);
+    await this.cluster.disconnect();
+  }
+
+  private async watch(cluster: Cluster, topic: string): Promise<void> {
+    this.topics.add(topic);
+    await cluster.addMultipleTargetTopics([topic]);
+  }
+
+  /** Until it succeeds or the fetcher ends. */
+  private async trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.connecting;
+      const cluster = this.cluster;
+      try {
+        return await work(cluster);
+      } catch (error) {
+        this.ended.signal.throwIfAborted();
+        this.renew(cluster, error);
+      }
+    }
+  }
+
+  /** Sends a request to each broker that leads a partition with room and has none under way. */
+  private ask(): void {
+    if (this.ended.signal.aborted || this.connecting !== null) return;
+    const { cluster } = this;
+    try {
+      for (const [nodeId, slots] of this.byLeader(cluster)) {
+        const free = slots.filter(({ waiting }) => waiting === null);
+        if (this.asked.has(nodeId) || free.length === 0) continue;
+        this.asked.add(nodeId);
+        this.fetchFrom(cluster, nodeId, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
+      }
+    } catch (error) {
+      this.renew(cluster, error);
+    }
+  }
+
+  private byLeader(cluster: Cluster): Map<string, Slot[]> {
+    const groups = new Map<string, Slot[]>();
+    for (const slot of this.slots.values()) {
+      const [nodeId] = Object.keys(cluster.findLeaderForPartitions(slot.topic, [slot.partition]));
+      if (nodeId === undefined) throw new Error(`${keyOf(slot.topic, slot.partition)} has no leader`);
+      groups.set(nodeId, [...(groups.get(nodeId) ?? []), slot]);
+    }
+    return groups;
+  }
+
+  private fetchFrom(cluster: Cluster, nodeId: string, slots: readonly Slot[], maxWaitTime: number): void {
+    const from = new Map(slots.map((slot) => [keyOf(slot.topic, slot.partition), slot.next]));
+    const request = {
+      isolationLevel: READ_UNCOMMITTED,
+      maxWaitTime,
+      minBytes: 1,
+      maxBytes: FETCH_BYTES,
+      topics: toTopics(slots),
+    };
+    const fetching = async () => {
+      await cluster.refreshMetadataIfNecessary();
+      const broker = await cluster.findBroker({ nodeId });
+      return broker.fetch(request);
+    };
+    fetching().then(
+      ({ responses }) => {
+        this.asked.delete(nodeId);
+        this.backoff.reset();
+        for (const { topicName, partitions } of responses)
+          for (const answer of partitions) this.accept(keyOf(topicName, answer.partition), answer, from);
+        this.ask();
+      },
+      (error: unknown) => {
+        this.asked.delete(nodeId);
+        if (isOutOfRange(error)) this.reposition(error.topic, error.partition);
+        else this.renew(cluster, error);
+      },
+    );
+  }
+
+  /** An answer to a position that is no longer held (seek, reassignment) is dropped. */
+  private accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
+    const slot = this.slots.get(key);
+    if (slot === undefined || slot.next !== from.get(key)) return;
+    const delivery = toDelivery(answer, slot.next);
+    if (delivery === null) return;
+    slot.next = delivery.next;
+    if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
+    else slot.waiting = delivery;
+  }
+
+  private async handOver(slot: Slot, first: Delivery): Promise<void> {
+    let delivery: Delivery | null = first;
+    try {
+      while (delivery !== null && !slot.closed) {
+        await slot.deliver(delivery);
+        delivery = slot.waiting;
+        slot.waiting = null;
+        if (delivery !== null) this.ask();
+      }
+    } catch (error) {
+      slot.closed = true;
+      this.slots.delete(keyOf(slot.topic, slot.partition));
+      this.onFatal(error);
+    }
+    slot.handling = null;
+  }
+
+  /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut or made anew, which only a person can judge. */
+  private reposition(topic: string, partition: number): void {
+    const find = async (): Promise<void> => {
+      const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
+      const slot = this.slots.get(keyOf(topic, partition));
+      if (slot === undefined) return;
+      if (slot.next > earliest) throw new RangeError(`${keyOf(topic, partition)} ends before offset ${slot.next}`);
+      this.handle.log.warn({ topic, partition, from: slot.next, to: earliest }, 'retention passed a reader');
+      slot.next = earliest;
+      this.ask();
+    };
+    find().catch((error: unknown) => {
+      if (!this.ended.signal.aborted) this.onFatal(error);
+    });
+  }
+
+  /** Leaves a client that failed and connects another one; a failure of one already left is not news. */
+  private renew(failed: Cluster, error: unknown): void {
+    if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
+    this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
+    this.cluster = createCluster(this.handle);
+    this.connecting = failed
+      .disconnect()
+      .catch(() => undefined)
+      .then(() => this.connect());
+  }
+
+  private async connect(): Promise<void> {
+    const { signal } = this.ended;
+    while (!signal.aborted) {
+      try {
+        await pause(this.backoff.next(), undefined, { signal });
+        await this.cluster.connect();
+        await this.cluster.addMultipleTargetTopics([...this.topics]);
+        break;
+      } catch (error) {
+        if (signal.aborted) break;
+        this.handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
+        await this.cluster.disconnect().catch(() => undefined);
+        this.cluster = createCluster(this.handle);
+      }
+    }
+    this.connecting = null;
+    this.ask();
+  }
+}

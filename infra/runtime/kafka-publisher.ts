@@ -1,0 +1,256 @@
+// Writes to Kafka in the order of the calls: own linger, one request in flight, tried again until acknowledged.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { IHeaders, Message as KafkaMessage, Producer, RecordMetadata, TopicMessages } from 'kafkajs';
+import kafkajs from 'kafkajs';
+import { createBackoff } from './backoff.ts';
+import { endProcess, type KafkaHandle } from './kafka-client.ts';
+import { LIMITS } from './topics.ts';
+
+export type Publication = {
+  readonly topic: string;
+  /** Without it the partition is murmur2 of the key, as the JVM client does. */
+  readonly partition?: number;
+  readonly key: string | Buffer | null;
+  /** null is a tombstone. */
+  readonly value: Buffer | null;
+  readonly headers?: IHeaders;
+  /** Milliseconds since 1970; Kafka's own time without it. */
+  readonly timestamp?: number;
+};
+
+export type PublisherOptions = {
+  readonly lingerMs?: number;
+  /** A request is sent at once when so many records wait, and carries no more. */
+  readonly maxRecords?: number;
+  /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
+  readonly maxQueuedBytes?: number;
+  /** What cannot succeed by trying again (no right to write, record too large); default: the process ends. */
+  readonly onFatal?: (error: unknown) => void;
+};
+
+export type Publisher = {
+  readonly publish: (publication: Publication) => void;
+  /** Resolves when everything published before this call is acknowledged. */
+  readonly flush: () => Promise<void>;
+  /** Offset after the last acknowledged record of a partition; null before the first. */
+  readonly position: (topic: string, partition: number) => number | null;
+  readonly queuedBytes: () => number;
+  /** Resolves when the queue is below its limit. */
+  readonly ready: () => Promise<void>;
+  /** Flushes and disconnects. While brokers are away it waits for them. */
+  readonly close: () => Promise<void>;
+};
+
+/** The caller went on publishing without awaiting `ready()`. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
+
+type Queued = { readonly topic: string; readonly message: KafkaMessage; readonly bytes: number };
+
+const RECORD_OVERHEAD_BYTES = 64;
+/** Below the limit of a batch even when nothing compresses; one larger record goes alone. */
+const REQUEST_BYTES = 1024 * 1024;
+
+const toQueued = (publication: Publication): Queued => {
+  const { topic, partition, key, value, headers, timestamp } = publication;
+  const bytes = (value?.length ?? 0) + (key?.length ?? 0) + RECORD_OVERHEAD_BYTES;
+  if (bytes > LIMITS.messageBytes)
+    throw new RangeError(`a record of ${bytes} bytes for ${topic} is above ${LIMITS.messageBytes}`);
+  const message: KafkaMessage = {
+    key,
+    value,
+    ...(partition === undefined ? {} : { partition }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
+  };
+  return { topic, message, bytes };
+};
+
+const byTopic = (batch: readonly Queued[]): TopicMessages[] => {
+  const topics = new Map<string, KafkaMessage[]>();
+  for (const { topic, message } of batch) {
+    const messages = topics.get(topic);
+    if (messages === undefined) topics.set(topic, [message]);
+    else messages.push(message);
+  }
+  return [...topics].map(([topic, messages]) => ({ topic, messages }));
+};
+
+const isHopeless = (error: unknown): boolean =>
+  error instanceof kafkajs.KafkaJSProtocolError && !error.retriable && error.type !== 'UNKNOWN_TOPIC_OR_PARTITION';
+
+/** kafkajs may give the cause inside its own error. */
+const isFinal = (error: unknown): boolean => isHopeless(error) || (error instanceof Error && isHopeless(error.cause));
+
+/** murmur2 of the key; the choice is kept in the message, so that a repeat goes where the first try went. */
+const createPartitioner: kafkajs.ICustomPartitioner = () => {
+  const choose = kafkajs.Partitioners.DefaultPartitioner();
+  return (args) => {
+    args.message.partition ??= choose(args);
+    return args.message.partition;
+  };
+};
+
+const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+
+/** Offset after the batch for each partition. Throws when a partition of the batch was not answered: it does not exist. */
+const positionsAfter = (batch: readonly Queued[], answers: readonly RecordMetadata[]): Map<string, number> => {
+  const next = new Map<string, number>();
+  for (const { topicName, partition, baseOffset } of answers)
+    next.set(placeOf(topicName, partition), Number(baseOffset));
+  for (const { topic, message } of batch) {
+    const place = placeOf(topic, message.partition ?? -1);
+    const offset = next.get(place);
+    if (offset === undefined) throw new RangeError(`${place} does not exist: kafkajs would drop its records`);
+    next.set(place, offset + 1);
+  }
+  return next;
+};
+
+type Waiter = { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: unknown) => void };
+
+/** State of one publisher; `createPublisher` shows only its methods. */
+class PublishQueue {
+  private readonly producer: Producer;
+  private readonly log: KafkaHandle['log'];
+  private readonly limits: Required<PublisherOptions>;
+  private readonly positions = new Map<string, number>();
+  private queue: Queued[] = [];
+  private bytes = 0;
+  private published = 0;
+  private acknowledged = 0;
+  private flushes: Waiter[] = [];
+  private blocked: Waiter[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  private pumping = false;
+  private failure: unknown = null;
+
+  constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
+    this.limits = limits;
+    this.log = handle.log;
+    this.producer = handle.kafka.producer({ createPartitioner, maxInFlightRequests: 1, allowAutoTopicCreation: false });
+  }
+
+  publish(publication: Publication): void {
+    const queued = toQueued(publication);
+    const { maxQueuedBytes, maxRecords, lingerMs } = this.limits;
+    if (this.bytes > 2 * maxQueuedBytes) throw new QueueFull(`${this.bytes} bytes wait for Kafka: await ready()`);
+    this.queue.push(queued);
+    this.bytes += queued.bytes;
+    this.published += 1;
+    if (this.pumping || this.failure !== null) return;
+    if (this.queue.length >= maxRecords) this.start();
+    else this.timer ??= setTimeout(() => this.start(), lingerMs);
+  }
+
+  flush(): Promise<void> {
+    if (this.acknowledged === this.published) return Promise.resolve();
+    this.start();
+    return this.wait(this.flushes, this.published);
+  }
+
+  ready(): Promise<void> {
+    return this.bytes < this.limits.maxQueuedBytes ? Promise.resolve() : this.wait(this.blocked, 0);
+  }
+
+  position(topic: string, partition: number): number | null {
+    return this.positions.get(placeOf(topic, partition)) ?? null;
+  }
+
+  queuedBytes(): number {
+    return this.bytes;
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.producer.disconnect();
+  }
+
+  private wait(list: Waiter[], upTo: number): Promise<void> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => list.push({ upTo, resolve, reject }));
+  }
+
+  private start(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.pumping || this.failure !== null) return;
+    this.pumping = true;
+    this.pump().then(
+      () => {
+        this.pumping = false;
+      },
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  private async pump(): Promise<void> {
+    while (this.queue.length > 0) {
+      const batch = this.take();
+      const answers = await this.sendUntilAcknowledged(batch);
+      for (const [place, next] of positionsAfter(batch, answers)) this.positions.set(place, next);
+      this.settle(batch);
+    }
+  }
+
+  private take(): Queued[] {
+    let count = 0;
+    let bytes = 0;
+    for (const queued of this.queue) {
+      if (count === this.limits.maxRecords || (count > 0 && bytes + queued.bytes > REQUEST_BYTES)) break;
+      bytes += queued.bytes;
+      count += 1;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  /** The same records in the same order until the brokers have them: nothing is lost, a repeat is possible. */
+  private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<RecordMetadata[]> {
+    const topicMessages = byTopic(batch);
+    const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
+    for (;;) {
+      try {
+        await this.producer.connect();
+        return await this.producer.sendBatch({ topicMessages, acks: -1, compression: kafkajs.CompressionTypes.GZIP });
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        this.log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
+        await pause(backoff.next());
+      }
+    }
+  }
+
+  private settle(batch: readonly Queued[]): void {
+    this.acknowledged += batch.length;
+    for (const { bytes } of batch) this.bytes -= bytes;
+    while (this.flushes[0] !== undefined && this.flushes[0].upTo <= this.acknowledged) this.flushes.shift()?.resolve();
+    if (this.bytes < this.limits.maxQueuedBytes) for (const { resolve } of this.blocked.splice(0)) resolve();
+  }
+
+  private fail(error: unknown): void {
+    this.failure = error;
+    for (const { reject } of [...this.flushes.splice(0), ...this.blocked.splice(0)]) reject(error);
+    this.limits.onFatal(error);
+  }
+}
+
+const DEFAULTS: Required<PublisherOptions> = {
+  lingerMs: 5,
+  maxRecords: 500,
+  maxQueuedBytes: 64 * 1024 * 1024,
+  onFatal: endProcess,
+};
+
+/** Connects at the first record and again after every loss; positions are those of the brokers' own answers. */
+export const createPublisher = (handle: KafkaHandle, options: PublisherOptions = {}): Publisher => {
+  const queue = new PublishQueue(handle, { ...DEFAULTS, ...options });
+  return {
+    publish: (publication) => queue.publish(publication),
+    flush: () => queue.flush(),
+    position: (topic, partition) => queue.position(topic, partition),
+    queuedBytes: () => queue.queuedBytes(),
+    ready: () => queue.ready(),
+    close: () => queue.close(),
+  };
+};

@@ -1,0 +1,25 @@
+// The door to Kafka: everything a process does with it, one part a file.
+export {
+  ensureTopics,
+  type KafkaHandle,
+  type KafkaSettings,
+  openKafka,
+  TopicMismatch,
+} from './kafka-client.ts';
+export { type GroupMember, type GroupOptions, joinGroup, type TopicPartition } from './kafka-group.ts';
+export {
+  createPublisher,
+  type Publication,
+  type Publisher,
+  type PublisherOptions,
+  QueueFull,
+} from './kafka-publisher.ts';
+export {
+  endOffsets,
+  type Message,
+  type Reader,
+  type ReadOptions,
+  readPartitions,
+  readToEnd,
+  type Start,
+} from './kafka-reader.ts';

@@ -1,0 +1,228 @@
+// QuestDB: reads over the PostgreSQL wire with every cell as text, writes over ILP by HTTP, one sender a table.
+import { setTimeout as pause } from 'node:timers/promises';
+import { Sender } from '@questdb/nodejs-client';
+import pg from 'pg';
+import { fitsDouble } from '../../schemas/decimals.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { createBackoff } from './backoff.ts';
+import { createLog, type Logger } from './log.ts';
+
+export type Credentials = { readonly user: string; readonly password: string };
+
+/** Text of a cell as QuestDB writes it: timestamps `2026-11-20 00:00:00.123456`, booleans `t`/`f`, doubles like `1.0E-7`. */
+export type Cell = string | null;
+
+export type QuestdbQuery = {
+  readonly text: string;
+  /** Texts only: instants as ISO or micros with `$n::long::timestamp`, lists as one parameter a member. */
+  readonly values?: readonly Cell[];
+  /** Prepared once a connection under this name; keep the names few. */
+  readonly name?: string;
+};
+export type QuestdbReader = {
+  /** Rows in the order of the answer, cells in the order of the columns. Rejects with pg's DatabaseError, also at the timeout. */
+  readonly query: (query: QuestdbQuery) => Promise<Cell[][]>;
+  /** Connects once: rejects while QuestDB is away. */
+  readonly ping: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+export type QuestdbReaderOptions = {
+  readonly max: number;
+  /** Queries are ended by the server after this long. */
+  readonly timeoutMs: number;
+  readonly auth?: Credentials;
+  readonly log?: Logger;
+};
+
+const asText = (value: string): string => value;
+
+/** `host:port` and whole URLs are both taken; the database is always `qdb`. */
+const toConnectionUrl = (url: string, auth: Credentials | undefined): string => {
+  const parsed = new URL(url.includes('://') ? url : `postgres://${url}`);
+  if (auth !== undefined) {
+    parsed.username = encodeURIComponent(auth.user);
+    parsed.password = encodeURIComponent(auth.password);
+  }
+  if (parsed.pathname === '' || parsed.pathname === '/') parsed.pathname = '/qdb';
+  return parsed.href;
+};
+
+/** A small pool; QuestDB answers with a few query threads, so more connections do not read faster. */
+export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): QuestdbReader => {
+  const { max, timeoutMs, auth, log = createLog('questdb') } = options;
+  const pool = new pg.Pool({
+    connectionString: toConnectionUrl(url, auth),
+    max,
+    connectionTimeoutMillis: 5_000,
+    // pg's own statement_timeout is sent in a way QuestDB ignores.
+    options: `-c statement_timeout=${timeoutMs}`,
+    types: { getTypeParser: () => asText },
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'idle QuestDB connection lost'));
+  return {
+    query: async ({ text, values = [], name }) => {
+      const answer = await pool.query<Cell[]>({
+        text,
+        values: [...values],
+        rowMode: 'array',
+        ...(name === undefined ? {} : { name }),
+      });
+      return answer.rows;
+    },
+    ping: async () => {
+      await pool.query('SELECT 1');
+    },
+    close: () => pool.end(),
+  };
+};
+
+/** QuestDB refused rows: a column or table that does not exist, a type, no right to write. Repeating cannot help. */
+export class RowsRefused extends Error {
+  override readonly name = 'RowsRefused';
+}
+
+export type RowSender = {
+  /**
+   * Resolves when the rows are in the table's log: acknowledged, not yet visible. All or none of a chunk of 5,000 rows.
+   * Waits for a QuestDB that is away; rejects with RowsRefused, or when closed meanwhile.
+   */
+  readonly send: (table: string, rows: readonly Row[]) => Promise<void>;
+  /** Resolves when everything acknowledged before the call can be read from the tables. */
+  readonly waitVisible: (tables: readonly string[]) => Promise<void>;
+  /** The failure that is being waited out, null when the last request succeeded. */
+  readonly problem: () => string | null;
+  readonly close: () => Promise<void>;
+};
+export type RowSenderOptions = { readonly auth?: Credentials; readonly log?: Logger };
+
+const CHUNK_ROWS = 5_000;
+const RETRY_TIMEOUT_MS = 15_000;
+const VISIBLE_POLL_MS = 500;
+
+const toSenderConfig = (httpUrl: string, auth: Credentials | undefined): string => {
+  const { protocol, host } = new URL(httpUrl);
+  const escape = (text: string): string => text.replaceAll(';', ';;');
+  const login = auth === undefined ? '' : `username=${escape(auth.user)};password=${escape(auth.password)};`;
+  return `${protocol.slice(0, -1)}::addr=${host};${login}auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
+};
+
+/** Figures a double cannot give back, as the JSON text of column `digits` (design section 7); null when there are none. */
+export const sparseDigits = (figures: Row['figures']): string | null => {
+  const kept = Object.entries(figures).filter(([, digits]) => !fitsDouble(digits));
+  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));
+};
+
+/** Texts go as strings: QuestDB puts them into SYMBOL and VARCHAR columns alike. */
+const writeRow = (sender: Sender, table: string, row: Row): void => {
+  sender.table(table);
+  for (const [name, text] of Object.entries(row.texts)) sender.stringColumn(name, text);
+  for (const [name, micros] of Object.entries(row.instants)) sender.timestampColumn(name, micros, 'us');
+  for (const [name, integer] of Object.entries(row.integers)) sender.intColumn(name, integer);
+  for (const [name, digits] of Object.entries(row.figures)) sender.floatColumn(name, Number(digits));
+  for (const [name, flag] of Object.entries(row.flags)) sender.booleanColumn(name, flag);
+  const digits = sparseDigits(row.figures);
+  if (digits !== null) sender.stringColumn('digits', digits);
+  // Without auto flush this only ends the row; the promise has nothing to wait for.
+  void sender.at(row.at, 'us');
+};
+
+/** The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). */
+const isRefusal = (error: unknown): error is Error =>
+  error instanceof Error && /statusCode=4(?!08|29)\d\d/.test(error.message);
+
+class TableSenders implements RowSender {
+  private readonly httpUrl: string;
+  private readonly config: string;
+  private readonly auth: Credentials | undefined;
+  private readonly log: Logger;
+  private readonly senders = new Map<string, Sender>();
+  /** Requests of a table follow each other. */
+  private readonly turns = new Map<string, Promise<void>>();
+  private readonly closed = new AbortController();
+  private trouble: string | null = null;
+
+  constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
+    this.httpUrl = httpUrl;
+    this.config = toSenderConfig(httpUrl, auth);
+    this.auth = auth;
+    this.log = log;
+  }
+
+  send(table: string, rows: readonly Row[]): Promise<void> {
+    const turn = (this.turns.get(table) ?? Promise.resolve()).then(() => this.sendChunks(table, rows));
+    this.turns.set(
+      table,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  }
+
+  async waitVisible(tables: readonly string[]): Promise<void> {
+    const waiting = new Set(tables);
+    for (;;) {
+      const behind = await this.untilAnswered('tables()', () => this.tablesBehind());
+      for (const table of waiting) if (!behind.has(table)) waiting.delete(table);
+      if (waiting.size === 0) return;
+      await pause(VISIBLE_POLL_MS, undefined, { signal: this.closed.signal });
+    }
+  }
+
+  problem(): string | null {
+    return this.trouble;
+  }
+
+  async close(): Promise<void> {
+    this.closed.abort(new Error('the row sender was closed'));
+    await Promise.all(this.turns.values());
+    for (const sender of this.senders.values()) await sender.reset().close();
+  }
+
+  private async sendChunks(table: string, rows: readonly Row[]): Promise<void> {
+    for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
+      const chunk = rows.slice(start, start + CHUNK_ROWS);
+      await this.untilAnswered(table, () => this.sendOnce(table, chunk));
+    }
+  }
+
+  /** The client drops its buffer before it sends, so each try builds the rows again. */
+  private async sendOnce(table: string, rows: readonly Row[]): Promise<void> {
+    const sender = this.senders.get(table) ?? (await Sender.fromConfig(this.config));
+    this.senders.set(table, sender.reset());
+    for (const row of rows) writeRow(sender, table, row);
+    await sender.flush();
+  }
+
+  private async untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
+    const backoff = createBackoff({ minMs: 200, maxMs: 2_000 });
+    for (;;) {
+      this.closed.signal.throwIfAborted();
+      try {
+        const answer = await request();
+        this.trouble = null;
+        return answer;
+      } catch (error) {
+        if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
+        this.trouble = error instanceof Error ? error.message : String(error);
+        this.log.warn({ err: error, what }, 'QuestDB did not answer, trying again');
+        await pause(backoff.next(), undefined, { signal: this.closed.signal });
+      }
+    }
+  }
+
+  /** Tables whose log is ahead of what a reader sees. Suspended ones stay in the list until someone resumes them. */
+  private async tablesBehind(): Promise<Set<string>> {
+    const url = new URL('/exec', this.httpUrl);
+    url.searchParams.set('query', 'SELECT name, suspended FROM wal_tables() WHERE writerTxn < sequencerTxn');
+    const headers: Record<string, string> =
+      this.auth === undefined ? {} : { authorization: `Basic ${btoa(`${this.auth.user}:${this.auth.password}`)}` };
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) });
+    if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
+    const { dataset } = (await answer.json()) as { readonly dataset: readonly (readonly [string, boolean])[] };
+    for (const [table, suspended] of dataset)
+      if (suspended) this.log.error({ table }, 'table is suspended, RESUME WAL after its cause is gone');
+    return new Set(dataset.map(([table]) => table));
+  }
+}
+
+export const createRowSender = (httpUrl: string, options: RowSenderOptions = {}): RowSender =>
+  new TableSenders(httpUrl, options);

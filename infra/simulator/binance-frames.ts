@@ -1,0 +1,131 @@
+// Texts of Binance's futures streams, built once a frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
+import type { Change } from './book-model.ts';
+import type { TradeCandle } from './candles.ts';
+import { fixed } from './figures.ts';
+import type { SimListing } from './listings.ts';
+import { type Diff, FINE, type Instrument, type Trade } from './market.ts';
+
+/** COIN-M frames carry the pair after the symbol. */
+const pairOf = (listing: SimListing): string => (listing.market === 'coinm' ? `,"ps":"${listing.pair}"` : '');
+
+export function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
+  let text = '';
+  for (const change of changes) {
+    if (change.side !== side) continue;
+    const level = `["${fixed(change.price, listing.priceDecimals)}","${fixed(change.size, listing.qtyDecimals)}"]`;
+    text = text === '' ? level : `${text},${level}`;
+  }
+  return text;
+}
+
+export function depthUpdate({ listing }: Instrument, diff: Diff, changes: readonly Change[]): string {
+  const ids = `"U":${diff.first},"u":${diff.last},"pu":${diff.previous}`;
+  const levels = `"b":[${levelsText(changes, 'b', listing)}],"a":[${levelsText(changes, 'a', listing)}]`;
+  return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${pairOf(listing)},${ids},${levels}}`;
+}
+
+export function bookTicker({ listing, book }: Instrument, diff: Diff): string {
+  const price = (side: 'bids' | 'asks'): string => fixed(book[side].prices.at(-1) ?? 0, listing.priceDecimals);
+  const size = (side: 'bids' | 'asks'): string => fixed(book[side].sizes.at(-1) ?? 0, listing.qtyDecimals);
+  const head = `"e":"bookTicker","u":${diff.last},"s":"${listing.symbol}"${pairOf(listing)}`;
+  return `{${head},"b":"${price('bids')}","B":"${size('bids')}","a":"${price('asks')}","A":"${size('asks')}","T":${diff.transactedMs},"E":${diff.eventMs}}`;
+}
+
+export function markPriceUpdate(instrument: Instrument, eventMs: number): string {
+  const { listing } = instrument;
+  const index = listing.market === 'usdm' ? `,"i":"${fixed(instrument.index, FINE)}"` : '';
+  const prices = `"p":"${fixed(instrument.mark, FINE)}","P":"${fixed(Math.round((instrument.mark + instrument.index) / 2), FINE)}"${index}`;
+  const funding = `"r":"${fixed(instrument.fundingRate, FINE)}","T":${instrument.nextFundingAtMs}`;
+  return `{"e":"markPriceUpdate","E":${eventMs},"s":"${listing.symbol}",${prices},${funding}}`;
+}
+
+/** A quarterly contract in the same stream: no rate, no next funding (a mapper must not take it for a perpetual). */
+export function deliveryMarkPriceUpdate(symbol: string, index: number, eventMs: number): string {
+  const mark = fixed(Math.round(index * 1.002), FINE);
+  const indexText = symbol.includes('USDT') ? `,"i":"${fixed(index, FINE)}"` : '';
+  return `{"e":"markPriceUpdate","E":${eventMs},"s":"${symbol}","p":"${mark}","P":"${mark}"${indexText},"r":"","T":0}`;
+}
+
+export function indexPriceUpdate(instrument: Instrument, eventMs: number): string {
+  return `{"e":"indexPriceUpdate","E":${eventMs},"i":"${instrument.listing.pair}","p":"${fixed(instrument.index, FINE)}"}`;
+}
+
+/** The 24 hours as text: shared by the stream and the REST answer. */
+export function dayFigures({ listing, day, last }: Instrument) {
+  const price = (units: number): string => fixed(units, listing.priceDecimals);
+  const change = last.price - day.open;
+  return {
+    change: price(change),
+    percent: ((change * 100) / day.open).toFixed(3),
+    weighted: ((day.high + day.low + last.price) / 3 / 10 ** listing.priceDecimals).toFixed(listing.priceDecimals),
+    close: price(last.price),
+    quantity: fixed(last.qty, listing.qtyDecimals),
+    open: price(day.open),
+    high: price(day.high),
+    low: price(day.low),
+    volume: fixed(day.volume, listing.qtyDecimals),
+    turnover: fixed(day.turnover, listing.contractSize === null ? 2 : FINE),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+export function dayTicker(instrument: Instrument, eventMs: number): string {
+  const { listing, day, last } = instrument;
+  const f = dayFigures(instrument);
+  const head = `"e":"24hrTicker","E":${eventMs},"s":"${listing.symbol}"${pairOf(listing)}`;
+  const prices = `"p":"${f.change}","P":"${f.percent}","w":"${f.weighted}","c":"${f.close}","Q":"${f.quantity}","o":"${f.open}","h":"${f.high}","l":"${f.low}"`;
+  const counts = `"O":${eventMs - DAY_MS},"C":${eventMs},"F":${day.firstId},"L":${last.id},"n":${day.trades}`;
+  return `{${head},${prices},"v":"${f.volume}","q":"${f.turnover}",${counts}}`;
+}
+
+export function aggTrade({ listing }: Instrument, trade: Trade, eventMs: number): string {
+  const figures = `"p":"${fixed(trade.price, listing.priceDecimals)}","q":"${fixed(trade.qty, listing.qtyDecimals)}"`;
+  return `{"e":"aggTrade","E":${eventMs},"a":${trade.id},"s":"${listing.symbol}",${figures},"f":${trade.id},"l":${trade.id},"T":${trade.atMs},"m":${trade.buyerIsMaker}}`;
+}
+
+export function singleTrade({ listing }: Instrument, trade: Trade, eventMs: number): string {
+  const figures = `"p":"${fixed(trade.price, listing.priceDecimals)}","q":"${fixed(trade.qty, listing.qtyDecimals)}"`;
+  return `{"e":"trade","E":${eventMs},"T":${trade.atMs},"s":"${listing.symbol}","t":${trade.id},${figures},"X":"MARKET","m":${trade.buyerIsMaker}}`;
+}
+
+export function forceOrder({ listing }: Instrument, trade: Trade, eventMs: number): string {
+  const price = fixed(trade.price, listing.priceDecimals);
+  const qty = fixed(trade.qty, listing.qtyDecimals);
+  const figures = `"q":"${qty}","p":"${price}","ap":"${price}","X":"FILLED","l":"${qty}","z":"${qty}","T":${trade.atMs}`;
+  const order = `"s":"${listing.symbol}"${pairOf(listing)},"S":"${trade.buyerIsMaker ? 'SELL' : 'BUY'}","o":"LIMIT","f":"IOC",${figures}`;
+  return `{"e":"forceOrder","E":${eventMs},"o":{${order}}}`;
+}
+
+/** A candle's figures as text: shared by the stream and the REST answer. */
+export function candleFigures(listing: SimListing, candle: TradeCandle) {
+  const amounts = listing.contractSize === null ? listing.priceDecimals + listing.qtyDecimals : FINE;
+  const price = (units: number): string => fixed(units, listing.priceDecimals);
+  return {
+    open: price(candle.open),
+    high: price(candle.high),
+    low: price(candle.low),
+    close: price(candle.close),
+    volume: fixed(candle.volume, listing.qtyDecimals),
+    amount: fixed(candle.amount, amounts),
+    buyVolume: fixed(candle.buyVolume, listing.qtyDecimals),
+    buyAmount: fixed(candle.buyAmount, amounts),
+  };
+}
+
+export function kline(
+  { listing }: Instrument,
+  candle: TradeCandle,
+  at: { readonly eventMs: number; readonly closed: boolean },
+): string {
+  const f = candleFigures(listing, candle);
+  const time = `"t":${candle.openMs},"T":${candle.openMs + 59_999},"s":"${listing.symbol}","i":"1m","f":${candle.firstId},"L":${candle.lastId}`;
+  const prices = `"o":"${f.open}","c":"${f.close}","h":"${f.high}","l":"${f.low}","v":"${f.volume}"`;
+  const rest = `"n":${candle.ticks},"x":${at.closed},"q":"${f.amount}","V":"${f.buyVolume}","Q":"${f.buyAmount}","B":"0"`;
+  return `{"e":"kline","E":${at.eventMs},"s":"${listing.symbol}","k":{${time},${prices},${rest}}}`;
+}
+
+/** `{"stream":…,"data":…}`, as the /stream paths send it. */
+export function combined(stream: string, text: string): string {
+  return `{"stream":"${stream}","data":${text}}`;
+}

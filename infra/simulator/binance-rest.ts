@@ -1,0 +1,301 @@
+// Answers of Binance's futures REST endpoints from the market model (shapes: recordings of gocryptotrader and cryptofeed).
+import { candleFigures, dayFigures } from './binance-frames.ts';
+import type { Levels } from './book-model.ts';
+import type { PriceCandle } from './candles.ts';
+import { fixed } from './figures.ts';
+import type { Market as MarketName, SimListing } from './listings.ts';
+import { FINE, type Instrument, type Market } from './market.ts';
+
+export type RestRequest = {
+  readonly market: MarketName;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly nowMs: number;
+};
+export type RestAnswer = { readonly status: number; readonly body: string };
+
+export const BAD_SYMBOL: RestAnswer = { status: 400, body: '{"code":-1121,"msg":"Invalid symbol."}' };
+const NO_SYMBOL: RestAnswer = {
+  status: 400,
+  body: `{"code":-1102,"msg":"Mandatory parameter 'symbol' was not sent, was empty/null, or malformed."}`,
+};
+
+/** The quarterly contract each market also lists, so that readers must tell it from the perpetuals. */
+export const DELIVERY = { usdm: 'BTCUSDT_301227', coinm: 'BTCUSD_301227' } as const;
+const DELIVERY_MS = Date.UTC(2030, 11, 27, 8);
+const PERPETUAL_MS = 4_133_404_800_000;
+
+/** Request weights (Binance's REST documentation, USD-M market data). */
+export function weightOf(path: string, query: URLSearchParams): number {
+  const limit = Number(query.get('limit') ?? 500);
+  const single = query.has('symbol') || query.has('pair');
+  switch (path) {
+    case 'depth':
+      return limit <= 50 ? 2 : limit <= 100 ? 5 : limit <= 500 ? 10 : 20;
+    case 'klines':
+    case 'markPriceKlines':
+    case 'indexPriceKlines':
+      return limit < 100 ? 1 : limit < 500 ? 2 : limit <= 1_000 ? 5 : 10;
+    case 'premiumIndex':
+      return single ? 1 : 10;
+    case 'ticker/24hr':
+      return single ? 1 : 40;
+    default:
+      return 1;
+  }
+}
+
+function filters(listing: SimListing): readonly object[] {
+  const price = (units: number): string => fixed(units, listing.priceDecimals);
+  const step = fixed(1, listing.qtyDecimals);
+  const common = [
+    {
+      filterType: 'PRICE_FILTER',
+      minPrice: price(listing.tick),
+      maxPrice: price(listing.startPrice * 40),
+      tickSize: price(listing.tick),
+    },
+    { filterType: 'LOT_SIZE', maxQty: '1000000', minQty: step, stepSize: step },
+    { filterType: 'MARKET_LOT_SIZE', maxQty: '60000', minQty: step, stepSize: step },
+    { filterType: 'MAX_NUM_ORDERS', limit: 200 },
+    { filterType: 'PERCENT_PRICE', multiplierDecimal: '4', multiplierDown: '0.9500', multiplierUp: '1.0500' },
+  ];
+  return listing.market === 'usdm'
+    ? [...common, { filterType: 'MIN_NOTIONAL', notional: listing.minNotional }]
+    : common;
+}
+
+function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
+  const usdm = listing.market === 'usdm';
+  return {
+    symbol: listing.symbol,
+    pair: listing.pair,
+    contractType: 'PERPETUAL',
+    deliveryDate: PERPETUAL_MS,
+    onboardDate: listing.onboardedAtMs,
+    [usdm ? 'status' : 'contractStatus']: status,
+    ...(usdm ? {} : { contractSize: listing.contractSize }),
+    maintMarginPercent: '2.5000',
+    requiredMarginPercent: '5.0000',
+    baseAsset: listing.base,
+    quoteAsset: listing.quote,
+    marginAsset: listing.margin,
+    pricePrecision: listing.priceDecimals,
+    quantityPrecision: listing.qtyDecimals,
+    baseAssetPrecision: 8,
+    quotePrecision: 8,
+    ...(usdm ? { settlePlan: 0 } : { equalQtyPrecision: 4, maxMoveOrderLimit: 10_000 }),
+    underlyingType: 'COIN',
+    underlyingSubType: [],
+    triggerProtect: '0.0500',
+    liquidationFee: '0.015000',
+    marketTakeBound: '0.05',
+    filters: filters(listing),
+    orderTypes: ['LIMIT', 'MARKET', 'STOP', 'STOP_MARKET', 'TAKE_PROFIT', 'TAKE_PROFIT_MARKET', 'TRAILING_STOP_MARKET'],
+    timeInForce: ['GTC', 'IOC', 'FOK', 'GTX'],
+  };
+}
+
+function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: RestRequest): unknown {
+  const symbols = instruments.map(symbolEntry);
+  const first = symbols[0];
+  const delivery = { ...first, symbol: DELIVERY[market], contractType: 'CURRENT_QUARTER', deliveryDate: DELIVERY_MS };
+  return {
+    timezone: 'UTC',
+    serverTime: nowMs,
+    ...(market === 'usdm' ? { futuresType: 'U_MARGINED' } : {}),
+    rateLimits: [{ rateLimitType: 'REQUEST_WEIGHT', interval: 'MINUTE', intervalNum: 1, limit: 2_400 }],
+    exchangeFilters: [],
+    ...(market === 'usdm' ? { assets: [{ asset: 'USDT', marginAvailable: true, autoAssetExchange: '-10000' }] } : {}),
+    symbols: first === undefined ? [] : [...symbols, delivery],
+  };
+}
+
+/** Only listings whose interval is not the usual eight hours, as Binance does it. */
+function fundingInfo(instruments: readonly Instrument[]): unknown {
+  return instruments
+    .filter((i) => i.fundingHours !== 8)
+    .map((i) => ({
+      symbol: i.listing.symbol,
+      adjustedFundingRateCap: '0.02000000',
+      adjustedFundingRateFloor: '-0.02000000',
+      fundingIntervalHours: i.fundingHours,
+      disclaimer: false,
+    }));
+}
+
+function depth(instrument: Instrument, { query, nowMs }: RestRequest): unknown {
+  const { listing, book } = instrument;
+  const limit = Number(query.get('limit') ?? 500);
+  const top = ({ prices, sizes }: Levels): readonly (readonly [string, string])[] =>
+    prices
+      .map((price, i) => [fixed(price, listing.priceDecimals), fixed(sizes[i] ?? 0, listing.qtyDecimals)] as const)
+      .slice(-limit)
+      .reverse();
+  return {
+    lastUpdateId: instrument.lastId,
+    E: Math.max(nowMs, instrument.changedAtMs),
+    T: instrument.changedAtMs,
+    ...(listing.market === 'coinm' ? { symbol: listing.symbol, pair: listing.pair } : {}),
+    bids: top(book.bids),
+    asks: top(book.asks),
+  };
+}
+
+function premiumIndex(instrument: Instrument): object {
+  const { listing } = instrument;
+  return {
+    symbol: listing.symbol,
+    ...(listing.market === 'coinm' ? { pair: listing.pair } : {}),
+    markPrice: fixed(instrument.mark, FINE),
+    indexPrice: fixed(instrument.index, FINE),
+    estimatedSettlePrice: fixed(instrument.index, FINE),
+    lastFundingRate: fixed(instrument.fundingRate, FINE),
+    interestRate: '0.00010000',
+    nextFundingTime: instrument.nextFundingAtMs,
+    time: instrument.steppedAtMs,
+  };
+}
+
+function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument): unknown {
+  const figure = fixed(units, listing.qtyDecimals);
+  if (listing.market === 'usdm') return { symbol: listing.symbol, openInterest: figure, time: steppedAtMs };
+  return {
+    symbol: listing.symbol,
+    pair: listing.pair,
+    openInterest: figure,
+    contractType: 'PERPETUAL',
+    time: steppedAtMs,
+  };
+}
+
+function dayTicker(instrument: Instrument, { nowMs }: RestRequest): object {
+  const { listing, day, last } = instrument;
+  const f = dayFigures(instrument);
+  return {
+    symbol: listing.symbol,
+    ...(listing.market === 'coinm' ? { pair: listing.pair } : {}),
+    priceChange: f.change,
+    priceChangePercent: f.percent,
+    weightedAvgPrice: f.weighted,
+    lastPrice: f.close,
+    lastQty: f.quantity,
+    openPrice: f.open,
+    highPrice: f.high,
+    lowPrice: f.low,
+    volume: f.volume,
+    [listing.market === 'usdm' ? 'quoteVolume' : 'baseVolume']: f.turnover,
+    openTime: nowMs - 86_400_000,
+    closeTime: last.atMs,
+    firstId: day.firstId,
+    lastId: last.id,
+    count: day.trades,
+  };
+}
+
+function within<C extends PriceCandle>(series: readonly C[], query: URLSearchParams): readonly C[] {
+  const from = Number(query.get('startTime') ?? 0);
+  const to = Number(query.get('endTime') ?? Number.MAX_SAFE_INTEGER);
+  const limit = Number(query.get('limit') ?? 500);
+  const chosen = series.filter((c) => c.openMs >= from && c.openMs <= to);
+  return query.has('startTime') ? chosen.slice(0, limit) : chosen.slice(-limit);
+}
+
+function klines({ listing, candles }: Instrument, query: URLSearchParams): unknown {
+  return within(candles.trades, query).map((candle) => {
+    const f = candleFigures(listing, candle);
+    return [
+      candle.openMs,
+      f.open,
+      f.high,
+      f.low,
+      f.close,
+      f.volume,
+      candle.openMs + 59_999,
+      f.amount,
+      candle.ticks,
+      f.buyVolume,
+      f.buyAmount,
+      '0',
+    ];
+  });
+}
+
+function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): unknown {
+  const price = (units: number): string => fixed(units, FINE);
+  return within(series, query).map((c) => [
+    c.openMs,
+    price(c.open),
+    price(c.high),
+    price(c.low),
+    price(c.close),
+    '0',
+    c.openMs + 59_999,
+    '0',
+    c.ticks,
+    '0',
+    '0',
+    '0',
+  ]);
+}
+
+const ok = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
+
+/** COIN-M answers a list even for one symbol where USD-M answers an object. */
+function oneOrAll(
+  all: readonly Instrument[],
+  request: RestRequest,
+  render: (instrument: Instrument) => object,
+): RestAnswer {
+  const symbol = request.query.get('symbol');
+  const pair = request.query.get('pair');
+  if (symbol === null) return ok(all.filter((i) => pair === null || i.listing.pair === pair).map(render));
+  const instrument = all.find((i) => i.listing.symbol === symbol);
+  if (instrument === undefined) return BAD_SYMBOL;
+  return ok(request.market === 'coinm' ? [render(instrument)] : render(instrument));
+}
+
+function ofSymbol(
+  all: readonly Instrument[],
+  request: RestRequest,
+  render: (instrument: Instrument) => unknown,
+): RestAnswer {
+  const name = request.query.get('symbol') ?? request.query.get('pair');
+  if (name === null || name === '') return NO_SYMBOL;
+  const instrument = all.find(
+    (i) => i.listing.symbol === name || (request.query.has('pair') && i.listing.pair === name),
+  );
+  return instrument === undefined ? BAD_SYMBOL : ok(render(instrument));
+}
+
+/** `path` without the `/fapi/v1/` or `/dapi/v1/` prefix. */
+export function answerRest(market: Market, request: RestRequest): RestAnswer {
+  const listed = market.instruments.filter((i) => i.listing.market === request.market && i.status !== 'CLOSE');
+  const { query } = request;
+  switch (request.path) {
+    case 'ping':
+      return ok({});
+    case 'time':
+      return ok({ serverTime: request.nowMs });
+    case 'exchangeInfo':
+      return ok(exchangeInfo(listed, request));
+    case 'fundingInfo':
+      return ok(fundingInfo(listed));
+    case 'depth':
+      return ofSymbol(listed, request, (i) => depth(i, request));
+    case 'premiumIndex':
+      return oneOrAll(listed, request, premiumIndex);
+    case 'openInterest':
+      return ofSymbol(listed, request, openInterest);
+    case 'ticker/24hr':
+      return oneOrAll(listed, request, (i) => dayTicker(i, request));
+    case 'klines':
+      return ofSymbol(listed, request, (i) => klines(i, query));
+    case 'markPriceKlines':
+      return ofSymbol(listed, request, (i) => priceKlines(i.candles.marks, query));
+    case 'indexPriceKlines':
+      return ofSymbol(listed, request, (i) => priceKlines(i.candles.indexes, query));
+    default:
+      return { status: 404, body: '{"code":-5000,"msg":"Path not found."}' };
+  }
+}

@@ -1,0 +1,107 @@
+// Minute candles of the simulated market: trades as Binance counts them, mark and index by their seconds.
+import type { SimListing } from './listings.ts';
+import type { Trade } from './market.ts';
+
+export type PriceCandle = {
+  readonly openMs: number;
+  open: number;
+  high: number;
+  low: number;
+  close: number;
+  ticks: number;
+};
+/** Volumes in quantity units; amounts in 10^-(price+quantity decimals) of quote (USD-M) or 10^-8 of base (COIN-M). */
+export type TradeCandle = PriceCandle & {
+  volume: number;
+  amount: number;
+  buyVolume: number;
+  buyAmount: number;
+  firstId: number;
+  lastId: number;
+};
+
+export type Candles = {
+  readonly trade: (trade: Trade) => void;
+  /** One second passed; the closed trade candle when it ended a minute. */
+  readonly second: (atMs: number, mark: number, index: number) => TradeCandle | null;
+  readonly current: () => TradeCandle;
+  /** Oldest first, the open one last. */
+  readonly trades: readonly TradeCandle[];
+  readonly marks: readonly PriceCandle[];
+  readonly indexes: readonly PriceCandle[];
+};
+
+const MINUTE_MS = 60_000;
+/** Minutes kept a series: what one REST answer can ask for. */
+const KEPT = 1_500;
+
+function openTrades(openMs: number, price: number): TradeCandle {
+  const flat = { openMs, open: price, high: price, low: price, close: price, ticks: 0 };
+  return { ...flat, volume: 0, amount: 0, buyVolume: 0, buyAmount: 0, firstId: -1, lastId: -1 };
+}
+
+function extend(candle: PriceCandle, price: number): void {
+  if (candle.ticks === 0) {
+    candle.open = price;
+    candle.high = price;
+    candle.low = price;
+  }
+  candle.high = Math.max(candle.high, price);
+  candle.low = Math.min(candle.low, price);
+  candle.close = price;
+  candle.ticks += 1;
+}
+
+function push<T>(series: T[], candle: T): T {
+  series.push(candle);
+  if (series.length > KEPT) series.shift();
+  return candle;
+}
+
+function tickPrice(series: PriceCandle[], openMs: number, price: number): void {
+  const newest = series.at(-1);
+  const candle =
+    newest !== undefined && newest.openMs === openMs
+      ? newest
+      : push(series, { openMs, open: price, high: price, low: price, close: price, ticks: 0 });
+  extend(candle, price);
+}
+
+export function createCandles(listing: SimListing, startMs: number): Candles {
+  const minuteOf = (atMs: number): number => Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
+  const trades: TradeCandle[] = [openTrades(minuteOf(startMs), listing.startPrice)];
+  const marks: PriceCandle[] = [];
+  const indexes: PriceCandle[] = [];
+  let open = trades[0] ?? openTrades(minuteOf(startMs), listing.startPrice);
+  const amountOf = (price: number, qty: number): number =>
+    listing.contractSize === null
+      ? price * qty
+      : Math.round((qty * listing.contractSize * 1e8 * 10 ** listing.priceDecimals) / price);
+
+  return {
+    trades,
+    marks,
+    indexes,
+    current: () => open,
+    trade: ({ id, price, qty, buyerIsMaker }) => {
+      const amount = amountOf(price, qty);
+      extend(open, price);
+      open.volume += qty;
+      open.amount += amount;
+      if (!buyerIsMaker) {
+        open.buyVolume += qty;
+        open.buyAmount += amount;
+      }
+      if (open.firstId < 0) open.firstId = id;
+      open.lastId = id;
+    },
+    second: (atMs, mark, index) => {
+      tickPrice(marks, minuteOf(atMs), mark);
+      tickPrice(indexes, minuteOf(atMs), index);
+      if (minuteOf(atMs) === open.openMs) return null;
+      const closed = open;
+      open = push(trades, openTrades(minuteOf(atMs), closed.close));
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+// Every frame sent, by connection: count and hash, so that a test can find each one in the raw topic or inside a recorded loss.
+import { hash } from 'node:crypto';
+
+export type SentFrame = {
+  readonly connection: number;
+  readonly index: number;
+  readonly stream: string;
+  readonly at: number;
+  readonly sha256: string;
+};
+export type SentConnection = {
+  readonly connection: number;
+  readonly path: string;
+  /** Microseconds; `closed_at` null while open. */
+  readonly opened_at: number;
+  closed_at: number | null;
+  cause: string | null;
+  frames: number;
+  readonly streams: Record<string, number>;
+};
+
+export type ConnectionLog = {
+  readonly summary: SentConnection;
+  readonly add: (stream: string, digest: Buffer, atMs: number) => void;
+  readonly closed: (cause: string, atMs: number) => void;
+};
+export type SentLog = {
+  readonly open: (path: string, atMs: number) => ConnectionLog;
+  readonly connections: readonly SentConnection[];
+  readonly frames: (connection: number, fromIndex: number) => Iterable<SentFrame>;
+};
+
+/** First eight bytes of the frame's SHA-256: a frame's name. */
+export function frameDigest(frame: Uint8Array): Buffer {
+  return hash('sha256', frame, 'buffer').subarray(0, DIGEST_BYTES);
+}
+
+const DIGEST_BYTES = 8;
+const CHUNK = 16_384;
+/** Frames kept a connection (oldest chunks go first): 4 million take 72 MB. */
+const KEPT_CHUNKS = 256;
+
+type Chunk = { readonly digests: Buffer; readonly atMs: Float64Array; readonly streams: Uint16Array };
+type Stored = { readonly summary: SentConnection; readonly chunks: Chunk[]; readonly names: string[]; dropped: number };
+
+const newChunk = (): Chunk => ({
+  digests: Buffer.alloc(CHUNK * DIGEST_BYTES),
+  atMs: new Float64Array(CHUNK),
+  streams: new Uint16Array(CHUNK),
+});
+
+function* framesOf(stored: Stored, fromIndex: number): Iterable<SentFrame> {
+  for (let index = Math.max(fromIndex, stored.dropped); index < stored.summary.frames; index += 1) {
+    const chunk = stored.chunks[Math.floor((index - stored.dropped) / CHUNK)];
+    const slot = index % CHUNK;
+    if (chunk === undefined) return;
+    const sha256 = chunk.digests.toString('hex', slot * DIGEST_BYTES, (slot + 1) * DIGEST_BYTES);
+    const stream = stored.names[chunk.streams[slot] ?? 0] ?? '';
+    yield {
+      connection: stored.summary.connection,
+      index,
+      stream,
+      at: Math.round((chunk.atMs[slot] ?? 0) * 1_000),
+      sha256,
+    };
+  }
+}
+
+export function createSentLog(): SentLog {
+  const all: Stored[] = [];
+  const connections: SentConnection[] = [];
+
+  function open(path: string, atMs: number): ConnectionLog {
+    const summary: SentConnection = {
+      connection: all.length + 1,
+      path,
+      opened_at: atMs * 1_000,
+      closed_at: null,
+      cause: null,
+      frames: 0,
+      streams: {},
+    };
+    const stored: Stored = { summary, chunks: [], names: [], dropped: 0 };
+    const numbers = new Map<string, number>();
+    all.push(stored);
+    connections.push(summary);
+    return {
+      summary,
+      add: (stream, digest, atMs) => {
+        const slot = summary.frames % CHUNK;
+        if (slot === 0) stored.chunks.push(newChunk());
+        if (stored.chunks.length > KEPT_CHUNKS) {
+          stored.chunks.shift();
+          stored.dropped += CHUNK;
+        }
+        const chunk = stored.chunks[stored.chunks.length - 1];
+        let number = numbers.get(stream);
+        if (number === undefined) {
+          number = stored.names.push(stream) - 1;
+          numbers.set(stream, number);
+        }
+        digest.copy(chunk?.digests ?? digest, slot * DIGEST_BYTES);
+        if (chunk !== undefined) {
+          chunk.atMs[slot] = atMs;
+          chunk.streams[slot] = number;
+        }
+        summary.frames += 1;
+        summary.streams[stream] = (summary.streams[stream] ?? 0) + 1;
+      },
+      closed: (cause, atMs) => {
+        summary.closed_at ??= atMs * 1_000;
+        summary.cause ??= cause;
+      },
+    };
+  }
+
+  return {
+    open,
+    connections,
+    frames: function* (connection, fromIndex) {
+      const stored = all[connection - 1];
+      if (stored !== undefined) yield* framesOf(stored, fromIndex);
+    },
+  };
+}

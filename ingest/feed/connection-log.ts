@@ -1,0 +1,147 @@
+// What the log says about connections: names that are unique for ever, rising seq, monotone receipt, open and lost, ticks, capabilities.
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
+import type { RawWriter } from '../publish.ts';
+import type { Cover, Venue } from '../venue.ts';
+import type { VenueMeters } from './meters.ts';
+
+/** Causes a collector may give (decision L-08). */
+export type LossCause = 'connection_lost' | 'venue_down' | 'venue_rate_limit' | 'sequence_break' | 'collector_down';
+
+/** Anything whose messages have a `conn_id`: a socket, a poll slot, the reference requests. */
+export type Source = {
+  readonly connId: string;
+  readonly openedAt: Micros;
+  readonly frame: (payload: Uint8Array) => void;
+  /** `shards` narrows an answer that concerns one listing. */
+  readonly response: (request: string, payload: Uint8Array, shards?: readonly number[]) => void;
+  /** Ends it, once; later calls do nothing. */
+  readonly lost: (cause: LossCause, detail: string) => void;
+};
+
+export type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
+export type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
+
+export type ConnectionLog = {
+  /** Writes `open`; the connection is in the ticks until it is lost. */
+  readonly open: (opening: Opening) => Source;
+  /** A source of answers that is no connection: neither `open` nor ticks name it. */
+  readonly attach: (names: SourceNames) => Source;
+  /** An attempt that never opened, under a `conn_id` of its own. */
+  readonly failed: (names: SourceNames, cause: LossCause, detail: string) => void;
+  /** One tick a shard, naming the open connections that write to it. Says nothing while Kafka takes no more. */
+  readonly tick: () => void;
+  readonly capability: (layers: Venue['layers']) => void;
+  readonly isFull: () => boolean;
+  readonly ready: () => Promise<void>;
+};
+
+export type ConnectionLogOptions = {
+  readonly writer: RawWriter;
+  readonly nowMicros: () => Micros;
+  /** Id of this collector; its `conn_id`s begin with it. */
+  readonly collector: string;
+  readonly shards: number;
+  readonly meters: VenueMeters;
+  readonly onTickSkipped: () => void;
+};
+
+const COLLECTOR_SLOT = 'collector';
+
+const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
+
+export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
+  const { writer, nowMicros, collector, shards, meters, onTickSkipped } = options;
+  const everyShard = Array.from({ length: shards }, (_, shard) => shard);
+  const open = new Map<string, Source & SourceNames>();
+  const startedAt = nowMicros();
+  let count = 0;
+
+  const start = (names: SourceNames) => {
+    count += 1;
+    // The start instant keeps the name unique over restarts of a collector that keeps its id.
+    const connId = `${collector}.${names.slot}.${count}.${startedAt}`;
+    const openedAt = nowMicros();
+    let seq = 0;
+    let last = openedAt;
+    const write = (message: Pick<RawMessage, 'kind' | 'request' | 'payload'>, to: readonly number[] = names.shards): void => {
+      seq += 1;
+      last = Math.max(last, nowMicros());
+      writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
+    };
+    return { connId, openedAt, write, lastReceipt: () => Math.max(last, nowMicros()) };
+  };
+
+  const toSource = (names: SourceNames, { connId, openedAt, write, lastReceipt }: ReturnType<typeof start>): Source => {
+    let ended = false;
+    return {
+      connId,
+      openedAt,
+      frame: (payload) => {
+        if (!ended) write({ kind: 'frame', request: null, payload });
+      },
+      response: (request, payload, to = names.shards) => {
+        if (ended) return;
+        meters.message(names.slot, 'response', payload.byteLength);
+        write({ kind: 'response', request, payload }, to);
+      },
+      lost: (cause, detail) => {
+        if (ended) return;
+        ended = true;
+        write({ kind: 'lost', request: null, payload: toBytes({ lost_at: lastReceipt(), cause, detail }) });
+        meters.lost(cause);
+        if (open.delete(connId)) meters.connections(open.size);
+      },
+    };
+  };
+
+  const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): void =>
+    writer.write([shard], {
+      slot: COLLECTOR_SLOT,
+      conn_id: collector,
+      seq: 0,
+      received_at: nowMicros(),
+      kind,
+      request: null,
+      payload: toBytes(body),
+    });
+
+  const tickOf = (shard: number): TickBody => ({
+    collector,
+    connections: [...open.values()]
+      .filter((source) => source.shards.includes(shard))
+      .map(({ connId, openedAt }) => ({ conn_id: connId, opened_at: openedAt })),
+  });
+
+  return {
+    open: ({ url, covers, ...names }) => {
+      const started = start(names);
+      started.write({ kind: 'open', request: null, payload: toBytes({ opened_at: started.openedAt, url, covers }) });
+      const source = toSource(names, started);
+      open.set(source.connId, { ...source, ...names });
+      meters.connections(open.size);
+      return source;
+    },
+    attach: (names) => toSource(names, start(names)),
+    failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
+    tick: () => {
+      if (writer.isFull()) return onTickSkipped();
+      for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
+    },
+    capability: (layers) => {
+      for (const shard of everyShard) writeOwn(shard, 'capability', toCapability(layers));
+    },
+    isFull: () => writer.isFull(),
+    ready: () => writer.ready(),
+  };
+};
+
+/** The words of the log for a venue's deliveries; cadence `live` is no number of milliseconds. */
+export const toCapability = (layers: Venue['layers']): CapabilityBody => ({
+  layers: Object.fromEntries(
+    Object.entries(layers).map(([layer, { policy, cadence, horizonMs, horizonSource }]) => [
+      layer,
+      { policy, cadence_ms: cadence === 'live' ? null : cadence, horizon_ms: horizonMs, horizon_source: horizonSource },
+    ]),
+  ),
+});

@@ -1,0 +1,25 @@
+// Lets attempts pass in the order they came, no more a minute than the venue allows.
+import { setTimeout as pause } from 'node:timers/promises';
+import { createRateWindow } from './rate-window.ts';
+
+/** Resolves when the caller may go; rejects with AbortError when `signal` ends first. */
+export type Pacer = (signal: AbortSignal) => Promise<void>;
+
+export const createPacer = (perMinute: number): Pacer => {
+  const window = createRateWindow(perMinute);
+  let tail: Promise<void> = Promise.resolve();
+  const pass = async (signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      signal.throwIfAborted();
+      const waitMs = window.waitMs(1, performance.now());
+      if (waitMs <= 0) break;
+      await pause(Math.ceil(waitMs), undefined, { signal });
+    }
+    window.spend(1, performance.now());
+  };
+  return (signal) => {
+    const turn = tail.then(() => pass(signal));
+    tail = turn.catch(() => undefined);
+    return turn;
+  };
+};

@@ -1,0 +1,52 @@
+// How much of a venue's limit is used: a sliding minute and a burst inside it. Pure: instants go in, waiting times come out.
+
+/** The venue counts at its own clock's minute: a fifth of its limit is left for what we see late. */
+const USABLE = 0.8;
+/** Of that, the share that may be spent within one burst, so that a need that comes a moment later is not behind an empty minute. */
+const BURST = 0.6;
+const WINDOW_MS = 60_000;
+const BURST_MS = 10_000;
+
+export type RateWindow = {
+  /** Milliseconds until `weight` may be spent; 0 means now. Needs no more than one call a grant. */
+  readonly waitMs: (weight: number, nowMs: number) => number;
+  /** Counts `weight` as spent at `nowMs`. */
+  readonly spend: (weight: number, nowMs: number) => void;
+  /** Share of the usable minute that is spent, 0 to 1. */
+  readonly used: (nowMs: number) => number;
+};
+
+type Spent = { readonly atMs: number; readonly weight: number };
+
+/** `limitPerMinute` is the venue's own. Any 60 s hold at most 80 % of it, any 10 s at most 48 %. */
+export const createRateWindow = (limitPerMinute: number): RateWindow => {
+  const usable = limitPerMinute * USABLE;
+  const burst = usable * BURST;
+  let spent: Spent[] = [];
+
+  const sumSince = (sinceMs: number): number => spent.reduce((sum, s) => (s.atMs > sinceMs ? sum + s.weight : sum), 0);
+  const freedAfter = (nowMs: number, lengthMs: number, excess: number): number => {
+    let freed = 0;
+    for (const { atMs, weight } of spent) {
+      if (atMs <= nowMs - lengthMs) continue;
+      freed += weight;
+      if (freed >= excess) return atMs + lengthMs - nowMs;
+    }
+    return 0;
+  };
+  const waitFor = (weight: number, nowMs: number, lengthMs: number, limit: number): number => {
+    // A request heavier than the whole limit waits for an empty window instead of for ever.
+    const excess = sumSince(nowMs - lengthMs) + Math.min(weight, limit) - limit;
+    return excess > 1e-9 ? freedAfter(nowMs, lengthMs, excess) : 0;
+  };
+
+  return {
+    waitMs: (weight, nowMs) =>
+      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable), waitFor(weight, nowMs, BURST_MS, burst)),
+    spend: (weight, nowMs) => {
+      spent = spent.filter((s) => s.atMs > nowMs - WINDOW_MS);
+      spent.push({ atMs: nowMs, weight });
+    },
+    used: (nowMs) => sumSince(nowMs - WINDOW_MS) / usable,
+  };
+};

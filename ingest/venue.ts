@@ -1,0 +1,142 @@
+// The contract of a venue: one pure value, no socket, no clock. Collector and task both read it.
+import type { BookRecord, Level, ListingRecord, Micros, NormalisedRecord } from '../schemas/records.ts';
+import type { ReadingLayer } from '../schemas/layers.ts';
+
+/** One REST request. `url` is complete; `weight` counts against `limits.restWeightPerMinute`. */
+export type VenueRequest = {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly body?: string;
+  readonly weight: number;
+};
+
+/** What a slot's messages are about; `symbols` null means every listing of the venue (or of its `scope`). */
+export type Cover = { readonly layers: readonly string[]; readonly symbols: readonly string[] | null };
+
+/** One socket or one poll the collector runs. Its messages are written to each shard in `shards`. */
+export type Slot =
+  | {
+      readonly kind: 'socket';
+      /** Stable name, unique in the venue: becomes the raw topic's key. */
+      readonly id: string;
+      readonly shards: readonly number[];
+      readonly url: string;
+      /** Frames sent after opening, in order, paced by `limits.subscribePerSecond`. */
+      readonly subscribe: readonly string[];
+      readonly covers: readonly Cover[];
+      /** No data for this long means the connection is lost (F-02: 30 s unless the venue says otherwise). */
+      readonly silenceMs: number;
+      /** The collector opens a successor before this age and overlaps both (venues close at 24 h). */
+      readonly renewAfterMs: number;
+    }
+  | {
+      readonly kind: 'poll';
+      readonly id: string;
+      readonly shards: readonly number[];
+      readonly requests: readonly VenueRequest[];
+      readonly everyMs: number;
+      readonly covers: readonly Cover[];
+    };
+
+/** How one layer is delivered: fixes its horizon (F-02). */
+export type Delivery = {
+  readonly policy: 'on' | 'off' | 'not_published';
+  readonly cadence: 'live' | number;
+  readonly horizonMs: number | null;
+  readonly horizonSource: 'connection' | 'documented' | 'assumed' | 'measured' | 'venue_declared' | null;
+};
+
+/** A raw message as the mapper sees it: parsed from the raw topic or from a recording. */
+export type VenueMessage = {
+  readonly kind: 'frame' | 'response';
+  readonly received_at: Micros;
+  /** For responses the request's method and URL (`GET https://…`); null for frames. */
+  readonly request: string | null;
+  readonly payload: Uint8Array;
+};
+
+/** A mapped record plus the smallest piece of the message about it, for `include_raw`. */
+export type Mapped = { readonly record: NormalisedRecord; readonly element: unknown; readonly chain?: Chain };
+
+/** Sequence ids of a book message, as the venue numbers them (bigint: some exceed 2^53). */
+export type Chain = {
+  readonly symbol: string;
+  readonly kind: 'snapshot' | 'update';
+  readonly first: bigint | null;
+  readonly last: bigint | null;
+  readonly previous: bigint | null;
+};
+
+/** What the mapper needs to know besides the message; nothing else reaches it. */
+export type MapContext = {
+  /** Known listings by venue symbol (newest version). */
+  readonly listings: ReadonlyMap<string, ListingRecord>;
+};
+
+/** How a venue's book continues (book-sync.ts runs it). `snapshot`: REST snapshot + buffered diffs; `stream`: the feed sends its snapshots; `full`: every message is whole. */
+export type BookRule = {
+  readonly style: 'snapshot' | 'stream' | 'full';
+  /** True when `next` directly continues a book standing at `last` (null: nothing applied since the snapshot `snapshotId`). */
+  readonly continues: (at: { readonly last: bigint; readonly joined: boolean }, next: Chain) => 'apply' | 'skip' | 'break';
+  /** Most diffs kept while waiting for a snapshot; more are dropped oldest first, and the join then fails. */
+  readonly bufferLimit: number;
+};
+
+/** Answer of `reference`: listings of one scope (an endpoint's market), whole: what is absent was delisted. */
+export type ReferenceAnswer = { readonly scope: string; readonly listings: readonly ListingRecord[] };
+
+export type Venue = {
+  readonly id: string;
+  readonly name: string;
+  readonly docs: string;
+  /** Base URLs by name; overridable by configuration (`VENUE_<ID>_ENDPOINTS`), so that simulators can stand in. */
+  readonly endpoints: Readonly<Record<string, string>>;
+  readonly limits: {
+    readonly streamsPerConnection: number;
+    readonly subscribePerSecond: number;
+    readonly restWeightPerMinute: number;
+    readonly connectionsPerMinute: number;
+  };
+  /** By reading layer plus `trades`, `liquidation`, `candles`. */
+  readonly layers: Readonly<Record<string, Delivery>>;
+  /** Requests that name all listings, asked at start and every `referenceEveryMs`, in order. */
+  readonly reference: (endpoints: Readonly<Record<string, string>>) => readonly VenueRequest[];
+  readonly referenceEveryMs: number;
+  /** Folds one reference answer; `state` is plain data. Null when the response is none of ours or not complete yet. */
+  readonly mapReference: (state: ReferenceState, message: VenueMessage) => ReferenceAnswer | null;
+  readonly plan: (
+    listings: readonly ListingRecord[],
+    env: { readonly shards: number; readonly shardOf: (venueSymbol: string) => number; readonly endpoints: Readonly<Record<string, string>> },
+  ) => readonly Slot[];
+  /** Cheap look at a frame: what it is. `error` frames are logged and counted; `data` resets the silence watch. */
+  readonly classify: (text: string) => 'data' | 'ack' | 'heartbeat' | 'error';
+  /** Client ping to send every `everyMs`, when the venue wants one. */
+  readonly ping?: { readonly everyMs: number; readonly frame: string };
+  /** Answer to a venue's own ping frame (application level), or null. */
+  readonly replyTo?: (text: string) => string | null;
+  readonly decode?: (bytes: Uint8Array) => Uint8Array;
+  /** Cheap look: the book chain of a frame, or null when it is not a book frame. */
+  readonly sequence: (text: string) => Chain | null;
+  readonly bookRule: BookRule;
+  /** Request of a whole book, when the rule's style is `snapshot`. */
+  readonly bookSnapshot?: (listing: ListingRecord, endpoints: Readonly<Record<string, string>>) => VenueRequest;
+  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only. */
+  readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
+};
+
+/** Plain data kept per venue by `mapReference`. */
+export type ReferenceState = Record<string, unknown>;
+/** Plain data kept per listing and connection by `map`. */
+export type MapState = Record<string, unknown>;
+
+/** A message that cannot be read. `code` goes to the dead letters. */
+export class VenueError extends Error {
+  readonly code: 'VENUE_BAD_FRAME' | 'VENUE_BAD_FIGURE' | 'VENUE_UNKNOWN_LISTING';
+  constructor(code: VenueError['code'], message: string) {
+    super(message);
+    this.name = 'VenueError';
+    this.code = code;
+  }
+}
+
+export type { BookRecord, Level, ReadingLayer };

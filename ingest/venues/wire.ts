@@ -1,0 +1,127 @@
+// Readers of venue messages: JSON in, checked figures, ids and instants out; whatever is wrong becomes a `VenueError`.
+//
+// Figures keep the venue's digits. Where a venue sends a figure as a JSON number, `JSON.parse` has already lost them: the reader then throws
+// `NumberFigure`, and `readMessage` parses once more with every number as its source text. Messages with figures as strings never pay for it.
+import { canonicalDigits, isPositive } from '../../schemas/decimals.ts';
+import type { Digits, Level, Micros } from '../../schemas/records.ts';
+import { VenueError } from '../venue.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+class NumberFigure extends Error {}
+
+const withSourceText = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
+  typeof value === 'number' ? context.source : value;
+
+/** Runs `map` over the parsed payload. Throws `VenueError` only. */
+export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T): T => {
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
+  try {
+    return map(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof NumberFigure) return map(JSON.parse(text, withSourceText as (key: string, value: unknown) => unknown));
+    if (error instanceof VenueError) throw error;
+    if (error instanceof SyntaxError || error instanceof RangeError) throw badFrame(`not JSON: ${text.slice(0, 80)}`);
+    throw error;
+  }
+};
+
+export const badFrame = (what: string): VenueError => new VenueError('VENUE_BAD_FRAME', what);
+const badFigure = (name: string, value: unknown): VenueError =>
+  new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
+
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const readFields = (value: unknown, name: string): Fields => {
+  if (!isFields(value)) throw badFrame(`${name} is no object`);
+  return value;
+};
+
+export const readList = (value: unknown, name: string): readonly unknown[] => {
+  if (!Array.isArray(value)) throw badFrame(`${name} is no array`);
+  return value;
+};
+
+export const readText = (value: unknown, name: string): string => {
+  if (typeof value !== 'string' || value === '') throw badFrame(`${name} is no text`);
+  return value;
+};
+
+/** A figure that must be there; may be negative or zero. */
+export const readFigure = (value: unknown, name: string): Digits => {
+  if (typeof value === 'number') throw new NumberFigure();
+  if (typeof value !== 'string') throw value === undefined ? badFrame(`${name} is absent`) : badFigure(name, value);
+  try {
+    return canonicalDigits(value);
+  } catch {
+    throw badFigure(name, value);
+  }
+};
+
+/** Absent, null and empty text mean: the venue sent no figure. */
+export const readFigureOrNull = (value: unknown, name: string): Digits | null =>
+  value === undefined || value === null || value === '' ? null : readFigure(value, name);
+
+export const readPrice = (value: unknown, name: string): Digits => positive(readFigure(value, name), name);
+
+export const readPriceOrNull = (value: unknown, name: string): Digits | null => {
+  const digits = readFigureOrNull(value, name);
+  return digits === null ? null : positive(digits, name);
+};
+
+const positive = (digits: Digits, name: string): Digits => {
+  if (!isPositive(digits)) throw badFigure(name, digits);
+  return digits;
+};
+
+/** An amount: zero or more. */
+export const readAmount = (value: unknown, name: string): Digits => {
+  const digits = readFigure(value, name);
+  if (digits.startsWith('-')) throw badFigure(name, value);
+  return digits;
+};
+
+export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
+  value === undefined || value === null || value === '' ? null : readAmount(value, name);
+
+/** A venue's id as decimal text (may exceed 2^53). */
+export const readId = (value: unknown, name: string): string => {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return String(value);
+    throw new NumberFigure();
+  }
+  if (typeof value !== 'string' || !/^-?\d{1,40}$/.test(value)) throw badFrame(`${name} is no id`);
+  return value;
+};
+
+/** A small whole number such as a count of trades; null when absent. */
+export const readCountOrNull = (value: unknown, name: string): number | null => {
+  if (value === undefined || value === null) return null;
+  const count = typeof value === 'string' ? Number(value) : value;
+  if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw badFrame(`${name} is no count`);
+  return count;
+};
+
+/** Latest instant a venue may stamp: 2100-01-01, the end of our range (N-03). */
+const LATEST_MS = 4_102_444_800_000;
+
+/** Unix milliseconds to microseconds. Zero and absent mean: no stamp. */
+export const readMsOrNull = (value: unknown, name: string): Micros | null => {
+  const ms = readCountOrNull(value, name);
+  if (ms === null || ms === 0) return null;
+  if (ms > LATEST_MS) throw badFrame(`${name} is no instant`);
+  return ms * 1000;
+};
+
+/** `[price, size]` levels. Throws when a price is not above zero or a size is below it. */
+export const readLevels = (value: unknown, name: string): Level[] =>
+  readList(value, name).map((level): Level => {
+    if (!Array.isArray(level)) throw badFrame(`${name} holds no level`);
+    return [readPrice(level[0], name), readAmount(level[1], name)];
+  });
+
+/** Method, path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */
+export const parseRequest = (request: string | null): { readonly path: string; readonly query: URLSearchParams } | null => {
+  const match = /^(?:(?:GET|POST) )?(https?:\/\/[^/?#]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#\S*)?$/.exec(request ?? '');
+  return match ? { path: match[2] ?? '/', query: new URLSearchParams(match[3] ?? '') } : null;
+};

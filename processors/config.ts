@@ -1,0 +1,19 @@
+// Settings of the processors' process.
+export const processorConfig = {
+  KAFKA_BROKERS: { type: 'list', description: 'Kafka bootstrap servers, comma separated.' },
+  VENUES: { type: 'list', description: 'Venue codes whose raw topics are worked on.' },
+  SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is made.' },
+  TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
+  PROCESSOR_GROUP: { type: 'string', default: 'processors', description: 'Consumer group that shares the tasks.' },
+  OWNER_TICKS: {
+    type: 'boolean',
+    default: true,
+    description: 'The owner of a quiet partition appends ticks; off when a finished log is worked through again.',
+  },
+  SINK: { type: 'boolean', default: true, description: 'Also write rows into QuestDB.' },
+  QUESTDB_HTTP: { type: 'url', description: 'QuestDB HTTP, for writing rows.' },
+  QUESTDB_PG: { type: 'url', description: 'QuestDB PostgreSQL wire, for tables and visibility.' },
+  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
+  QUESTDB_PASSWORD: { type: 'string', default: null, secret: true, description: 'Its password.' },
+  METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics and /healthz.' },
+} as const;

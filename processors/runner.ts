@@ -1,0 +1,296 @@
+// Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
+import type { Venue } from '../ingest/venue.ts';
+import { codecs, mdCodec } from '../schemas/avro/codec.ts';
+import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
+import type { Logger } from '../infra/runtime/log.ts';
+import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts';
+import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
+import { beginRound, createRestorer, markerOf, type Round, saveSome } from './checkpoint.ts';
+import type { ProcessorMetrics } from './metrics.ts';
+import type { Outputs } from './task/outputs.ts';
+import { Task } from './task/task.ts';
+
+const CHECKPOINT_EVERY_MS = 10_000;
+const IDLE_SLICE_MS = 4;
+const OWNER_TICK_EVERY_MS = 250;
+const QUIET_AFTER_MS = 1_000;
+
+export type RunnerSpec = {
+  readonly handle: KafkaHandle;
+  readonly venue: Venue;
+  readonly partition: number;
+  readonly shards: number;
+  readonly namespace: string;
+  /** Writes ticks when nothing comes; never in a replay. */
+  readonly ticks: boolean;
+  readonly publisher: Publisher;
+  readonly metrics: ProcessorMetrics;
+  readonly log: Logger;
+};
+
+type Restored = { readonly task: Task; readonly emittedTo: number };
+
+export class TaskRunner {
+  readonly #spec: RunnerSpec;
+  readonly #names: Topics;
+  readonly #task: Task;
+  /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
+  readonly #emittedTo: number;
+  /** Ends of the output partitions when this owner began: positions until the first acknowledged write. */
+  readonly #starts: ReadonlyMap<string, number>;
+  readonly #timer: NodeJS.Timeout;
+  #round: Round | null = null;
+  #roundStart = 0;
+  #closingRound = false;
+  #roundAtMs = performance.now();
+  #heardAtMs = performance.now();
+  #tickedAtMs = 0;
+  #logEnd = 0;
+  #watermark: { readonly watermark: number; readonly offset: number } | null = null;
+  #publishingWatermark = false;
+  #stopped = false;
+
+  private constructor(spec: RunnerSpec, restored: Restored, starts: ReadonlyMap<string, number>) {
+    this.#spec = spec;
+    this.#names = topics(spec.namespace);
+    this.#task = restored.task;
+    this.#emittedTo = restored.emittedTo;
+    this.#starts = starts;
+    this.#timer = setInterval(() => this.#idle(), 50);
+  }
+
+  /** Restores the task from its newest complete checkpoint, or starts it empty. */
+  static async start(spec: RunnerSpec): Promise<TaskRunner> {
+    const names = topics(spec.namespace);
+    const outputs = [names.live, names.state, names.rows, names.checkpoints].map((of) => of(spec.venue.id));
+    const starts = new Map<string, number>();
+    for (const topic of outputs) {
+      const ends = await endOffsets(spec.handle, topic);
+      starts.set(topic, ends.get(spec.partition)?.latest ?? 0);
+    }
+    const restored = await restore(spec, names);
+    spec.log.info(
+      { task: restored.task.id, offset: restored.task.state.offset, emittedTo: restored.emittedTo },
+      'task restored',
+    );
+    return new TaskRunner(spec, restored, starts);
+  }
+
+  /** The raw offset to read next. */
+  get next(): number {
+    return this.#task.state.offset + 1;
+  }
+
+  get watermark(): number {
+    return this.#task.watermark;
+  }
+
+  /** Applies messages of the raw partition in order; those already applied are passed over. */
+  async apply(messages: readonly Message[], logEnd: number): Promise<void> {
+    this.#logEnd = logEnd;
+    for (const message of messages) {
+      if (message.value === null || message.offset < this.next) continue;
+      const raw = codecs.raw.decode(message.value);
+      if (raw.slot !== 'owner') this.#heardAtMs = performance.now();
+      const outputs = this.#task.process({ offset: message.offset, timestampMs: message.timestampMs, message: raw });
+      this.#publish(outputs);
+      this.#spec.metrics.recordApplied(this.#task.id, raw.kind);
+    }
+    this.#spec.metrics.taskState(this.#task.id, {
+      watermarkMicros: this.#task.watermark,
+      lag: Math.max(0, logEnd - this.next),
+    });
+    this.#advanceRound(IDLE_SLICE_MS);
+    await this.#spec.publisher.ready();
+  }
+
+  /** Finishes writing and, when `save`, leaves a complete checkpoint so that the next owner starts at once. */
+  async stop(save: boolean): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    if (save && this.#task.state.offset >= 0) {
+      if (this.#round === null) this.#beginRound();
+      this.#advanceRound(Number.POSITIVE_INFINITY);
+    }
+    await this.#spec.publisher.flush();
+  }
+
+  // ---- outputs ----
+
+  #publish(outputs: Outputs): void {
+    if (outputs.offset <= this.#emittedTo) return;
+    const { publisher, venue, partition } = this.#spec;
+    const names = this.#names;
+    for (const entry of outputs.live) {
+      publisher.publish({ topic: names.live(venue.id), partition, key: entry.symbol, value: codecs.live.encode(entry) });
+    }
+    for (const entry of outputs.rows) {
+      const key = entry.row?.texts['listing'] ?? null;
+      publisher.publish({ topic: names.rows(venue.id), partition, key, value: codecs.rows.encode(entry) });
+    }
+    for (const record of outputs.md) {
+      const key = `${record.venue}|${record.venue_symbol ?? ''}`;
+      publisher.publish({ topic: names.md(record.layer), key, value: mdCodec(record.layer).encode(record) });
+    }
+    for (const version of outputs.listings) {
+      const key = `${version.venue}|${version.venue_symbol}`;
+      publisher.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
+    }
+    for (const version of outputs.capabilities) {
+      publisher.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
+    }
+    for (const letter of outputs.deadLetters) {
+      publisher.publish({ topic: names.deadLetters, key: letter.source, value: codecs.deadLetter.encode(letter) });
+      this.#spec.metrics.deadLetter(letter.code);
+    }
+    if (outputs.stateRound) this.#publishRound(outputs.stateRound, outputs.offset);
+    if (outputs.watermark !== null) {
+      this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
+      void this.#publishWatermark();
+    }
+  }
+
+  /** A state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
+  #publishRound(entries: readonly StateEntry[], round: number): void {
+    const { publisher, venue, partition } = this.#spec;
+    const topic = this.#names.state(venue.id);
+    for (const entry of entries) {
+      publisher.publish({ topic, partition, key: entry.symbol, value: codecs.state.encode(entry) });
+    }
+    const marker: StateEntry = {
+      round,
+      kind: 'marker',
+      symbol: null,
+      reading: null,
+      span: null,
+      listing: null,
+      capability: null,
+      marker: {
+        entries: entries.length,
+        watermark: this.#task.watermark,
+        live_offset: this.#position(this.#names.live(venue.id)),
+      },
+    };
+    publisher.publish({ topic, partition, key: null, value: codecs.state.encode(marker) });
+  }
+
+  #position(topic: string): number {
+    return this.#spec.publisher.position(topic, this.#spec.partition) ?? this.#starts.get(topic) ?? 0;
+  }
+
+  #positions(): Record<string, number> {
+    const { id } = this.#spec.venue;
+    const of = [this.#names.live(id), this.#names.state(id), this.#names.rows(id)];
+    return Object.fromEntries(of.map((topic) => [topic, this.#position(topic)]));
+  }
+
+  /** The newest watermark goes out once everything before it is acknowledged: an owner that comes later may trust it. */
+  async #publishWatermark(): Promise<void> {
+    if (this.#publishingWatermark) return;
+    this.#publishingWatermark = true;
+    while (this.#watermark !== null) {
+      const { watermark, offset } = this.#watermark;
+      this.#watermark = null;
+      await this.#spec.publisher.flush();
+      this.#putWatermark('task', watermark, offset, this.#positions());
+    }
+    this.#publishingWatermark = false;
+  }
+
+  #putWatermark(kind: 'task' | 'checkpoint', watermark: number, offset: number, positions: Record<string, number>): void {
+    const task = this.#task.id;
+    this.#spec.publisher.publish({
+      topic: this.#names.watermark,
+      partition: 0,
+      key: kind === 'task' ? task : `${task}|${kind}`,
+      value: codecs.watermark.encode({ task, kind, watermark, offset, positions }),
+    });
+  }
+
+  // ---- checkpoints and ticks ----
+
+  readonly #save = (entry: CheckpointEntry): void => {
+    const { publisher, venue, partition } = this.#spec;
+    const value = codecs.checkpoints.encode(entry);
+    publisher.publish({ topic: this.#names.checkpoints(venue.id), partition, key: entry.key, value });
+  };
+
+  #beginRound(): void {
+    this.#roundAtMs = performance.now();
+    this.#roundStart = this.#position(this.#names.checkpoints(this.#spec.venue.id));
+    this.#round = beginRound(this.#task, this.#save);
+  }
+
+  /** Saves some more of the round; when it is whole its marker follows, after the outputs up to its offset. */
+  #advanceRound(sliceMs: number): void {
+    const round = this.#round;
+    if (round === null || this.#closingRound) return;
+    if (!saveSome(this.#task, round, performance.now() + sliceMs, this.#save)) return;
+    this.#closingRound = true;
+    void this.#closeRound(round);
+  }
+
+  async #closeRound(round: Round): Promise<void> {
+    const { publisher, venue } = this.#spec;
+    const start = this.#roundStart;
+    await publisher.flush();
+    this.#save(markerOf(round));
+    await publisher.flush();
+    this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
+    this.#round = null;
+    this.#closingRound = false;
+    this.#spec.metrics.checkpointSaved(this.#task.id);
+  }
+
+  #idle(): void {
+    if (this.#stopped) return;
+    const now = performance.now();
+    if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
+    else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#task.state.offset >= 0) this.#beginRound();
+    this.#tickIfQuiet(now);
+  }
+
+  /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */
+  #tickIfQuiet(now: number): void {
+    if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS) return;
+    if (this.next < this.#logEnd) return;
+    this.#tickedAtMs = now;
+    const { publisher, venue, partition } = this.#spec;
+    const value = codecs.raw.encode({
+      slot: 'owner',
+      conn_id: 'owner',
+      seq: 0,
+      received_at: Date.now() * 1000,
+      kind: 'tick',
+      request: null,
+      payload: Buffer.from('{"collector":null,"connections":[]}'),
+    });
+    publisher.publish({ topic: this.#names.raw(venue.id), partition, key: 'owner', value });
+  }
+}
+
+/** The newest complete checkpoint of a task and the raw offset up to which its outputs are out. */
+const restore = async (spec: RunnerSpec, names: Topics): Promise<Restored> => {
+  const id = `${spec.venue.id}/${spec.partition}`;
+  let emittedTo = -1;
+  let start: number | null = null;
+  const checkpoints = names.checkpoints(spec.venue.id);
+  await readToEnd(spec.handle, { topic: names.watermark, from: () => 'earliest' as const }, (message) => {
+    if (message.value === null) return;
+    const entry = codecs.watermark.decode(message.value);
+    if (entry.task !== id) return;
+    if (entry.kind === 'task') emittedTo = Math.max(emittedTo, entry.offset);
+    if (entry.kind === 'checkpoint') start = entry.positions[checkpoints] ?? null;
+  });
+  const restorer = createRestorer();
+  if (start !== null) {
+    const from = start;
+    await readToEnd(spec.handle, { topic: checkpoints, partitions: [spec.partition], from: () => from }, (message) => {
+      if (message.value !== null) restorer.add(codecs.checkpoints.decode(message.value));
+    });
+  }
+  const state = restorer.state();
+  const base = { venue: spec.venue, partition: spec.partition, shards: spec.shards };
+  return { task: new Task(state === null ? base : { ...base, state }), emittedTo };
+};
+

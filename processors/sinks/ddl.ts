@@ -1,0 +1,70 @@
+// SQL text of the QuestDB tables and of the analysts' views, made from the one list of tables (design section 7).
+import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
+
+/** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
+export const tablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
+
+export const tableName = (namespace: string, table: string): string => `${tablePrefix(namespace)}${table}`;
+
+const columnText = (name: string, kind: ColumnKind): string =>
+  `${name} ${kind.toUpperCase()}${INDEXED.has(name) ? ' INDEX' : ''}`;
+
+/** TTL stands before DEDUP: the server refuses the reverse. */
+export function createTable(table: string, spec: TableSpec, namespace: string): string {
+  const columns = Object.entries(spec.columns).map(([name, kind]) => `  ${columnText(name, kind)}`);
+  const ttl = spec.ttlDays === null || namespace !== '' ? '' : ` TTL ${spec.ttlDays} DAYS`;
+  return [
+    `CREATE TABLE IF NOT EXISTS '${tableName(namespace, table)}' (`,
+    columns.join(',\n'),
+    `) TIMESTAMP(${spec.designated}) PARTITION BY ${spec.partition}${ttl} WAL`,
+    `DEDUP UPSERT KEYS(${spec.keys.join(', ')})`,
+  ].join('\n');
+}
+
+export const addColumn = (table: string, name: string, kind: ColumnKind, namespace: string): string =>
+  `ALTER TABLE '${tableName(namespace, table)}' ADD COLUMN IF NOT EXISTS ${columnText(name, kind)}`;
+
+/** What only the service needs: how a row came to be, not what it says. */
+const INTERNAL: ReadonlySet<string> = new Set(['status', 'gap_cause', 'late', 'from_at', 'src_offset']);
+
+const presentRows = (table: string, spec: TableSpec, namespace: string): string => {
+  const columns = Object.keys(spec.columns).filter((name) => !INTERNAL.has(name));
+  return `SELECT ${columns.join(', ')} FROM '${tableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
+};
+
+/** Layers whose gaps are rows of their table, with the columns that bound the span. Candles have theirs as rows of `candles`. */
+const GAP_SOURCES: readonly (readonly [table: string, layer: string, from: string, to: string])[] = [
+  ...READING_LAYERS.map((layer) => [LAYERS[layer].table, LAYERS[layer].recordName, 'from_at', 'at'] as const),
+  ['trades', 'trades', 'from_at', 'received_at'],
+  ['liquidations', 'liquidation', 'from_at', 'received_at'],
+];
+
+/** Neighbouring gap rows with one cause are one interval: a row that does not begin where the last ended opens an island. */
+function gaps(namespace: string): string {
+  const rows = GAP_SOURCES.map(
+    ([table, layer, from, to]) =>
+      `SELECT listing, venue, '${layer}' layer, ${from} from_at, ${to} to_at, gap_cause cause` +
+      ` FROM '${tableName(namespace, table)}' WHERE status = 'missing' AND NOT late`,
+  ).join('\nUNION ALL\n');
+  const over = 'OVER (PARTITION BY listing, layer, cause ORDER BY from_at';
+  return `SELECT listing, venue, layer, min(from_at) from_at, max(to_at) to_at, cause FROM (
+SELECT listing, venue, layer, from_at, to_at, cause,
+  sum(opens) ${over} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) island FROM (
+SELECT listing, venue, layer, from_at, to_at, cause,
+  CASE WHEN lag(to_at) ${over}) = from_at THEN 0 ELSE 1 END opens FROM (
+${rows}
+))) GROUP BY listing, venue, layer, cause, island`;
+}
+
+/** The analysts' contract: `v_<table>` are final present rows, `v_gaps` the intervals without any. */
+export function viewTexts(namespace: string): readonly (readonly [name: string, select: string])[] {
+  const present = Object.entries(TABLES).filter(([, spec]) => 'late' in spec.columns);
+  const prefix = tablePrefix(namespace);
+  return [
+    ...present.map(([table, spec]) => [`${prefix}v_${table}`, presentRows(table, spec, namespace)] as const),
+    [`${prefix}v_gaps`, gaps(namespace)],
+  ];
+}
+
+export const createView = (name: string, select: string): string => `CREATE OR REPLACE VIEW '${name}' AS (\n${select}\n)`;

@@ -1,0 +1,31 @@
+// Brings a QuestDB to the tables and views of this version: creates and adds, never drops or changes.
+import { addColumn, createTable, createView, tableName, viewTexts } from './ddl.ts';
+import { TABLES, type TableSpec } from './tables.ts';
+
+/** Runs one statement and gives its rows as text cells. */
+export type Sql = (text: string) => Promise<readonly (readonly (string | null)[])[]>;
+
+/** A column stands in the database with another type than ours: only a person can decide what becomes of its rows. */
+export class TableMismatch extends Error {
+  override readonly name = 'TableMismatch';
+}
+
+/** Safe to run by every process at every start, also by several at once. Throws TableMismatch. */
+export async function ensureTables(sql: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
+  for (const [table, spec] of Object.entries(TABLES)) {
+    await sql(createTable(table, spec, namespace));
+    await addMissing(sql, table, spec, namespace);
+  }
+  for (const [name, select] of viewTexts(namespace)) await sql(createView(name, select));
+}
+
+async function addMissing(sql: Sql, table: string, spec: TableSpec, namespace: string): Promise<void> {
+  const name = tableName(namespace, table);
+  const found = new Map((await sql(`SELECT "column", type FROM table_columns('${name}')`)).map(([column, type]) => [column, type]));
+  for (const [column, kind] of Object.entries(spec.columns)) {
+    const type = found.get(column);
+    if (type === undefined) await sql(addColumn(table, column, kind, namespace));
+    else if (type !== kind.toUpperCase())
+      throw new TableMismatch(`${name}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`);
+  }
+}

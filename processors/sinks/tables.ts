@@ -1,0 +1,217 @@
+// The one list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names, the DDL and the views are made from it.
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
+export type Columns = Readonly<Record<string, ColumnKind>>;
+
+export type TableSpec = {
+  /** Designated timestamp: `Row.at` goes here, so it is not repeated in `Row.instants`. */
+  readonly designated: string;
+  /** Every column in the order of the table, the designated one first. */
+  readonly columns: Columns;
+  /** Identity of a row: a repeat with the same keys replaces it, and final rows repeat byte for byte. */
+  readonly keys: readonly string[];
+  /** Physical retention in days, two longer than the floor answers state; null keeps for ever. */
+  readonly ttlDays: number | null;
+  readonly partition: 'DAY' | 'MONTH' | 'YEAR';
+};
+
+/** Floors that answers state (`retention_from`), in days. */
+export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;
+const ttl = (floorDays: number): number => floorDays + 2;
+
+const RENAMED: Readonly<Record<string, string>> = { index: 'index_price' };
+
+/** Column of a member of `values`: its own name, except where SQL has taken the word. */
+export const columnOf = (member: string): string => RENAMED[member] ?? member;
+
+const figureColumns = (layer: ReadingLayer): Columns =>
+  Object.fromEntries(Object.keys(LAYERS[layer].members).map((member) => [columnOf(member), 'double' as const]));
+
+const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
+
+/** Whose row it is and what it says: `present` is a row with a reading, `missing` a gap with its cause. */
+const identity: Columns = {
+  listing: 'symbol',
+  venue: 'symbol',
+  status: 'symbol',
+  gap_cause: 'symbol',
+  late: 'boolean',
+};
+const times: Columns = { venue_ts: 'timestamp', received_at: 'timestamp', recorded_at: 'timestamp' };
+/**
+ * `conn` is text, not a symbol: connection ids never stop growing. `digits` and `null_reasons` are JSON objects keyed by column and by member.
+ * `src_offset` is the offset in `raw.<venue>` of the record that made the row (for a gap: that sealed it).
+ */
+const origin: Columns = { conn: 'varchar', digits: 'varchar', null_reasons: 'varchar', src_offset: 'long' };
+
+/** `(from_at, at]` is the span a row covers: one sampling window, or for a gap row all windows it closes. */
+const readingTable = (layer: ReadingLayer): TableSpec => ({
+  designated: 'at',
+  columns: {
+    at: 'timestamp',
+    from_at: 'timestamp',
+    ...identity,
+    ...times,
+    horizon_ms: 'long',
+    horizon_source: 'symbol',
+    anchor: 'symbol',
+    valid_until: 'timestamp',
+    ...figureColumns(layer),
+    ...(hasQuantity(layer) ? { quantity_unit: 'symbol' } : {}),
+    ...(layer === 'funding' ? { next_funding_at: 'timestamp' } : {}),
+    ...origin,
+  },
+  keys: ['at', 'listing', 'src_offset'],
+  ttlDays: ttl(RETENTION_DAYS.readings),
+  partition: 'DAY',
+});
+
+/** `id` is the venue's, else `<conn_id>.<seq>.<index>`. A gap is a `missing` row over `(from_at, received_at]` with an id of its own. */
+const eventTable = (extra: Columns): TableSpec => ({
+  designated: 'received_at',
+  columns: {
+    received_at: 'timestamp',
+    from_at: 'timestamp',
+    ...identity,
+    venue_ts: 'timestamp',
+    recorded_at: 'timestamp',
+    id: 'varchar',
+    ...extra,
+    quantity: 'double',
+    quantity_unit: 'symbol',
+    ...origin,
+  },
+  keys: ['received_at', 'listing', 'id'],
+  ttlDays: ttl(RETENTION_DAYS.events),
+  partition: 'DAY',
+});
+
+/** `close_time` is exclusive (H-11). A no-trade minute is `present` with volume 0 and no prices (H-12); `minutes_*` are the `base_candles`. */
+const candles: TableSpec = {
+  designated: 'open_time',
+  columns: {
+    open_time: 'timestamp',
+    close_time: 'timestamp',
+    ...identity,
+    price_type: 'symbol',
+    timeframe: 'symbol',
+    ...times,
+    open: 'double',
+    high: 'double',
+    low: 'double',
+    close: 'double',
+    volume: 'double',
+    turnover: 'double',
+    quantity_unit: 'symbol',
+    trades: 'long',
+    minutes_expected: 'long',
+    minutes_present: 'long',
+    minutes_no_trades: 'long',
+    ...origin,
+  },
+  keys: ['open_time', 'listing', 'price_type', 'timeframe', 'src_offset'],
+  ttlDays: ttl(RETENTION_DAYS.candles),
+  partition: 'DAY',
+};
+
+/** Alive spans, written by each task when they end: an alive one is not final and has no row. */
+const connections: TableSpec = {
+  designated: 'from_at',
+  columns: {
+    from_at: 'timestamp',
+    to_at: 'timestamp',
+    venue: 'symbol',
+    task: 'symbol',
+    conn: 'varchar',
+    slot: 'varchar',
+    cause: 'symbol',
+    recorded_at: 'timestamp',
+    src_offset: 'long',
+  },
+  keys: ['from_at', 'task', 'conn', 'src_offset'],
+  ttlDays: ttl(RETENTION_DAYS.connections),
+  partition: 'DAY',
+};
+
+/** One row a version; `record` is the whole listing record as JSON, the columns are what analysts join on. */
+const listings: TableSpec = {
+  designated: 'written_at',
+  columns: {
+    written_at: 'timestamp',
+    listing: 'symbol',
+    venue: 'symbol',
+    venue_symbol: 'varchar',
+    instrument: 'symbol',
+    base: 'symbol',
+    quote: 'symbol',
+    venue_kind: 'symbol',
+    status: 'symbol',
+    quantity_unit: 'symbol',
+    oi_sides: 'symbol',
+    contract_size: 'double',
+    multiplier: 'double',
+    tick_size: 'double',
+    lot_size: 'double',
+    min_qty: 'double',
+    min_notional: 'double',
+    funding_interval: 'varchar',
+    listed_at: 'timestamp',
+    first_seen_at: 'timestamp',
+    delisted_at: 'timestamp',
+    record: 'varchar',
+    digits: 'varchar',
+    src_offset: 'long',
+  },
+  keys: ['written_at', 'listing'],
+  ttlDays: null,
+  partition: 'YEAR',
+};
+
+/** One row a version and task; `layers` is the JSON of `CapabilityVersion.layers`. */
+const capabilities: TableSpec = {
+  designated: 'written_at',
+  columns: { written_at: 'timestamp', venue: 'symbol', task: 'symbol', layers: 'varchar', src_offset: 'long' },
+  keys: ['written_at', 'venue', 'task'],
+  ttlDays: null,
+  partition: 'YEAR',
+};
+
+/** One row a partition of an anchored day and network (AN-01). */
+const anchors: TableSpec = {
+  designated: 'day',
+  columns: {
+    day: 'timestamp',
+    network: 'symbol',
+    table_name: 'symbol',
+    schema_version: 'long',
+    row_count: 'long',
+    root: 'varchar',
+    leaf: 'varchar',
+    leaf_index: 'long',
+    day_root: 'varchar',
+    status: 'symbol',
+    contract: 'varchar',
+    tx_hash: 'varchar',
+    block: 'long',
+    anchored_at: 'timestamp',
+  },
+  keys: ['day', 'network', 'table_name'],
+  ttlDays: null,
+  partition: 'YEAR',
+};
+
+/** Every table by its name without namespace. */
+export const TABLES: Readonly<Record<string, TableSpec>> = {
+  ...Object.fromEntries(READING_LAYERS.map((layer) => [LAYERS[layer].table, readingTable(layer)])),
+  candles,
+  trades: eventTable({ side: 'symbol', price: 'double' }),
+  liquidations: eventTable({ side: 'symbol', price: 'double', price_kind: 'symbol' }),
+  connections,
+  listings,
+  capabilities,
+  anchors,
+};
+
+/** Only listings are looked up one by one; an index on anything else would cost writes for nothing. */
+export const INDEXED: ReadonlySet<string> = new Set(['listing']);

@@ -1,0 +1,361 @@
+// One order book: levels in, top of book and depth bands out, in exact decimals (L-02, L-03, H-14).
+//
+// Hot path. Prices and sizes are integers scaled to the most decimals seen, held in two sorted arrays a side with the best level at the end,
+// because changes happen near the top. A side is keyed so that a larger key is better: `price` for bids, `-price` for asks.
+// The book is plain data and mutated in place; `bookToJson` and `bookFromJson` carry it through a checkpoint.
+import { VenueError } from '../../ingest/venue.ts';
+import { divide, multiply, subtract } from '../../schemas/decimals.ts';
+import { BANDS, type Band } from '../../schemas/layers.ts';
+import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
+
+type BookSide = {
+  /** Ascending, best last. */
+  keys: number[];
+  sizes: number[];
+  /** Key down to which the side is known without holes: the deepest of the last snapshot; null when it had none. */
+  reach: number | null;
+  /** The venue declared that nothing lies beyond its levels. */
+  full: boolean;
+};
+
+export type Book = {
+  priceScale: number;
+  sizeScale: number;
+  bids: BookSide;
+  asks: BookSide;
+  /** The venue's own sequence of the last message applied. */
+  sequence: string | null;
+};
+
+/** Levels of one message. `full`: the venue declares that nothing lies beyond them. */
+export type BookLevelsIn = {
+  readonly bids: readonly Level[];
+  readonly asks: readonly Level[];
+  readonly sequence: string | null;
+  readonly full?: boolean;
+};
+
+/** What of a listing decides the value of its quantities (H-16e). */
+export type QuantityRule = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+
+/** Values of a reading: what is absent stands in `null_reasons`. */
+export type BookReading = {
+  readonly values: Readonly<Record<string, Digits>>;
+  readonly null_reasons: Readonly<Record<string, string>>;
+};
+
+/** One band as H-14 shows it; the members of an incomplete side are null. */
+export type BandDepth = {
+  readonly reference: Digits;
+  readonly bid: Digits | null;
+  readonly ask: Digits | null;
+  readonly bid_value: Digits | null;
+  readonly ask_value: Digits | null;
+  readonly bid_levels: number | null;
+  readonly ask_levels: number | null;
+  readonly complete: { readonly bid: boolean; readonly ask: boolean };
+};
+
+/** Scaled integers stay below this, so that `Math.round(Number(digits) * 10^scale)` is exact and sums of two are safe. */
+const WIDEST = 2 ** 51;
+const SAFE = Number.MAX_SAFE_INTEGER;
+const POWERS = Array.from({ length: 23 }, (_, n) => 10 ** n);
+
+export const createBook = (): Book => ({
+  priceScale: 0,
+  sizeScale: 0,
+  bids: { keys: [], sizes: [], reach: null, full: false },
+  asks: { keys: [], sizes: [], reach: null, full: false },
+  sequence: null,
+});
+
+/** Replaces the whole book. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
+export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
+  const fresh = createBook();
+  fresh.priceScale = book.priceScale;
+  fresh.sizeScale = book.sizeScale;
+  applyUpdate(fresh, levels);
+  Object.assign(book, fresh);
+  for (const side of [book.bids, book.asks]) {
+    side.reach = side.keys[0] ?? null;
+    side.full = levels.full === true;
+  }
+};
+
+/** Sets or removes (size `0`) levels. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
+export const applyUpdate = (book: Book, levels: BookLevelsIn): void => {
+  const prices = Math.max(decimalsOf(levels.bids, 0), decimalsOf(levels.asks, 0));
+  const sizes = Math.max(decimalsOf(levels.bids, 1), decimalsOf(levels.asks, 1));
+  if (prices > book.priceScale || sizes > book.sizeScale) rescale(book, prices, sizes);
+  const bids = scaleLevels(book, levels.bids);
+  const asks = scaleLevels(book, levels.asks);
+  for (let i = 0; i < bids.length; i += 2) setLevel(book.bids, bids[i] as number, bids[i + 1] as number);
+  for (let i = 0; i < asks.length; i += 2) setLevel(book.asks, -(asks[i] as number), asks[i + 1] as number);
+  book.sequence = levels.sequence;
+};
+
+const decimalsOf = (levels: readonly Level[], member: 0 | 1): number => {
+  let most = 0;
+  for (const level of levels) {
+    const text = level[member];
+    const dot = text.indexOf('.');
+    if (dot >= 0 && text.length - dot - 1 > most) most = text.length - dot - 1;
+  }
+  return most;
+};
+
+const tooWide = (text: string): VenueError => new VenueError('VENUE_BAD_FIGURE', `book figure ${text} is too wide`);
+
+/** Price and size of each level as scaled integers, one after the other. */
+const scaleLevels = (book: Book, levels: readonly Level[]): number[] => {
+  const scaled: number[] = [];
+  const byPrice = POWERS[book.priceScale] as number;
+  const bySize = POWERS[book.sizeScale] as number;
+  for (const [price, size] of levels) {
+    const p = Math.round(Number(price) * byPrice);
+    const s = Math.round(Number(size) * bySize);
+    if (!(p < WIDEST && p > -WIDEST)) throw tooWide(price);
+    if (!(s < WIDEST && s >= 0)) throw tooWide(size);
+    scaled.push(p, s);
+  }
+  return scaled;
+};
+
+/** Makes room for more decimals; the book's values stay the same. */
+const rescale = (book: Book, prices: number, sizes: number): void => {
+  if (Math.max(prices, sizes) >= POWERS.length) throw tooWide(`with ${Math.max(prices, sizes)} decimals`);
+  const byPrice = POWERS[Math.max(0, prices - book.priceScale)] as number;
+  const bySize = POWERS[Math.max(0, sizes - book.sizeScale)] as number;
+  const sides = [book.bids, book.asks];
+  const widest = (values: readonly number[]): number => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+  for (const { keys, sizes: held } of sides) {
+    if (widest(keys) * byPrice >= WIDEST || widest(held) * bySize >= WIDEST) throw tooWide('beside the levels held');
+  }
+  for (const side of sides) {
+    side.keys = side.keys.map((key) => key * byPrice);
+    side.sizes = side.sizes.map((size) => size * bySize);
+    if (side.reach !== null) side.reach *= byPrice;
+  }
+  book.priceScale = Math.max(book.priceScale, prices);
+  book.sizeScale = Math.max(book.sizeScale, sizes);
+};
+
+/** Index of the first key that is not below `key`. */
+const placeOf = (keys: readonly number[], key: number): number => {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] as number) < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+const setLevel = (side: BookSide, key: number, size: number): void => {
+  const { keys, sizes } = side;
+  const at = placeOf(keys, key);
+  const held = keys[at] === key;
+  if (held && size > 0) sizes[at] = size;
+  else if (held) {
+    keys.splice(at, 1);
+    sizes.splice(at, 1);
+  } else if (size > 0) {
+    keys.splice(at, 0, key);
+    sizes.splice(at, 0, size);
+  }
+};
+
+/** Levels collected a side. */
+export const countLevels = (book: Book): { readonly bids: number; readonly asks: number } => ({
+  bids: book.bids.keys.length,
+  asks: book.asks.keys.length,
+});
+
+/** Best `n` levels a side, bids descending, asks ascending. */
+export const topLevels = (book: Book, n: number): { readonly bids: Level[]; readonly asks: Level[] } => ({
+  bids: topOf(book, book.bids, n),
+  asks: topOf(book, book.asks, n),
+});
+
+const topOf = (book: Book, side: BookSide, n: number): Level[] => {
+  const levels: Level[] = [];
+  for (let i = side.keys.length - 1; i >= 0 && levels.length < n; i--) {
+    const price = toDecimal(Math.abs(side.keys[i] as number), book.priceScale);
+    levels.push([price, toDecimal(side.sizes[i] as number, book.sizeScale)]);
+  }
+  return levels;
+};
+
+const toDecimal = (scaled: number | bigint, scale: number): Digits => {
+  const text = String(scaled);
+  if (scale === 0) return text;
+  const padded = text.padStart(scale + 1, '0');
+  const whole = padded.slice(0, -scale);
+  let end = padded.length;
+  while (end > whole.length && padded.charCodeAt(end - 1) === 48) end--;
+  return end === whole.length ? whole : `${whole}.${padded.slice(whole.length, end)}`;
+};
+
+/** True when the book is crossed or locked (bid >= ask): it is then never served (L-03). */
+export const isCrossed = (book: Book): boolean => {
+  const bid = book.bids.keys.at(-1);
+  const ask = book.asks.keys.at(-1);
+  return bid !== undefined && ask !== undefined && bid >= -ask;
+};
+
+/** Values of layer `book` (L-02): an empty side and what needs it has `no_value`. */
+export const bookValues = (book: Book): BookReading => {
+  const { bids, asks } = topLevels(book, 1);
+  const values: Record<string, Digits> = {};
+  if (bids[0]) [values['bid'], values['bid_size']] = bids[0];
+  if (asks[0]) [values['ask'], values['ask_size']] = asks[0];
+  const mid = midOf(book);
+  if (mid !== null && values['bid'] !== undefined && values['ask'] !== undefined) {
+    values['mid'] = mid;
+    const spread = divide(subtract(values['ask'], values['bid']), mid);
+    if (spread !== null) values['spread'] = spread;
+  }
+  return { values, null_reasons: missing(['ask', 'ask_size', 'bid', 'bid_size', 'mid', 'spread'], values) };
+};
+
+const missing = (names: readonly string[], values: Readonly<Record<string, Digits>>): Record<string, string> =>
+  Object.fromEntries(names.filter((name) => values[name] === undefined).map((name) => [name, 'no_value']));
+
+/** `(bid + ask) / 2`, exact; null when a side is empty. */
+const midOf = (book: Book): Digits | null => {
+  const bid = book.bids.keys.at(-1);
+  const ask = book.asks.keys.at(-1);
+  return bid === undefined || ask === undefined ? null : toDecimal(BigInt(bid - ask) * 5n, book.priceScale + 1);
+};
+
+/** All bands over the whole collected book, keyed by name; empty when a side is empty (there is no mid). */
+export const bookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Record<Band, BandDepth>>> => {
+  const reference = midOf(book);
+  if (reference === null) return {};
+  const bids = sumSide(book, book.bids, rule);
+  const asks = sumSide(book, book.asks, rule);
+  return Object.fromEntries(
+    BANDS.map((band, i): [Band, BandDepth] => {
+      const bid = bids[i] ?? null;
+      const ask = asks[i] ?? null;
+      return [
+        band,
+        {
+          reference,
+          bid: bid?.size ?? null,
+          ask: ask?.size ?? null,
+          bid_value: bid?.value ?? null,
+          ask_value: ask?.value ?? null,
+          bid_levels: bid?.levels ?? null,
+          ask_levels: ask?.levels ?? null,
+          complete: { bid: bid !== null, ask: ask !== null },
+        },
+      ];
+    }),
+  );
+};
+
+/** Values of layer `venue_depth` (L-02) from its bands. */
+export const bandValues = (bands: Readonly<Partial<Record<Band, BandDepth>>>): BookReading => {
+  const values: Record<string, Digits> = {};
+  const null_reasons: Record<string, string> = {};
+  const put = (name: string, figure: Digits | number | null | undefined, reason: string): void => {
+    if (figure === null || figure === undefined) null_reasons[name] = reason;
+    else values[name] = String(figure);
+  };
+  put('mid', bands[BANDS[0]]?.reference, 'no_value');
+  for (const band of BANDS) {
+    const depth = bands[band];
+    for (const side of ['bid', 'ask'] as const) {
+      put(`depth_${side}_${band}`, depth?.[side], 'no_value');
+      put(`depth_${side}_value_${band}`, depth?.[`${side}_value`], depth?.complete[side] ? 'unit_unknown' : 'no_value');
+      put(`levels_${side}_${band}`, depth?.[`${side}_levels`], 'no_value');
+    }
+  }
+  return { values, null_reasons };
+};
+
+type Sum = { readonly size: Digits; readonly value: Digits | null; readonly levels: number };
+/** Sums over the levels from the best one to a place: sizes, and sizes times the distance from the best price. */
+type Running = { readonly levels: number; readonly size: number; readonly moment: number };
+
+const BASIS_POINTS = BANDS.map((band) => Number.parseInt(band, 10));
+
+/** Least key inside each band: bids `price >= mid (1 - b)`, asks `price <= mid (1 + b)`, edges included. */
+const edgesOf = (book: Book, side: BookSide): number[] => {
+  const twiceMid = BigInt((book.bids.keys.at(-1) as number) - (book.asks.keys.at(-1) as number));
+  return BASIS_POINTS.map((bps) => {
+    if (side === book.bids) return Number((twiceMid * BigInt(10_000 - bps) + 19_999n) / 20_000n);
+    return -Number((twiceMid * BigInt(10_000 + bps)) / 20_000n);
+  });
+};
+
+/** Per band the exact sums of a side, null where the side is not known down to the edge. */
+const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[] => {
+  const edges = edgesOf(book, side);
+  const running = run(side, edges);
+  return edges.map((edge, i) => (isComplete(side, edge) ? toSum(book, side, running[i] as Running, rule) : null));
+};
+
+/**
+ * A band is served only when the side is known without holes beyond its edge. A level that a diff brought from deeper than the snapshot
+ * reached says nothing about those between (L-03: a partial sum is never served as the band).
+ */
+const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.reach !== null && side.reach < edge);
+
+/** One walk from the best level down. Sums above 2^53 would lose digits: `toSum` notices and adds again in big integers. */
+const run = (side: BookSide, edges: readonly number[]): Running[] => {
+  const { keys, sizes } = side;
+  const best = keys.at(-1) as number;
+  const sums: Running[] = [];
+  let at = keys.length - 1;
+  let size = 0;
+  let moment = 0;
+  for (const edge of edges) {
+    for (; at >= 0 && (keys[at] as number) >= edge; at--) {
+      size += sizes[at] as number;
+      moment += (sizes[at] as number) * (best - (keys[at] as number));
+    }
+    sums.push({ levels: keys.length - 1 - at, size, moment });
+  }
+  return sums;
+};
+
+const toSum = (book: Book, side: BookSide, { levels, size, moment }: Running, rule: QuantityRule): Sum => {
+  const exact = size <= SAFE && moment <= SAFE ? { size: BigInt(size), moment: BigInt(moment) } : addWide(side, levels);
+  const quantity = toDecimal(exact.size, book.sizeScale);
+  const best = side.keys.at(-1) as number;
+  // Bids: Σ s (best - d); asks: keys are negated, so Σ s (ask + d) = -(Σ s (best - d)).
+  const signed = BigInt(best) * exact.size - exact.moment;
+  const priced = signed < 0n ? -signed : signed;
+  const product = (): Digits => toDecimal(priced, book.priceScale + book.sizeScale);
+  return { size: quantity, value: valueOf(rule, quantity, product), levels };
+};
+
+const addWide = (side: BookSide, levels: number): { readonly size: bigint; readonly moment: bigint } => {
+  const best = BigInt(side.keys.at(-1) as number);
+  let size = 0n;
+  let moment = 0n;
+  for (let at = side.keys.length - 1; at >= side.keys.length - levels; at--) {
+    const s = BigInt(side.sizes[at] as number);
+    size += s;
+    moment += s * (best - BigInt(side.keys[at] as number));
+  }
+  return { size, moment };
+};
+
+/** Value in quote of quantities (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
+const valueOf = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
+  if (rule.quantity_unit === 'quote') return quantity;
+  if (rule.venue_kind === 'linear') {
+    if (rule.quantity_unit === 'base') return product();
+    return rule.contract_size === null ? null : multiply(product(), rule.contract_size);
+  }
+  if (rule.venue_kind !== 'inverse' || rule.quantity_unit !== 'contracts' || rule.contract_size === null) return null;
+  return multiply(quantity, rule.contract_size);
+};
+
+/** The book as text for a checkpoint, and back. */
+export const bookToJson = (book: Book): string => JSON.stringify(book);
+export const bookFromJson = (text: string): Book => JSON.parse(text) as Book;

@@ -1,0 +1,161 @@
+// Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
+import type { Micros } from '../../schemas/records.ts';
+import type { OpenBody, Span } from '../../schemas/topics.ts';
+import type { Connection, LayerState, TaskState } from './state.ts';
+
+/** A connection is out when the log has moved more than this past the last record naming it (F-02). */
+export const OUT_AFTER: Micros = 3_000_000;
+/** Ended spans are kept until every window they can explain is sealed (100 s after a 60 s window, and slack). */
+const KEEP_ENDED: Micros = 300_000_000;
+
+export type SpanChange = (connection: Connection, span: Span) => void;
+
+const isOut = (connection: Connection): boolean => connection.span.to !== null;
+
+/** Ends the current span at `to`; `changed` is told. */
+const endSpan = (connection: Connection, to: Micros, cause: string, changed: SpanChange): void => {
+  connection.span = { ...connection.span, to, cause };
+  connection.ended.push(connection.span);
+  changed(connection, connection.span);
+};
+
+/** Marks every connection out whose last naming record lies more than 3 s before `recordedAt`. */
+export const expireConnections = (state: TaskState, recordedAt: Micros, changed: SpanChange): void => {
+  for (const connection of state.connections.values()) {
+    if (isOut(connection) || recordedAt <= connection.namedAt + OUT_AFTER) continue;
+    endSpan(connection, connection.namedAt + OUT_AFTER, 'collector_down', changed);
+  }
+};
+
+type Named = { readonly connId: string; readonly slot: string; readonly openedAt: Micros; readonly receivedAt: Micros };
+
+/**
+ * Notes that a record names a connection. One that was out by silence begins a new alive span at the record's
+ * `received_at`; one that was closed stays closed. Unknown connections (their `open` lies before the log's start) are made.
+ */
+export const nameConnection = (state: TaskState, named: Named, changed: SpanChange): Connection => {
+  let connection = state.connections.get(named.connId);
+  if (!connection) {
+    const span: Span = { conn_id: named.connId, slot: named.slot, from: named.openedAt, to: null, cause: null };
+    connection = {
+      conn_id: named.connId,
+      slot: named.slot,
+      openedAt: named.openedAt,
+      namedAt: state.recordedAt,
+      lastSeq: 0,
+      covers: [],
+      span,
+      ended: [],
+      closed: false,
+      unreadable: [],
+    };
+    state.connections.set(named.connId, connection);
+    changed(connection, span);
+    return connection;
+  }
+  connection.namedAt = state.recordedAt;
+  if (isOut(connection) && !connection.closed) {
+    connection.span = { ...connection.span, from: named.receivedAt, to: null, cause: null };
+    changed(connection, connection.span);
+  }
+  return connection;
+};
+
+/** Applies an `open` record. */
+export const openConnection = (state: TaskState, named: Named, body: OpenBody, changed: SpanChange): Connection => {
+  const connection = nameConnection(state, named, changed);
+  connection.covers = body.covers;
+  return connection;
+};
+
+/** Applies a `lost` record: the connection is closed for good at `lostAt`. */
+export const loseConnection = (connection: Connection, lostAt: Micros, cause: string, changed: SpanChange): void => {
+  connection.closed = true;
+  if (!isOut(connection)) endSpan(connection, Math.max(lostAt, connection.span.from), cause, changed);
+};
+
+/**
+ * The connection that counts for a listing and layer: of those not out the one opened last that has delivered an
+ * accepted reading; if all are out, the one opened last.
+ */
+export const activeConnection = (state: TaskState, layer: LayerState): Connection | null => {
+  let best: Connection | null = null;
+  for (const connId of layer.delivered) {
+    const connection = state.connections.get(connId);
+    if (!connection) continue;
+    if (best === null || ranksAbove(connection, best)) best = connection;
+  }
+  return best;
+};
+
+const ranksAbove = (a: Connection, b: Connection): boolean => {
+  if (isOut(a) !== isOut(b)) return !isOut(a);
+  return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
+};
+
+/** Whether readings of `connection` may replace the held one: it has now delivered, and nothing ranks above it. */
+export const countsForLayer = (state: TaskState, layer: LayerState, connection: Connection): boolean => {
+  if (!layer.delivered.includes(connection.conn_id)) {
+    layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
+    layer.delivered.push(connection.conn_id);
+  }
+  return activeConnection(state, layer) === connection;
+};
+
+export const coversListing = (connection: Connection, layer: string, symbol: string): boolean =>
+  connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
+
+/**
+ * Why nothing could come in `(from, to]`: the code of the last loss of a connection that serves the listing and layer,
+ * or null when one such connection was alive over the whole window.
+ */
+export const lossCause = (
+  state: TaskState,
+  query: { readonly layer: string; readonly symbol: string; readonly from: Micros; readonly to: Micros },
+): string | null => {
+  let last: Span | null = null;
+  for (const connection of state.connections.values()) {
+    if (!coversListing(connection, query.layer, query.symbol)) continue;
+    for (const span of spansOf(connection)) {
+      if (span.from <= query.from && (span.to === null || span.to > query.to)) return null;
+      if (span.to !== null && span.to <= query.to && (last === null || span.to > (last.to ?? 0))) last = span;
+    }
+  }
+  return last?.cause ?? null;
+};
+
+/** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
+export const hadUnreadable = (
+  state: TaskState,
+  query: { readonly layer: string; readonly symbol: string; readonly from: Micros; readonly to: Micros },
+): boolean => {
+  for (const connection of state.connections.values()) {
+    if (!coversListing(connection, query.layer, query.symbol)) continue;
+    if (connection.unreadable.some((at) => at > query.from && at <= query.to)) return true;
+  }
+  return false;
+};
+
+const spansOf = (connection: Connection): readonly Span[] =>
+  connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
+
+/**
+ * Forgets what no unsealed window can ask for: old ended spans and closed connections, except the newest ended one of
+ * a slot, which explains a slot that stays down. `forgotten` hears of each connection that goes.
+ */
+export const pruneConnections = (state: TaskState, forgotten: (connId: string) => void): void => {
+  const horizon = state.recordedAt - KEEP_ENDED;
+  const newest = new Map<string, Connection>();
+  for (const connection of state.connections.values()) {
+    const held = newest.get(connection.slot);
+    if (!held || held.openedAt < connection.openedAt) newest.set(connection.slot, connection);
+  }
+  for (const connection of state.connections.values()) {
+    connection.ended = connection.ended.filter((s, i) => i === connection.ended.length - 1 || (s.to ?? 0) > horizon);
+    connection.unreadable = connection.unreadable.filter((at) => at > horizon);
+    const gone = isOut(connection) && (connection.span.to ?? 0) < horizon && newest.get(connection.slot) !== connection;
+    if (!gone) continue;
+    state.connections.delete(connection.conn_id);
+    forgotten(connection.conn_id);
+  }
+};

@@ -1,0 +1,89 @@
+// Collects what one raw record makes, each output with its place `(raw offset, index)` in its topic.
+import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type {
+  CapabilityVersion,
+  DeadLetter,
+  ListingVersion,
+  LiveEntry,
+  MdRecord,
+  Row,
+  RowEntry,
+  Source,
+  StateEntry,
+} from '../../schemas/topics.ts';
+
+/** Everything one raw record made, in order. `round` is set when a state round is due at this record. */
+export type Outputs = {
+  readonly offset: number;
+  readonly live: LiveEntry[];
+  readonly rows: RowEntry[];
+  readonly md: MdRecord[];
+  readonly listings: ListingVersion[];
+  readonly capabilities: CapabilityVersion[];
+  readonly deadLetters: DeadLetter[];
+  stateRound: StateEntry[] | null;
+  /** W to publish on the watermark topic once these outputs are acknowledged. */
+  watermark: Micros | null;
+};
+
+export const createOutputs = (offset: number): Outputs => ({
+  offset,
+  live: [],
+  rows: [],
+  md: [],
+  listings: [],
+  capabilities: [],
+  deadLetters: [],
+  stateRound: null,
+  watermark: null,
+});
+
+type LiveBody = Partial<Omit<LiveEntry, 'offset' | 'index' | 'recorded_at' | 'kind'>>;
+
+/** Appends a live entry of `kind`; bodies not given are null. */
+export const pushLive = (outputs: Outputs, recordedAt: Micros, kind: LiveEntry['kind'], body: LiveBody): void => {
+  outputs.live.push({
+    offset: outputs.offset,
+    index: outputs.live.length,
+    recorded_at: recordedAt,
+    kind,
+    symbol: body.symbol ?? null,
+    reading: body.reading ?? null,
+    span: body.span ?? null,
+    row: body.row ?? null,
+    listing: body.listing ?? null,
+    capability: body.capability ?? null,
+    watermark: body.watermark ?? null,
+  });
+};
+
+/** Appends a final row for QuestDB. */
+export const pushRow = (outputs: Outputs, row: Row): void => {
+  outputs.rows.push({ offset: outputs.offset, index: outputs.rows.length, kind: 'row', row, watermark: null });
+};
+
+/** Appends the task's watermark in order with its rows and live entries. */
+export const pushWatermark = (outputs: Outputs, recordedAt: Micros, watermark: Micros): void => {
+  pushLive(outputs, recordedAt, 'watermark', { watermark });
+  outputs.rows.push({ offset: outputs.offset, index: outputs.rows.length, kind: 'watermark', row: null, watermark });
+  outputs.watermark = watermark;
+};
+
+/** Appends a normalised record for other people's consumers. */
+export const pushMd = (
+  outputs: Outputs,
+  record: Omit<NormalisedRecord, 'values'> & { readonly values: unknown },
+  provenance: { readonly recordedAt: Micros; readonly connId: string; readonly src: Source },
+): void => {
+  outputs.md.push({
+    layer: record.layer,
+    venue: record.venue,
+    venue_symbol: record.venue_symbol,
+    venue_ts: record.venue_ts,
+    received_at: record.received_at,
+    recorded_at: provenance.recordedAt,
+    conn_id: provenance.connId,
+    src: provenance.src,
+    values: record.values,
+  });
+};

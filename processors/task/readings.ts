@@ -1,0 +1,170 @@
+// Turns normalised records into readings: members with digits, derived figures, horizon and reasons (L-02, N-05 rule 2, F-01, F-02).
+import { divide, multiply, subtract } from '../../schemas/decimals.ts';
+import { parseDuration } from '../../schemas/durations.ts';
+import { validUntil } from '../../schemas/freshness.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { FundingRecord, ListingRecord, MarkRecord, Micros, NormalisedRecord, OiRecord, StatsRecord, TickerRecord } from '../../schemas/records.ts';
+import type { BookLevels, CapabilityVersion, Reading } from '../../schemas/topics.ts';
+import type { LayerState } from './state.ts';
+
+/** What a layer's value consists of before it becomes a reading. */
+export type Measured = {
+  readonly values: Record<string, string>;
+  readonly instants: Record<string, Micros>;
+  readonly quantityUnit: string | null;
+  readonly venueTs: Micros | null;
+};
+
+const MS_8H = '28800000';
+
+const keep = (members: Readonly<Record<string, string | null>>): Record<string, string> => {
+  const values: Record<string, string> = {};
+  for (const [name, digits] of Object.entries(members)) if (digits !== null) values[name] = digits;
+  return values;
+};
+
+const older = (a: Micros | null, b: Micros | null): Micros | null => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+
+/** Joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. */
+const measureMark = (record: MarkRecord, layer: LayerState): Measured => {
+  for (const name of ['mark', 'index'] as const) {
+    const digits = record.values[name];
+    if (digits !== null) layer.parts[name] = { digits, venue_ts: record.venue_ts };
+  }
+  const { mark, index } = layer.parts;
+  const basis = mark && index ? divide(subtract(mark.digits, index.digits), index.digits) : null;
+  const venueTs = mark && index ? older(mark.venue_ts, index.venue_ts) : record.venue_ts;
+  return {
+    values: keep({ mark: mark?.digits ?? null, index: index?.digits ?? null, basis }),
+    instants: {},
+    quantityUnit: null,
+    venueTs,
+  };
+};
+
+const measureFunding = (record: FundingRecord, listing: ListingRecord): Measured => {
+  const { funding, funding_interval_ms, next_funding_at } = record.values;
+  const known = listing.values.funding_interval;
+  const intervalMs = funding_interval_ms ?? (known === null ? null : parseDuration(known));
+  const interval = intervalMs === null ? null : String(intervalMs);
+  const per8h = funding === null || interval === null ? null : divide(multiply(funding, MS_8H), interval);
+  return {
+    values: keep({ funding, funding_8h: per8h, funding_interval: interval }),
+    instants: next_funding_at === null ? {} : { next_funding_at },
+    quantityUnit: null,
+    venueTs: record.venue_ts,
+  };
+};
+
+const measureTicker = (record: TickerRecord): Measured => ({
+  values: keep({ last: record.values.last }),
+  instants: {},
+  quantityUnit: null,
+  venueTs: record.venue_ts,
+});
+
+const measureOi = (record: OiRecord): Measured => ({
+  values: keep({ oi: record.values.oi }),
+  instants: {},
+  quantityUnit: record.values.oi_unit,
+  venueTs: record.venue_ts,
+});
+
+const measureStats = (record: StatsRecord): Measured => {
+  const { volume_24h, turnover_24h, change_24h } = record.values;
+  return {
+    values: keep({ volume_24h, turnover_24h, change_24h }),
+    instants: {},
+    quantityUnit: record.values.volume_unit,
+    venueTs: record.venue_ts,
+  };
+};
+
+/** The value of a record's layer; null for records that are no readings (trades, candles, books, listings …). */
+export const measure = (record: NormalisedRecord, listing: ListingRecord, layer: LayerState): Measured | null => {
+  switch (record.layer) {
+    case 'mark':
+      return measureMark(record, layer);
+    case 'funding':
+      return measureFunding(record, listing);
+    case 'ticker':
+      return measureTicker(record);
+    case 'oi':
+      return measureOi(record);
+    case 'stats':
+      return measureStats(record);
+    default:
+      return null;
+  }
+};
+
+export type ReadingSource = {
+  readonly layer: ReadingLayer;
+  readonly rev: number;
+  readonly receivedAt: Micros;
+  readonly recordedAt: Micros;
+  readonly connId: string;
+  readonly capability: CapabilityVersion | null;
+  readonly listing: ListingRecord;
+  readonly raw: string | null;
+};
+
+const horizonOf = (source: ReadingSource): { horizon_ms: number | null; horizon_source: string | null } => {
+  const capability = source.capability?.layers[source.layer];
+  return { horizon_ms: capability?.horizon_ms ?? null, horizon_source: capability?.horizon_source ?? null };
+};
+
+/** Why a member has no value: the venue does not publish it (L-02), or it has not come. */
+const nullReasons = (source: ReadingSource, values: Readonly<Record<string, string>>): Record<string, string> => {
+  const reasons: Record<string, string> = {};
+  for (const member of Object.keys(LAYERS[source.layer].members)) {
+    if (member in values) continue;
+    reasons[member] = source.listing.values.not_published.includes(member) ? 'venue_capability' : 'no_value';
+  }
+  return reasons;
+};
+
+/** A valid reading. `valid_until` is fixed here once (F-01). */
+export const toReading = (source: ReadingSource, measured: Measured, book: BookLevels | null): Reading => {
+  const horizon = horizonOf(source);
+  return {
+    layer: source.layer,
+    rev: source.rev,
+    valid: true,
+    gap_cause: null,
+    venue_ts: measured.venueTs,
+    received_at: source.receivedAt,
+    recorded_at: source.recordedAt,
+    conn_id: source.connId,
+    ...horizon,
+    anchor: measured.venueTs === null ? 'receipt' : 'venue',
+    valid_until: validUntil({ venue_ts: measured.venueTs, received_at: source.receivedAt, ...horizon }),
+    values: measured.values,
+    null_reasons: nullReasons(source, measured.values),
+    instants: measured.instants,
+    quantity_unit: measured.quantityUnit,
+    book,
+    raw: source.raw,
+  };
+};
+
+/** An invalidation: the layer has no value from here on, and `cause` says why (crossed book, sequence break). */
+export const toInvalidation = (source: ReadingSource, cause: string, venueTs: Micros | null): Reading => ({
+  layer: source.layer,
+  rev: source.rev,
+  valid: false,
+  gap_cause: cause,
+  venue_ts: venueTs,
+  received_at: source.receivedAt,
+  recorded_at: source.recordedAt,
+  conn_id: source.connId,
+  ...horizonOf(source),
+  anchor: venueTs === null ? 'receipt' : 'venue',
+  valid_until: null,
+  values: {},
+  null_reasons: {},
+  instants: {},
+  quantity_unit: null,
+  book: null,
+  raw: source.raw,
+});

@@ -1,0 +1,132 @@
+// Rows for QuestDB: readings, gaps, alive spans and versions in the columns of `processors/sinks/tables.ts` (design section 7).
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';
+import { columnOf } from '../sinks/tables.ts';
+
+export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
+
+export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
+/** A window or a run of windows `(from, at]`, and the raw offset that decides the row's identity. */
+export type RowSpan = { readonly from: Micros; readonly at: Micros; readonly srcOffset: number; readonly late: boolean };
+
+const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
+  const kept: Record<string, Micros> = {};
+  for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
+  return kept;
+};
+const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
+  const kept: Record<string, string> = {};
+  for (const [name, text] of Object.entries(texts)) if (text !== null) kept[name] = text;
+  return kept;
+};
+
+const figuresOf = (reading: Reading): Record<string, string> => {
+  const figures: Record<string, string> = {};
+  for (const [member, digits] of Object.entries(reading.values)) figures[columnOf(member)] = digits;
+  return figures;
+};
+
+/** The row of a window whose last reading is `reading`; an invalidation makes it a gap with that cause. */
+export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Reading): Row => ({
+  table: LAYERS[identity.layer].table,
+  at: span.at,
+  texts: definedTexts({
+    listing: listingId(identity.venue, identity.symbol),
+    venue: identity.venue,
+    status: reading.valid ? 'present' : 'missing',
+    gap_cause: reading.gap_cause,
+    horizon_source: reading.horizon_source,
+    anchor: reading.anchor,
+    conn: reading.conn_id,
+    quantity_unit: reading.quantity_unit,
+    null_reasons: Object.keys(reading.null_reasons).length === 0 ? null : JSON.stringify(reading.null_reasons),
+  }),
+  instants: definedInstants({
+    from_at: span.from,
+    venue_ts: reading.venue_ts,
+    received_at: reading.received_at,
+    recorded_at: reading.recorded_at,
+    valid_until: reading.valid_until,
+    next_funding_at: reading.instants['next_funding_at'] ?? null,
+  }),
+  integers: { src_offset: span.srcOffset, ...(reading.horizon_ms === null ? {} : { horizon_ms: reading.horizon_ms }) },
+  figures: figuresOf(reading),
+  flags: { late: span.late },
+});
+
+/** The row of windows without a reading. */
+export const gapRow = (identity: RowIdentity, span: RowSpan, cause: string): Row => ({
+  table: LAYERS[identity.layer].table,
+  at: span.at,
+  texts: {
+    listing: listingId(identity.venue, identity.symbol),
+    venue: identity.venue,
+    status: 'missing',
+    gap_cause: cause,
+  },
+  instants: { from_at: span.from },
+  integers: { src_offset: span.srcOffset },
+  figures: {},
+  flags: { late: span.late },
+});
+
+export type TaskPlace = { readonly venue: string; readonly task: string; readonly srcOffset: number; readonly recordedAt: Micros };
+
+/** The row of an ended alive span. Alive ones are not final and have none. */
+export const spanRow = (place: TaskPlace, span: Span): Row => ({
+  table: 'connections',
+  at: span.from,
+  texts: definedTexts({ venue: place.venue, task: place.task, conn: span.conn_id, slot: span.slot, cause: span.cause }),
+  instants: definedInstants({ to_at: span.to, recorded_at: place.recordedAt }),
+  integers: { src_offset: place.srcOffset },
+  figures: {},
+  flags: {},
+});
+
+const RULES = ['contract_size', 'multiplier', 'tick_size', 'lot_size', 'min_qty', 'min_notional'] as const;
+
+export const listingRow = (place: TaskPlace, version: ListingVersion): Row => {
+  const values = version.record.values;
+  const figures: Record<string, string> = {};
+  for (const rule of RULES) {
+    const digits = values[rule];
+    if (digits !== null) figures[rule] = digits;
+  }
+  return {
+    table: 'listings',
+    at: version.written_at,
+    texts: definedTexts({
+      listing: listingId(version.venue, version.venue_symbol),
+      venue: version.venue,
+      venue_symbol: version.venue_symbol,
+      instrument: values.instrument,
+      base: values.base,
+      quote: values.quote,
+      venue_kind: values.venue_kind,
+      status: values.status,
+      quantity_unit: values.quantity_unit,
+      oi_sides: values.oi_sides,
+      funding_interval: values.funding_interval,
+      record: JSON.stringify(version.record),
+    }),
+    instants: definedInstants({
+      listed_at: values.listed_at,
+      first_seen_at: version.first_seen_at,
+      delisted_at: version.delisted_at,
+    }),
+    integers: { src_offset: place.srcOffset },
+    figures,
+    flags: {},
+  };
+};
+
+export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row => ({
+  table: 'capabilities',
+  at: version.written_at,
+  texts: { venue: version.venue, task: place.task, layers: JSON.stringify(version.layers) },
+  instants: {},
+  integers: { src_offset: place.srcOffset },
+  figures: {},
+  flags: {},
+});

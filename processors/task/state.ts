@@ -1,0 +1,162 @@
+// The state of a task as plain data: what a checkpoint saves and a restore brings back.
+import type { MapState, ReferenceState } from '../../ingest/venue.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
+import type { BookState } from './books.ts';
+
+/** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
+export const STATE_VERSION = 1;
+
+/** A connection as the log shows it. `span` is the current or last alive span. */
+export type Connection = {
+  readonly conn_id: string;
+  readonly slot: string;
+  openedAt: Micros;
+  /** `recorded_at` of the last record that names it. */
+  namedAt: Micros;
+  lastSeq: number;
+  covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
+  span: Span;
+  /** Ended spans still needed to explain windows that are not sealed yet. */
+  ended: Span[];
+  /** Set by a `lost` record: such a connection does not come back. */
+  closed: boolean;
+  /** Instants of frames that could not be read. */
+  unreadable: Micros[];
+};
+
+/** The last counting reading of a window, with its place for ties. */
+export type Candidate = { readonly reading: Reading; readonly offset: number };
+
+/** A stretch in which the layer had no valid value although messages came. */
+export type Fault = { readonly from: Micros; to: Micros | null; readonly cause: string };
+
+export type LayerState = {
+  rev: number;
+  reading: Reading | null;
+  /** Offset of the held reading's message. */
+  offset: number;
+  /** Connections that have delivered an accepted reading. */
+  delivered: string[];
+  /** Open and unsealed windows by their end. */
+  windows: Map<Micros, Candidate>;
+  faults: Fault[];
+  /** Newest parts of a value that the venue sends in several messages (mark and index). */
+  parts: Record<string, { readonly digits: string; readonly venue_ts: Micros | null }>;
+};
+
+export type ListingState = {
+  readonly symbol: string;
+  version: ListingVersion;
+  layers: Map<ReadingLayer, LayerState>;
+};
+
+export type TaskState = {
+  /** Raw offset of the last applied record; -1 before the first. */
+  offset: number;
+  recordedAt: Micros;
+  /** `recorded_at` of the first record: no window that ended before is ours. */
+  startedAt: Micros | null;
+  watermarkAt: Micros;
+  stateRoundAt: Micros;
+  /** By window length in ms: ends up to which windows are announced (live) and sealed (rows). */
+  announced: Record<number, Micros>;
+  sealed: Record<number, Micros>;
+  capability: CapabilityVersion | null;
+  reference: ReferenceState;
+  connections: Map<string, Connection>;
+  listings: Map<string, ListingState>;
+  /** Ends of 10 s buckets in which some collector's record was received and recorded in time. */
+  collectorAlive: Set<Micros>;
+  /** Symbols without a listing that were named in the log; each is a dead letter once. */
+  unknown: Set<string>;
+  /** Plain data of the venue's mapper, by connection. */
+  mappers: Map<string, MapState>;
+  /** Assembled books by `<symbol>|<conn_id>`. */
+  books: Map<string, BookState>;
+  /** Count of book changes that had to wait for their bucket's end: orders `BookState.pending`. */
+  pendings: number;
+};
+
+export const createState = (): TaskState => ({
+  offset: -1,
+  recordedAt: 0,
+  startedAt: null,
+  watermarkAt: 0,
+  stateRoundAt: 0,
+  announced: {},
+  sealed: {},
+  capability: null,
+  reference: {},
+  connections: new Map(),
+  listings: new Map(),
+  collectorAlive: new Set(),
+  unknown: new Set(),
+  mappers: new Map(),
+  books: new Map(),
+  pendings: 0,
+});
+
+export const createLayer = (): LayerState => ({
+  rev: 0,
+  reading: null,
+  offset: -1,
+  delivered: [],
+  windows: new Map(),
+  faults: [],
+  parts: {},
+});
+
+/** Everything but listings and books: the item `core` of a checkpoint. */
+export const coreToJson = (state: TaskState): string =>
+  JSON.stringify({
+    ...state,
+    connections: [...state.connections.values()],
+    collectorAlive: [...state.collectorAlive],
+    unknown: [...state.unknown],
+    mappers: [...state.mappers],
+    order: [...state.listings.keys()],
+    listings: undefined,
+    books: undefined,
+  });
+
+type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collectorAlive' | 'unknown' | 'mappers'> & {
+  readonly connections: Connection[];
+  readonly collectorAlive: Micros[];
+  readonly unknown: string[];
+  readonly mappers: [string, MapState][];
+  readonly order: string[];
+};
+
+/** The state of an item `core`, and the order its listings must have: it decides the order of outputs. */
+export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
+  const { order, ...plain } = JSON.parse(text) as CorePlain;
+  const state: TaskState = {
+    ...plain,
+    connections: new Map(plain.connections.map((c) => [c.conn_id, c])),
+    collectorAlive: new Set(plain.collectorAlive),
+    unknown: new Set(plain.unknown),
+    mappers: new Map(plain.mappers),
+    listings: new Map(),
+    books: new Map(),
+  };
+  return { state, order };
+};
+
+/** One listing without its books: the item `listing:<symbol>`. */
+export const listingToJson = (listing: ListingState): string =>
+  JSON.stringify({
+    ...listing,
+    layers: [...listing.layers].map(([name, layer]) => [name, { ...layer, windows: [...layer.windows] }]),
+  });
+
+export const listingFromJson = (text: string): ListingState => {
+  const plain = JSON.parse(text) as Omit<ListingState, 'layers'> & {
+    readonly layers: [ReadingLayer, Omit<LayerState, 'windows'> & { readonly windows: [Micros, Candidate][] }][];
+  };
+  return {
+    ...plain,
+    layers: new Map(plain.layers.map(([name, layer]) => [name, { ...layer, windows: new Map(layer.windows) }])),
+  };
+};

@@ -1,0 +1,44 @@
+// Versions of listings and capabilities: append-only, each holding from the `recorded_at` of the answer that brought it (design section 5).
+import type { ListingRecord, Micros } from '../../schemas/records.ts';
+import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import type { ListingState } from './state.ts';
+
+/** What a listing says, without the stamps that change with every answer. */
+const fingerprint = (record: ListingRecord): string => JSON.stringify(record.values);
+
+/** The next version of a listing, or null when the answer says nothing new. */
+export const nextListingVersion = (
+  held: ListingVersion | null,
+  record: ListingRecord,
+  writtenAt: Micros,
+): ListingVersion | null => {
+  const delistedAt = record.values.delisted_at;
+  if (held && held.delisted_at === delistedAt && fingerprint(held.record) === fingerprint(record)) return null;
+  return {
+    venue: record.venue,
+    venue_symbol: record.venue_symbol,
+    written_at: writtenAt,
+    first_seen_at: held?.first_seen_at ?? writtenAt,
+    delisted_at: delistedAt,
+    record,
+  };
+};
+
+/** The version that says a listing is gone from its venue's answer, or null when that was known. */
+export const delistedVersion = (listing: ListingState, receivedAt: Micros, writtenAt: Micros): ListingVersion | null => {
+  const held = listing.version;
+  if (held.delisted_at !== null) return null;
+  const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };
+  return { ...held, written_at: writtenAt, delisted_at: receivedAt, record: { ...held.record, received_at: receivedAt, values } };
+};
+
+/** The next capability version, or null when the collector repeats what holds. */
+export const nextCapability = (
+  held: CapabilityVersion | null,
+  venue: string,
+  body: CapabilityBody,
+  writtenAt: Micros,
+): CapabilityVersion | null => {
+  if (held && JSON.stringify(held.layers) === JSON.stringify(body.layers)) return null;
+  return { venue, written_at: writtenAt, layers: body.layers };
+};

@@ -1,0 +1,143 @@
+// Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Reading, Row } from '../../schemas/topics.ts';
+import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
+import { hadUnreadable, lossCause } from './connections.ts';
+import { gapRow, type RowIdentity, readingRow } from './rows.ts';
+import type { Candidate, LayerState, ListingState, TaskState } from './state.ts';
+
+/** Length of the buckets in which the collectors' life is noted. */
+const ALIVE_BUCKET_MS = 10_000;
+
+const isAbove = (reading: Reading, offset: number, held: Candidate): boolean =>
+  reading.received_at > held.reading.received_at ||
+  (reading.received_at === held.reading.received_at && offset >= held.offset);
+
+/** Keeps `reading` for its window when it is the last by `(received_at, offset)`. Answers the window's end, or null. */
+export const offerToWindow = (layer: LayerState, reading: Reading, offset: number): Micros | null => {
+  const end = windowEnd(reading.received_at, LAYERS[reading.layer].windowMs);
+  const held = layer.windows.get(end);
+  if (held && !isAbove(reading, offset, held)) return null;
+  layer.windows.set(end, { reading: { ...reading, raw: null, book: null }, offset });
+  return end;
+};
+
+/** Opens, or closes with a valid reading, the layer's stretch without a valid value. */
+export const noteValidity = (layer: LayerState, reading: Reading): void => {
+  const open = layer.faults.at(-1);
+  const isOpen = open !== undefined && open.to === null;
+  if (reading.valid) {
+    if (isOpen) open.to = reading.received_at;
+    return;
+  }
+  if (isOpen) {
+    if (open.cause === reading.gap_cause) return;
+    open.to = reading.received_at;
+  }
+  layer.faults.push({ from: reading.received_at, to: null, cause: reading.gap_cause ?? 'unknown' });
+};
+
+export type Window = { readonly from: Micros; readonly at: Micros };
+
+/** Life of a listing within which its windows are rows. */
+const lifeOf = (listing: ListingState): { readonly from: Micros; readonly to: Micros | null } => ({
+  from: listing.version.first_seen_at,
+  to: listing.version.delisted_at,
+});
+
+/** Windows of `(from, to]` that lie, at least in part, within the listing's life. */
+const windowsOfLife = (listing: ListingState, windowMs: number, range: Window): readonly Window[] => {
+  const life = lifeOf(listing);
+  const step = windowMs * 1000;
+  const first = Math.max(range.from + step, windowEnd(life.from, windowMs));
+  const last = life.to === null ? range.at : Math.min(range.at, windowEnd(life.to, windowMs));
+  const windows: Window[] = [];
+  for (let at = first; at <= last; at += step) windows.push({ from: at - step, at });
+  return windows;
+};
+
+/** Notes that a collector's record was received in its 10 s bucket. */
+export const noteCollector = (state: TaskState, receivedAt: Micros): void => {
+  state.collectorAlive.add(windowEnd(receivedAt, ALIVE_BUCKET_MS));
+};
+
+const anyCollector = (state: TaskState, window: Window): boolean => {
+  const step = ALIVE_BUCKET_MS * 1000;
+  for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
+  return false;
+};
+
+const faultIn = (layer: LayerState, window: Window): string | null => {
+  for (let i = layer.faults.length - 1; i >= 0; i--) {
+    const fault = layer.faults[i];
+    if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
+  }
+  return null;
+};
+
+/** Cause of a window without a reading: the first that applies, in the order of design section 5. */
+export const gapCause = (state: TaskState, listing: ListingState, name: ReadingLayer, window: Window): string => {
+  const life = lifeOf(listing);
+  if (life.to !== null && life.to <= window.at) return 'not_listed';
+  if (!anyCollector(state, window)) return 'collector_down';
+  const query = { layer: name === 'venue_depth' ? 'book' : name, symbol: listing.symbol, from: window.from, to: window.at };
+  const loss = lossCause(state, query);
+  if (loss !== null) return loss;
+  const layer = listing.layers.get(name);
+  const fault = layer ? faultIn(layer, window) : null;
+  if (fault !== null) return fault;
+  return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
+};
+
+type Sealing = { readonly state: TaskState; readonly venue: string; readonly offset: number };
+
+/**
+ * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Neighbouring windows of one
+ * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are forgotten.
+ */
+export const sealWindows = (sealing: Sealing, listing: ListingState, name: ReadingLayer, range: Window): readonly Row[] => {
+  const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
+  const layer = listing.layers.get(name);
+  const rows: Row[] = [];
+  let run: { from: Micros; at: Micros; cause: string } | null = null;
+  const closeRun = (): void => {
+    if (run) rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
+    run = null;
+  };
+  for (const window of windowsOfLife(listing, LAYERS[name].windowMs, range)) {
+    const held = layer?.windows.get(window.at);
+    if (held) {
+      closeRun();
+      rows.push(readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading));
+      continue;
+    }
+    const cause = gapCause(sealing.state, listing, name, window);
+    const open = run as { from: Micros; at: Micros; cause: string } | null;
+    if (open && open.cause === cause && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
+    else {
+      closeRun();
+      run = { ...window, cause };
+    }
+  }
+  closeRun();
+  if (layer) forget(layer, range.at);
+  return rows;
+};
+
+/** What a window says before it is sealed: its reading, or a gap whose cause is not known yet (H-16k). */
+export const provisionalRow = (venue: string, listing: ListingState, name: ReadingLayer, window: Window): Row => {
+  const identity: RowIdentity = { venue, symbol: listing.symbol, layer: name };
+  const held = listing.layers.get(name)?.windows.get(window.at);
+  if (!held) return gapRow(identity, { ...window, srcOffset: -1, late: false }, 'unknown');
+  return readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading);
+};
+
+/** Windows of a listing's life that ended within `range` and are to be announced. */
+export const windowsToAnnounce = (listing: ListingState, name: ReadingLayer, range: Window): readonly Window[] =>
+  windowsOfLife(listing, LAYERS[name].windowMs, range);
+
+const forget = (layer: LayerState, sealedTo: Micros): void => {
+  for (const end of layer.windows.keys()) if (end <= sealedTo) layer.windows.delete(end);
+  layer.faults = layer.faults.filter((f) => f.to === null || f.to > sealedTo);
+};

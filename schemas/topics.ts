@@ -1,0 +1,212 @@
+// What each Kafka topic carries: names, partitions and the types of the values (design section 4). Avro texts stand in schemas/avro.
+import type { ListingRecord, Micros, RecordLayer } from './records.ts';
+import type { ReadingLayer } from './layers.ts';
+
+/** Topic names of a namespace: `''` is live, `'replay.'` belongs to replays. */
+export const topics = (namespace = '') => ({
+  raw: (venue: string) => `${namespace}raw.${venue}`,
+  live: (venue: string) => `${namespace}live.${venue}`,
+  state: (venue: string) => `${namespace}state.${venue}`,
+  rows: (venue: string) => `${namespace}rows.${venue}`,
+  checkpoints: (venue: string) => `${namespace}checkpoints.${venue}`,
+  md: (layer: RecordLayer) => `${namespace}md.${layer}`,
+  listings: `${namespace}listings`,
+  capabilities: `${namespace}capabilities`,
+  watermark: `${namespace}watermark`,
+  deadLetters: `${namespace}dead-letters`,
+});
+export type Topics = ReturnType<typeof topics>;
+
+/** A task is one raw partition: `<venue>/<partition>`. */
+export type TaskId = `${string}/${number}`;
+
+/** Value of `raw.<venue>`; `recorded_at` is the record's own LogAppendTime. */
+export type RawMessage = {
+  /** Slot that produced it (key of the record). `collector` for ticks and capability records, `owner` for ticks of a task's owner. */
+  readonly slot: string;
+  /** Connection (a poll slot and reference requests have one too); for ticks and capabilities the collector's id. */
+  readonly conn_id: string;
+  /** Rises by one per message of a connection; 0 for ticks. */
+  readonly seq: number;
+  readonly received_at: Micros;
+  readonly kind: 'frame' | 'response' | 'open' | 'lost' | 'tick' | 'capability';
+  /** For responses: `GET https://…`. */
+  readonly request: string | null;
+  /** Bytes as received; JSON of OpenBody, LostBody, TickBody, CapabilityBody for the other kinds. */
+  readonly payload: Uint8Array;
+};
+
+export type OpenBody = {
+  readonly opened_at: Micros;
+  readonly url: string;
+  readonly covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
+};
+export type LostBody = { readonly lost_at: Micros; readonly cause: string; readonly detail: string };
+/** `collector` null: written by a task's owner because nothing came. */
+export type TickBody = {
+  readonly collector: string | null;
+  readonly connections: readonly { readonly conn_id: string; readonly opened_at: Micros }[];
+};
+export type LayerCapability = {
+  readonly policy: 'on' | 'off' | 'not_published';
+  readonly cadence_ms: number | null;
+  readonly horizon_ms: number | null;
+  readonly horizon_source: string | null;
+};
+export type CapabilityBody = { readonly layers: Readonly<Record<string, LayerCapability>> };
+
+/** A reading of one listing and layer, as live and state carry it. Figures are digits, absent members are absent. */
+export type Reading = {
+  readonly layer: ReadingLayer;
+  /** Count of this listing's and layer's readings in the log (ST-03). */
+  readonly rev: number;
+  /** False: an invalidation (crossed book, sequence break); `gap_cause` says why and there are no values. */
+  readonly valid: boolean;
+  readonly gap_cause: string | null;
+  readonly venue_ts: Micros | null;
+  readonly received_at: Micros;
+  readonly recorded_at: Micros;
+  readonly conn_id: string;
+  readonly horizon_ms: number | null;
+  readonly horizon_source: string | null;
+  readonly anchor: 'venue' | 'receipt';
+  /** Fixed at storage (F-01); null for connection horizons and unknown ones. */
+  readonly valid_until: Micros | null;
+  readonly values: Readonly<Record<string, string>>;
+  /** Members without a value, with the reason (L-02). */
+  readonly null_reasons: Readonly<Record<string, string>>;
+  readonly instants: Readonly<Record<string, Micros>>;
+  /** Unit of the quantity members; null when the layer has none. */
+  readonly quantity_unit: string | null;
+  /** Top levels, only for layer `book`. */
+  readonly book: BookLevels | null;
+  /** JSON text of the smallest element of the venue's message about this listing; null when not kept. */
+  readonly raw: string | null;
+};
+export type BookLevels = {
+  readonly bids: readonly (readonly [string, string])[];
+  readonly asks: readonly (readonly [string, string])[];
+  readonly sequence: string | null;
+  readonly collected_bids: number;
+  readonly collected_asks: number;
+};
+
+/** One alive span of a connection; `to` null while it is alive. The same connection may have several (a silent collector that came back). */
+export type Span = {
+  readonly conn_id: string;
+  readonly slot: string;
+  readonly from: Micros;
+  readonly to: Micros | null;
+  readonly cause: string | null;
+};
+
+/** A version of a listing: `record` is what the venue said, `written_at` when it began to hold (design section 5, versions). */
+export type ListingVersion = {
+  readonly venue: string;
+  readonly venue_symbol: string;
+  readonly written_at: Micros;
+  readonly first_seen_at: Micros;
+  readonly delisted_at: Micros | null;
+  readonly record: ListingRecord;
+};
+export type CapabilityVersion = { readonly venue: string; readonly written_at: Micros; readonly layers: CapabilityBody['layers'] };
+
+/** One row for a QuestDB table, its columns by kind. Figures are digits; absent columns are null. */
+export type Row = {
+  readonly table: string;
+  /** Designated timestamp of the table (`at`, `open_time`, `received_at`, `written_at`, `from`). */
+  readonly at: Micros;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly instants: Readonly<Record<string, Micros>>;
+  readonly integers: Readonly<Record<string, number>>;
+  readonly figures: Readonly<Record<string, string>>;
+  readonly flags: Readonly<Record<string, boolean>>;
+};
+
+/** Place of an output in its task's order: raw offset and the index within the outputs of that record. Readers drop what is not above the highest they saw. */
+export type Place = { readonly offset: number; readonly index: number };
+
+/** Value of `live.<venue>`: exactly one of the bodies is set, named by `kind`. */
+export type LiveEntry = Place & {
+  readonly recorded_at: Micros;
+  readonly kind: 'reading' | 'connection' | 'listing' | 'capability' | 'provisional' | 'sealed' | 'event' | 'watermark';
+  readonly symbol: string | null;
+  readonly reading: Reading | null;
+  readonly span: Span | null;
+  /** Provisional or sealed row; trades, liquidations and candles travel as rows too (`event`). */
+  readonly row: Row | null;
+  readonly listing: ListingVersion | null;
+  readonly capability: CapabilityVersion | null;
+  /** W: everything recorded up to here has been applied and stands before this entry. */
+  readonly watermark: Micros | null;
+};
+
+/** Value of `state.<venue>`: a round as of raw offset `round`, closed by its marker. */
+export type StateEntry = {
+  readonly round: number;
+  readonly kind: 'reading' | 'connection' | 'listing' | 'capability' | 'marker';
+  readonly symbol: string | null;
+  readonly reading: Reading | null;
+  readonly span: Span | null;
+  readonly listing: ListingVersion | null;
+  readonly capability: CapabilityVersion | null;
+  /** Marker only: the entries of the round, W at `round`, and the offset in `live` to follow from. */
+  readonly marker: { readonly entries: number; readonly watermark: Micros; readonly live_offset: number } | null;
+};
+
+/** Value of `rows.<venue>`: a final row, or the task's watermark in order with its rows. */
+export type RowEntry = Place & {
+  readonly kind: 'row' | 'watermark';
+  readonly row: Row | null;
+  readonly watermark: Micros | null;
+};
+
+/** Value of `watermark`, keyed `task`, `task|checkpoint`, `task|history`. */
+export type WatermarkEntry = {
+  readonly task: string;
+  readonly kind: 'task' | 'checkpoint' | 'history';
+  /** Microseconds; for `checkpoint` the watermark at its offset. */
+  readonly watermark: Micros;
+  /** Raw offset of the last applied record (task, checkpoint), or of the last row's source (history). */
+  readonly offset: number;
+  /** Next offset of each output topic of the task at that moment. */
+  readonly positions: Readonly<Record<string, number>>;
+};
+
+/** Value of `checkpoints.<venue>`: items of a round, then its marker. */
+export type CheckpointEntry = {
+  readonly round: number;
+  readonly offset: number;
+  readonly kind: 'item' | 'marker';
+  readonly key: string | null;
+  /** JSON text of the item. */
+  readonly body: string | null;
+  readonly marker: { readonly items: number; readonly version: number; readonly watermark: Micros } | null;
+};
+
+/** Source of a normalised record in `md.*`. */
+export type Source = { readonly partition: number; readonly offset: number };
+
+/** Value of `dead-letters`. */
+export type DeadLetter = {
+  readonly source: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly recorded_at: Micros;
+  readonly code: string;
+  readonly message: string;
+  readonly payload: Uint8Array;
+};
+
+/** `md.<layer>`: the normalised record with its place in the log; `values` is typed per layer in Avro. `md.book` carries the assembled book. */
+export type MdRecord = {
+  readonly layer: RecordLayer;
+  readonly venue: string;
+  readonly venue_symbol: string | null;
+  readonly venue_ts: Micros | null;
+  readonly received_at: Micros;
+  readonly recorded_at: Micros;
+  readonly conn_id: string;
+  readonly src: Source;
+  readonly values: unknown;
+};
