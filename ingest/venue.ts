@@ -1,6 +1,7 @@
 // The contract of a venue: one pure value, no socket, no clock. Collector and task both read it.
-import type { BookRecord, Level, ListingRecord, Micros, NormalisedRecord } from '../schemas/records.ts';
+
 import type { ReadingLayer } from '../schemas/layers.ts';
+import type { BookRecord, Level, ListingRecord, ListingValues, Micros, NormalisedRecord } from '../schemas/records.ts';
 
 /** One REST request. `url` is complete; `weight` counts against `limits.restWeightPerMinute`. */
 export type VenueRequest = {
@@ -77,7 +78,10 @@ export type MapContext = {
 export type BookRule = {
   readonly style: 'snapshot' | 'stream' | 'full';
   /** True when `next` directly continues a book standing at `last` (null: nothing applied since the snapshot `snapshotId`). */
-  readonly continues: (at: { readonly last: bigint; readonly joined: boolean }, next: Chain) => 'apply' | 'skip' | 'break';
+  readonly continues: (
+    at: { readonly last: bigint; readonly joined: boolean },
+    next: Chain,
+  ) => 'apply' | 'skip' | 'break';
   /** Most diffs kept while waiting for a snapshot; more are dropped oldest first, and the join then fails. */
   readonly bufferLimit: number;
 };
@@ -106,7 +110,11 @@ export type Venue = {
   readonly mapReference: (state: ReferenceState, message: VenueMessage) => ReferenceAnswer | null;
   readonly plan: (
     listings: readonly ListingRecord[],
-    env: { readonly shards: number; readonly shardOf: (venueSymbol: string) => number; readonly endpoints: Readonly<Record<string, string>> },
+    env: {
+      readonly shards: number;
+      readonly shardOf: (venueSymbol: string) => number;
+      readonly endpoints: Readonly<Record<string, string>>;
+    },
   ) => readonly Slot[];
   /** Cheap look at a frame: what it is. `error` frames are logged and counted; `data` resets the silence watch. */
   readonly classify: (text: string) => 'data' | 'ack' | 'heartbeat' | 'error';
@@ -115,11 +123,18 @@ export type Venue = {
   /** Answer to a venue's own ping frame (application level), or null. */
   readonly replyTo?: (text: string) => string | null;
   readonly decode?: (bytes: Uint8Array) => Uint8Array;
-  /** Cheap look: the book chain of a frame, or null when it is not a book frame. */
+  /** Cheap look: the book chain of a frame or of a snapshot's body (there its symbol is empty where the venue leaves it out); null when it is no book. */
   readonly sequence: (text: string) => Chain | null;
   readonly bookRule: BookRule;
   /** Request of a whole book, when the rule's style is `snapshot`. */
-  readonly bookSnapshot?: (listing: ListingRecord, endpoints: Readonly<Record<string, string>>) => VenueRequest;
+  readonly bookSnapshot?: (
+    listing: Pick<ListingRecord, 'venue_symbol'>,
+    endpoints: Readonly<Record<string, string>>,
+  ) => VenueRequest;
+  /** What a symbol alone tells of its quantities: values the books of recordings that hold no reference answer. */
+  readonly impliedQuantity?: (
+    venueSymbol: string,
+  ) => Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
   /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only. */
   readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
 };

@@ -31,8 +31,8 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
     name: 'questdb',
     command: javaCommand(),
     args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
-    env: { QDB_LOG_W_STDOUT_LEVEL: 'CRITICAL,ERROR,ADVISORY' },
-    readyTimeoutMs: 60_000,
+    env: {},
+    readyTimeoutMs: 10_000,
     stopGraceMs: 15_000,
     isReady: () => answers(ports, dataDir.secrets.questdb_password),
   });

@@ -169,7 +169,7 @@ export class PartitionFetcher {
     this.handle = handle;
     this.onFatal = onFatal;
     this.cluster = createCluster(handle);
-    this.connecting = this.connect();
+    this.connecting = this.connect(0);
   }
 
   /** Waits until the topic exists. */
@@ -375,14 +375,14 @@ export class PartitionFetcher {
     this.connecting = failed
       .disconnect()
       .catch(() => undefined)
-      .then(() => this.connect());
+      .then(() => this.connect(this.backoff.next()));
   }
 
-  private async connect(): Promise<void> {
+  private async connect(waitMs: number): Promise<void> {
     const { signal } = this.ended;
-    while (!signal.aborted) {
+    for (let wait = waitMs; !signal.aborted; wait = this.backoff.next()) {
       try {
-        await pause(this.backoff.next(), undefined, { signal });
+        await pause(wait, undefined, { signal });
         await this.cluster.connect();
         await this.cluster.addMultipleTargetTopics([...this.topics]);
         break;

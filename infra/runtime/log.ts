@@ -9,7 +9,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const levelOf = (text: string | undefined): string => (text !== undefined && LEVELS.includes(text) ? text : 'info');
 
 /** error: someone must act; warn: degraded and handled; info: state changes; debug: per message. */
-export const createLog = (name: string, level = levelOf(process.env['LOG_LEVEL'])): Logger =>
+export const createLog = (name: string, level = levelOf(process.env.LOG_LEVEL)): Logger =>
   pino(
     { name, level, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
     // Written at once: the line that says why a process exits must not be lost in a buffer.

@@ -101,8 +101,8 @@ const VISIBLE_POLL_MS = 500;
 
 const toSenderConfig = (httpUrl: string, auth: Credentials | undefined): string => {
   const { protocol, host } = new URL(httpUrl);
-  const escape = (text: string): string => text.replaceAll(';', ';;');
-  const login = auth === undefined ? '' : `username=${escape(auth.user)};password=${escape(auth.password)};`;
+  const quote = (text: string): string => text.replaceAll(';', ';;');
+  const login = auth === undefined ? '' : `username=${quote(auth.user)};password=${quote(auth.password)};`;
   return `${protocol.slice(0, -1)}::addr=${host};${login}auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
 };
 
@@ -129,6 +129,9 @@ const writeRow = (sender: Sender, table: string, row: Row): void => {
 /** The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). */
 const isRefusal = (error: unknown): error is Error =>
   error instanceof Error && /statusCode=4(?!08|29)\d\d/.test(error.message);
+
+/** Transactions of a table: written to its log, and applied so that readers see them. */
+type TableLog = { readonly suspended: boolean; readonly applied: number; readonly written: number };
 
 class TableSenders implements RowSender {
   private readonly httpUrl: string;
@@ -158,12 +161,14 @@ class TableSenders implements RowSender {
   }
 
   async waitVisible(tables: readonly string[]): Promise<void> {
-    const waiting = new Set(tables);
-    for (;;) {
-      const behind = await this.untilAnswered('tables()', () => this.tablesBehind());
-      for (const table of waiting) if (!behind.has(table)) waiting.delete(table);
-      if (waiting.size === 0) return;
-      await pause(VISIBLE_POLL_MS, undefined, { signal: this.closed.signal });
+    const wanted = await this.untilAnswered('wal_tables()', () => this.logs());
+    const behind = new Map(tables.map((table) => [table, wanted.get(table)?.written ?? 0]));
+    const backoff = createBackoff({ minMs: 25, maxMs: VISIBLE_POLL_MS, jitter: 0 });
+    for (let logs = wanted; ; logs = await this.untilAnswered('wal_tables()', () => this.logs())) {
+      for (const [table, written] of behind) if ((logs.get(table)?.applied ?? 0) >= written) behind.delete(table);
+      if (behind.size === 0) return;
+      this.reportSuspended([...behind.keys()].filter((table) => logs.get(table)?.suspended === true));
+      await pause(backoff.next(), undefined, { signal: this.closed.signal });
     }
   }
 
@@ -209,18 +214,24 @@ class TableSenders implements RowSender {
     }
   }
 
-  /** Tables whose log is ahead of what a reader sees. Suspended ones stay in the list until someone resumes them. */
-  private async tablesBehind(): Promise<Set<string>> {
+  /** A suspended table takes rows and shows none until someone resumes it. */
+  private reportSuspended(tables: readonly string[]): void {
+    if (tables.length === 0) return;
+    this.trouble = `suspended: ${tables.join(', ')}`;
+    this.log.error({ tables }, 'tables are suspended: ALTER TABLE … RESUME WAL once the cause is gone');
+  }
+
+  private async logs(): Promise<Map<string, TableLog>> {
     const url = new URL('/exec', this.httpUrl);
-    url.searchParams.set('query', 'SELECT name, suspended FROM wal_tables() WHERE writerTxn < sequencerTxn');
+    url.searchParams.set('query', 'SELECT name, suspended, writerTxn, sequencerTxn FROM wal_tables()');
     const headers: Record<string, string> =
       this.auth === undefined ? {} : { authorization: `Basic ${btoa(`${this.auth.user}:${this.auth.password}`)}` };
     const answer = await fetch(url, { headers, signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) });
     if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
-    const { dataset } = (await answer.json()) as { readonly dataset: readonly (readonly [string, boolean])[] };
-    for (const [table, suspended] of dataset)
-      if (suspended) this.log.error({ table }, 'table is suspended, RESUME WAL after its cause is gone');
-    return new Set(dataset.map(([table]) => table));
+    const { dataset } = (await answer.json()) as {
+      readonly dataset: readonly (readonly [string, boolean, number, number])[];
+    };
+    return new Map(dataset.map(([name, suspended, applied, written]) => [name, { suspended, applied, written }]));
   }
 }
 

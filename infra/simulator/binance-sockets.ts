@@ -228,7 +228,7 @@ export function createSockets(deps: {
     };
     socket.on('message', (data: RawData) => incoming(() => obey(connection, data.toString())));
     socket.on('ping', () => incoming(() => undefined));
-    socket.on('pong', () => 
+    socket.on('pong', () =>
       incoming(() => {
         connection.pongedMs = nowMs();
       }),

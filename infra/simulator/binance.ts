@@ -39,6 +39,7 @@ export type Binance = {
   /** Lets the market and the held frames move to `nowMs`. */
   readonly advance: (nowMs: number) => void;
   readonly restCounts: Readonly<Record<string, number>>;
+  readonly symbols: () => readonly string[];
 };
 
 type Held = { readonly dueMs: number; readonly market: MarketName; readonly frame: Frame };
@@ -207,10 +208,10 @@ export function createBinance(deps: BinanceDeps): Binance {
         (i) =>
           i.listing.market === marketName &&
           i.status === 'TRADING' &&
-          faults.actionOn(
+          !faults.silences(
             { kind, name: `${i.listing.symbol.toLowerCase()}@${kind}`, symbol: i.listing.symbol },
             nowMs(),
-          ) === 'send',
+          ),
       );
       return `[${shown
         .map(element)
@@ -319,6 +320,7 @@ export function createBinance(deps: BinanceDeps): Binance {
     sockets,
     handle,
     restCounts,
+    symbols: () => market.instruments.map((i) => i.listing.symbol),
     advance: (now) => {
       release(now);
       market.advance(now, events);

@@ -20,6 +20,11 @@ const SPEC = {
   },
   SIM_RATE: { type: 'integer', default: 300, description: 'Frames a second over all streams.' },
   SIM_LEVELS: { type: 'integer', default: 300, description: 'Book levels a side.' },
+  SIM_WEIGHT: {
+    type: 'integer',
+    default: 2_400,
+    description: 'REST weight a minute; load runs raise it to sync many books at once.',
+  },
   SIM_LOG: { type: 'string', default: null, description: 'File for every fault and row of truth, one JSON a line.' },
 } as const;
 
@@ -40,6 +45,7 @@ runProcess('simulator', async () => {
     listings: config.SIM_LISTINGS,
     rate: config.SIM_RATE,
     levels: config.SIM_LEVELS,
+    limits: { weightPerMinute: config.SIM_WEIGHT },
     logPath: config.SIM_LOG,
     plan: await readPlan(values.faults),
   });

@@ -21,7 +21,7 @@ export type SimulatorOptions = {
   /** Injected in tests; with `manual` the caller drives `advance`. */
   readonly nowMs?: () => number;
   readonly manual?: boolean;
-  /** Rows of truth kept a listing and kind. */
+  /** Rows of truth kept a listing and kind; unless told, 150,000 shared by all listings (about 60 MB). */
   readonly truthPerListing?: number;
   /** File for every fault and row of truth, one JSON a line. */
   readonly logPath?: string | null;
@@ -44,6 +44,8 @@ export type Simulator = {
 
 /** How often the market is moved by its clock: frames are at most this late. */
 const TICK_MS = 4;
+
+const KEPT_ROWS = 150_000;
 
 type Line = (value: unknown) => void;
 
@@ -90,7 +92,9 @@ function cut(binance: Binance, faults: Faults, request: FaultRequest, nowMs: num
     })
     .slice(0, request.count ?? Number.POSITIVE_INFINITY);
   const streams = [...new Set(chosen.flatMap((connection) => [...connection.streams]))].sort();
-  const symbols = request.symbols ?? [];
+  const carried = (symbol: string): boolean =>
+    streams.some((stream) => stream.startsWith('!') || about(stream, symbol));
+  const symbols = binance.symbols().filter(carried);
   const connections = chosen.map((connection) => connection.log.summary.connection);
   const entry = faults.start(request, { symbols, streams, connections }, nowMs);
   for (const connection of chosen) binance.sockets.disconnect(connection, 'fault', nowMs);
@@ -117,7 +121,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const market = createMarket({ seed, listings, levels, rate, startMs: nowMs() });
   const faults = createFaults((entry) => log.line?.({ fault: entry }));
   const truth = createTruthLog({
-    perListing: options.truthPerListing ?? 3_000,
+    perListing: options.truthPerListing ?? Math.ceil(KEPT_ROWS / listings),
     onRow: log.line === null ? null : (row) => log.line?.({ truth: row }),
   });
   const sent = createSentLog();

@@ -1,7 +1,7 @@
 // Asks for book snapshots, the oldest need first and one at a time, and writes each answer under the connection it serves.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
-import { type Chain, type Venue, VenueError, type VenueRequest } from '../venue.ts';
+import type { Venue, VenueRequest } from '../venue.ts';
 import { type BookNeed, type BookWatch, isMoreUrgent } from './book-watch.ts';
 import type { Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
@@ -23,6 +23,8 @@ export type BookSnapshotsOptions = {
   readonly rest: RestClient;
   readonly listings: () => ReadonlyMap<string, ListingRecord>;
   readonly shardOf: (venueSymbol: string) => number;
+  /** Kafka takes no more: nothing is asked that could not be kept. */
+  readonly isFull: () => boolean;
   readonly meters: VenueMeters;
   readonly log: Logger;
 };
@@ -36,7 +38,7 @@ const CONFIRM_SHARE = 0.5;
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
 export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshots => {
-  const { venue, endpoints, rest, listings, shardOf, meters, log } = options;
+  const { venue, endpoints, rest, listings, shardOf, isFull, meters, log } = options;
   const clients = new Set<BookClient>();
   const { bookSnapshot } = venue;
   let busy = false;
@@ -57,21 +59,26 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
     if (!clients.has(client)) return;
     const named = `${request.method} ${request.url}`;
     client.source.response(named, payload, [shardOf(need.symbol)]);
-    const chain = snapshotChain(venue, { request: named, payload, listings: listings() });
-    if (chain) client.watch.take(chain, performance.now());
+    const chain = venue.sequence(payload.toString());
+    // An answer may leave out whose book it is; the request knows.
+    if (chain?.kind === 'snapshot') client.watch.take({ ...chain, symbol: need.symbol }, performance.now());
+    else log.warn({ symbol: need.symbol }, 'an answer is no book snapshot');
   };
 
+  /** False when nothing more can be done now. */
   const turn = async (): Promise<boolean> => {
+    if (isFull() || !bookSnapshot) return false;
     const next = nextTurn(performance.now());
-    const listing = next && listings().get(next.need.symbol);
-    if (!next || !listing || !bookSnapshot) {
-      if (next) next.client.watch.postpone(next.need.symbol, performance.now() + AGAIN_MS);
-      return next !== null && bookSnapshot !== undefined;
+    if (!next) return false;
+    const listing = listings().get(next.need.symbol);
+    if (!listing) {
+      next.client.watch.postpone(next.need.symbol, performance.now() + AGAIN_MS);
+      return true;
     }
     const request = bookSnapshot(listing, endpoints);
     if (next.need.why === 'confirm' && rest.used(request.url) > CONFIRM_SHARE) return false;
     await serve(next, request).catch((error: unknown) => {
-      if (!(error instanceof RestError || error instanceof VenueError)) throw error;
+      if (!(error instanceof RestError)) throw error;
       log.warn({ err: error, symbol: next.need.symbol }, 'no book snapshot');
     });
     return true;
@@ -102,15 +109,3 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
     },
   };
 };
-
-type Answer = {
-  readonly request: string;
-  readonly payload: Uint8Array;
-  readonly listings: ReadonlyMap<string, ListingRecord>;
-};
-
-/** The chain of a snapshot answer, by the venue's own mapping. Throws VenueError when the answer is no snapshot. */
-const snapshotChain = (venue: Venue, { request, payload, listings }: Answer): Chain | undefined =>
-  venue
-    .map({}, { kind: 'response', received_at: 0, request, payload }, { listings })
-    .find(({ chain }) => chain?.kind === 'snapshot')?.chain;

@@ -64,7 +64,10 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     const openedAt = nowMicros();
     let seq = 0;
     let last = openedAt;
-    const write = (message: Pick<RawMessage, 'kind' | 'request' | 'payload'>, to: readonly number[] = names.shards): void => {
+    const write = (
+      message: Pick<RawMessage, 'kind' | 'request' | 'payload'>,
+      to: readonly number[] = names.shards,
+    ): void => {
       seq += 1;
       last = Math.max(last, nowMicros());
       writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
@@ -125,8 +128,8 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     attach: (names) => toSource(names, start(names)),
     failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
     tick: () => {
-      if (writer.isFull()) return onTickSkipped();
-      for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
+      if (writer.isFull()) onTickSkipped();
+      else for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
     },
     capability: (layers) => {
       for (const shard of everyShard) writeOwn(shard, 'capability', toCapability(layers));

@@ -10,7 +10,8 @@ export type VenueMeters = {
   readonly restWeight: (weight: number) => void;
   readonly pollMissed: (slot: string) => void;
   readonly bookSnapshot: (why: string) => void;
-  readonly paused: (sockets: number) => void;
+  /** `change` is 1 when a socket is no longer read, -1 when it is again. */
+  readonly paused: (change: 1 | -1) => void;
 };
 export type Meters = {
   readonly venue: (venue: string) => VenueMeters;
@@ -21,16 +22,31 @@ export type Meters = {
 
 export const createMeters = (registry: Registry): Meters => {
   const registers = [registry];
-  const counter = (name: string, help: string, labelNames: string[]) => new Counter({ name, help, labelNames, registers });
-  const gauge = (name: string, help: string, labelNames: string[] = []) => new Gauge({ name, help, labelNames, registers });
-  const frames = counter('ingest_messages_total', 'Messages written, by what the venue file says they are.', ['venue', 'slot', 'what']);
+  const counter = (name: string, help: string, labelNames: string[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name, help, labelNames, registers });
+  const frames = counter('ingest_messages_total', 'Messages written, by what the venue file says they are.', [
+    'venue',
+    'slot',
+    'what',
+  ]);
   const bytes = counter('ingest_bytes_total', 'Payload bytes written.', ['venue']);
   const open = gauge('ingest_connections_open', 'Connections now open (a poll slot counts as one).', ['venue']);
-  const lost = counter('ingest_connections_lost_total', 'Ends of connections and failed attempts, by cause.', ['venue', 'cause']);
-  const answers = counter('ingest_rest_answers_total', 'REST answers by status; none is no answer.', ['venue', 'status']);
+  const lost = counter('ingest_connections_lost_total', 'Ends of connections and failed attempts, by cause.', [
+    'venue',
+    'cause',
+  ]);
+  const answers = counter('ingest_rest_answers_total', 'REST answers by status; none is no answer.', [
+    'venue',
+    'status',
+  ]);
   const weight = counter('ingest_rest_weight_total', "REST weight spent of the venue's limit.", ['venue']);
   const missed = counter('ingest_poll_missed_total', 'Periods of a poll slot without an answer.', ['venue', 'slot']);
-  const snapshots = counter('ingest_book_snapshots_total', 'Book snapshots asked for: join, or confirm a quiet book.', ['venue', 'why']);
+  const snapshots = counter('ingest_book_snapshots_total', 'Book snapshots asked for: join, or confirm a quiet book.', [
+    'venue',
+    'why',
+  ]);
   const paused = gauge('ingest_sockets_paused', 'Sockets not read because Kafka does not take more.', ['venue']);
   const queued = gauge('ingest_queue_bytes', 'Bytes that wait for Kafka.');
   const offset = gauge('ingest_clock_offset_seconds', "Collector's clock ahead of the broker's.");
@@ -47,7 +63,7 @@ export const createMeters = (registry: Registry): Meters => {
       restWeight: (spent) => weight.inc({ venue }, spent),
       pollMissed: (slot) => missed.inc({ venue, slot }),
       bookSnapshot: (why) => snapshots.inc({ venue, why }),
-      paused: (sockets) => paused.set({ venue }, sockets),
+      paused: (change) => paused.inc({ venue }, change),
     }),
     queued: (size) => queued.set(size),
     clockOffset: (seconds) => offset.set(seconds),

@@ -41,8 +41,10 @@ export const createRestClient = ({ weightPerMinute, meters }: RestOptions): Rest
 
   const hostOf = (url: string): Host => {
     const name = new URL(url).host;
-    let host = hosts.get(name);
-    if (!host) hosts.set(name, (host = { window: createRateWindow(weightPerMinute), tail: Promise.resolve(), blockedUntilMs: 0 }));
+    const known = hosts.get(name);
+    if (known) return known;
+    const host: Host = { window: createRateWindow(weightPerMinute), tail: Promise.resolve(), blockedUntilMs: 0 };
+    hosts.set(name, host);
     return host;
   };
 
@@ -58,7 +60,9 @@ export const createRestClient = ({ weightPerMinute, meters }: RestOptions): Rest
   };
 
   const send = async (host: Host, request: VenueRequest): Promise<Buffer> => {
-    await granted(host, request.weight);
+    await granted(host, request.weight).catch((error: unknown) => {
+      throw new RestError(request, null, error);
+    });
     const { method, url, body } = request;
     const answer = await fetchBytes({
       method,

@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
-import { LIMITS } from '../../infra/runtime/topics.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { LIMITS } from '../../infra/runtime/topics.ts';
 import type { Slot, Venue } from '../venue.ts';
-import { type BookSnapshots, type BookClient } from './book-snapshots.ts';
+import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
@@ -37,12 +37,12 @@ export type Link = {
 /** The attempt to open failed. */
 export class ConnectFailure extends Error {
   override readonly name = 'ConnectFailure';
-  readonly cause_: LossCause;
+  readonly loss: LossCause;
   /** The venue asked to wait so long. */
   readonly waitMs: number;
-  constructor(cause: LossCause, detail: string, waitMs = 0) {
+  constructor(loss: LossCause, detail: string, waitMs = 0) {
     super(detail);
-    this.cause_ = cause;
+    this.loss = loss;
     this.waitMs = waitMs;
   }
 }
@@ -73,7 +73,6 @@ const handshake = (url: string): Promise<WebSocket> =>
     });
     socket.once('error', (error) => reject(new ConnectFailure('venue_down', error.message)));
     socket.once('open', () => {
-      socket.removeAllListeners('error');
       resolve(socket);
       // Frames that came with the handshake wait until whoever awaits this has put on its listeners.
       socket.pause();
@@ -107,10 +106,14 @@ const runLink = (socket: WebSocket, slot: SocketSlot, deps: LinkDeps): Link => {
   let subscribedMs: number | null = null;
   let answers = 0;
   let paused = false;
+  let silenceTimer: NodeJS.Timeout | undefined;
+  let pingTimer: NodeJS.Timeout | undefined;
 
   const end = (cause: LossCause, detail: string): void => {
     if (over.signal.aborted) return;
     over.abort();
+    clearTimeout(silenceTimer);
+    clearInterval(pingTimer);
     source.lost(cause, detail);
     books.remove(client);
     log.info({ slot: slot.id, conn_id: source.connId, cause, detail }, 'connection ended');
@@ -153,9 +156,9 @@ const runLink = (socket: WebSocket, slot: SocketSlot, deps: LinkDeps): Link => {
     const broke = watch.take(chain, performance.now());
     if (!broke) return;
     log.info({ slot: slot.id, symbol: chain.symbol }, 'book sequence broke');
-    if (venue.bookRule.style === 'snapshot') return books.wake();
+    if (venue.bookRule.style === 'snapshot') books.wake();
     // Such a venue sends a snapshot at each subscription only.
-    end('sequence_break', `${chain.symbol}: subscribing again`);
+    else end('sequence_break', `${chain.symbol}: subscribing again`);
   };
   const onFrame = (payload: Buffer): void => {
     source.frame(payload);
@@ -168,16 +171,18 @@ const runLink = (socket: WebSocket, slot: SocketSlot, deps: LinkDeps): Link => {
     void readLess();
   };
 
-  const watchSilence = (): void => {
-    const leftMs = (dataMs ?? openedMs) + slot.silenceMs - performance.now();
-    if (leftMs > 0 || paused) later(Math.max(leftMs, 1_000), watchSilence);
-    // After a stall of our own, frames that already arrived are read between this timer and the next immediate.
-    else setImmediate(() => (silentMs() >= slot.silenceMs ? end('connection_lost', `no data for ${slot.silenceMs} ms`) : watchSilence()));
-  };
   const silentMs = (): number => performance.now() - (dataMs ?? openedMs);
-  const later = (ms: number, run: () => void): void => {
-    const timer = setTimeout(run, ms);
-    over.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  const watchSilence = (): void => {
+    const leftMs = slot.silenceMs - silentMs();
+    silenceTimer = setTimeout(onSilenceTimer, paused ? slot.silenceMs : Math.max(leftMs, 0));
+  };
+  // After a stall of our own, frames that already arrived are read between this timer and the next immediate.
+  const onSilenceTimer = (): void => {
+    setImmediate(() => {
+      if (over.signal.aborted) return;
+      if (paused || silentMs() < slot.silenceMs) watchSilence();
+      else end('connection_lost', `no data for ${slot.silenceMs} ms`);
+    });
   };
 
   const subscribe = async (): Promise<void> => {
@@ -198,11 +203,8 @@ const runLink = (socket: WebSocket, slot: SocketSlot, deps: LinkDeps): Link => {
   socket.on('error', (error) => end('connection_lost', error.message));
   socket.on('close', (code, reason) => end('connection_lost', `closed with ${code} ${reason.toString()}`.trim()));
   books.add(client);
-  if (venue.ping) {
-    const { frame, everyMs } = venue.ping;
-    const timer = setInterval(() => send(frame), everyMs);
-    over.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
-  }
+  const { ping } = venue;
+  if (ping) pingTimer = setInterval(() => send(ping.frame), ping.everyMs);
   subscribe().catch(() => undefined);
   watchSilence();
   socket.resume();

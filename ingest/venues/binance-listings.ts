@@ -3,6 +3,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import type { Market } from './binance-symbols.ts';
 import {
   type Fields,
   parseRequest,
@@ -15,8 +16,6 @@ import {
   readMsOrNull,
   readText,
 } from './wire.ts';
-
-export type Market = 'usdm' | 'coinm';
 
 /** Hours by venue symbol, as the scope's fundingInfo said; absent before its first answer. */
 type FundingHours = Readonly<Record<string, number>>;
@@ -36,14 +35,20 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     return null;
   }
   const hours = state[market] as FundingHours | undefined;
-  return readMessage(message.payload, (body) => ({ scope: market, listings: toListings(body, { message, market, hours }) }));
+  return readMessage(message.payload, (body) => ({
+    scope: market,
+    listings: toListings(body, { message, market, hours }),
+  }));
 };
 
 const toFundingHours = (body: unknown): FundingHours =>
   Object.fromEntries(
     readList(body, 'fundingInfo').map((item) => {
       const fields = readFields(item, 'fundingInfo entry');
-      return [readText(fields['symbol'], 'symbol'), readCountOrNull(fields['fundingIntervalHours'], 'fundingIntervalHours') ?? 8];
+      return [
+        readText(fields.symbol, 'symbol'),
+        readCountOrNull(fields.fundingIntervalHours, 'fundingIntervalHours') ?? 8,
+      ];
     }),
   );
 
@@ -51,14 +56,14 @@ type Source = { readonly message: VenueMessage; readonly market: Market; readonl
 
 const toListings = (body: unknown, source: Source): readonly ListingRecord[] => {
   const answer = readFields(body, 'exchangeInfo');
-  const venue_ts = readMsOrNull(answer['serverTime'], 'serverTime');
-  return readList(answer['symbols'], 'symbols')
+  const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
+  return readList(answer.symbols, 'symbols')
     .map((item) => readFields(item, 'symbol'))
-    .filter((symbol) => isPerpetual(symbol['contractType']))
+    .filter((symbol) => isPerpetual(symbol.contractType))
     .map((symbol) => ({
       layer: 'listing',
       venue: 'binance',
-      venue_symbol: readText(symbol['symbol'], 'symbol'),
+      venue_symbol: readText(symbol.symbol, 'symbol'),
       venue_ts,
       received_at: source.message.received_at,
       values: toValues(symbol, source),
@@ -66,7 +71,8 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
 };
 
 /** `PERPETUAL`, `PERPETUAL DELIVERING` (being delisted), `TRADIFI_PERPETUAL`. */
-const isPerpetual = (contractType: unknown): boolean => typeof contractType === 'string' && /(^|_)PERPETUAL( |$)/.test(contractType);
+const isPerpetual = (contractType: unknown): boolean =>
+  typeof contractType === 'string' && /(^|_)PERPETUAL( |$)/.test(contractType);
 
 const STATUSES: Readonly<Record<string, string>> = {
   PENDING_TRADING: 'pre_launch',
@@ -85,8 +91,8 @@ const STATUSES: Readonly<Record<string, string>> = {
 const NO_DELIVERY_MS = 4_133_404_800_000;
 
 const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
-  const venueSymbol = readText(symbol['symbol'], 'symbol');
-  const asset = readText(symbol['baseAsset'], 'baseAsset');
+  const venueSymbol = readText(symbol.symbol, 'symbol');
+  const asset = readText(symbol.baseAsset, 'baseAsset');
   const { base, multiplier } = splitMultiplier(asset);
   const quantity = market === 'usdm' ? 'base' : 'contracts';
   const rules = readRules(symbol, market);
@@ -94,21 +100,21 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     instrument: `${base}-PERP`,
     venue_symbol: venueSymbol,
     base,
-    quote: readText(symbol['quoteAsset'], 'quoteAsset'),
+    quote: readText(symbol.quoteAsset, 'quoteAsset'),
     base_venue_alias: base === asset ? null : asset,
     kind: 'perpetual',
     venue_kind: market === 'usdm' ? 'linear' : 'inverse',
-    pair: readText(symbol['pair'], 'pair'),
+    pair: readText(symbol.pair, 'pair'),
     post_only: null,
-    status: STATUSES[String(symbol['status'] ?? symbol['contractStatus'])] ?? 'unknown',
+    status: STATUSES[String(symbol.status ?? symbol.contractStatus)] ?? 'unknown',
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,
     lot_size: rules.lot_size,
     min_qty: rules.min_qty,
     min_notional: rules.min_notional,
-    price_decimals: readCountOrNull(symbol['pricePrecision'], 'pricePrecision'),
-    qty_decimals: readCountOrNull(symbol['quantityPrecision'], 'quantityPrecision'),
+    price_decimals: readCountOrNull(symbol.pricePrecision, 'pricePrecision'),
+    qty_decimals: readCountOrNull(symbol.quantityPrecision, 'quantityPrecision'),
     units: {
       tick_size: rules.tick_size === null ? null : 'quote',
       lot_size: rules.lot_size === null ? null : quantity,
@@ -125,8 +131,8 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     not_published: market === 'usdm' ? [] : ['min_notional', 'turnover_24h'],
     bands: BANDS,
     oi_sides: null,
-    listed_at: readMsOrNull(symbol['onboardDate'], 'onboardDate'),
-    delisted_at: readEnd(symbol['deliveryDate']),
+    listed_at: readMsOrNull(symbol.onboardDate, 'onboardDate'),
+    delisted_at: readEnd(symbol.deliveryDate),
   };
 };
 
@@ -143,14 +149,17 @@ const fundingInterval = (
   symbol: string,
 ): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
   const adjusted = hours?.[symbol];
-  if (adjusted !== undefined) return { funding_interval: formatDuration(adjusted * MS_PER_HOUR), funding_interval_source: 'venue' };
+  if (adjusted !== undefined)
+    return { funding_interval: formatDuration(adjusted * MS_PER_HOUR), funding_interval_source: 'venue' };
   return { funding_interval: '8h', funding_interval_source: hours === undefined ? 'assumed' : 'documented' };
 };
 
 const readEnd = (deliveryDate: unknown): Micros | null =>
   Number(deliveryDate) >= NO_DELIVERY_MS ? null : readMsOrNull(deliveryDate, 'deliveryDate');
 
-type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional', Digits | null>> & {
+type Rules = Readonly<
+  Record<'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional', Digits | null>
+> & {
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
@@ -163,18 +172,24 @@ const FILTER_FIELDS = {
 
 /** Trading rules with the place each came from (V-03). `pricePrecision` is not the tick. */
 const readRules = (symbol: Fields, market: Market): Rules => {
-  const filters = readList(symbol['filters'] ?? [], 'filters').map((item) => readFields(item, 'filter'));
+  const filters = readList(symbol.filters ?? [], 'filters').map((item) => readFields(item, 'filter'));
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: keyof typeof FILTER_FIELDS): Digits | null => {
     const [type, field] = FILTER_FIELDS[rule];
-    const digits = readFigureOrNull(filters.find((f) => f['filterType'] === type)?.[field], field);
-    if (digits !== null) normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
+    const digits = readFigureOrNull(filters.find((f) => f.filterType === type)?.[field], field);
+    if (digits !== null)
+      normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
     return digits;
   };
-  const figures = { tick_size: read('tick_size'), lot_size: read('lot_size'), min_qty: read('min_qty'), min_notional: read('min_notional') };
-  normalisation['price_decimals'] = { venue_field: 'pricePrecision', transform: 'identity' };
-  normalisation['qty_decimals'] = { venue_field: 'quantityPrecision', transform: 'identity' };
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    min_notional: read('min_notional'),
+  };
+  normalisation.price_decimals = { venue_field: 'pricePrecision', transform: 'identity' };
+  normalisation.qty_decimals = { venue_field: 'quantityPrecision', transform: 'identity' };
   if (market === 'usdm') return { ...figures, contract_size: '1', normalisation };
-  normalisation['contract_size'] = { venue_field: 'contractSize', transform: 'identity' };
-  return { ...figures, contract_size: readFigure(symbol['contractSize'], 'contractSize'), normalisation };
+  normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
+  return { ...figures, contract_size: readFigure(symbol.contractSize, 'contractSize'), normalisation };
 };

@@ -55,7 +55,8 @@ const toId = (text: string | null): bigint | null => (text === null ? null : Big
 
 const onSnapshot = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> => {
   const id = chain.last;
-  if (id === null || rule.style !== 'snapshot') return quiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
+  if (id === null || rule.style !== 'snapshot')
+    return quiet({ phase: 'joined', last: toText(id), waiting: [] }, [payload]);
   // A snapshot behind a whole book is a late answer; one at or ahead of it is a confirmation and takes its place.
   if (isWhole(state) && state.last !== null && id < BigInt(state.last)) return quiet(state);
   return join(rule, state, chain.symbol, id, payload);

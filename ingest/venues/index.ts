@@ -2,4 +2,4 @@
 import type { Venue } from '../venue.ts';
 import { binance } from './binance.ts';
 
-export const VENUES: ReadonlyMap<string, Venue> = new Map([binance].map((venue) => [venue.id, venue]));
+export const venues: ReadonlyMap<string, Venue> = new Map([binance].map((venue) => [venue.id, venue]));

@@ -19,7 +19,8 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T
   try {
     return map(JSON.parse(text));
   } catch (error) {
-    if (error instanceof NumberFigure) return map(JSON.parse(text, withSourceText as (key: string, value: unknown) => unknown));
+    if (error instanceof NumberFigure)
+      return map(JSON.parse(text, withSourceText as (key: string, value: unknown) => unknown));
     if (error instanceof VenueError) throw error;
     if (error instanceof SyntaxError || error instanceof RangeError) throw badFrame(`not JSON: ${text.slice(0, 80)}`);
     throw error;
@@ -30,7 +31,8 @@ export const badFrame = (what: string): VenueError => new VenueError('VENUE_BAD_
 const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const readFields = (value: unknown, name: string): Fields => {
   if (!isFields(value)) throw badFrame(`${name} is no object`);
@@ -121,7 +123,9 @@ export const readLevels = (value: unknown, name: string): Level[] =>
   });
 
 /** Method, path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */
-export const parseRequest = (request: string | null): { readonly path: string; readonly query: URLSearchParams } | null => {
+export const parseRequest = (
+  request: string | null,
+): { readonly path: string; readonly query: URLSearchParams } | null => {
   const match = /^(?:(?:GET|POST) )?(https?:\/\/[^/?#]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#\S*)?$/.exec(request ?? '');
   return match ? { path: match[2] ?? '/', query: new URLSearchParams(match[3] ?? '') } : null;
 };

@@ -67,4 +67,13 @@ export function viewTexts(namespace: string): readonly (readonly [name: string, 
   ];
 }
 
-export const createView = (name: string, select: string): string => `CREATE OR REPLACE VIEW '${name}' AS (\n${select}\n)`;
+export const createView = (name: string, select: string): string =>
+  `CREATE OR REPLACE VIEW '${name}' AS (\n${select}\n)`;
+
+/** Everything `ensureTables` makes in an empty database, as one text for people (infra/questdb/schema.sql). */
+export const schemaText = (namespace: string): string =>
+  [
+    '-- Made by infra/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.',
+    ...Object.entries(TABLES).map(([table, spec]) => `${createTable(table, spec, namespace)};`),
+    ...viewTexts(namespace).map(([name, select]) => `${createView(name, select)};`),
+  ].join('\n\n');

@@ -21,11 +21,15 @@ export async function ensureTables(sql: Sql, { namespace }: { readonly namespace
 
 async function addMissing(sql: Sql, table: string, spec: TableSpec, namespace: string): Promise<void> {
   const name = tableName(namespace, table);
-  const found = new Map((await sql(`SELECT "column", type FROM table_columns('${name}')`)).map(([column, type]) => [column, type]));
+  const found = new Map(
+    (await sql(`SELECT "column", type FROM table_columns('${name}')`)).map(([column, type]) => [column, type]),
+  );
   for (const [column, kind] of Object.entries(spec.columns)) {
     const type = found.get(column);
     if (type === undefined) await sql(addColumn(table, column, kind, namespace));
     else if (type !== kind.toUpperCase())
-      throw new TableMismatch(`${name}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`);
+      throw new TableMismatch(
+        `${name}.${column} is ${type}, this version writes ${kind.toUpperCase()}: use a new namespace or migrate the column`,
+      );
   }
 }

@@ -208,13 +208,13 @@ export const isCrossed = (book: Book): boolean => {
 export const bookValues = (book: Book): BookReading => {
   const { bids, asks } = topLevels(book, 1);
   const values: Record<string, Digits> = {};
-  if (bids[0]) [values['bid'], values['bid_size']] = bids[0];
-  if (asks[0]) [values['ask'], values['ask_size']] = asks[0];
+  if (bids[0]) [values.bid, values.bid_size] = bids[0];
+  if (asks[0]) [values.ask, values.ask_size] = asks[0];
   const mid = midOf(book);
-  if (mid !== null && values['bid'] !== undefined && values['ask'] !== undefined) {
-    values['mid'] = mid;
-    const spread = divide(subtract(values['ask'], values['bid']), mid);
-    if (spread !== null) values['spread'] = spread;
+  if (mid !== null && values.bid !== undefined && values.ask !== undefined) {
+    values.mid = mid;
+    const spread = divide(subtract(values.ask, values.bid), mid);
+    if (spread !== null) values.spread = spread;
   }
   return { values, null_reasons: missing(['ask', 'ask_size', 'bid', 'bid_size', 'mid', 'spread'], values) };
 };
@@ -330,7 +330,7 @@ const toSum = (book: Book, side: BookSide, { levels, size, moment }: Running, ru
   const signed = BigInt(best) * exact.size - exact.moment;
   const priced = signed < 0n ? -signed : signed;
   const product = (): Digits => toDecimal(priced, book.priceScale + book.sizeScale);
-  return { size: quantity, value: valueOf(rule, quantity, product), levels };
+  return { size: quantity, value: quoteValue(rule, quantity, product), levels };
 };
 
 const addWide = (side: BookSide, levels: number): { readonly size: bigint; readonly moment: bigint } => {
@@ -346,7 +346,7 @@ const addWide = (side: BookSide, levels: number): { readonly size: bigint; reado
 };
 
 /** Value in quote of quantities (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
-const valueOf = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
+const quoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
   if (rule.quantity_unit === 'quote') return quantity;
   if (rule.venue_kind === 'linear') {
     if (rule.quantity_unit === 'base') return product();

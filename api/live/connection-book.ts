@@ -1,0 +1,63 @@
+// Alive spans of connections, by connection: says when the connection a reading came on was lost (F-01, F-02).
+import type { Micros } from '../../schemas/records.ts';
+import type { Span } from '../../schemas/topics.ts';
+
+/** Ended spans no reading refers to are dropped past this many connections. */
+const MOST_CONNECTIONS = 10_000;
+
+export class ConnectionBook {
+  readonly #spans = new Map<string, Span[]>();
+
+  get size(): number {
+    return this.#spans.size;
+  }
+
+  /** Adds a span, or replaces the one with the same start (its end became known). */
+  apply(span: Span): void {
+    const spans = this.#spans.get(span.conn_id);
+    if (spans === undefined) {
+      this.#spans.set(span.conn_id, [span]);
+      return;
+    }
+    const i = spans.findIndex((s) => s.from === span.from);
+    if (i >= 0) spans[i] = span;
+    else spans.splice(spans.filter((s) => s.from < span.from).length, 0, span);
+  }
+
+  /** End of the span on which something received at `receivedAt` came; null while it lives or when it is not known. */
+  lostAt(connId: string, receivedAt: Micros): Micros | null {
+    const spans = this.#spans.get(connId);
+    if (spans === undefined) return null;
+    for (let i = spans.length - 1; i >= 0; i--) {
+      const span = spans[i] as Span;
+      if (span.from <= receivedAt) return span.to;
+    }
+    return spans[0]?.to ?? null;
+  }
+
+  /** The newest span of every slot, for the state of a venue (V-01). */
+  newestBySlot(): Map<string, Span> {
+    const newest = new Map<string, Span>();
+    for (const spans of this.#spans.values()) {
+      for (const span of spans) {
+        const held = newest.get(span.slot);
+        if (held === undefined || isNewer(span, held)) newest.set(span.slot, span);
+      }
+    }
+    return newest;
+  }
+
+  /** Forgets ended connections that no reading refers to, once there are too many. */
+  prune(referred: () => ReadonlySet<string>): void {
+    if (this.#spans.size <= MOST_CONNECTIONS) return;
+    const kept = referred();
+    for (const [connId, spans] of this.#spans) {
+      if (!kept.has(connId) && spans.every((s) => s.to !== null)) this.#spans.delete(connId);
+    }
+  }
+}
+
+const isNewer = (a: Span, b: Span): boolean => {
+  if ((a.to === null) !== (b.to === null)) return a.to === null;
+  return a.from > b.from;
+};

@@ -1,0 +1,153 @@
+// Fills the memory copy from Kafka: newest fitting state round first, then `live` from where that round stands (design section 5).
+import { setTimeout as pause } from 'node:timers/promises';
+import { endOffsets, type KafkaHandle, type Reader, readPartitions, readToEnd } from '../../infra/runtime/kafka.ts';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { type StateEntry, type Topics, topics } from '../../schemas/topics.ts';
+import type { LiveMemory } from './memory.ts';
+
+/** A round this old leaves the provisional rows of the last minutes, and what streams resume in, to be read from `live`. */
+const ROUND_AGE: Micros = 300_000_000;
+const RETRY_MS = 1_000;
+
+export type FollowDeps = {
+  readonly kafka: KafkaHandle;
+  readonly memory: LiveMemory;
+  readonly venues: readonly string[];
+  readonly namespace: string;
+  readonly nowMicros: () => Micros;
+  readonly log: Logger;
+};
+
+type Round = { readonly entries: readonly StateEntry[]; readonly watermark: Micros; readonly liveOffset: number };
+
+/** Keeps of a partition's rounds the newest complete one that is old enough, else the oldest complete one. */
+class RoundChoice {
+  readonly #before: Micros;
+  #open: { round: number; entries: StateEntry[] } | null = null;
+  chosen: Round | null = null;
+
+  constructor(before: Micros) {
+    this.#before = before;
+  }
+
+  add(entry: StateEntry): void {
+    if (this.#open?.round !== entry.round) this.#open = { round: entry.round, entries: [] };
+    this.#open.entries.push(entry);
+    if (entry.marker === null) return;
+    const { entries } = this.#open;
+    this.#open = null;
+    // A round whose first entries retention has dropped is not whole.
+    if (entries.length - 1 < entry.marker.entries) return;
+    const { watermark, live_offset: liveOffset } = entry.marker;
+    if (this.chosen === null || watermark <= this.#before) this.chosen = { entries, watermark, liveOffset };
+  }
+}
+
+/** Rounds of every partition of a venue's `state`. */
+const chooseRounds = async (deps: FollowDeps, topic: string): Promise<Map<number, Round>> => {
+  const before = deps.nowMicros() - ROUND_AGE;
+  const choices = new Map<number, RoundChoice>();
+  await readToEnd(deps.kafka, { topic, from: () => 'earliest' }, (message, partition) => {
+    if (message.value === null) return;
+    const choice = choices.get(partition) ?? new RoundChoice(before);
+    choices.set(partition, choice);
+    choice.add(codecs.state.decode(message.value));
+  });
+  const rounds = new Map<number, Round>();
+  for (const [partition, { chosen }] of choices) if (chosen) rounds.set(partition, chosen);
+  return rounds;
+};
+
+/** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
+const followVenue = async (deps: FollowDeps, names: Topics, venue: string): Promise<Reader> => {
+  const { kafka, memory } = deps;
+  const rounds = await chooseRounds(deps, names.state(venue));
+  const ranges = await endOffsets(kafka, names.live(venue));
+  memory.expectPartitions(venue, [...ranges.keys()]);
+  for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
+  const start = (partition: number): number =>
+    Math.max(ranges.get(partition)?.earliest ?? 0, rounds.get(partition)?.liveOffset ?? 0);
+  for (const [partition, { latest }] of ranges) if (start(partition) >= latest) memory.markReady(venue, partition);
+  return readPartitions(kafka, {
+    topic: names.live(venue),
+    partitions: [...ranges.keys()],
+    from: start,
+    onBatch: (partition, messages) => {
+      for (const { value } of messages) if (value) memory.applyLive(venue, partition, codecs.live.decode(value));
+      const last = messages.at(-1);
+      if (last && last.offset + 1 >= (ranges.get(partition)?.latest ?? 0)) memory.markReady(venue, partition);
+    },
+  });
+};
+
+/** All versions ever written, so that `as_of` reaches further back than the rounds do. */
+const readVersions = async ({ kafka, memory }: FollowDeps, names: Topics): Promise<void> => {
+  await readToEnd(kafka, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
+    if (value) memory.applyListing(codecs.listing.decode(value));
+  });
+  await readToEnd(kafka, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
+    if (value) memory.applyCapability(codecs.capability.decode(value));
+  });
+};
+
+const followHistory = ({ kafka, memory }: FollowDeps, names: Topics): Promise<Reader> =>
+  readPartitions(kafka, {
+    topic: names.watermark,
+    from: () => 'earliest',
+    onBatch: (_partition, messages) => {
+      for (const { value } of messages) {
+        if (value === null) continue;
+        const entry = codecs.watermark.decode(value);
+        if (entry.kind !== 'history') continue;
+        const [venue = '', partition = ''] = entry.task.split('/');
+        memory.applyHistoryWatermark(venue, Number(partition), entry.watermark);
+      }
+    },
+  });
+
+/** Waits until the processors' topics exist: the API may be started first, and answers 503 meanwhile. */
+const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, signal: AbortSignal): Promise<void> => {
+  const wanted = [names.listings, names.capabilities, names.watermark];
+  for (const venue of venues) wanted.push(names.live(venue), names.state(venue));
+  for (;;) {
+    const existing = new Set(await (await kafka.admin()).listTopics());
+    const missing = wanted.filter((topic) => !existing.has(topic));
+    if (missing.length === 0) return;
+    log.warn({ missing }, 'topics do not exist yet');
+    await pause(RETRY_MS, undefined, { signal });
+  }
+};
+
+/** Starts filling the copy and gives the function that stops it; the copy says itself when it is ready. */
+export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
+  const names = topics(deps.namespace);
+  const stopping = new AbortController();
+  const readers: Reader[] = [];
+  const attempt = async (): Promise<void> => {
+    await awaitTopics(deps, names, stopping.signal);
+    await readVersions(deps, names);
+    for (const venue of deps.venues) readers.push(await followVenue(deps, names, venue));
+    readers.push(await followHistory(deps, names));
+  };
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await attempt();
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        deps.log.warn({ err: error }, 'live copy cannot start, trying again');
+        await Promise.all(readers.splice(0).map((reader) => reader.stop()));
+        await pause(RETRY_MS);
+      }
+    }
+  };
+  const running = run();
+  return async () => {
+    stopping.abort();
+    await running;
+    await Promise.all(readers.splice(0).map((reader) => reader.stop()));
+  };
+};

@@ -1,0 +1,35 @@
+// What is known about one listing: its versions and its newest reading of each layer.
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+
+export type LiveListing = {
+  readonly venue: string;
+  readonly venueSymbol: string;
+  /** Ascending by `written_at`; all are kept, for `as_of`. */
+  readonly versions: ListingVersion[];
+  readonly readings: Partial<Record<ReadingLayer, Reading>>;
+};
+
+type Version = { readonly written_at: Micros };
+
+/** Adds a version in its place; the same `written_at` again replaces (a repeat of the log says the same). */
+export const addVersion = <V extends Version>(versions: V[], version: V): void => {
+  let i = versions.length;
+  while (i > 0 && (versions[i - 1] as V).written_at > version.written_at) i--;
+  const repeated = i > 0 && versions[i - 1]?.written_at === version.written_at;
+  versions.splice(repeated ? i - 1 : i, repeated ? 1 : 0, version);
+};
+
+/** The version of the largest `written_at` at or before `at`; null when none was written yet. */
+export const versionAt = <V extends Version>(versions: readonly V[], at: Micros): V | null => {
+  for (let i = versions.length - 1; i >= 0; i--) {
+    const version = versions[i] as V;
+    if (version.written_at <= at) return version;
+  }
+  return null;
+};
+
+/** Whether the listing was listed at `at` by its newest version then (V-05). */
+export const isListed = (version: ListingVersion, at: Micros): boolean =>
+  version.delisted_at === null || version.delisted_at > at;

@@ -1,0 +1,219 @@
+// The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
+// Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion, LiveEntry, Reading, StateEntry } from '../../schemas/topics.ts';
+import { ConnectionBook } from './connection-book.ts';
+import { addVersion, type LiveListing } from './listing-book.ts';
+import { RecentRows } from './recent-rows.ts';
+
+/** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
+export const STATE_LAG: Micros = 5_000_000;
+
+type Partition = { offset: number; index: number; watermark: Micros | null; ready: boolean; readonly recent: RecentRows };
+
+export type LiveVenue = {
+  readonly venue: string;
+  readonly listings: Map<string, LiveListing>;
+  readonly connections: ConnectionBook;
+  readonly capabilities: CapabilityVersion[];
+  readonly partitions: Map<number, Partition>;
+};
+
+export class LiveMemory {
+  readonly #venues = new Map<string, LiveVenue>();
+  #version = 0;
+
+  /** `venues` are the ones served, whether or not they have published anything yet. */
+  constructor(venues: readonly string[]) {
+    for (const venue of [...venues].sort()) {
+      this.#venues.set(venue, {
+        venue,
+        listings: new Map(),
+        connections: new ConnectionBook(),
+        capabilities: [],
+        partitions: new Map(),
+      });
+    }
+  }
+
+  /** Rises with every listing or capability version: what was computed from versions alone holds until it changes. */
+  get version(): number {
+    return this.#version;
+  }
+
+  venues(): IterableIterator<LiveVenue> {
+    return this.#venues.values();
+  }
+
+  venue(code: string): LiveVenue | undefined {
+    return this.#venues.get(code);
+  }
+
+  /** Applies a complete round of `state`: everything at or below its offset is known from then on. */
+  applyRound(venueCode: string, partition: number, entries: readonly StateEntry[]): void {
+    const venue = this.#require(venueCode);
+    for (const entry of entries) {
+      if (entry.reading && entry.symbol !== null) this.#applyReading(venue, entry.symbol, entry.reading);
+      if (entry.span) venue.connections.apply(entry.span);
+      if (entry.listing) this.applyListing(entry.listing);
+      if (entry.capability) this.applyCapability(entry.capability);
+      if (!entry.marker) continue;
+      const at = this.#partition(venue, partition);
+      at.offset = entry.round;
+      at.index = Number.POSITIVE_INFINITY;
+      at.watermark = entry.marker.watermark;
+    }
+  }
+
+  /** Applies one entry of `live`; what is not above the highest place seen of its partition is a repeat and is dropped. */
+  applyLive(venueCode: string, partition: number, entry: LiveEntry): void {
+    const venue = this.#require(venueCode);
+    const at = this.#partition(venue, partition);
+    if (entry.offset < at.offset || (entry.offset === at.offset && entry.index <= at.index)) return;
+    at.offset = entry.offset;
+    at.index = entry.index;
+    this.#applyBody(venue, at, entry);
+  }
+
+  applyListing(version: ListingVersion): void {
+    const venue = this.#venues.get(version.venue);
+    if (venue === undefined) return;
+    addVersion(this.#listing(venue, version.venue_symbol).versions, version);
+    this.#version++;
+  }
+
+  applyCapability(version: CapabilityVersion): void {
+    const venue = this.#venues.get(version.venue);
+    if (venue === undefined) return;
+    addVersion(venue.capabilities, version);
+    this.#version++;
+  }
+
+  /** The partition has been followed to the end it had when following began. */
+  markReady(venueCode: string, partition: number): void {
+    this.#partition(this.#require(venueCode), partition).ready = true;
+  }
+
+  /** Names the partitions that must be followed before this copy may answer. */
+  expectPartitions(venueCode: string, partitions: readonly number[]): void {
+    for (const p of partitions) this.#partition(this.#require(venueCode), p);
+  }
+
+  /** Whether the copy may answer: every venue's partitions are known and followed to their ends. */
+  isReady(): boolean {
+    for (const venue of this.#venues.values()) {
+      if (venue.partitions.size === 0) return false;
+      for (const p of venue.partitions.values()) if (!p.ready) return false;
+    }
+    return true;
+  }
+
+  /** W of a venue: the smallest of its tasks'; null while one has not said any. */
+  watermark(venueCode: string): Micros | null {
+    const venue = this.#venues.get(venueCode);
+    if (venue === undefined || venue.partitions.size === 0) return null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const { watermark } of venue.partitions.values()) {
+      if (watermark === null) return null;
+      if (watermark < least) least = watermark;
+    }
+    return least;
+  }
+
+  isBehind(venueCode: string, at: Micros): boolean {
+    const watermark = this.watermark(venueCode);
+    return watermark === null || at - watermark > STATE_LAG;
+  }
+
+  /** Rows that the history store may not show yet, of one venue. */
+  *recentRows(venueCode: string) {
+    for (const p of this.#venues.get(venueCode)?.partitions.values() ?? []) yield* p.recent.values();
+  }
+
+  /** W visible in the history store: rows up to it need not be kept. */
+  applyHistoryWatermark(venueCode: string, partition: number, watermark: Micros): void {
+    const venue = this.#venues.get(venueCode);
+    const at = venue?.partitions.get(partition);
+    if (at !== undefined) at.recent.prune(at.watermark ?? 0, watermark);
+  }
+
+  /** Entries held, for the metrics. */
+  sizes(): { listings: number; readings: number; connections: number; rows: number } {
+    const sum = { listings: 0, readings: 0, connections: 0, rows: 0 };
+    for (const venue of this.#venues.values()) {
+      sum.listings += venue.listings.size;
+      sum.connections += venue.connections.size;
+      for (const l of venue.listings.values()) sum.readings += Object.keys(l.readings).length;
+      for (const p of venue.partitions.values()) sum.rows += p.recent.size;
+    }
+    return sum;
+  }
+
+  #applyBody(venue: LiveVenue, at: Partition, entry: LiveEntry): void {
+    switch (entry.kind) {
+      case 'reading':
+        if (entry.reading && entry.symbol !== null) this.#applyReading(venue, entry.symbol, entry.reading);
+        return;
+      case 'connection':
+        if (entry.span) venue.connections.apply(entry.span);
+        venue.connections.prune(() => referredConnections(venue));
+        return;
+      case 'listing':
+        if (entry.listing) this.applyListing(entry.listing);
+        return;
+      case 'capability':
+        if (entry.capability) this.applyCapability(entry.capability);
+        return;
+      case 'provisional':
+      case 'sealed':
+        if (entry.row && entry.symbol !== null) at.recent.apply(entry.symbol, entry.row, entry.kind === 'sealed');
+        return;
+      case 'watermark':
+        if (entry.watermark === null) return;
+        at.watermark = entry.watermark;
+        at.recent.prune(entry.watermark, null);
+        return;
+      case 'event':
+        return;
+      default:
+        entry.kind satisfies never;
+    }
+  }
+
+  #applyReading(venue: LiveVenue, symbol: string, reading: Reading): void {
+    this.#listing(venue, symbol).readings[reading.layer as ReadingLayer] = reading;
+  }
+
+  #listing(venue: LiveVenue, venueSymbol: string): LiveListing {
+    let listing = venue.listings.get(venueSymbol);
+    if (listing === undefined) {
+      listing = { venue: venue.venue, venueSymbol, versions: [], readings: {} };
+      venue.listings.set(venueSymbol, listing);
+    }
+    return listing;
+  }
+
+  #partition(venue: LiveVenue, partition: number): Partition {
+    let at = venue.partitions.get(partition);
+    if (at === undefined) {
+      at = { offset: -1, index: -1, watermark: null, ready: false, recent: new RecentRows() };
+      venue.partitions.set(partition, at);
+    }
+    return at;
+  }
+
+  #require(code: string): LiveVenue {
+    const venue = this.#venues.get(code);
+    if (venue === undefined) throw new Error(`venue "${code}" is not among the served ones`);
+    return venue;
+  }
+}
+
+const referredConnections = (venue: LiveVenue): ReadonlySet<string> => {
+  const ids = new Set<string>();
+  for (const listing of venue.listings.values()) {
+    for (const reading of Object.values(listing.readings)) if (reading) ids.add(reading.conn_id);
+  }
+  return ids;
+};

@@ -1,0 +1,41 @@
+// The object form of a selection: `{"venue": ["binance", "okx"], "quote": "USDT"}` (S-02). Its shape is already checked.
+import Type, { type Static } from 'typebox';
+import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.ts';
+
+const codes = (what: string) =>
+  Type.Optional(
+    Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: IN_LIST })], { description: what }),
+  );
+
+export const SelectionObject = Type.Object(
+  {
+    instrument: codes('Market codes such as BTC-PERP.'),
+    base: codes('Base asset codes.'),
+    venue: codes('Venue codes.'),
+    quote: codes('Quote currency codes.'),
+    symbol: codes("The venue's own symbols, byte for byte."),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+
+export const SelectionText = Type.String({
+  description: 'Selection text, such as `venue in (binance, okx) and quote = USDT`.',
+  examples: ['base = BTC and quote = USDT'],
+});
+
+/** `where` of a body: either form. */
+export const Where = Type.Union([SelectionText, SelectionObject]);
+
+/** Reads the object form; `path` is the JSON pointer of the object. */
+export const selectionOf = (object: Static<typeof SelectionObject>, path: string): Selection => {
+  const selection: { -readonly [K in keyof Selection]: Selection[K] } = {};
+  for (const key of SELECTION_KEYS) {
+    const value = object[key];
+    if (value === undefined) continue;
+    selection[key] =
+      typeof value === 'string'
+        ? [{ text: value, origin: { path: `${path}/${key}` } }]
+        : value.map((text, i): Code => ({ text, origin: { path: `${path}/${key}/${i}` } }));
+  }
+  return selection;
+};

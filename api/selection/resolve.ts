@@ -1,0 +1,115 @@
+// From names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
+import { type ApiError, type ErrorCode, nearest, ServiceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { type CodeKey, type Directory, fold } from './directory.ts';
+import type { Code, Origin, Selection } from './selection.ts';
+
+/** A code in catalogue spelling with its place in the request. */
+export type Named = { readonly code: string; readonly origin: Origin };
+/** Names in catalogue spelling; a key that was not given is absent and selects everything. */
+export type Names = Partial<Readonly<Record<CodeKey | 'symbol', readonly Named[]>>>;
+
+export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
+export type MissingPair = { readonly instrument: string; readonly venue: string } | { readonly symbol: string; readonly venue: string };
+
+const CODE_KEYS = ['instrument', 'base', 'venue', 'quote'] as const;
+const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly what: string }>> = {
+  instrument: { code: 'DQL_UNKNOWN_INSTRUMENT', what: 'an instrument' },
+  base: { code: 'DQL_UNKNOWN_ASSET', what: 'a base asset' },
+  venue: { code: 'DQL_UNKNOWN_VENUE', what: 'a venue' },
+  quote: { code: 'DQL_UNKNOWN_CURRENCY', what: 'a quote currency' },
+};
+const NAMED_IN_MESSAGE = 10;
+
+/** Up to ten known codes, nearest first, and how many there are (S-04). */
+const knownCodes = (text: string, known: readonly string[]): string => {
+  const near = nearest(text, known);
+  const listed = [...near, ...known.filter((k) => !near.includes(k))].slice(0, NAMED_IN_MESSAGE);
+  return known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
+};
+
+const suggestion = (key: CodeKey, text: string, directory: Directory): string => {
+  const folded = fold(key, text);
+  const asInstrument = directory.codes.instrument.get(`${folded}-PERP`);
+  if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
+  const asBase = directory.codes.base.get(folded.replace(/-PERP$/, ''));
+  if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
+  const near = nearest(folded, [...directory.codes[key].values()]);
+  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/instruments lists every code.';
+};
+
+const unknownCode = (key: CodeKey, { text, origin }: Code, directory: Directory): ApiError => {
+  const { code, what } = UNKNOWN[key];
+  const known = [...directory.codes[key].values()].sort();
+  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
+  const message = `"${shown}" is not ${what}: ${knownCodes(fold(key, shown), known)}.`;
+  return { code, message, hint: suggestion(key, shown, directory), ...origin };
+};
+
+/** Catalogue spelling of every code. Throws ServiceError with every unknown one. */
+export const resolveNames = (selection: Selection, directory: Directory): Names => {
+  const errors: ApiError[] = [];
+  const names: { -readonly [K in keyof Names]: Names[K] } = {};
+  for (const key of CODE_KEYS) {
+    const named: Named[] = [];
+    for (const code of selection[key] ?? []) {
+      const spelt = directory.codes[key].get(fold(key, code.text));
+      if (spelt === undefined) errors.push(unknownCode(key, code, directory));
+      else named.push({ code: spelt, origin: code.origin });
+    }
+    if (selection[key] !== undefined) names[key] = named;
+  }
+  if (selection.symbol !== undefined) names.symbol = selection.symbol.map(({ text, origin }) => ({ code: text, origin }));
+  if (errors.length > 0) throw new ServiceError(errors);
+  return names;
+};
+
+const setOf = (named: readonly Named[] | undefined): ReadonlySet<string> | null =>
+  named === undefined ? null : new Set(named.map((n) => n.code));
+
+/** What a plan narrows a selection to; null does not narrow. */
+export type Narrowing = { readonly venues: ReadonlySet<string> | null; readonly instruments: ReadonlySet<string> | null };
+export const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
+
+/** Listings listed at `at` for which every term holds, ascending by (venue, venue_symbol), with their version then. */
+export const selectListings = (
+  names: Names,
+  directory: Directory,
+  { at, narrowing = NOTHING_NARROWED }: { readonly at: Micros; readonly narrowing?: Narrowing },
+): Selected[] => {
+  const venue = setOf(names.venue);
+  const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(setOf);
+  const holds = (set: ReadonlySet<string> | null | undefined, value: string): boolean => set == null || set.has(value);
+  const selected: Selected[] = [];
+  for (const listing of directory.listings) {
+    if (!holds(venue, listing.venue) || !holds(symbol, listing.venueSymbol)) continue;
+    if (!holds(narrowing.venues, listing.venue)) continue;
+    const version = versionAt(listing.versions, at);
+    if (version === null || !isListed(version, at)) continue;
+    const { values } = version.record;
+    if (!holds(instrument, values.instrument) || !holds(base, values.base) || !holds(quote, values.quote)) continue;
+    if (holds(narrowing.instruments, values.instrument)) selected.push({ listing, version });
+  }
+  return selected;
+};
+
+const unique = (named: readonly Named[] | undefined): string[] => [...new Set((named ?? []).map((n) => n.code))].sort();
+
+/** Pairs that were asked for by both names and that nothing was selected for (S-05). */
+export const missingPairs = (names: Names, selected: readonly Selected[]): MissingPair[] => {
+  const found = new Set<string>();
+  for (const { listing, version } of selected) {
+    found.add(`i|${version.record.values.instrument}|${listing.venue}`);
+    found.add(`s|${listing.venueSymbol}|${listing.venue}`);
+  }
+  const missing: MissingPair[] = [];
+  for (const instrument of unique(names.instrument)) {
+    for (const venue of unique(names.venue)) if (!found.has(`i|${instrument}|${venue}`)) missing.push({ instrument, venue });
+  }
+  for (const symbol of unique(names.symbol)) {
+    for (const venue of unique(names.venue)) if (!found.has(`s|${symbol}|${venue}`)) missing.push({ symbol, venue });
+  }
+  return missing;
+};

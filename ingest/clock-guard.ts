@@ -1,0 +1,49 @@
+// Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
+import type { KafkaHandle } from '../infra/runtime/kafka.ts';
+import type { Micros } from '../schemas/records.ts';
+
+/** More is an alarm, and more than `CLOSE_MS` makes `received_at` worthless (design section 5). */
+export const ALARM_MS = 1_000;
+export const CLOSE_MS = 5_000;
+
+export type Append = { readonly sentAt: Micros; readonly ackedAt: Micros; readonly appendedMs: number };
+
+/** Milliseconds the collector is ahead (negative: behind) at least; 0 while the broker's time lies between sending and answer. */
+export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number => {
+  // The broker counts whole milliseconds, cut off.
+  const ahead = sentAt / 1_000 - (appendedMs + 1);
+  const behind = ackedAt / 1_000 - appendedMs;
+  if (ahead > 0) return ahead;
+  return behind < 0 ? behind : 0;
+};
+
+export type ClockGuard = { readonly close: () => Promise<void> };
+export type ClockGuardOptions = {
+  readonly handle: KafkaHandle;
+  readonly topic: string;
+  /** A record that says nothing but that the collector lives. */
+  readonly probe: () => { readonly key: string; readonly value: Buffer };
+  readonly nowMicros: () => Micros;
+  readonly everyMs: number;
+  readonly onOffset: (offsetMs: number) => void;
+};
+
+/** Appends a probe every `everyMs` through a producer of its own. While the broker is away it says nothing. */
+export const guardClock = async (options: ClockGuardOptions): Promise<ClockGuard> => {
+  const { handle, topic, probe, nowMicros, everyMs, onOffset } = options;
+  const producer = handle.kafka.producer({ retry: { retries: 0 } });
+  await producer.connect();
+  const look = async (): Promise<void> => {
+    const sentAt = nowMicros();
+    const [answer] = await producer.send({ topic, acks: -1, messages: [{ ...probe(), partition: 0 }] });
+    const appendedMs = Number(answer?.logAppendTime ?? -1);
+    if (appendedMs > 0) onOffset(clockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
+  };
+  const timer = setInterval(() => void look().catch(() => undefined), everyMs);
+  return {
+    close: async () => {
+      clearInterval(timer);
+      await producer.disconnect();
+    },
+  };
+};

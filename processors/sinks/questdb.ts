@@ -1,0 +1,278 @@
+// The sink: final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
+import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '../../infra/runtime/backoff.ts';
+import {
+  createPublisher,
+  type GroupMember,
+  joinGroup,
+  type KafkaHandle,
+  type Message,
+  type Publisher,
+  readToEnd,
+} from '../../infra/runtime/kafka.ts';
+import { endProcess } from '../../infra/runtime/kafka-client.ts';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { type Row, type TaskId, type Topics, topics } from '../../schemas/topics.ts';
+import { tableName } from './ddl.ts';
+import { ensureTables } from './ensure-tables.ts';
+import type { SinkMetrics } from './metrics.ts';
+import { TABLES } from './tables.ts';
+
+export type SinkDeps = {
+  readonly handle: KafkaHandle;
+  /** Writes; closed by the caller, after the sink stopped. */
+  readonly sender: RowSender;
+  /** Makes the tables; closed by the caller. Its user must have the right to create. */
+  readonly reader: QuestdbReader;
+  readonly venues: readonly string[];
+  readonly namespace: string;
+  readonly groupId: string;
+  readonly metrics: SinkMetrics;
+  readonly log: Logger;
+  /** From one flush to the next; sooner when the buffer is full. */
+  readonly flushEveryMs?: number;
+  /** Overflow policy `block`: above it no more is read from Kafka, where rows keep for 48 hours. */
+  readonly maxBufferedRows?: number;
+  readonly onFatal?: (error: unknown) => void;
+};
+
+/** How far a partition of `rows.<venue>` is in a batch. */
+type Progress = {
+  readonly topic: string;
+  readonly partition: number;
+  /** Next offset to read. */
+  readonly next: number;
+  /** The newest watermark of the batch, with its raw offset and the next `rows` offset after it. */
+  readonly mark: { readonly watermark: Micros; readonly offset: number; readonly next: number } | null;
+};
+
+export type RunningSink = {
+  readonly stop: () => Promise<void>;
+  /** Why rows are waiting, null while they are not. */
+  readonly problem: () => string | null;
+};
+
+type Batch = { readonly rows: Map<string, Row[]>; readonly progress: Map<string, Progress>; count: number };
+
+const emptyBatch = (): Batch => ({ rows: new Map(), progress: new Map(), count: 0 });
+const partitionKey = (topic: string, partition: number): string => `${topic}/${partition}`;
+const byInstant = (a: Row, b: Row): number => a.at - b.at;
+
+class Sink {
+  readonly #deps: SinkDeps;
+  readonly #publisher: Publisher;
+  readonly #names: Topics;
+  readonly #venueOf: ReadonlyMap<string, string>;
+  readonly #stopping = new AbortController();
+  readonly #stopped = Promise.withResolvers<void>();
+  readonly #published = new Map<string, Micros>();
+  readonly #uncommitted = new Map<string, Progress>();
+  readonly #maxRows: number;
+  #failure: string | null = null;
+  #batch = emptyBatch();
+  #taken = Promise.withResolvers<void>();
+  #full = Promise.withResolvers<void>();
+
+  constructor(deps: SinkDeps, publisher: Publisher) {
+    this.#deps = deps;
+    this.#publisher = publisher;
+    this.#names = topics(deps.namespace);
+    this.#venueOf = new Map(deps.venues.map((venue) => [this.#names.rows(venue), venue]));
+    this.#maxRows = deps.maxBufferedRows ?? 20_000;
+  }
+
+  get topics(): readonly string[] {
+    return [...this.#venueOf.keys()];
+  }
+
+  /** Begins above what was said before: a history watermark that was public is never taken back. */
+  async loadPublished(): Promise<void> {
+    await readToEnd(this.#deps.handle, { topic: this.#names.watermark, from: () => 'earliest' }, ({ value }) => {
+      if (value === null) return;
+      const entry = codecs.watermark.decode(value);
+      if (entry.kind === 'history') this.#raise(entry.task, entry.watermark);
+    });
+  }
+
+  async add(topic: string, partition: number, messages: readonly Message[], highWatermark: number): Promise<void> {
+    const stopped = this.#stopping.signal;
+    while (this.#batch.count >= this.#maxRows && !stopped.aborted) await this.#taken.promise;
+    if (stopped.aborted) return;
+    for (const message of messages) this.#addEntry(topic, partition, message);
+    const next = (messages.at(-1)?.offset ?? -1) + 1;
+    this.#deps.metrics.buffered(this.#batch.count);
+    this.#deps.metrics.lag(this.#taskOf(topic, partition), highWatermark - next);
+    if (this.#batch.count >= this.#maxRows) this.#full.resolve();
+  }
+
+  #addEntry(topic: string, partition: number, message: Message): void {
+    const { rows, progress } = this.#batch;
+    const key = partitionKey(topic, partition);
+    const next = message.offset + 1;
+    const before = progress.get(key)?.mark ?? null;
+    const entry = message.value === null ? null : codecs.rows.decode(message.value);
+    const watermark = entry?.kind === 'watermark' ? entry.watermark : null;
+    const mark = entry === null || watermark === null ? before : { watermark, offset: entry.offset, next };
+    progress.set(key, { topic, partition, next, mark });
+    if (entry?.row == null) return;
+    const { table } = entry.row;
+    if (TABLES[table] === undefined) throw new Error(`a row for the unknown table "${table}": run this version's sink`);
+    const held = rows.get(table);
+    if (held === undefined) rows.set(table, [entry.row]);
+    else held.push(entry.row);
+    this.#batch.count += 1;
+  }
+
+  problem(): string | null {
+    return this.#failure ?? this.#deps.sender.problem();
+  }
+
+  /** Until stopped: flush, wait until it is visible, say so, commit. One batch at a time, so nothing overtakes. */
+  async run(member: GroupMember): Promise<void> {
+    const { flushEveryMs = 500, reader, namespace } = this.#deps;
+    if (!(await this.#untilDone(() => ensureTables((text) => reader.query({ text }), { namespace })))) return;
+    const stopped = this.#stopping.signal;
+    let due = Date.now();
+    while (!stopped.aborted) {
+      await Promise.race([this.#full.promise, this.#idle(due - Date.now())]);
+      due = Date.now() + flushEveryMs;
+      const batch = this.#take();
+      if (!(await this.#untilDone(() => this.#write(batch)))) return;
+      if (!(await this.#untilDone(() => this.#say(batch)))) return;
+      await this.#commit(batch, member);
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#stopped.resolve();
+    this.#taken.resolve();
+  }
+
+  #take(): Batch {
+    const batch = this.#batch;
+    this.#batch = emptyBatch();
+    this.#full = Promise.withResolvers<void>();
+    this.#taken.resolve();
+    this.#taken = Promise.withResolvers<void>();
+    return batch;
+  }
+
+  async #write({ rows }: Batch): Promise<void> {
+    const { sender, namespace, metrics } = this.#deps;
+    const tables = [...rows.keys()].map((table) => tableName(namespace, table));
+    if (tables.length === 0) return;
+    const began = performance.now();
+    await Promise.all(
+      [...rows].map(([table, held]) => sender.send(tableName(namespace, table), held.toSorted(byInstant))),
+    );
+    const committed = performance.now();
+    await sender.waitVisible(tables);
+    metrics.flushed({ seconds: (committed - began) / 1000, visibleSeconds: (performance.now() - committed) / 1000 });
+    for (const [table, held] of rows) metrics.written(table, held.length);
+  }
+
+  /**
+   * Tries for ever, also what QuestDB refuses: dropping a row would be worse than waiting for someone. A batch that is half in
+   * the database is written again whole, and the same rows are the same bytes. False when stopped.
+   */
+  async #untilDone(work: () => Promise<void>): Promise<boolean> {
+    const { signal } = this.#stopping;
+    const backoff = createBackoff({ minMs: 250, maxMs: 10_000 });
+    while (!signal.aborted) {
+      try {
+        await Promise.race([work(), this.#stopped.promise]);
+        this.#failure = null;
+        return !signal.aborted;
+      } catch (error) {
+        this.#note(error);
+        await this.#idle(backoff.next());
+      }
+    }
+    return false;
+  }
+
+  /** One line a cause: it is tried for hours. */
+  #note(error: unknown): void {
+    const { metrics, log } = this.#deps;
+    const message = error instanceof Error ? error.message : String(error);
+    if (message !== this.#failure) log.error({ err: error }, 'rows wait: QuestDB refuses them');
+    this.#failure = message;
+    metrics.failed();
+  }
+
+  #idle(ms: number): Promise<void> {
+    return pause(Math.max(0, ms), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+  }
+
+  /** W of a task is history's once every row before it can be read. */
+  async #say({ progress }: Batch): Promise<void> {
+    const { metrics } = this.#deps;
+    for (const { topic, partition, mark } of progress.values()) {
+      const task = this.#taskOf(topic, partition);
+      if (mark === null || !this.#raise(task, mark.watermark)) continue;
+      const { watermark, offset, next } = mark;
+      this.#publisher.publish({
+        topic: this.#names.watermark,
+        key: `${task}|history`,
+        value: codecs.watermark.encode({ task, kind: 'history', watermark, offset, positions: { [topic]: next } }),
+      });
+      metrics.historyWatermark(task, watermark);
+    }
+    await this.#publisher.flush();
+  }
+
+  /** An offset that could not be stored now is stored with the next batch; a partition that moved is its new owner's. */
+  async #commit({ progress }: Batch, member: GroupMember): Promise<void> {
+    for (const [key, reached] of progress) this.#uncommitted.set(key, reached);
+    const held = new Set(member.assigned().map(({ topic, partition }) => partitionKey(topic, partition)));
+    const ours = [...this.#uncommitted].filter(([key]) => held.has(key)).map(([, reached]) => reached);
+    const offsets = ours.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
+    if (offsets.length === 0 || (await member.commit(offsets))) this.#uncommitted.clear();
+  }
+
+  #raise(task: string, watermark: Micros): boolean {
+    if (watermark <= (this.#published.get(task) ?? -1)) return false;
+    this.#published.set(task, watermark);
+    return true;
+  }
+
+  #taskOf(topic: string, partition: number): TaskId {
+    const venue = this.#venueOf.get(topic);
+    if (venue === undefined) throw new Error(`the sink does not read ${topic}`);
+    return `${venue}/${partition}`;
+  }
+}
+
+/**
+ * Starts the sink; resolves when it has joined its group. Safe to kill at any moment: what was not committed is read again,
+ * and final rows repeat byte for byte. While QuestDB is away rows wait here up to the buffer's limit, then in Kafka.
+ */
+export async function startSink(deps: SinkDeps): Promise<RunningSink> {
+  const publisher = createPublisher(deps.handle);
+  const sink = new Sink(deps, publisher);
+  const member = await joinGroup(deps.handle, {
+    groupId: deps.groupId,
+    topics: sink.topics,
+    onAssigned: async () => {
+      await sink.loadPublished();
+      return undefined;
+    },
+    onBatch: (topic, partition, messages, highWatermark) => sink.add(topic, partition, messages, highWatermark),
+    ...(deps.onFatal === undefined ? {} : { onFatal: deps.onFatal }),
+  });
+  deps.metrics.watchProblem(() => sink.problem());
+  const running = sink.run(member).catch(deps.onFatal ?? endProcess);
+  return {
+    problem: () => sink.problem(),
+    stop: async () => {
+      sink.stop();
+      await running;
+      await member.stop();
+      await publisher.close();
+    },
+  };
+}

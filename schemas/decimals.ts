@@ -1,0 +1,119 @@
+// Exact decimals on digit strings (N-05): canonical form, sums, products, one rounded division.
+import type { Digits } from './records.ts';
+
+/** The text is not a decimal. */
+export class DecimalError extends Error {
+  override readonly name = 'DecimalError';
+}
+
+const CANONICAL = /^(0|-?(?:[1-9][0-9]*|0(?=\.))(?:\.[0-9]*[1-9])?)$/;
+const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,5}))?$/;
+const WIDEST_EXPONENT = 400;
+const SIGNIFICANT = 18;
+
+/** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
+export const canonicalDigits = (text: string): Digits => {
+  if (CANONICAL.test(text)) return text;
+  const found = DECIMAL.exec(text);
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
+  const exponent = Number(exponentText);
+  if (!found || whole.length + fraction.length === 0 || Math.abs(exponent) > WIDEST_EXPONENT) {
+    throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
+  }
+  return place(sign === '-', whole + fraction, fraction.length - exponent);
+};
+
+/** Digits of a string or finite number; null when it is no decimal. */
+export const toDigits = (value: unknown): Digits | null => {
+  if (typeof value === 'number') return Number.isFinite(value) ? plainDouble(value) : null;
+  if (typeof value !== 'string') return null;
+  try {
+    return canonicalDigits(value);
+  } catch {
+    return null;
+  }
+};
+
+/** Text of `digits × 10^-scale`. */
+const place = (negative: boolean, digits: string, scale: number): Digits => {
+  const padded = scale < 0 ? digits + '0'.repeat(-scale) : digits.padStart(scale + 1, '0');
+  const point = scale <= 0 ? padded.length : padded.length - scale;
+  const whole = padded.slice(0, point).replace(/^0+(?=.)/, '');
+  const fraction = padded.slice(point).replace(/0+$/, '');
+  const text = fraction === '' ? whole || '0' : `${whole || '0'}.${fraction}`;
+  return negative && text !== '0' ? `-${text}` : text;
+};
+
+type Scaled = { readonly integer: bigint; readonly scale: number };
+
+const scaled = (digits: Digits): Scaled => {
+  const dot = digits.indexOf('.');
+  if (dot < 0) return { integer: BigInt(digits), scale: 0 };
+  return { integer: BigInt(digits.slice(0, dot) + digits.slice(dot + 1)), scale: digits.length - dot - 1 };
+};
+
+const unscaled = (integer: bigint, scale: number): Digits => {
+  const negative = integer < 0n;
+  return place(negative, String(negative ? -integer : integer), scale);
+};
+
+const aligned = (a: Digits, b: Digits): { readonly a: bigint; readonly b: bigint; readonly scale: number } => {
+  const x = scaled(a);
+  const y = scaled(b);
+  const scale = Math.max(x.scale, y.scale);
+  return { a: x.integer * 10n ** BigInt(scale - x.scale), b: y.integer * 10n ** BigInt(scale - y.scale), scale };
+};
+
+export const add = (a: Digits, b: Digits): Digits => {
+  const x = aligned(a, b);
+  return unscaled(x.a + x.b, x.scale);
+};
+
+export const subtract = (a: Digits, b: Digits): Digits => {
+  const x = aligned(a, b);
+  return unscaled(x.a - x.b, x.scale);
+};
+
+export const multiply = (a: Digits, b: Digits): Digits => {
+  const x = scaled(a);
+  const y = scaled(b);
+  return unscaled(x.integer * y.integer, x.scale + y.scale);
+};
+
+/** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */
+export const divide = (a: Digits, b: Digits): Digits | null => {
+  const x = scaled(a);
+  const y = scaled(b);
+  if (y.integer === 0n) return null;
+  if (x.integer === 0n) return '0';
+  const negative = x.integer < 0n !== y.integer < 0n;
+  const top = x.integer < 0n ? -x.integer : x.integer;
+  const bottom = y.integer < 0n ? -y.integer : y.integer;
+  // Enough digits that the integer quotient has at least 18, then cut back to 18 with the remainder deciding ties.
+  const shift = Math.max(0, SIGNIFICANT + 1 + String(bottom).length - String(top).length);
+  const lifted = top * 10n ** BigInt(shift);
+  const quotient = lifted / bottom;
+  const excess = Math.max(0, String(quotient).length - SIGNIFICANT);
+  const unit = 10n ** BigInt(excess);
+  const kept = quotient / unit;
+  const rest = (quotient % unit) * bottom + (lifted % bottom);
+  const half = unit * bottom;
+  const up = rest * 2n > half || (rest * 2n === half && kept % 2n === 1n);
+  return place(negative, String((up ? kept + 1n : kept) * unit), x.scale - y.scale + shift);
+};
+
+export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
+  const x = aligned(a, b);
+  return x.a < x.b ? -1 : x.a > x.b ? 1 : 0;
+};
+
+export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-');
+
+/** Shortest decimal that reads back to the same binary64, without exponent (N-05 rule 3). */
+export const plainDouble = (n: number): string => {
+  const text = String(n);
+  return text.includes('e') ? canonicalDigits(text) : text === '-0' ? '0' : text;
+};
+
+/** True when a binary64 gives exactly these digits back. */
+export const fitsDouble = (digits: Digits): boolean => plainDouble(Number(digits)) === digits;

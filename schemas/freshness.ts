@@ -1,0 +1,84 @@
+// Whether a reading still holds at an instant: status, reason, ages (L-07, F-01 to F-05). Pure; the same for live, history, stream and DQL.
+import type { Micros } from './records.ts';
+import type { Reading } from './topics.ts';
+
+export type Policy = 'on' | 'off' | 'not_published';
+export type Status = 'present' | 'stale' | 'missing' | 'not_published' | 'off';
+export type Reason =
+  | 'connection_lost' | 'state_lag' | 'horizon_unknown' | 'horizon_passed' | 'freshness_bound'
+  | 'no_value' | 'gap' | 'venue_capability' | 'policy_off';
+
+/** The members of a reading that decide whether it holds. */
+export type Held = Pick<Reading, 'valid' | 'gap_cause' | 'venue_ts' | 'received_at' | 'horizon_source' | 'valid_until'>;
+
+export type StatusQuestion = {
+  readonly reading: Held | null;
+  readonly policy: Policy;
+  /** When the connection that delivered the reading was lost; null while it is alive. */
+  readonly lostAt: Micros | null;
+  /** Freshness bound in force, milliseconds (F-03). */
+  readonly boundMs: number;
+  /** T. */
+  readonly at: Micros;
+  /** The venue's watermark is more than 5 s behind T; live answers only. */
+  readonly stateLag: boolean;
+};
+
+export type StatusAnswer = {
+  readonly status: Status;
+  readonly reason: Reason | null;
+  readonly gap_cause: string | null;
+  readonly age_ms: number | null;
+  readonly venue_age_ms: number | null;
+  readonly valid_until: Micros | null;
+};
+
+const ageMs = (at: Micros, since: Micros | null): number | null => (since === null ? null : Math.floor((at - since) / 1000));
+
+const bare = (status: Status, reason: Reason): StatusAnswer => ({
+  status,
+  reason,
+  gap_cause: null,
+  age_ms: null,
+  venue_age_ms: null,
+  valid_until: null,
+});
+
+/** First reason of L-07's order by which a valid reading no longer holds; null while it does. */
+const staleReason = (reading: Held, question: StatusQuestion, validUntil: Micros | null): Reason | null => {
+  const { at, lostAt, stateLag, boundMs } = question;
+  if (reading.horizon_source === 'connection' && lostAt !== null && lostAt <= at) return 'connection_lost';
+  if (stateLag) return 'state_lag';
+  if (reading.horizon_source === null) return 'horizon_unknown';
+  if (validUntil !== null && validUntil < at) return 'horizon_passed';
+  return (ageMs(at, reading.received_at) ?? 0) > boundMs ? 'freshness_bound' : null;
+};
+
+/** Status of a layer at T (L-07). Ages are floors; `valid_until` of a connection horizon is the loss, once there is one. */
+export const statusAt = (question: StatusQuestion): StatusAnswer => {
+  const { reading, policy, at, lostAt } = question;
+  if (policy === 'off') return bare('off', 'policy_off');
+  if (policy === 'not_published') return bare('not_published', 'venue_capability');
+  if (reading === null) return bare('missing', 'no_value');
+  const lost = lostAt !== null && lostAt <= at ? lostAt : null;
+  const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;
+  const ages = { age_ms: ageMs(at, reading.received_at), venue_age_ms: ageMs(at, reading.venue_ts), valid_until: validUntil };
+  if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause, ...ages };
+  const reason = staleReason(reading, question, validUntil);
+  return { status: reason === null ? 'present' : 'stale', reason, gap_cause: null, ...ages };
+};
+
+/**
+ * The instant after which a reading no longer holds, fixed when it is stored (F-01). It counts from the venue's stamp, or
+ * from receipt when there is none or the venue's clock is ahead (F-02). Null for connection horizons and unknown ones.
+ */
+export const validUntil = (stored: {
+  readonly venue_ts: Micros | null;
+  readonly received_at: Micros;
+  readonly horizon_ms: number | null;
+  readonly horizon_source: string | null;
+}): Micros | null => {
+  if (stored.horizon_source === null || stored.horizon_source === 'connection' || stored.horizon_ms === null) return null;
+  const from = stored.venue_ts === null ? stored.received_at : Math.min(stored.venue_ts, stored.received_at);
+  return from + stored.horizon_ms * 1000;
+};

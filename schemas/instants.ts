@@ -1,0 +1,43 @@
+// Instants: microseconds since 1970 inside, ISO 8601 UTC text outside (N-02, N-03).
+import type { Micros } from './records.ts';
+
+export const MICROS_PER_MS = 1_000;
+export const MICROS_PER_SECOND = 1_000_000;
+
+const EARLIEST = Date.UTC(2000, 0, 1) * MICROS_PER_MS;
+const LATEST = Date.UTC(2100, 0, 1) * MICROS_PER_MS;
+const SECONDS = 'T(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,6}))?)?';
+const INSTANT = new RegExp(`^(\\d{4})-(\\d{2})-(\\d{2})(?:${SECONDS}(?:Z|([+-])(\\d{2}):(\\d{2})))?$`);
+
+/** `YYYY-MM-DDTHH:MM:SS.uuuuuuZ`: six digits always (anchored rows). */
+export const formatInstantMicros = (at: Micros): string => {
+  const ms = Math.floor(at / MICROS_PER_MS);
+  const rest = String(at - ms * MICROS_PER_MS).padStart(3, '0');
+  return `${new Date(ms).toISOString().slice(0, 23)}${rest}Z`;
+};
+
+/** Three fractional digits when the instant is a whole millisecond, else six (N-02). */
+export const formatInstant = (at: Micros): string => {
+  const ms = Math.floor(at / MICROS_PER_MS);
+  return ms * MICROS_PER_MS === at ? new Date(ms).toISOString() : formatInstantMicros(at);
+};
+
+/** RFC 3339 with `Z` or an offset, or a bare date, 2000 to 2100 (N-03); null for anything else. */
+export const parseInstant = (text: string): Micros | null => {
+  const found = INSTANT.exec(text);
+  if (!found) return null;
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] =
+    found;
+  const parts = [year, month, day, hour, minute, second].map(Number) as [number, number, number, number, number, number];
+  const ms = Date.UTC(parts[0], parts[1] - 1, ...(parts.slice(2) as [number, number, number, number]));
+  const back = new Date(ms);
+  if (back.getUTCMonth() !== parts[1] - 1 || back.getUTCDate() !== parts[2]) return null;
+  if (parts[3] > 23 || parts[4] > 59 || parts[5] > 59) return null;
+  if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return null;
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1);
+  const at = (ms - offset) * MICROS_PER_MS + Number(fraction.padEnd(6, '0'));
+  return at >= EARLIEST && at <= LATEST ? at : null;
+};
+
+/** UTC day of an instant, `YYYY-MM-DD`. */
+export const dayOf = (at: Micros): string => new Date(Math.floor(at / MICROS_PER_MS)).toISOString().slice(0, 10);

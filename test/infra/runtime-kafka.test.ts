@@ -1,0 +1,389 @@
+// Publisher, readers and group members against a real broker of their own, which is killed in the middle.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { type Engines, startEngines } from '../../infra/engines/engines.ts';
+import {
+  createPublisher,
+  endOffsets,
+  ensureTopics,
+  joinGroup,
+  type KafkaHandle,
+  type Message,
+  openKafka,
+  QueueFull,
+  readPartitions,
+  readToEnd,
+  TopicMismatch,
+} from '../../infra/runtime/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { LIMITS, topicSpecs } from '../../infra/runtime/topics.ts';
+import { shardOf } from '../../schemas/shards.ts';
+
+const PARTITIONS = 3;
+const folder = mkdtempSync(join(tmpdir(), 'runtime-kafka-'));
+const engines: Engines = await startEngines({
+  dir: folder,
+  ports: 'free',
+  questdb: false,
+  postgres: false,
+  anvil: false,
+  env: { PATH: process.env.PATH },
+});
+const brokers = [engines.endpoints.kafka ?? ''];
+const log = createLog('runtime-test', 'silent');
+const handle: KafkaHandle = openKafka({ brokers, clientId: 'runtime-test' }, log);
+t.teardown(async () => {
+  await handle.close();
+  await engines.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await done())) await pause(5);
+};
+let made = 0;
+const newTopic = async (partitions = PARTITIONS, config: Record<string, string> = {}): Promise<string> => {
+  made += 1;
+  const topic = `topic-${made}`;
+  await ensureTopics(handle, [{ topic, partitions, config }]);
+  return topic;
+};
+const numbered = (n: number): Buffer => Buffer.from(String(n));
+const numberOf = ({ value }: Message): number => Number(value?.toString());
+const countTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+t.test('topics are created once, with their retention, and never with another number of partitions', async (t) => {
+  const specs = topicSpecs({ venues: ['binance'], shards: 2, namespace: 'once.' });
+  await ensureTopics(handle, specs);
+  await ensureTopics(handle, specs);
+  const admin = await handle.admin();
+  t.strictSame(
+    (await admin.listTopics()).filter((name) => name.startsWith('once.')).sort(),
+    specs.map((s) => s.topic).sort(),
+  );
+  const raw = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: 2, name: 'once.raw.binance' }],
+  });
+  const value = (name: string) =>
+    raw.resources[0]?.configEntries.find((entry) => entry.configName === name)?.configValue;
+  t.equal(value('message.timestamp.type'), 'LogAppendTime');
+  t.equal(value('retention.ms'), String(26 * 3_600_000));
+  const more = topicSpecs({ venues: ['binance'], shards: 4, namespace: 'once.' });
+  await t.rejects(ensureTopics(handle, more), TopicMismatch);
+});
+
+t.test('records arrive in the order of the calls, and positions are the brokers own', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle, { maxRecords: 50 });
+  t.equal(publisher.position(topic, 0), null, 'no position before the first answer');
+  for (const n of countTo(3_000))
+    publisher.publish({ topic, partition: n % PARTITIONS, key: null, value: numbered(n) });
+  await publisher.flush();
+  t.strictSame(
+    countTo(PARTITIONS).map((p) => publisher.position(topic, p)),
+    [1_000, 1_000, 1_000],
+  );
+  t.equal(publisher.queuedBytes(), 0);
+  const seen = new Map<number, number[]>(countTo(PARTITIONS).map((p) => [p, []]));
+  await readToEnd(handle, { topic, from: () => 'earliest' }, (message, partition) => {
+    seen.get(partition)?.push(numberOf(message));
+  });
+  for (const p of countTo(PARTITIONS))
+    t.strictSame(
+      seen.get(p),
+      countTo(1_000).map((n) => n * PARTITIONS + p),
+    );
+  await publisher.close();
+});
+
+t.test(
+  'a key without a partition goes where murmur2 says; headers, tombstones and times arrive as given',
+  async (t) => {
+    const topic = await newTopic();
+    const publisher = createPublisher(handle);
+    const keys = ['BTCUSDT', 'ETHUSDT', '1000PEPEUSDT', 'BTCUSD_PERP'];
+    const timestamp = Date.now() - 60_000;
+    for (const key of keys) publisher.publish({ topic, key, value: null, timestamp, headers: { source: key } });
+    await publisher.close();
+    const found: unknown[] = [];
+    await readToEnd(handle, { topic, from: () => 'earliest' }, ({ key, value, timestampMs, headers }, partition) => {
+      found.push([key?.toString(), value, partition, timestampMs, headers.source?.toString()]);
+    });
+    t.same(new Set(found), new Set(keys.map((key) => [key, null, shardOf(key, PARTITIONS), timestamp, key])));
+  },
+);
+
+t.test('a reader begins at an offset, at the end, or at the oldest record retention left', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle);
+  for (const n of countTo(100)) publisher.publish({ topic, partition: 0, key: null, value: numbered(n) });
+  await publisher.flush();
+  const admin = await handle.admin();
+  await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '40' }] });
+  t.same((await endOffsets(handle, topic)).get(0), { earliest: 40, latest: 100 });
+  const read = async (start: number | 'earliest' | 'latest', enough: number): Promise<number[]> => {
+    const seen: number[] = [];
+    const reader = await readPartitions(handle, {
+      topic,
+      from: () => start,
+      onBatch: (_, messages) => void seen.push(...messages.map((m) => m.offset)),
+    });
+    if (start === 'latest') {
+      publisher.publish({ topic, partition: 0, key: null, value: numbered(100) });
+      await publisher.flush();
+    }
+    await until(() => seen.length >= enough);
+    await reader.stop();
+    return seen;
+  };
+  t.strictSame(await read(97, 3), [97, 98, 99]);
+  t.strictSame((await read('earliest', 60)).at(0), 40);
+  t.strictSame((await read(10, 60)).at(0), 40, 'an offset that is gone means the oldest there is');
+  t.strictSame(await read('latest', 1), [100]);
+  const rest: number[] = [];
+  await readToEnd(handle, { topic, from: () => 99 }, ({ offset }) => void rest.push(offset));
+  t.strictSame(rest, [99, 100]);
+  await publisher.close();
+});
+
+t.test('reading to the end passes empty partitions and holes of compaction', async (t) => {
+  const config = {
+    'cleanup.policy': 'compact',
+    'segment.ms': '100',
+    'min.cleanable.dirty.ratio': '0.01',
+    'max.compaction.lag.ms': '100',
+  };
+  const topic = await newTopic(2, config);
+  const publisher = createPublisher(handle, { maxRecords: 10 });
+  for (const n of countTo(200)) publisher.publish({ topic, partition: 0, key: `k${n % 5}`, value: numbered(n) });
+  await publisher.flush();
+  await pause(150);
+  publisher.publish({ topic, partition: 0, key: 'last', value: numbered(200) });
+  await publisher.close();
+  const seen: number[] = [];
+  await readToEnd(handle, { topic, from: () => 'earliest' }, (message) => void seen.push(numberOf(message)));
+  t.strictSame(seen.slice(-6), [195, 196, 197, 198, 199, 200]);
+});
+
+t.test('a slow partition holds up no other, and its own batches wait for it', async (t) => {
+  const topic = await newTopic();
+  const gate = Promise.withResolvers<void>();
+  const seen: number[][] = [[], [], []];
+  let atWork = 0;
+  const reader = await readPartitions(handle, {
+    topic,
+    from: () => 'earliest',
+    onBatch: async (partition, messages) => {
+      if (partition === 0) {
+        atWork += 1;
+        t.equal(atWork, 1, 'one call at a time');
+        await gate.promise;
+        atWork -= 1;
+      }
+      seen[partition]?.push(...messages.map(numberOf));
+    },
+  });
+  const publisher = createPublisher(handle);
+  for (const n of countTo(20)) {
+    for (const partition of countTo(PARTITIONS)) publisher.publish({ topic, partition, key: null, value: numbered(n) });
+    await publisher.flush();
+  }
+  await until(() => seen[1]?.length === 20 && seen[2]?.length === 20);
+  t.strictSame(seen[0], []);
+  gate.resolve();
+  await until(() => seen[0]?.length === 20);
+  t.strictSame(seen[0], countTo(20));
+  await reader.stop();
+  await publisher.close();
+});
+
+t.test('what cannot be handled ends the reader or the publisher and says so', async (t) => {
+  const topic = await newTopic();
+  const ended = Promise.withResolvers<unknown>();
+  const reader = await readPartitions(handle, {
+    topic,
+    from: () => 'earliest',
+    onBatch: () => Promise.reject(new Error('no')),
+    onFatal: ended.resolve,
+  });
+  const failures: unknown[] = [];
+  const publisher = createPublisher(handle, { maxQueuedBytes: 1_000, onFatal: (error) => void failures.push(error) });
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
+  t.match(await ended.promise, { message: 'no' });
+  await reader.stop();
+
+  const tooLarge = Buffer.alloc(LIMITS.messageBytes + 1);
+  t.throws(() => publisher.publish({ topic, partition: 0, key: null, value: tooLarge }), RangeError);
+  const publishOne = () => publisher.publish({ topic, partition: 0, key: null, value: Buffer.alloc(600) });
+  for (const _ of countTo(4)) publishOne();
+  t.throws(publishOne, QueueFull, 'twice the limit is the end of patience');
+  await publisher.ready();
+  t.ok(publisher.queuedBytes() < 1_000, 'ready waits for room');
+  await publisher.flush();
+
+  publisher.publish({ topic, partition: PARTITIONS, key: null, value: numbered(2) });
+  await t.rejects(publisher.flush(), /does not exist/);
+  t.equal(failures.length, 1);
+});
+
+t.test('a large record that does not compress passes', async (t) => {
+  const topic = await newTopic(1, { 'max.message.bytes': String(LIMITS.batchBytes) });
+  const publisher = createPublisher(handle);
+  const value = Buffer.alloc(LIMITS.frameBytes, 0);
+  for (let i = 0; i < value.length; i += 4) value.writeUInt32LE(Math.imul(i, 2_654_435_761) >>> 0, i);
+  publisher.publish({ topic, partition: 0, key: 'large', value });
+  await publisher.close();
+  let same = false;
+  await readToEnd(handle, { topic, from: () => 'earliest' }, (message) => {
+    same = message.value?.equals(value) ?? false;
+  });
+  t.ok(same);
+});
+
+t.test('members of a group share the partitions, take over a leaver and go on from commits', async (t) => {
+  const topic = await newTopic();
+  const groupId = `group-${topic}`;
+  const publisher = createPublisher(handle);
+  const publish = async (from: number, to: number): Promise<void> => {
+    for (const n of countTo(to).slice(from))
+      publisher.publish({ topic, partition: n % PARTITIONS, key: null, value: numbered(n) });
+    await publisher.flush();
+  };
+  const seen = new Map<string, number[]>([
+    ['first', []],
+    ['second', []],
+  ]);
+  const join = (name: string) => {
+    const numbers = seen.get(name) ?? [];
+    return joinGroup(handle, {
+      groupId,
+      topics: [topic],
+      onBatch: (_t, _p, messages) => void numbers.push(...messages.map(numberOf)),
+    });
+  };
+  const all = () => [...seen.values()].flat().sort((a, b) => a - b);
+
+  const first = await join('first');
+  t.equal(first.assigned().length, PARTITIONS);
+  await publish(0, 300);
+  await until(() => all().length === 300);
+  t.ok(await first.commit(countTo(PARTITIONS).map((partition) => ({ topic, partition, offset: 100 }))));
+  const second = await join('second');
+  await until(() => first.assigned().length + second.assigned().length === PARTITIONS);
+  await publish(300, 600);
+  await until(() => all().length >= 600);
+  t.strictSame(all(), countTo(600), 'each record once while both stay');
+  t.ok((seen.get('second')?.length ?? 0) > 0);
+  t.ok(await second.commit(second.assigned().map(({ partition }) => ({ topic, partition, offset: 200 }))));
+  t.ok(await first.commit(first.assigned().map(({ partition }) => ({ topic, partition, offset: 200 }))));
+  await first.stop();
+  await until(() => second.assigned().length === PARTITIONS);
+  await publish(600, 900);
+  await until(() => all().length >= 900);
+  t.strictSame(all(), countTo(900), 'the one left goes on after the commits');
+  await second.stop();
+  await publisher.close();
+});
+
+t.test('the caller chooses where an assigned partition begins, and may seek', async (t) => {
+  const topic = await newTopic(1);
+  const publisher = createPublisher(handle);
+  for (const n of countTo(10)) publisher.publish({ topic, partition: 0, key: null, value: numbered(n) });
+  await publisher.close();
+  const seen: number[] = [];
+  const member = await joinGroup(handle, {
+    groupId: `group-${topic}`,
+    topics: [topic],
+    onAssigned: (partitions) => partitions.map((partition) => ({ ...partition, from: 7 })),
+    onBatch: (_topic, _partition, messages, highWatermark, { seek }) => {
+      t.equal(highWatermark, 10);
+      if (seen.length === 0) seek(5);
+      seen.push(...messages.map(numberOf));
+    },
+  });
+  await until(() => seen.length === 8);
+  t.strictSame(seen, [7, 8, 9, 5, 6, 7, 8, 9]);
+  await member.stop();
+});
+
+t.test('a broker killed in mid-stream: nothing acknowledged or queued is lost, nothing is read twice', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle);
+  const groupOffsets = new Map<number, number[]>(countTo(PARTITIONS).map((p) => [p, []]));
+  const offsets = new Map<number, number[]>(countTo(PARTITIONS).map((p) => [p, []]));
+  const numbers = new Map<number, number[]>(countTo(PARTITIONS).map((p) => [p, []]));
+  const reader = await readPartitions(handle, {
+    topic,
+    from: () => 'earliest',
+    onBatch: (partition, messages) => {
+      offsets.get(partition)?.push(...messages.map((m) => m.offset));
+      numbers.get(partition)?.push(...messages.map(numberOf));
+    },
+  });
+  const member = await joinGroup(handle, {
+    groupId: `group-${topic}`,
+    topics: [topic],
+    onBatch: (_topic, partition, messages) => void groupOffsets.get(partition)?.push(...messages.map((m) => m.offset)),
+  });
+  const total = 6_000;
+  let killed: Promise<void> | null = null;
+  let killedAt = 0;
+  for (const n of countTo(total)) {
+    publisher.publish({ topic, partition: n % PARTITIONS, key: null, value: numbered(n) });
+    if (n === 3_000) {
+      killedAt = performance.now();
+      killed = engines.kill('kafka');
+    }
+    if (n % 100 === 0) await pause(2);
+  }
+  await killed;
+  await publisher.flush();
+  const acknowledged = performance.now();
+  const ends = countTo(PARTITIONS).map((p) => publisher.position(topic, p) ?? 0);
+  await until(() => countTo(PARTITIONS).every((p) => offsets.get(p)?.length === ends[p]));
+  const read = performance.now();
+  await until(() => countTo(PARTITIONS).every((p) => groupOffsets.get(p)?.length === ends[p]));
+  for (const p of countTo(PARTITIONS)) {
+    t.strictSame(offsets.get(p), countTo(ends[p] ?? 0), `each offset of partition ${p} once and in order`);
+    t.strictSame(groupOffsets.get(p), countTo(ends[p] ?? 0), 'the group member too');
+    const firstOf = [...new Set(numbers.get(p))];
+    t.strictSame(
+      firstOf,
+      countTo(total).filter((n) => n % PARTITIONS === p),
+      'every record, first times in order',
+    );
+  }
+  const seconds = (ms: number) => `${((ms - killedAt) / 1000).toFixed(1)} s`;
+  t.comment(
+    `after the kill: acknowledged ${seconds(acknowledged)}, read ${seconds(read)}, member ${seconds(performance.now())}`,
+  );
+  t.comment(`repeats: ${ends.reduce((a, b) => a + b, 0) - total}`);
+  await member.stop();
+  await reader.stop();
+  await publisher.close();
+});
+
+t.test('one publisher and one reader keep up with far more than the service needs', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle);
+  const records = 60_000;
+  const value = Buffer.alloc(350, 'mark price update ');
+  const begun = performance.now();
+  for (const n of countTo(records)) {
+    publisher.publish({ topic, partition: n % PARTITIONS, key: 'BTCUSDT', value });
+    if (n % 1_000 === 0) await publisher.ready();
+  }
+  await publisher.close();
+  const published = performance.now();
+  let count = 0;
+  await readToEnd(handle, { topic, from: () => 'earliest' }, () => {
+    count += 1;
+  });
+  t.equal(count, records);
+  const rate = (ms: number) => `${Math.round(records / ms)}k/s`;
+  t.comment(`published ${rate(published - begun)}, read ${rate(performance.now() - published)}`);
+});

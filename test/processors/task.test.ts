@@ -1,0 +1,383 @@
+// The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { binance } from '../../ingest/venues/binance.ts';
+import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
+import { type LogRecord, Task } from '../../processors/task/task.ts';
+import type { CheckpointEntry } from '../../schemas/topics.ts';
+import { capabilitiesOf, readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+
+const SPEC = { venue: binance, partition: 0, shards: 1 };
+const COVERS = [{ layers: ['mark', 'funding', 'book'], symbols: null }];
+const LISTING = 'binance:BTCUSDT';
+
+const symbolInfo = (symbol: string) => ({
+  symbol,
+  pair: symbol,
+  contractType: 'PERPETUAL',
+  onboardDate: 1569398400000,
+  deliveryDate: 4133404800000,
+  status: 'TRADING',
+  baseAsset: symbol.replace('USDT', ''),
+  quoteAsset: 'USDT',
+  marginAsset: 'USDT',
+  pricePrecision: 2,
+  quantityPrecision: 3,
+  filters: [
+    { filterType: 'PRICE_FILTER', tickSize: '0.10', minPrice: '1', maxPrice: '9' },
+    { filterType: 'LOT_SIZE', stepSize: '0.001', minQty: '0.001', maxQty: '9' },
+    { filterType: 'MIN_NOTIONAL', notional: '5' },
+  ],
+});
+
+const reference = (log: TestLog, symbols: readonly string[] = ['BTCUSDT']): void => {
+  log.json('response', 'reference', 'c1.reference', [], { request: 'GET https://fapi.binance.com/fapi/v1/fundingInfo' });
+  log.json('response', 'reference', 'c1.reference', { symbols: symbols.map(symbolInfo) }, { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' });
+};
+
+const begin = (symbols?: readonly string[]): TestLog => {
+  const log = new TestLog();
+  log.capability(capabilitiesOf(binance));
+  reference(log, symbols);
+  log.open('k1', 'market', COVERS);
+  return log;
+};
+
+const mark = (log: TestLog, price: string, extra: { connId?: string; recordedAt?: number; symbol?: string } = {}): LogRecord => {
+  const { connId = 'k1', symbol = 'BTCUSDT', ...rest } = extra;
+  const at = Math.floor(log.now / 1000);
+  const body = { e: 'markPriceUpdate', E: at, s: symbol, p: price, i: '100', P: '1', r: '0.0001', T: at + 3_600_000 };
+  return log.json('frame', 'market', connId, body, rest);
+};
+
+const diff = (log: TestLog, ids: { U: number; u: number; pu: number }, levels: { b?: string[][]; a?: string[][] }): LogRecord => {
+  const at = Math.floor(log.now / 1000);
+  const body = { e: 'depthUpdate', E: at, T: at, s: 'BTCUSDT', ...ids, b: levels.b ?? [], a: levels.a ?? [] };
+  return log.json('frame', 'market', 'k1', body);
+};
+const snapshot = (log: TestLog, id: number): LogRecord =>
+  log.json(
+    'response',
+    'market',
+    'k1',
+    { lastUpdateId: id, E: Math.floor(log.now / 1000), T: Math.floor(log.now / 1000), bids: [['99.9', '1']], asks: [['100.1', '2']] },
+    { request: 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=1000' },
+  );
+
+const present = (log: TestLog) => rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
+const gaps = (log: TestLog) => rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'missing');
+
+t.test('a reading carries the venue digits, derived figures and the horizon it was stored with', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101.00');
+  const [reading] = readingsOf(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(reading?.values, { mark: '101', index: '100', basis: '0.01' });
+  t.equal(reading?.horizon_source, 'documented');
+  t.equal(reading?.valid_until, log.now + 2 * SECOND, 'two stated intervals from the venue stamp (F-02)');
+  const [funding] = readingsOf(runTask(SPEC, log.records).outputs, 'funding');
+  t.same(funding?.values, { funding: '0.0001', funding_8h: '0.0001', funding_interval: '28800000' });
+  t.end();
+});
+
+t.test('a window keeps its last reading and is sealed 100.001 s after its end', (t) => {
+  const log = begin();
+  log.now = START + 3 * SECOND;
+  mark(log, '101');
+  log.now = START + 10 * SECOND;
+  mark(log, '102');
+  log.now += 1000;
+  mark(log, '103');
+  log.run(101 * SECOND, ['k1']);
+  const rows = present(log);
+  t.equal(rows[0]?.at, START + 10 * SECOND);
+  t.equal(rows[0]?.figures['mark'], '102', 'a reading at exactly the end belongs to the window (H-06)');
+  t.equal(rows.length, 1, 'the next window is not sealed yet');
+  t.equal(rows[0]?.instants['from_at'], START);
+  t.end();
+});
+
+t.test('a reading recorded more than 100 s after its window is a late row and nothing else', (t) => {
+  const log = begin();
+  log.now = START + 5 * SECOND;
+  mark(log, '101');
+  log.run(104 * SECOND, ['k1']);
+  const heldAt = log.now;
+  log.now = START + 6 * SECOND;
+  mark(log, '999', { recordedAt: START + 110 * SECOND + 1000 });
+  log.now = heldAt + 3 * SECOND;
+  log.tick(['k1']);
+  const { outputs, task } = runTask(SPEC, log.records);
+  const rows = rowsOf(outputs, 'mark').filter((r) => r.texts['status'] === 'present');
+  t.same(rows.map((r) => [r.figures['mark'], r.flags['late']]), [['999', true], ['101', false]]);
+  t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '101', 'the state is untouched');
+  t.end();
+});
+
+t.test('a reading recorded at most 100 s after its window counts, though it is not above the held one', (t) => {
+  const log = begin();
+  log.now = START + 15 * SECOND;
+  mark(log, '102');
+  log.run(80 * SECOND, ['k1']);
+  const heldAt = log.now;
+  log.now = START + 6 * SECOND;
+  mark(log, '101', { recordedAt: heldAt + 1000 });
+  log.now = heldAt;
+  log.run(40 * SECOND, ['k1']);
+  t.same(present(log).map((r) => [r.at - START, r.figures['mark'], r.flags['late']]), [
+    [10 * SECOND, '101', false],
+    [20 * SECOND, '102', false],
+  ]);
+  t.end();
+});
+
+t.test('windows sealed together without a reading share one gap row, but not across midnight', (t) => {
+  const log = begin();
+  log.now = START + 1 * SECOND;
+  mark(log, '101');
+  log.now = START + 13 * 3600 * SECOND;
+  log.tick(['k1']);
+  const rows = gaps(log);
+  t.same(
+    rows.map((r) => [r.instants['from_at'] ?? 0, r.at, r.texts['gap_cause']]).map(([from, at, cause]) => [(from as number) - START, (at as number) - START, cause]),
+    [
+      [10 * SECOND, 12 * 3600 * SECOND, 'collector_down'],
+      [12 * 3600 * SECOND, (13 * 3600 - 110) * SECOND, 'collector_down'],
+    ],
+  );
+  t.end();
+});
+
+t.test('the cause of a gap is the first that applies', (t) => {
+  const quiet = begin();
+  quiet.run(130 * SECOND, ['k1']);
+  t.same([...new Set(gaps(quiet).map((r) => r.texts['gap_cause']))], ['no_update']);
+
+  const lost = begin();
+  lost.now += SECOND;
+  mark(lost, '101');
+  lost.json('lost', 'market', 'k1', { lost_at: lost.now, cause: 'venue_down', detail: '' });
+  lost.run(140 * SECOND, []);
+  t.same([...new Set(gaps(lost).map((r) => r.texts['gap_cause']))], ['venue_down'], 'also windows long after the loss');
+
+  const dead = begin();
+  dead.now += SECOND;
+  mark(dead, '101');
+  dead.run(140 * SECOND, [], 250_000, null);
+  t.same([...new Set(gaps(dead).map((r) => r.texts['gap_cause']))], ['collector_down'], 'owner ticks are no collector');
+
+  const bad = begin();
+  bad.run(22 * SECOND, ['k1']);
+  bad.append({ kind: 'frame', slot: 'market', conn_id: 'k1', request: null, payload: Buffer.from('{"e":"markPriceUpdate"') });
+  bad.run(110 * SECOND, ['k1']);
+  t.equal(gaps(bad).find((r) => r.at === START + 30 * SECOND)?.texts['gap_cause'], 'parse_error');
+
+  const gone = begin();
+  gone.now += 12 * SECOND;
+  reference(gone, ['ETHUSDT']);
+  gone.run(130 * SECOND, ['k1']);
+  const btc = gaps(gone).filter((r) => r.texts['listing'] === LISTING);
+  t.equal(btc.at(-1)?.texts['gap_cause'], 'not_listed');
+  t.equal(btc.at(-1)?.at, START + 20 * SECOND, 'no window after the listing has gone');
+  t.end();
+});
+
+t.test('every window of a published layer within the listing life is covered exactly once', (t) => {
+  const log = begin(['BTCUSDT', 'ETHUSDT']);
+  for (let i = 0; i < 300; i++) {
+    log.run(SECOND, i % 7 === 3 ? [] : ['k1']);
+    if (i % 3 !== 0) mark(log, `${100 + i}`);
+    if (i % 50 === 20) log.now += 17 * SECOND;
+  }
+  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => !r.flags['late'] && r.texts['listing'] === LISTING);
+  let from = START;
+  for (const row of rows) {
+    t.equal(row.instants['from_at'], from);
+    from = row.at;
+  }
+  t.ok(rows.length > 20);
+  t.end();
+});
+
+t.test('a connection is out 3 s after the last record naming it, and back with a new span when named again', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  log.run(10 * SECOND, [], 250_000, 'c2');
+  log.tick(['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  const spans = outputs.flatMap((o) => o.live.flatMap((e) => (e.span ? [e.span] : [])));
+  t.same(spans.map((s) => [s.from - START, s.to === null ? null : s.to - START, s.cause]), [
+    [0, null, null],
+    [0, 4 * SECOND + 1000, 'collector_down'],
+    [11 * SECOND, null, null],
+  ]);
+  t.equal(rowsOf(outputs, 'connections').length, 1, 'only ended spans are rows');
+  t.end();
+});
+
+t.test('the connection opened last counts once it has delivered; the older one is heard again when it is gone', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  log.json('open', 'market', 'k2', { opened_at: log.now, url: 'wss://test', covers: COVERS });
+  log.now += SECOND;
+  mark(log, '102');
+  mark(log, '103', { connId: 'k2' });
+  log.now += SECOND;
+  mark(log, '104');
+  log.json('lost', 'market', 'k2', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  log.now += SECOND;
+  mark(log, '105');
+  const marks = readingsOf(runTask(SPEC, log.records).outputs, 'mark');
+  t.same(marks.map((r) => r.values['mark']), ['101', '102', '103', '105']);
+  t.same(marks.map((r) => r.rev), [1, 2, 3, 4]);
+  t.end();
+});
+
+t.test('a book says nothing until it is whole, breaks at a hole and comes back with the next snapshot', (t) => {
+  const log = begin();
+  const step = (us = 150_000) => {
+    log.now += us;
+  };
+  step();
+  diff(log, { U: 5, u: 10, pu: 4 }, { b: [['99.8', '3']] });
+  step();
+  diff(log, { U: 11, u: 20, pu: 10 }, { b: [['99.7', '4']] });
+  step();
+  snapshot(log, 15);
+  step();
+  diff(log, { U: 21, u: 30, pu: 20 }, { a: [['100.2', '5']] });
+  step();
+  diff(log, { U: 41, u: 50, pu: 40 }, { a: [['100.3', '5']] });
+  step();
+  diff(log, { U: 51, u: 60, pu: 50 }, { a: [['100.4', '5']] });
+  step();
+  snapshot(log, 55);
+  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    books.map((r) => [r.valid, r.gap_cause, r.book?.bids.length ?? null, r.book?.asks.length ?? null]),
+    [
+      [true, null, 2, 1],
+      [true, null, 2, 2],
+      [false, 'sequence_break', null, null],
+      [true, null, 1, 2],
+    ],
+  );
+  t.equal(books[0]?.values['mid'], '100');
+  t.end();
+});
+
+t.test('a crossed book is an invalidation of both layers made from it, never served', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 150_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['100.5', '1']] });
+  const outputs = runTask(SPEC, log.records).outputs;
+  for (const layer of ['book', 'venue_depth']) {
+    const last = readingsOf(outputs, layer).at(-1);
+    t.same([last?.valid, last?.gap_cause, last?.values], [false, 'crossed_book', {}]);
+  }
+  t.end();
+});
+
+t.test('a book goes out at the first change of a 100 ms bucket and once more at its end', (t) => {
+  const log = begin();
+  log.now = START + SECOND + 10_000;
+  snapshot(log, 1);
+  for (let i = 0; i < 5; i++) {
+    log.now += 10_000;
+    diff(log, { U: 2 + i, u: 2 + i, pu: 1 + i }, { b: [['99.8', `${1 + i}`]] });
+  }
+  log.now = START + SECOND + 250_000;
+  log.tick(['k1']);
+  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  t.same(books.map((r) => r.received_at - START - SECOND), [10_000, 60_000]);
+  t.same(books[1]?.book?.bids, [['99.9', '1'], ['99.8', '5']]);
+  t.end();
+});
+
+t.test('repeats of a connection sequence number are no second message', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  const record = mark(log, '101');
+  log.append({ ...record.message, payload: Buffer.from('{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":"7","i":"7","r":"0","T":2}') });
+  t.same(readingsOf(runTask(SPEC, log.records).outputs, 'mark').map((r) => r.values['mark']), ['101']);
+  t.end();
+});
+
+t.test('a message that cannot be read is a dead letter with its code and stops nothing', (t) => {
+  const log = begin();
+  log.append({ kind: 'frame', slot: 'market', conn_id: 'k1', request: null, payload: Buffer.from('{"e":"markPriceUpdate","s":1') });
+  log.now += SECOND;
+  mark(log, '101');
+  const { outputs } = runTask(SPEC, log.records);
+  t.same(outputs.flatMap((o) => o.deadLetters.map((d) => d.code)), ['VENUE_BAD_FRAME']);
+  t.equal(readingsOf(outputs, 'mark').length, 1);
+  t.end();
+});
+
+/** A long log with everything in it: two listings, books, holes, losses, silence, late records. */
+const busyLog = (): TestLog => {
+  const log = begin(['BTCUSDT', 'ETHUSDT']);
+  let u = 100;
+  snapshot(log, u);
+  for (let i = 0; i < 900; i++) {
+    log.now += 130_000 + ((i * 7919) % 90_000);
+    const hole = i % 211 === 50 ? 3 : 0;
+    diff(log, { U: u + 1 + hole, u: u + 2 + hole, pu: u + hole }, { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] });
+    u += 2 + hole;
+    if (i % 211 === 80) snapshot(log, u);
+    if (i % 5 === 0) mark(log, `${100 + (i % 13)}`, { symbol: i % 10 === 0 ? 'BTCUSDT' : 'ETHUSDT' });
+    if (i % 2 === 0) log.tick(i % 100 > 70 && i % 100 < 90 ? [] : ['k1']);
+    if (i === 400) log.now += 25 * SECOND;
+    if (i === 700) mark(log, '555', { recordedAt: log.now + 130 * SECOND });
+    if (i === 701) log.now += 131 * SECOND;
+  }
+  log.run(240 * SECOND, ['k1']);
+  return log;
+};
+
+const digestOf = (outputs: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(outputs)).digest('hex');
+
+t.test('the same log gives the same bytes, delivered once or twice, cut and restored anywhere', (t) => {
+  const { records } = busyLog();
+  const whole = runTask(SPEC, records).outputs;
+  t.ok(rowsOf(whole).length > 150, `${rowsOf(whole).length} rows`);
+  t.ok(rowsOf(whole).some((r) => r.flags['late']), 'with late rows');
+  const expected = digestOf(whole);
+  t.equal(digestOf(runTask(SPEC, records).outputs), expected);
+
+  const twice = new Task(SPEC);
+  const outputs = [];
+  for (let i = 0; i < records.length; i += 50) {
+    const batch = records.slice(i, i + 50);
+    for (const record of batch) outputs.push(twice.process(record));
+    for (const record of batch) t.equal(twice.process(record).live.length, 0);
+  }
+  t.equal(digestOf(outputs), expected);
+
+  for (const cut of [1, 77, 311, 650, 901, 1203, records.length - 5]) {
+    const first = new Task(SPEC);
+    const before = records.slice(0, cut).map((r) => first.process(r));
+    const entries: CheckpointEntry[] = [];
+    const save = (entry: CheckpointEntry) => void entries.push(entry);
+    const round = beginRound(first, save);
+    // The task goes on while the round is saved: what is restored is the state at the cut all the same.
+    for (const record of records.slice(cut, cut + 40)) {
+      first.process(record);
+      saveSome(first, round, 0, save);
+    }
+    while (!saveSome(first, round, Number.POSITIVE_INFINITY, save));
+    save(markerOf(round));
+    const restorer = createRestorer();
+    for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
+    const state = restorer.state();
+    if (!state) return t.fail('no state restored');
+    const second = new Task({ ...SPEC, state });
+    const after = records.slice(cut).map((r) => second.process(r));
+    t.equal(digestOf([...before, ...after]), expected, `cut after ${cut} records`);
+  }
+  t.end();
+});

@@ -1,0 +1,82 @@
+// Synchronous driver of a task: raw messages in, outputs out, with a log whose clock the test holds.
+import type { Venue } from '../../ingest/venue.ts';
+import type { CapabilityBody, OpenBody, RawMessage } from '../../schemas/topics.ts';
+import type { Outputs } from '../../processors/task/outputs.ts';
+import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.ts';
+
+/** 2026-01-15T12:00:00Z, the start of every test's log, in microseconds. */
+export const START = 1_768_478_400_000_000;
+export const SECOND = 1_000_000;
+
+/** A log under construction: every append stands 1 ms after its receipt unless the test says otherwise. */
+export class TestLog {
+  readonly records: LogRecord[] = [];
+  readonly #seqs = new Map<string, number>();
+  now = START;
+
+  append(message: Omit<RawMessage, 'seq' | 'received_at'> & { seq?: number; received_at?: number }, recordedAt?: number): LogRecord {
+    const receivedAt = message.received_at ?? this.now;
+    const timed = message.kind === 'tick' || message.kind === 'capability';
+    const seq = message.seq ?? (timed ? 0 : (this.#seqs.get(message.conn_id) ?? 0) + 1);
+    if (!timed) this.#seqs.set(message.conn_id, seq);
+    const record = {
+      offset: this.records.length,
+      timestampMs: Math.ceil((recordedAt ?? receivedAt + 1_000) / 1000),
+      message: { ...message, seq, received_at: receivedAt },
+    };
+    this.records.push(record);
+    return record;
+  }
+
+  json(kind: RawMessage['kind'], slot: string, connId: string, body: unknown, extra: { request?: string; recordedAt?: number } = {}): LogRecord {
+    const payload = Buffer.from(JSON.stringify(body));
+    return this.append({ kind, slot, conn_id: connId, request: extra.request ?? null, payload }, extra.recordedAt);
+  }
+
+  open(connId: string, slot: string, covers: OpenBody['covers']): LogRecord {
+    return this.json('open', slot, connId, { opened_at: this.now, url: 'wss://test', covers } satisfies OpenBody);
+  }
+
+  tick(connections: readonly string[], collector: string | null = 'c1'): LogRecord {
+    const named = connections.map((conn_id) => ({ conn_id, opened_at: START }));
+    return this.json('tick', collector === null ? 'owner' : 'collector', collector ?? 'owner', { collector, connections: named });
+  }
+
+  capability(layers: CapabilityBody['layers']): LogRecord {
+    return this.json('capability', 'collector', 'c1', { layers });
+  }
+
+  /** Moves the clock and ticks every `everyMs` on the way. */
+  run(forUs: number, connections: readonly string[], everyUs = 250_000, collector: string | null = 'c1'): void {
+    const end = this.now + forUs;
+    while (this.now + everyUs <= end) {
+      this.now += everyUs;
+      this.tick(connections, collector);
+    }
+    this.now = end;
+  }
+}
+
+/** Capabilities of a venue as its collector writes them. */
+export const capabilitiesOf = (venue: Venue): CapabilityBody['layers'] =>
+  Object.fromEntries(
+    Object.entries(venue.layers).map(([name, d]) => [
+      name,
+      {
+        policy: d.policy,
+        cadence_ms: d.cadence === 'live' ? null : d.cadence,
+        horizon_ms: d.horizonMs,
+        horizon_source: d.horizonSource,
+      },
+    ]),
+  );
+
+export const runTask = (spec: TaskSpec, records: readonly LogRecord[]): { readonly task: Task; readonly outputs: readonly Outputs[] } => {
+  const task = new Task(spec);
+  return { task, outputs: records.map((record) => task.process(record)) };
+};
+
+export const rowsOf = (outputs: readonly Outputs[], table?: string) =>
+  outputs.flatMap((o) => o.rows.flatMap((r) => (r.row && (!table || r.row.table === table) ? [r.row] : [])));
+export const readingsOf = (outputs: readonly Outputs[], layer?: string) =>
+  outputs.flatMap((o) => o.live.flatMap((e) => (e.reading && (!layer || e.reading.layer === layer) ? [e.reading] : [])));
