@@ -14,7 +14,7 @@ export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number =
   const ahead = sentAt / 1_000 - (appendedMs + 1);
   const behind = ackedAt / 1_000 - appendedMs;
   if (ahead > 0) return ahead;
-  return behind < 0 ? behind : 0;
+  return Math.min(behind, 0);
 };
 
 export type ClockGuard = { readonly close: () => Promise<void> };

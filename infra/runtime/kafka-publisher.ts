@@ -177,12 +177,7 @@ class PublishQueue {
     this.timer = null;
     if (this.pumping || this.failure !== null) return;
     this.pumping = true;
-    this.pump().then(
-      () => {
-        this.pumping = false;
-      },
-      (error: unknown) => this.fail(error),
-    );
+    this.pump().catch((error: unknown) => this.fail(error));
   }
 
   private async pump(): Promise<void> {
@@ -192,6 +187,8 @@ class PublishQueue {
       for (const [place, next] of positionsAfter(batch, answers)) this.positions.set(place, next);
       this.settle(batch);
     }
+    // Before anything else can run: a record published from now on finds no pump and starts one.
+    this.pumping = false;
   }
 
   private take(): Queued[] {

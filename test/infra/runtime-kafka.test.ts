@@ -100,22 +100,19 @@ t.test('records arrive in the order of the calls, and positions are the brokers 
   await publisher.close();
 });
 
-t.test(
-  'a key without a partition goes where murmur2 says; headers, tombstones and times arrive as given',
-  async (t) => {
-    const topic = await newTopic();
-    const publisher = createPublisher(handle);
-    const keys = ['BTCUSDT', 'ETHUSDT', '1000PEPEUSDT', 'BTCUSD_PERP'];
-    const timestamp = Date.now() - 60_000;
-    for (const key of keys) publisher.publish({ topic, key, value: null, timestamp, headers: { source: key } });
-    await publisher.close();
-    const found: unknown[] = [];
-    await readToEnd(handle, { topic, from: () => 'earliest' }, ({ key, value, timestampMs, headers }, partition) => {
-      found.push([key?.toString(), value, partition, timestampMs, headers.source?.toString()]);
-    });
-    t.same(new Set(found), new Set(keys.map((key) => [key, null, shardOf(key, PARTITIONS), timestamp, key])));
-  },
-);
+t.test('a key without a partition goes where murmur2 says, and all of a record arrives', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle);
+  const keys = ['BTCUSDT', 'ETHUSDT', '1000PEPEUSDT', 'BTCUSD_PERP'];
+  const timestamp = Date.now() - 60_000;
+  for (const key of keys) publisher.publish({ topic, key, value: null, timestamp, headers: { source: key } });
+  await publisher.close();
+  const found: Record<string, unknown> = {};
+  await readToEnd(handle, { topic, from: () => 'earliest' }, ({ key, value, timestampMs, headers }, partition) => {
+    found[String(key)] = [value, partition, timestampMs, headers.source?.toString()];
+  });
+  t.same(found, Object.fromEntries(keys.map((key) => [key, [null, shardOf(key, PARTITIONS), timestamp, key]])));
+});
 
 t.test('a reader begins at an offset, at the end, or at the oldest record retention left', async (t) => {
   const topic = await newTopic();
@@ -123,12 +120,15 @@ t.test('a reader begins at an offset, at the end, or at the oldest record retent
   for (const n of countTo(100)) publisher.publish({ topic, partition: 0, key: null, value: numbered(n) });
   await publisher.flush();
   const admin = await handle.admin();
+  // kafkajs's admin only deletes from topics it has looked at.
+  await admin.fetchTopicOffsets(topic);
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '40' }] });
   t.same((await endOffsets(handle, topic)).get(0), { earliest: 40, latest: 100 });
   const read = async (start: number | 'earliest' | 'latest', enough: number): Promise<number[]> => {
     const seen: number[] = [];
     const reader = await readPartitions(handle, {
       topic,
+      partitions: [0],
       from: () => start,
       onBatch: (_, messages) => void seen.push(...messages.map((m) => m.offset)),
     });
@@ -145,7 +145,7 @@ t.test('a reader begins at an offset, at the end, or at the oldest record retent
   t.strictSame((await read(10, 60)).at(0), 40, 'an offset that is gone means the oldest there is');
   t.strictSame(await read('latest', 1), [100]);
   const rest: number[] = [];
-  await readToEnd(handle, { topic, from: () => 99 }, ({ offset }) => void rest.push(offset));
+  await readToEnd(handle, { topic, partitions: [0], from: () => 99 }, ({ offset }) => void rest.push(offset));
   t.strictSame(rest, [99, 100]);
   await publisher.close();
 });

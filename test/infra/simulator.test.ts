@@ -1,11 +1,15 @@
 // The simulated venue speaks Binance's protocol, follows its seed, keeps its books whole, and does each fault it is asked for.
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { elementHash } from '../../infra/simulator/book-model.ts';
 import { parseFault } from '../../infra/simulator/faults.ts';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
+import { binance } from '../../ingest/venues/binance.ts';
+import type { ListingRecord } from '../../schemas/records.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 6);
 const LISTINGS = 10;
@@ -729,4 +733,79 @@ t.test('faults', async (t) => {
       { kind: 'rate_limit', from: (START_MS + 1_000) * 1_000, to: (START_MS + 1_500) * 1_000 },
     ]);
   });
+});
+
+t.test('our own venue', async (t) => {
+  const { sim, run } = await fake(t, { listings: 20 });
+  const endpoints = sim.endpoints.binance;
+  const listings = new Map<string, ListingRecord>();
+  const state = {};
+  for (const { url } of binance.reference(endpoints)) {
+    const payload = new Uint8Array(await (await fetch(url)).arrayBuffer());
+    const answer = binance.mapReference(state, {
+      kind: 'response',
+      received_at: START_MS * 1_000,
+      request: `GET ${url}`,
+      payload,
+    });
+    for (const listing of answer?.listings ?? []) listings.set(listing.venue_symbol, listing);
+  }
+
+  t.test('finds every listing in the reference answers', async (t) => {
+    t.same([...listings.keys()].sort(), sim.market.instruments.map((i) => i.listing.symbol).sort());
+  });
+
+  t.test('gets every stream its plan subscribes to, and maps each frame to the true figures', async (t) => {
+    const slots = binance.plan([...listings.values()], { shards: 1, shardOf: () => 0, endpoints });
+    const clients: Client[] = [];
+    for (const slot of slots) {
+      if (slot.kind !== 'socket') continue;
+      const client = await connect(t, sim, new URL(slot.url).pathname);
+      for (const frame of slot.subscribe) await ask(client, parse<object>(frame));
+      clients.push(client);
+    }
+    run(10_000);
+    const seen = new Map<string, Set<string>>();
+    for (const client of clients) {
+      await settle(sim, client);
+      for (const text of client.frames.filter((f) => binance.classify(f) === 'data')) {
+        const payload = Buffer.from(text);
+        for (const { record } of binance.map(
+          {},
+          { kind: 'frame', received_at: START_MS * 1_000, request: null, payload },
+          { listings },
+        )) {
+          if (record.layer !== 'mark' && record.layer !== 'funding' && record.layer !== 'book') continue;
+          seen.set(record.layer, (seen.get(record.layer) ?? new Set()).add(record.venue_symbol ?? ''));
+          const [row] = sim.truth.rows({
+            symbol: record.venue_symbol,
+            layer: record.layer,
+            venueTs: record.venue_ts ?? 0,
+          });
+          for (const [name, value] of record.layer === 'book' ? [] : Object.entries(record.values)) {
+            if (value !== null && row?.values[name] !== value)
+              t.fail('another figure than the true one', { record, row });
+          }
+          if (row === undefined) t.fail('a stamp without truth', record);
+        }
+      }
+    }
+    for (const layer of ['mark', 'funding', 'book']) t.equal(seen.get(layer)?.size, 20, layer);
+  });
+});
+
+t.test('the process prints its endpoints and stops on SIGTERM', async (t) => {
+  const env = { ...process.env, SIM_LISTINGS: '3', LOG_LEVEL: 'warn' };
+  const child = spawn(process.execPath, ['infra/simulator/main.ts'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const printed = parse<{ endpoints: { binance: Record<string, string> }; control: string }>(line.toString());
+  t.same(Object.keys(printed.endpoints.binance).sort(), Object.keys(binance.endpoints).sort());
+  t.match(await (await fetch(`${printed.control}/listings`)).json(), [
+    { symbol: 'BTCUSDT' },
+    { symbol: 'ETHUSDT' },
+    { symbol: 'BTCUSD_PERP' },
+  ]);
+  child.kill('SIGTERM');
+  t.same(await once(child, 'exit'), [0, null]);
 });

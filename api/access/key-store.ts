@@ -1,0 +1,71 @@
+// Keys in PostgreSQL behind a small cache, so that a request costs no query and a revocation acts within a minute (E-03).
+import { timingSafeEqual } from 'node:crypto';
+import type { Pool } from 'pg';
+import { hashKey } from './keys.ts';
+import { isPlanCode, type Plan, PLANS } from './plans.ts';
+
+/** Revocation takes effect within 60 s everywhere (E-03): half of it here, the rest for the clock of the database. */
+const FRESH_MS = 30_000;
+/** While PostgreSQL is away, keys known good go on being good for this long. */
+const STALE_MS = 300_000;
+/** `drop-oldest`. */
+const MOST_ENTRIES = 10_000;
+
+export type Account = { readonly keyId: string; readonly plan: Plan };
+/** `unknown` covers revoked and expired keys too. */
+export type KeyAnswer = Account | 'unknown' | 'unreachable';
+
+export type KeyStore = {
+  readonly find: (key: string, nowMs: number) => Promise<KeyAnswer>;
+  /** Notes that a key was seen in a URL; it stays valid until its owner revokes it (E-02). */
+  readonly markCompromised: (key: string) => Promise<void>;
+};
+
+type KeyRow = { readonly key_id: string; readonly hash: Buffer; readonly plan: string; readonly expires_at: Date | null };
+type Cached = { readonly answer: Account | 'unknown'; readonly readAt: number; readonly expiresAt: number };
+
+const FIND = `
+  select key_id, hash, plan, expires_at
+  from api_keys
+  where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
+const MARK = 'update api_keys set compromised_at = coalesce(compromised_at, now()) where hash = $1';
+
+export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
+  const cache = new Map<string, Cached>();
+
+  const lookUp = async (hash: Buffer, nowMs: number): Promise<Cached> => {
+    const { rows } = await pool.query<KeyRow>(FIND, [hash]);
+    const row = rows[0];
+    if (row === undefined || !timingSafeEqual(row.hash, hash) || !isPlanCode(row.plan)) {
+      return { answer: 'unknown', readAt: nowMs, expiresAt: Number.POSITIVE_INFINITY };
+    }
+    const expiresAt = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
+    return { answer: { keyId: row.key_id, plan: PLANS[row.plan] }, readAt: nowMs, expiresAt };
+  };
+
+  const keep = (id: string, cached: Cached): void => {
+    cache.delete(id);
+    cache.set(id, cached);
+    if (cache.size > MOST_ENTRIES) for (const oldest of cache.keys()) return void cache.delete(oldest);
+  };
+
+  return {
+    async find(key, nowMs) {
+      const hash = hashKey(key);
+      const id = hash.toString('base64');
+      const held = cache.get(id);
+      const usable = (forMs: number): boolean => held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
+      if (held !== undefined && usable(FRESH_MS)) return held.answer;
+      try {
+        const found = await lookUp(hash, nowMs);
+        keep(id, found);
+        return found.answer;
+      } catch {
+        return held !== undefined && held.answer !== 'unknown' && usable(STALE_MS) ? held.answer : 'unreachable';
+      }
+    },
+    async markCompromised(key) {
+      await pool.query(MARK, [hashKey(key)]);
+    },
+  };
+};

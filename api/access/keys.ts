@@ -1,0 +1,39 @@
+// Shape of API keys: `sk_`, 32 random base62 characters, 4 of checksum (E-03). Only the SHA-256 of a key is ever stored.
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 32;
+const CHECKSUM_LENGTH = 4;
+const SHAPE = /^sk_[0-9A-Za-z]{36}$/;
+/** The same anywhere in a text: a key in a URL value counts whatever surrounds it. */
+const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/;
+const DISPLAYED = 8;
+
+/** CRC-32 of what stands before it, modulo 62^4, most significant character first. */
+const checksumOf = (body: string): string => {
+  let rest = crc32(body) % ALPHABET.length ** CHECKSUM_LENGTH;
+  let text = '';
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = (ALPHABET[rest % ALPHABET.length] ?? '') + text;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return text;
+};
+
+/** A new key; shown once, then only its hash exists. */
+export const makeKey = (): string => {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+  return `sk_${random}${checksumOf(`sk_${random}`)}`;
+};
+
+/** Whether the text has a key's shape and its checksum: what fails is refused without a lookup. */
+export const isKey = (text: string): boolean =>
+  SHAPE.test(text) && checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+
+export const findKeyShape = (text: string): string | null => SHAPE_WITHIN.exec(text)?.[0] ?? null;
+
+export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
+
+/** What an account site may show of a key. */
+export const displayOf = (key: string): string => key.slice(0, DISPLAYED);

@@ -1,0 +1,53 @@
+// What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
+import type { Static, TSchema } from 'typebox';
+import type { ApiError } from '../../schemas/errors.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import type { ScopeChoice } from '../access/scope.ts';
+import type { LiveMemory } from '../live/memory.ts';
+
+/** Classes of the day's counters (AC-01 `by_class`). */
+export type RequestClass = 'snapshots' | 'history' | 'candles' | 'screen' | 'books' | 'liquidations' | 'reference' | 'agent_state' | 'stream' | 'archive';
+
+export type NumberFormat = 'json' | 'string';
+
+/** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
+export type Context = {
+  readonly live: LiveMemory;
+  /** T of this call, from the service's clock. */
+  readonly evaluatedAt: Micros;
+  readonly receiptId: string;
+  /** Plan of the key; null on an open endpoint without one. */
+  readonly plan: Plan | null;
+  /** Venues and instruments that a narrowing plan covers today. */
+  readonly scopeOf: (plan: Plan) => ScopeChoice;
+};
+
+export type Answer = { readonly body: JsonValue; readonly numberFormat: NumberFormat };
+
+export type Operation<Input = unknown> = {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** `open` needs no key; `required` needs one, or a payment when there is a price. */
+  readonly key: 'open' | 'required';
+  readonly class: RequestClass;
+  /** Price of a call in atomic USDC; null cannot be paid per call. */
+  readonly price: number | null;
+  /** Seconds an answer may be cached (N-14); null: `no-store`. */
+  readonly cacheS: number | null;
+  readonly summary: string;
+  /** Query parameters of a GET, body of a POST. */
+  readonly input: TSchema;
+  readonly output: TSchema;
+  readonly example: { readonly input: Readonly<Record<string, unknown>>; readonly output: Readonly<Record<string, unknown>> };
+  /** Faults of shape that a schema cannot say; told together with the schema's. */
+  readonly refine: (input: Input) => readonly ApiError[];
+  readonly run: (input: Input, context: Context) => Answer;
+};
+
+/** Declares an operation; its input arrives at `run` only after the schema accepted it. */
+export const defineOperation = <S extends TSchema>(
+  operation: Omit<Operation<Static<S>>, 'input' | 'refine'> & { readonly input: S; readonly refine?: (input: Static<S>) => readonly ApiError[] },
+): Operation => ({ refine: () => [], ...operation }) as Operation;

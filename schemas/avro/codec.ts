@@ -1,0 +1,156 @@
+// Avro codecs of every topic in Confluent framing: `00`, the schema's id in four bytes, the value (design section 4).
+import { readFileSync } from 'node:fs';
+import avro from 'avsc';
+import type { RecordLayer } from '../records.ts';
+import type {
+  CapabilityVersion,
+  CheckpointEntry,
+  DeadLetter,
+  ListingVersion,
+  LiveEntry,
+  MdRecord,
+  RawMessage,
+  RowEntry,
+  StateEntry,
+  WatermarkEntry,
+} from '../topics.ts';
+import ids from './ids.json' with { type: 'json' };
+
+export type Codec<T> = {
+  readonly subject: string;
+  /** Id of the newest version, which is the one written. */
+  readonly id: number;
+  readonly encode: (value: T) => Buffer;
+  /** Throws `AvroError` for bytes that are not this subject's. */
+  readonly decode: (bytes: Buffer) => T;
+};
+
+/** Bytes that are no value of the subject. */
+export class AvroError extends Error {
+  override readonly name = 'AvroError';
+}
+
+const MAGIC = 0;
+const HEADER_BYTES = 5;
+
+/** Ids of a subject's versions, oldest first. Append-only: a written id means its schema for ever. */
+export const SUBJECT_IDS: Readonly<Record<string, readonly number[]>> = ids;
+
+/** The schema text of a version, 1-based. */
+export const schemaText = (subject: string, version: number): string =>
+  readFileSync(new URL(`./${subject}/${version}.avsc`, import.meta.url), 'utf8');
+
+const parseType = (subject: string, version: number): avro.Type =>
+  avro.Type.forSchema(JSON.parse(schemaText(subject, version)) as avro.Schema, { wrapUnions: 'never' });
+
+/** Decoders of every version of a subject by id: an older one is resolved into the newest. */
+const createDecoders = (subject: string, newest: avro.Type): Map<number, (body: Buffer) => unknown> => {
+  const versions = SUBJECT_IDS[subject] ?? [];
+  return new Map(
+    versions.map((id, index) => {
+      if (index === versions.length - 1) return [id, (body: Buffer): unknown => newest.fromBuffer(body)];
+      const older = parseType(subject, index + 1);
+      const resolver = newest.createResolver(older);
+      return [id, (body: Buffer): unknown => newest.fromBuffer(body, resolver)];
+    }),
+  );
+};
+
+const createCodec = <T>(subject: string): Codec<T> => {
+  const versions = SUBJECT_IDS[subject] ?? [];
+  const id = versions.at(-1);
+  if (id === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
+  const type = parseType(subject, versions.length);
+  const decoders = createDecoders(subject, type);
+  let scratch = Buffer.allocUnsafe(16_384);
+  const encode = (value: T): Buffer => {
+    let end = type.encode(value, scratch, HEADER_BYTES);
+    if (end < 0) {
+      scratch = Buffer.allocUnsafe(scratch.length - end + HEADER_BYTES);
+      end = type.encode(value, scratch, HEADER_BYTES);
+    }
+    const bytes = Buffer.allocUnsafe(end);
+    scratch.copy(bytes, 0, 0, end);
+    bytes[0] = MAGIC;
+    bytes.writeInt32BE(id, 1);
+    return bytes;
+  };
+  const decode = (bytes: Buffer): T => {
+    if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) throw new AvroError(`${subject}: not in Confluent framing`);
+    const found = bytes.readInt32BE(1);
+    const decoder = decoders.get(found);
+    if (!decoder) throw new AvroError(`${subject}: schema id ${found} is not one of its ${[...decoders.keys()].join(', ')}`);
+    try {
+      return decoder(bytes.subarray(HEADER_BYTES)) as T;
+    } catch (error) {
+      throw new AvroError(`${subject}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  };
+  return { subject, id, encode, decode };
+};
+
+type Pair = readonly [string, string];
+type WireLevel = { readonly price: string; readonly size: string };
+const toWire = ([price, size]: Pair): WireLevel => ({ price, size });
+const toPair = ({ price, size }: WireLevel): Pair => [price, size];
+
+type WithReading = { readonly reading: LiveEntry['reading'] };
+
+/** Levels are `[price, size]` in code and records on the wire. */
+const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
+  const mapBook = (value: T, map: (level: never) => unknown): unknown => {
+    const book = value.reading?.book;
+    if (!book) return value;
+    const levels = { ...book, bids: book.bids.map(map as never), asks: book.asks.map(map as never) };
+    return { ...value, reading: { ...value.reading, book: levels } };
+  };
+  return {
+    ...codec,
+    encode: (value) => codec.encode(mapBook(value, toWire as never)),
+    decode: (bytes) => mapBook(codec.decode(bytes) as T, toPair as never) as T,
+  };
+};
+
+export const codecs = {
+  raw: createCodec<RawMessage>('raw'),
+  live: levelled<LiveEntry>(createCodec('live')),
+  state: levelled<StateEntry>(createCodec('state')),
+  rows: createCodec<RowEntry>('rows'),
+  checkpoints: createCodec<CheckpointEntry>('checkpoints'),
+  watermark: createCodec<WatermarkEntry>('watermark'),
+  deadLetter: createCodec<DeadLetter>('dead-letters'),
+  listing: createCodec<ListingVersion>('listings'),
+  capability: createCodec<CapabilityVersion>('capabilities'),
+} as const;
+
+type BookValues = { readonly bids: readonly Pair[]; readonly asks: readonly Pair[] };
+
+const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
+  ...codec,
+  encode: (record) => {
+    const values = record.values as BookValues;
+    return codec.encode({ ...record, values: { ...values, bids: values.bids.map(toWire), asks: values.asks.map(toWire) } });
+  },
+  decode: (bytes) => {
+    const record = codec.decode(bytes);
+    const values = record.values as { bids: WireLevel[]; asks: WireLevel[] };
+    return { ...record, values: { ...values, bids: values.bids.map(toPair), asks: values.asks.map(toPair) } };
+  },
+});
+
+const MD_LAYERS: readonly RecordLayer[] = [
+  'ticker', 'mark', 'funding', 'oi', 'book', 'stats', 'trade', 'liquidation', 'candle', 'gap',
+];
+const mdCodecs = new Map(
+  MD_LAYERS.map((layer) => {
+    const codec = createCodec<MdRecord>(`md.${layer}`);
+    return [layer, layer === 'book' ? bookCodec(codec) : codec];
+  }),
+);
+
+/** Codec of `md.<layer>`. */
+export const mdCodec = (layer: RecordLayer): Codec<MdRecord> => {
+  const codec = mdCodecs.get(layer);
+  if (!codec) throw new AvroError(`no topic md.${layer}`);
+  return codec;
+};

@@ -1,0 +1,121 @@
+// The error catalogue: every code, its status, whether to retry, and what to do (E-05, E-06, E-08).
+type Entry = { readonly status: number; readonly retry: boolean; readonly meaning: string; readonly fix: string };
+
+const wrong = (meaning: string, fix: string): Entry => ({ status: 400, retry: false, meaning, fix });
+
+export const CATALOGUE = {
+  DQL_JSON_SCHEMA: wrong('The request does not have the endpoint’s shape.', 'Correct the member named by path.'),
+  DQL_VERSION: wrong('The language version is not 1.', 'Send dql "1" or leave it out.'),
+  DQL_LIMIT: wrong('The request is past a batch limit.', 'Narrow the request as the hint says.'),
+  DQL_COMPLEXITY: wrong('The query costs more than the limits allow.', 'Shorten the query; see parse.'),
+  KEY_IN_URL: wrong('A key was sent in the URL.', 'Send the key as Authorization: Bearer and replace it.'),
+  PAYMENT_MALFORMED: wrong('The payment header is not a version 2 exact payment.', 'Sign an entry of accepts with x402 version 2.'),
+  DQL_SYNTAX: wrong('The text is not a query or selection.', 'Correct the text at the position.'),
+  DQL_UNKNOWN_FIELD: wrong('The field does not exist.', 'Use a field of the catalogue.'),
+  DQL_UNKNOWN_FUNCTION: wrong('The function does not exist.', 'Use a function of the catalogue.'),
+  DQL_UNKNOWN_VENUE: wrong('The venue is not known.', 'Use a code of GET /v2/venues.'),
+  DQL_UNKNOWN_CURRENCY: wrong('No listing has this quote currency.', 'Use a currency of the catalogue.'),
+  DQL_UNKNOWN_ASSET: wrong('The base asset is not known.', 'Use an asset of the catalogue.'),
+  DQL_UNKNOWN_INSTRUMENT: wrong('The instrument is not known.', 'Use a code of the form BASE-PERP.'),
+  DQL_SCOPE: wrong('A venue-scoped name stands at instrument level.', 'Put it inside any(venues where …).'),
+  DQL_NESTING: wrong('A quantifier stands inside a quantifier.', 'Split the condition.'),
+  DQL_TYPE: wrong('The operation does not fit its operands.', 'Use operands of the kinds the function takes.'),
+  DQL_TIMEFRAME_REQUIRED: wrong('A series has no period.', 'Add a timeframe clause or trailing argument.'),
+  DQL_TIMEFRAME_UNSUPPORTED: wrong('The period is not offered.', 'Use a timeframe of the catalogue.'),
+  DQL_TIMEFRAME_MISMATCH: wrong('Series of different periods meet.', 'Use one period.'),
+  DQL_ARGUMENT: wrong('An argument is outside its range.', 'Use a value within the range named.'),
+  DQL_DUPLICATE_CLAUSE: wrong('A clause or key is given twice.', 'Give it once.'),
+  DQL_AS_OF_RANGE: wrong('The instant lies in the future or before what is kept.', 'Use an instant within the range named.'),
+  AUTH_REQUIRED: { status: 401, retry: false, meaning: 'The endpoint needs a key.', fix: 'Send Authorization: Bearer <API_KEY>.' },
+  AUTH_INVALID: { status: 401, retry: false, meaning: 'The key is not accepted.', fix: 'Send a live key as Authorization: Bearer <API_KEY>.' },
+  PAYMENT_REQUIRED: { status: 402, retry: false, meaning: 'The call costs something and nothing was sent.', fix: 'Send a key or a payment.' },
+  PLAN_LIMIT: { status: 403, retry: false, meaning: 'The request is beyond the plan.', fix: 'Stay within the plan or change it.' },
+  PLAN_VENUE_NOT_INCLUDED: { status: 403, retry: false, meaning: 'The venue is not in the plan.', fix: 'Ask for a venue of the plan.' },
+  ANCHOR_NOT_FOUND: { status: 404, retry: false, meaning: 'There is no anchor or row for it.', fix: 'Ask when the anchor is due.' },
+  NOT_FOUND: { status: 404, retry: false, meaning: 'There is nothing at this address.', fix: 'See /openapi.json for the addresses.' },
+  METHOD_NOT_ALLOWED: { status: 405, retry: false, meaning: 'The address has no such method.', fix: 'Use a method of the Allow header.' },
+  ANCHOR_CHANGED: { status: 409, retry: false, meaning: 'The stored rows no longer give the posted root.', fix: 'See the incident list.' },
+  PAYLOAD_TOO_LARGE: { status: 413, retry: false, meaning: 'The body is above 64 KiB.', fix: 'Send a smaller body.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, retry: false, meaning: 'The body is not JSON.', fix: 'Send Content-Type: application/json.' },
+  RATE_LIMITED: { status: 429, retry: true, meaning: 'A limit of the plan is used up.', fix: 'Wait for Retry-After seconds.' },
+  INTERNAL: { status: 500, retry: true, meaning: 'The service failed.', fix: 'Repeat the call; quote the receipt id to support.' },
+  UNAVAILABLE: { status: 503, retry: true, meaning: 'The service cannot answer yet.', fix: 'Wait for Retry-After seconds.' },
+} as const satisfies Readonly<Record<string, Entry>>;
+
+export type ErrorCode = keyof typeof CATALOGUE;
+
+/** A place in the query text: line and column from 1, offset from 0, all in Unicode code points (DQL-01). */
+export type Position = { readonly line: number; readonly column: number; readonly offset: number; readonly length: number };
+
+export type ApiError = {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly position?: Position;
+  readonly hint?: string;
+  /** JSON pointer of the offending member. */
+  readonly path?: string;
+};
+
+const MOST_ERRORS = 20;
+
+/** By position, then those without one by path; at most 20 (E-05). */
+export const orderErrors = (errors: readonly ApiError[]): readonly ApiError[] =>
+  [...errors]
+    .sort((a, b) => {
+      const x = a.position?.offset ?? Number.POSITIVE_INFINITY;
+      const y = b.position?.offset ?? Number.POSITIVE_INFINITY;
+      if (x !== y) return x < y ? -1 : 1;
+      const [p, q] = [a.path ?? '', b.path ?? ''];
+      return p < q ? -1 : p > q ? 1 : 0;
+    })
+    .slice(0, MOST_ERRORS);
+
+/** A failure a caller is told about; the status is that of the first error (E-05). */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly errors: readonly ApiError[];
+  readonly status: number;
+  constructor(errors: readonly ApiError[]) {
+    const ordered = orderErrors(errors);
+    super(ordered[0]?.message ?? 'no error given');
+    this.errors = ordered;
+    this.status = ordered[0] ? CATALOGUE[ordered[0].code].status : 500;
+  }
+}
+
+export const serviceError = (code: ErrorCode, message: string, extra: Omit<ApiError, 'code' | 'message'> = {}): ServiceError =>
+  new ServiceError([{ code, message, ...extra }]);
+
+const FARTHEST = 2;
+const MOST_NAMES = 3;
+
+/** Known names within two edits of `name`, nearest first, at most three (E-08). */
+export const nearest = (name: string, known: Iterable<string>): string[] => {
+  const found: { readonly known: string; readonly distance: number }[] = [];
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) > FARTHEST) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance <= FARTHEST) found.push({ known: candidate, distance });
+  }
+  found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
+  return found.slice(0, MOST_NAMES).map((f) => f.known);
+};
+
+/** Damerau-Levenshtein distance (adjacent transpositions count once). */
+const editDistance = (a: string, b: string): number => {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      row.push(best);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+};

@@ -1,0 +1,88 @@
+// The one serialiser: figures as their digits, documented order, no white space (N-01, N-05, N-06).
+import { plainDouble } from './decimals.ts';
+import type { Digits } from './records.ts';
+
+/** A market figure: printed with exactly its digits, as a number or a string by `number_format` (N-06). */
+export class Figure {
+  readonly digits: Digits;
+  constructor(digits: Digits) {
+    this.digits = digits;
+  }
+}
+
+/** Text that is JSON already: a venue's message under `include_raw`, an answer made earlier. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export const figure = (digits: Digits): Figure => new Figure(digits);
+export const rawJson = (text: string): RawJson => new RawJson(text);
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | Figure
+  | RawJson
+  | readonly JsonValue[]
+  | { readonly [member: string]: JsonValue | undefined };
+
+export type NumberFormat = 'json' | 'string';
+export type WriteOptions = { readonly numberFormat?: NumberFormat };
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+const isPlainAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
+const compareKeys = (a: string, b: string): number => {
+  if (isPlainAscii(a) && isPlainAscii(b)) return a < b ? -1 : a > b ? 1 : 0;
+  return byBytes(a, b);
+};
+
+/** The members of a map keyed by data, in ascending byte order of the key (N-01). */
+export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
+  const sorted: Record<string, T> = {};
+  for (const key of Object.keys(map).sort(compareKeys)) sorted[key] = map[key] as T;
+  return sorted;
+};
+
+/** Members in the order they were written; `undefined` ones are left out. Throws RangeError for NaN and infinities. */
+export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string => write(value, numberFormat);
+
+const write = (value: JsonValue, format: NumberFormat): string => {
+  if (value === null) return 'null';
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'number':
+      return writeNumber(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    default:
+      return writeObject(value, format);
+  }
+};
+
+const writeNumber = (value: number): string => {
+  if (!Number.isFinite(value)) throw new RangeError('NaN and infinities do not exist on the wire (N-05)');
+  return plainDouble(value);
+};
+
+const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>, format: NumberFormat): string => {
+  if (value instanceof Figure) return format === 'string' ? `"${value.digits}"` : value.digits;
+  if (value instanceof RawJson) return value.text;
+  if (Array.isArray(value)) {
+    let text = '[';
+    for (let i = 0; i < value.length; i++) text += (i === 0 ? '' : ',') + write(value[i] as JsonValue, format);
+    return `${text}]`;
+  }
+  let text = '{';
+  for (const key in value) {
+    const member = (value as { readonly [member: string]: JsonValue | undefined })[key];
+    if (member === undefined) continue;
+    text += `${text.length === 1 ? '' : ','}${JSON.stringify(key)}:${write(member, format)}`;
+  }
+  return `${text}}`;
+};

@@ -1,0 +1,85 @@
+// Limits and clocks of the collector as pure functions: rate windows, Retry-After, clock offset.
+import fc from 'fast-check';
+import t from 'tap';
+import { clockOffsetMs } from '../../ingest/clock-guard.ts';
+import { createRateWindow } from '../../ingest/feed/rate-window.ts';
+import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
+
+type Spent = { readonly atMs: number; readonly weight: number };
+
+const spendAll = (limit: number, asks: readonly { readonly weight: number; readonly gapMs: number }[]): Spent[] => {
+  const window = createRateWindow(limit);
+  const spent: Spent[] = [];
+  let nowMs = 0;
+  for (const { weight, gapMs } of asks) {
+    nowMs += gapMs;
+    for (let waitMs = window.waitMs(weight, nowMs); waitMs > 0; waitMs = window.waitMs(weight, nowMs)) nowMs += waitMs;
+    window.spend(weight, nowMs);
+    spent.push({ atMs: nowMs, weight });
+  }
+  return spent;
+};
+const most = (spent: readonly Spent[], lengthMs: number): number =>
+  Math.max(
+    ...spent.map(({ atMs }) =>
+      spent.reduce((sum, s) => (s.atMs > atMs - lengthMs && s.atMs <= atMs ? sum + s.weight : sum), 0),
+    ),
+  );
+
+t.test('no minute holds more than 80 % of the limit and no ten seconds more than 48 %', async (t) => {
+  const asks = fc.array(
+    fc.record({ weight: fc.integer({ min: 1, max: 40 }), gapMs: fc.integer({ min: 0, max: 5_000 }) }),
+    {
+      minLength: 1,
+      maxLength: 60,
+    },
+  );
+  fc.assert(
+    fc.property(fc.integer({ min: 100, max: 600 }), asks, (limit, wanted) => {
+      const spent = spendAll(limit, wanted);
+      return most(spent, 60_000) <= limit * 0.8 && most(spent, 10_000) <= Math.max(limit * 0.48, 40);
+    }),
+    { numRuns: 200 },
+  );
+  t.pass('held for 200 schedules');
+});
+
+t.test('the whole usable minute is granted, the first burst at once', async (t) => {
+  const spent = spendAll(
+    2_400,
+    Array.from({ length: 120 }, () => ({ weight: 20, gapMs: 0 })),
+  );
+  t.equal(spent.filter(({ atMs }) => atMs === 0).length, 57, '48 % of 2400 at weight 20');
+  t.equal(spent.filter(({ atMs }) => atMs < 60_000).length, 96, '80 % of 2400 at weight 20');
+});
+
+t.test('a request above the whole limit waits for an empty window, not for ever', async (t) => {
+  const window = createRateWindow(100);
+  t.equal(window.waitMs(500, 0), 0);
+  window.spend(500, 0);
+  t.equal(window.waitMs(1, 1), 59_999);
+  t.equal(window.used(1), 500 / 80);
+});
+
+t.test('Retry-After is read as seconds or as a date, with the pause of the status when it is absent', async (t) => {
+  const wait = (status: number, value?: string) =>
+    retryAfterMs({ status, headers: new Headers(value === undefined ? {} : { 'retry-after': value }) });
+  t.equal(wait(429, '7'), 7_000);
+  t.equal(wait(503, '3'), 3_000);
+  t.equal(wait(429), 30_000);
+  t.equal(wait(418), 120_000, 'a ban is at least two minutes');
+  t.equal(wait(500), null);
+  t.equal(wait(429, 'soon'), 30_000, 'what cannot be read is absent');
+  t.equal(wait(418, '999999'), 600_000, 'never longer than ten minutes');
+  const dated = wait(429, new Date(Date.now() + 60_000).toUTCString()) ?? 0;
+  t.ok(dated > 55_000 && dated <= 60_000);
+});
+
+t.test('the clock is off only by what the broker time lies outside of sending and answer', async (t) => {
+  const at = (sentMs: number, ackedMs: number, appendedMs: number) =>
+    clockOffsetMs({ sentAt: sentMs * 1_000, ackedAt: ackedMs * 1_000, appendedMs });
+  t.equal(at(1_000, 1_040, 1_020), 0);
+  t.equal(at(1_000.4, 1_000.9, 1_000), 0, 'the broker cuts off at whole milliseconds');
+  t.equal(at(3_000, 3_010, 1_000), 1_999, 'ahead');
+  t.equal(at(1_000, 1_010, 7_010), -6_000, 'behind');
+});

@@ -1,0 +1,525 @@
+// The sink on a real Kafka and a real QuestDB: tables, rows digit by digit, repeats, kills, the history watermark, the analysts' SQL.
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import {
+  createPublisher,
+  ensureTopics,
+  type KafkaHandle,
+  openKafka,
+  readPartitions,
+} from '../../infra/runtime/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb.ts';
+import { topicSpecs } from '../../infra/runtime/topics.ts';
+import { hashTables } from '../../infra/tools/hash-tables.ts';
+import { schemaText, tableName } from '../../processors/sinks/ddl.ts';
+import { ensureTables, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
+import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
+import { type RunningSink, startSink } from '../../processors/sinks/questdb.ts';
+import { TABLES } from '../../processors/sinks/tables.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import { type Row, topics, type WatermarkEntry } from '../../schemas/topics.ts';
+import { useEngines } from '../support/engines.ts';
+
+/** 2026-01-15T12:00:00Z in microseconds. */
+const START = 1_768_478_400_000_000;
+const SECOND = 1_000_000;
+const WINDOW = 10 * SECOND;
+
+const { endpoints, restart, kill, ready } = await useEngines(t, ['kafka', 'questdb']);
+const at = (value: string | null): string => value ?? '';
+const auth = { user: at(endpoints.questdb_user), password: at(endpoints.questdb_password) };
+const log = createLog('sink-test');
+
+const handle: KafkaHandle = openKafka({ brokers: [at(endpoints.kafka)], clientId: 'sink-test' }, log);
+const reader: QuestdbReader = openQuestdbReader(at(endpoints.questdb_pg), { max: 4, timeoutMs: 15_000, auth, log });
+t.teardown(async () => {
+  await reader.close();
+  await handle.close();
+});
+const sql = (text: string) => reader.query({ text });
+
+const untilTrue = async (what: string, ask: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> => {
+  for (const end = Date.now() + withinMs; Date.now() < end; await pause(25)) if (await ask()) return;
+  throw new Error(`not within ${withinMs} ms: ${what}`);
+};
+
+const freshNamespace = (): string => `t${randomBytes(4).toString('hex')}.`;
+
+/** Topics of a namespace with what a task would write to them. */
+const openNamespace = async (t: Test, shards = 1) => {
+  const namespace = freshNamespace();
+  const names = topics(namespace);
+  const wanted = new Set([names.rows('binance'), names.watermark]);
+  await ensureTopics(
+    handle,
+    topicSpecs({ venues: ['binance'], shards, namespace }).filter(({ topic }) => wanted.has(topic)),
+  );
+  const publisher = createPublisher(handle);
+  t.teardown(() => publisher.close());
+  let offset = 0;
+  const put = (row: Row | null, watermark: number | null, partition: number): void => {
+    const kind = row === null ? 'watermark' : 'row';
+    const value = codecs.rows.encode({ offset: offset++, index: 0, kind, row, watermark });
+    publisher.publish({ topic: names.rows('binance'), partition, key: null, value });
+  };
+  return {
+    namespace,
+    names,
+    row: (row: Row, partition = 0) => put(row, null, partition),
+    mark: (watermark: number, partition = 0) => put(null, watermark, partition),
+    published: () => publisher.flush(),
+    ready: () => publisher.ready(),
+  };
+};
+type Namespace = Awaited<ReturnType<typeof openNamespace>>;
+
+const runSink = async (t: Test, { namespace }: Namespace, groupId = `${namespace}sink`): Promise<RunningSink> => {
+  const sender = createRowSender(at(endpoints.questdb_http), { auth, log });
+  const metrics = createSinkMetrics(new Registry());
+  const running = await startSink({
+    handle,
+    sender,
+    reader,
+    venues: ['binance'],
+    namespace,
+    groupId,
+    metrics,
+    log,
+    flushEveryMs: 100,
+  });
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopped ??= running.stop().then(() => sender.close());
+    return stopped;
+  };
+  t.teardown(stop);
+  return { ...running, stop };
+};
+
+/** Every history watermark of the namespace as it is published. */
+const followHistory = async (
+  t: Test,
+  { names }: Namespace,
+  onEntry: (entry: WatermarkEntry) => Promise<void> | void,
+) => {
+  const follower = await readPartitions(handle, {
+    topic: names.watermark,
+    from: () => 'earliest',
+    onBatch: async (_partition, messages) => {
+      for (const { value } of messages) if (value !== null) await onEntry(codecs.watermark.decode(value));
+    },
+  });
+  t.teardown(() => follower.stop());
+};
+
+const historyReaches = async (t: Test, space: Namespace, watermark: number, withinMs = 60_000): Promise<void> => {
+  let reached = 0;
+  await followHistory(t, space, (entry) => {
+    reached = Math.max(reached, entry.watermark);
+  });
+  await untilTrue(`history watermark ${watermark}`, () => reached >= watermark, withinMs);
+};
+
+const markRow = (
+  n: number,
+  figures: Record<string, string> = { mark: '63120.5', index_price: '63100', basis: '0.0003' },
+): Row => ({
+  table: 'mark',
+  at: START + n * WINDOW,
+  texts: {
+    listing: `binance:S${n % 7}USDT`,
+    venue: 'binance',
+    status: 'present',
+    conn: 'c1',
+    anchor: 'venue',
+    horizon_source: 'connection',
+  },
+  instants: { from_at: START + (n - 1) * WINDOW, received_at: START + n * WINDOW - 1, recorded_at: START + n * WINDOW },
+  integers: { src_offset: n },
+  figures,
+  flags: { late: false },
+});
+
+const gapRow = (table: string, from: number, to: number, cause: string): Row => ({
+  table,
+  at: START + to * WINDOW,
+  texts: { listing: 'binance:BTCUSDT', venue: 'binance', status: 'missing', gap_cause: cause },
+  instants: { from_at: START + from * WINDOW },
+  integers: { src_offset: to },
+  figures: {},
+  flags: { late: false },
+});
+
+t.test('schema.sql is what the list of tables makes', (t) => {
+  const file = readFileSync(new URL('../../infra/questdb/schema.sql', import.meta.url), 'utf8');
+  t.equal(file, `${schemaText('')}\n`, 'if not: node infra/tools/print-ddl.ts > infra/questdb/schema.sql');
+  t.end();
+});
+
+t.test('every member of every layer has its column', (t) => {
+  for (const { table, members } of Object.values(LAYERS)) {
+    for (const member of Object.keys(members)) {
+      const column = member === 'index' ? 'index_price' : member;
+      t.equal(TABLES[table]?.columns[column], 'double', `${table}.${column}`);
+    }
+  }
+  t.end();
+});
+
+t.test(
+  'makes tables and views once, whoever starts and how often, adds what is missing and drops nothing',
+  async (t) => {
+    const namespace = freshNamespace();
+    await Promise.all([ensureTables(sql, { namespace }), ensureTables(sql, { namespace })]);
+    const columnsOf = async () =>
+      (await sql(`SELECT "column" FROM table_columns('${tableName(namespace, 'mark')}')`)).flat();
+    await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' DROP COLUMN basis`);
+    await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' ADD COLUMN note VARCHAR`);
+    t.notOk((await columnsOf()).includes('basis'));
+    await ensureTables(sql, { namespace });
+    t.match(await columnsOf(), [
+      ...Object.keys(TABLES['mark']?.columns ?? {}).filter((name) => name !== 'basis'),
+      'note',
+      'basis',
+    ]);
+  },
+);
+
+t.test('live tables expire two days after the floor, those of a replay never', async (t) => {
+  const namespace = freshNamespace();
+  await ensureTables(sql, { namespace });
+  await ensureTables(sql, { namespace: '' });
+  const ttlOf = async (name: string) => sql(`SELECT ttlValue, ttlUnit FROM tables() WHERE table_name = '${name}'`);
+  t.same(await ttlOf('mark'), [['402', 'DAY']]);
+  t.same(await ttlOf(tableName(namespace, 'mark')), [['0', 'HOUR']]);
+});
+
+t.test('refuses a column that stands there with another type, by name', async (t) => {
+  const namespace = freshNamespace();
+  await sql(
+    `CREATE TABLE ${tableName(namespace, 'ticker')} (at TIMESTAMP, last LONG) TIMESTAMP(at) PARTITION BY DAY WAL`,
+  );
+  await t.rejects(
+    ensureTables(sql, { namespace }),
+    new TableMismatch(
+      `${tableName(namespace, 'ticker')}.last is LONG, this version writes DOUBLE: use a new namespace or migrate the column`,
+    ),
+  );
+});
+
+t.test('a row of every table comes back digit by digit, also figures that no double holds', async (t) => {
+  const space = await openNamespace(t);
+  const digits = [
+    '0.1',
+    '1234567890123456789',
+    '123456789012.123456',
+    '0.000012500000000001',
+    '98765432101234.56',
+    '0.0000001',
+    '-0.000125',
+    '3',
+  ];
+  const rows = Object.entries(TABLES).map(([table, spec], n): Row => {
+    const of = (kind: string) =>
+      Object.entries(spec.columns)
+        .filter(([name, k]) => k === kind && name !== spec.designated)
+        .map(([name]) => name);
+    const fill = <T>(names: readonly string[], make: (i: number) => T) =>
+      Object.fromEntries(names.map((name, i) => [name, make(i)]));
+    return {
+      table,
+      at: START + n,
+      texts: fill(
+        [...of('symbol'), ...of('varchar')].filter((name) => name !== 'digits'),
+        (i) => `text "${i}", ü\n;=${table}`,
+      ),
+      instants: fill(of('timestamp'), (i) => START + 123_456 + i),
+      integers: fill(of('long'), (i) => 9_007_199_254_740_991 - i),
+      figures: fill(of('double'), (i) => digits[(i + n) % digits.length] ?? '0'),
+      flags: fill(of('boolean'), () => true),
+    };
+  });
+  for (const row of rows) space.row(row);
+  space.mark(START);
+  await runSink(t, space);
+  await historyReaches(t, space, START);
+  for (const row of rows) {
+    const columns = Object.keys(TABLES[row.table]?.columns ?? {});
+    const [cells, ...more] = await sql(`SELECT ${columns.join(', ')} FROM ${tableName(space.namespace, row.table)}`);
+    t.equal(more.length, 0, `${row.table} has one row`);
+    const stored = new Map(columns.map((name, i) => [name, cells?.[i] ?? null]));
+    const kept: Record<string, string> = JSON.parse(stored.get('digits') ?? '{}');
+    const instant = (micros: number) =>
+      `${new Date(micros / 1000).toISOString().slice(0, 19).replace('T', ' ')}.${String(micros % SECOND).padStart(6, '0')}`;
+    for (const [name, text] of Object.entries(row.texts)) t.equal(stored.get(name), text, `${row.table}.${name}`);
+    for (const [name, micros] of Object.entries(row.instants))
+      t.equal(stored.get(name), instant(micros), `${row.table}.${name}`);
+    for (const [name, integer] of Object.entries(row.integers))
+      t.equal(stored.get(name), String(integer), `${row.table}.${name}`);
+    for (const [name, flag] of Object.entries(row.flags))
+      t.equal(stored.get(name), flag ? 't' : 'f', `${row.table}.${name}`);
+    for (const [name, figure] of Object.entries(row.figures)) {
+      t.equal(kept[name] ?? plain(Number(stored.get(name))), figure, `${row.table}.${name}`);
+      t.equal(Number(stored.get(name)), Number(figure), `${row.table}.${name} as a double`);
+    }
+  }
+});
+
+/** JavaScript's shortest digits without an exponent, for the few figures of the test above. */
+const plain = (n: number): string => (Math.abs(n) < 1e-6 ? n.toFixed(20).replace(/0+$/, '') : String(n));
+
+t.test('absent stays absent: a gap row has no reading, and nothing is nought', async (t) => {
+  const space = await openNamespace(t);
+  space.row(gapRow('mark', 0, 3, 'connection_lost'));
+  space.mark(START);
+  await runSink(t, space);
+  await historyReaches(t, space, START);
+  const cells = await sql(
+    `SELECT received_at, mark, index_price, horizon_ms, conn, digits, status, gap_cause, late FROM ${tableName(space.namespace, 'mark')}`,
+  );
+  t.same(cells, [[null, null, null, null, null, null, 'missing', 'connection_lost', 'f']]);
+});
+
+t.test('the same rows twice and in another order give the same hashes; another digit gives another', async (t) => {
+  const [once, twice, other] = [await openNamespace(t), await openNamespace(t), await openNamespace(t)];
+  const rows = Array.from({ length: 500 }, (_, n) => markRow(n));
+  for (const row of rows) once.row(row);
+  for (const row of [...rows.toReversed(), ...rows]) twice.row(row);
+  for (const row of rows)
+    other.row(row === rows[250] ? { ...row, figures: { ...row.figures, mark: '63120.50000000000000001' } } : row);
+  for (const space of [once, twice, other]) {
+    space.mark(START);
+    await runSink(t, space);
+    await historyReaches(t, space, START);
+  }
+  const hashOf = ({ namespace }: Namespace) => hashTables({ url: at(endpoints.questdb_http), auth, namespace });
+  const [a, b, c] = [await hashOf(once), await hashOf(twice), await hashOf(other)];
+  t.equal(a['mark']?.rows, 500);
+  t.same(b, a);
+  t.equal(c['mark']?.rows, 500);
+  t.not(c['mark']?.sha256, a['mark']?.sha256, 'a digit only the column digits holds counts too');
+  t.same(c['funding'], a['funding']);
+});
+
+t.test(
+  'history W is said only when every row before it can be read, rises, and names the next rows offset',
+  async (t) => {
+    const space = await openNamespace(t);
+    const perMark = 40;
+    const marks = 50;
+    const name = tableName(space.namespace, 'mark');
+    const seen: WatermarkEntry[] = [];
+    const short: string[] = [];
+    await runSink(t, space);
+    await followHistory(t, space, async (entry) => {
+      const [[count = '0'] = []] = await sql(`SELECT count() FROM ${name}`);
+      const due = (entry.watermark - START) * perMark;
+      if (Number(count) < due) short.push(`W ${entry.watermark - START}: ${count} rows of ${due}`);
+      seen.push(entry);
+    });
+    for (let m = 1; m <= marks; m++) {
+      for (let n = 0; n < perMark; n++) space.row(markRow(m * perMark + n));
+      space.mark(START + m);
+      await space.published();
+      await pause(10);
+    }
+    await untilTrue('the last watermark', () => (seen.at(-1)?.watermark ?? 0) === START + marks);
+    t.same(short, []);
+    t.ok(seen.length > 1, `${seen.length} watermarks`);
+    t.ok(seen.every(({ watermark }, i) => watermark > (seen[i - 1]?.watermark ?? 0)));
+    t.match(seen.at(-1), {
+      task: 'binance/0',
+      kind: 'history',
+      offset: marks * (perMark + 1) - 1,
+      positions: { [space.names.rows('binance')]: marks * (perMark + 1) },
+    });
+  },
+);
+
+t.test('a sink that reads everything again takes no watermark back', async (t) => {
+  const space = await openNamespace(t);
+  for (let m = 1; m <= 3; m++) {
+    space.row(markRow(m));
+    space.mark(START + m);
+    await space.published();
+  }
+  await (
+    await runSink(t, space).then(async (sink) => {
+      await historyReaches(t, space, START + 3);
+      return sink;
+    })
+  ).stop();
+  const seen: number[] = [];
+  await followHistory(t, space, ({ watermark }) => void seen.push(watermark - START));
+  await runSink(t, space, `${space.namespace}another-group`);
+  await untilTrue('what was said before', () => seen.length > 0);
+  space.mark(START + 4);
+  await untilTrue('the new watermark', () => seen.at(-1) === 4);
+  t.ok(
+    seen.every((watermark, i) => watermark > (seen[i - 1] ?? 0)),
+    seen.join(' '),
+  );
+});
+
+t.test('each partition of rows has a watermark of its own', async (t) => {
+  const space = await openNamespace(t, 2);
+  const reached = new Map<string, number>();
+  await runSink(t, space);
+  await followHistory(t, space, ({ task, watermark }) => void reached.set(task, watermark - START));
+  space.row(markRow(1), 0);
+  space.mark(START + 5, 0);
+  space.row(markRow(2), 1);
+  space.mark(START + 9, 1);
+  await untilTrue('both', () => reached.size === 2);
+  t.same([...reached].toSorted(), [
+    ['binance/0', 5],
+    ['binance/1', 9],
+  ]);
+});
+
+t.test(
+  'nothing is lost or doubled when QuestDB is killed while rows are written, and when the sink is',
+  { timeout: 180_000 },
+  async (t) => {
+    const [calm, rough] = [await openNamespace(t), await openNamespace(t)];
+    const count = 12_000;
+    const sinks = [await runSink(t, rough)];
+    const tables = ['mark', 'funding', 'book'];
+    const rowOf = (n: number): Row => {
+      const row = markRow(n);
+      const table = tables[n % 3] ?? 'mark';
+      const figures: Record<string, string> =
+        table === 'mark'
+          ? row.figures
+          : table === 'funding'
+            ? { funding: '0.0001' }
+            : { bid: '63120.4', ask: '63120.5' };
+      return { ...row, table, figures };
+    };
+    for (let n = 0; n < count; n++) {
+      rough.row(rowOf(n));
+      if (n % 100 === 99) rough.mark(START + n);
+      if (n === 3_000) await kill('questdb');
+      if (n === 6_000) await ready('questdb');
+      if (n === 9_000) {
+        await sinks[0]?.stop();
+        sinks.push(await runSink(t, rough));
+      }
+      if (n % 300 === 0) await pause(5);
+      await rough.ready();
+    }
+    for (let n = 0; n < count; n++) calm.row(rowOf(n));
+    calm.mark(START + count - 1);
+    await Promise.all([rough.published(), calm.published()]);
+    await runSink(t, calm);
+    await Promise.all([
+      historyReaches(t, rough, START + count - 1, 120_000),
+      historyReaches(t, calm, START + count - 1, 120_000),
+    ]);
+    const hashOf = ({ namespace }: Namespace) => hashTables({ url: at(endpoints.questdb_http), auth, namespace });
+    const [calmly, roughly] = [await hashOf(calm), await hashOf(rough)];
+    t.same(roughly, calmly);
+    t.equal(
+      tables.reduce((sum, table) => sum + (roughly[table]?.rows ?? 0), 0),
+      count,
+    );
+  },
+);
+
+t.test(
+  'a sink that QuestDB refuses waits and says so, drops nothing, and goes on when it may',
+  { timeout: 60_000 },
+  async (t) => {
+    const space = await openNamespace(t);
+    const sink = await runSink(t, space);
+    space.row(markRow(1));
+    space.mark(START + 1);
+    await historyReaches(t, space, START + 1);
+    const name = tableName(space.namespace, 'mark');
+    await sql(`ALTER TABLE ${name} DROP COLUMN basis`);
+    space.row(markRow(2));
+    space.mark(START + 2);
+    await untilTrue('a problem', () => sink.problem() !== null);
+    t.match(sink.problem(), /basis/);
+    await sql(`ALTER TABLE ${name} ADD COLUMN basis DOUBLE`);
+    await historyReaches(t, space, START + 2);
+    t.equal(sink.problem(), null);
+    t.same(await sql(`SELECT count() FROM ${name}`), [['2']]);
+  },
+);
+
+t.test('views show what counts: present rows in time, and gaps as intervals', async (t) => {
+  const space = await openNamespace(t);
+  const counted = markRow(1);
+  const late = { ...markRow(2), flags: { late: true } };
+  const gaps = [
+    gapRow('mark', 2, 3, 'connection_lost'),
+    gapRow('mark', 3, 9, 'connection_lost'),
+    gapRow('mark', 9, 10, 'collector_down'),
+    gapRow('mark', 12, 13, 'connection_lost'),
+    gapRow('funding', 3, 9, 'connection_lost'),
+    { ...gapRow('mark', 20, 21, 'crossed_book'), flags: { late: true } },
+  ];
+  for (const row of [counted, late, ...gaps]) space.row(row);
+  space.mark(START);
+  await runSink(t, space);
+  await historyReaches(t, space, START);
+  t.same(await sql(`SELECT listing, mark FROM ${tableName(space.namespace, 'v_mark')}`), [
+    ['binance:S1USDT', '63120.5'],
+  ]);
+  const intervals = await sql(
+    `SELECT layer, (from_at::long - ${START}) / ${WINDOW}, (to_at::long - ${START}) / ${WINDOW}, cause FROM ${tableName(space.namespace, 'v_gaps')} ORDER BY layer, from_at`,
+  );
+  t.same(intervals, [
+    ['funding', '3', '9', 'connection_lost'],
+    ['mark', '2', '9', 'connection_lost'],
+    ['mark', '9', '10', 'collector_down'],
+    ['mark', '12', '13', 'connection_lost'],
+  ]);
+  t.same(await sql(`SELECT count() FROM ${tableName(space.namespace, 'v_gaps')}`), [['4']]);
+});
+
+t.test('the analysts’ user runs the README’s examples, and every write is denied', async (t) => {
+  await ensureTables(sql, { namespace: '' });
+  const connectionString = new URL(at(endpoints.questdb_pg));
+  connectionString.username = at(endpoints.questdb_readonly_user);
+  connectionString.password = encodeURIComponent(at(endpoints.questdb_readonly_password));
+  const analyst = new pg.Client({ connectionString: connectionString.href });
+  await analyst.connect();
+  t.teardown(() => analyst.end());
+  const readme = readFileSync(new URL('../../infra/questdb/README.md', import.meta.url), 'utf8');
+  const examples = [...readme.matchAll(/```sql\n([^`]+)```/g)].map(([, text]) => text ?? '');
+  t.ok(examples.length >= 5 && examples.some((text) => text.includes('ASOF JOIN')));
+  for (const text of examples) await t.resolves(analyst.query(text), text);
+  const writes = [
+    'INSERT INTO mark(at) VALUES (now())',
+    'UPDATE mark SET mark = 1',
+    'TRUNCATE TABLE mark',
+    'DROP TABLE mark',
+    'DROP ALL TABLES',
+    'CREATE TABLE mine (a LONG)',
+    'CREATE TABLE mine AS (SELECT * FROM mark)',
+    'ALTER TABLE mark ADD COLUMN mine LONG',
+    'ALTER TABLE mark DROP COLUMN mark',
+    `ALTER TABLE mark DROP PARTITION LIST '2026-01-01'`,
+    'ALTER TABLE mark SET TTL 1 DAY',
+    'ALTER TABLE mark DEDUP DISABLE',
+    'RENAME TABLE mark TO mine',
+    'DROP VIEW v_mark',
+    'CREATE OR REPLACE VIEW v_mark AS (SELECT * FROM mark)',
+    'CREATE VIEW mine AS (SELECT * FROM mark)',
+    'CREATE MATERIALIZED VIEW mine AS (SELECT at, avg(mark) m FROM mark SAMPLE BY 1h)',
+    'VACUUM TABLE mark',
+    'CHECKPOINT CREATE',
+    `COPY (SELECT * FROM mark) TO 'mine' WITH FORMAT PARQUET`,
+  ];
+  for (const text of writes) await t.rejects(analyst.query(text), /denied|disabled/i, text);
+});
+
+void restart;
