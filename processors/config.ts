@@ -11,9 +11,9 @@ export const processorConfig = {
     description: 'The owner of a quiet partition appends ticks; off when a finished log is worked through again.',
   },
   SINK: { type: 'boolean', default: true, description: 'Also write rows into QuestDB.' },
-  QUESTDB_HTTP: { type: 'url', description: 'QuestDB HTTP, for writing rows.' },
-  QUESTDB_PG: { type: 'url', description: 'QuestDB PostgreSQL wire, for tables and visibility.' },
+  QUESTDB_HTTP: { type: 'string', default: null, description: 'QuestDB HTTP, for writing rows.' },
+  QUESTDB_PG: { type: 'string', default: null, description: 'QuestDB PostgreSQL wire, for tables and visibility.' },
   QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
-  QUESTDB_PASSWORD: { type: 'string', default: null, secret: true, description: 'Its password.' },
+  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
   METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics and /healthz.' },
 } as const;

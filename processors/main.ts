@@ -1,36 +1,84 @@
 // The processors' process: tasks over raw partitions and the sink into QuestDB. Reads its configuration, starts, stops.
+import { type Config, readConfig } from '../infra/runtime/config.ts';
+import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka.ts';
+import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
+import { createLog, type Logger } from '../infra/runtime/log.ts';
+import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
+import { createRowSender, openQuestdbReader } from '../infra/runtime/questdb.ts';
+import { topicSpecs } from '../infra/runtime/topics.ts';
+import type { Venue } from '../ingest/venue.ts';
 import { venues } from '../ingest/venues/index.ts';
-import { readConfig } from '../infra/runtime/config.ts';
-import { openKafka } from '../infra/runtime/kafka.ts';
-import { runProcess } from '../infra/runtime/lifecycle.ts';
-import { createLog } from '../infra/runtime/log.ts';
-import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { processorConfig } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
 import { startTasks } from './run.ts';
+import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
 
-runProcess('processors', async () => {
+type Settings = Config<typeof processorConfig>;
+type Parts = {
+  readonly config: Settings;
+  readonly handle: KafkaHandle;
+  readonly registry: Registry;
+  readonly log: Logger;
+};
+
+const venueOf = (id: string): Venue => {
+  const venue = venues.get(id);
+  if (!venue) throw new Error(`unknown venue "${id}" in VENUES; known: ${[...venues.keys()].join(', ')}`);
+  return venue;
+};
+
+/** The sink with what it writes through; null when this process is not to write. */
+const openSink = async ({ config, handle, registry, log }: Parts) => {
+  const { QUESTDB_HTTP: http, QUESTDB_PG: pg } = config;
+  if (!config.SINK) return null;
+  if (http === null || pg === null) throw new Error('SINK is on: set QUESTDB_HTTP and QUESTDB_PG, or SINK=false');
+  const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
+  const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth, log });
+  const sender = createRowSender(http, { auth, log });
+  const sink = await startSink({
+    handle,
+    sender,
+    reader,
+    venues: config.VENUES,
+    namespace: config.TOPIC_NAMESPACE,
+    groupId: `${config.TOPIC_NAMESPACE}${config.PROCESSOR_GROUP}.sink`,
+    metrics: createSinkMetrics(registry),
+    log,
+  });
+  const stop = async (): Promise<void> => {
+    await sink.stop();
+    await sender.close();
+    await reader.close();
+  };
+  return { problem: sink.problem, stop };
+};
+
+const start = async (): Promise<Stop> => {
   const config = readConfig(processorConfig, process.env);
   const log = createLog('processors');
   const registry = createMetrics();
   const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'processors' }, log);
-  const known = config.VENUES.map((id) => venues.get(id) ?? fail(id));
-  const shared = { handle, venues: known, namespace: config.TOPIC_NAMESPACE, log };
+  const known = config.VENUES.map(venueOf);
+  const { TOPIC_NAMESPACE: namespace, SHARDS: shards } = config;
+  await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replay: namespace.startsWith('replay') }));
+  const sink = await openSink({ config, handle, registry, log });
   const tasks = await startTasks({
-    ...shared,
-    groupId: `${config.TOPIC_NAMESPACE}${config.PROCESSOR_GROUP}`,
+    handle,
+    venues: known,
+    namespace,
+    groupId: `${namespace}${config.PROCESSOR_GROUP}`,
     ticks: config.OWNER_TICKS,
     metrics: createProcessorMetrics(registry),
+    log,
   });
-  const server = await serveMetrics(registry, config.METRICS_PORT, { problem: tasks.problem });
+  const server = await serveMetrics(registry, config.METRICS_PORT, { problem: () => sink?.problem() ?? null });
   return async () => {
     await tasks.stop();
+    await sink?.stop();
     await server.close();
     await handle.close();
   };
-});
+};
 
-function fail(id: string): never {
-  throw new Error(`unknown venue "${id}"; known: ${[...venues.keys()].join(', ')}`);
-}
+runProcess('processors', start);

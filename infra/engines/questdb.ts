@@ -27,12 +27,12 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
   rmSync(temporary, { recursive: true, force: true });
   mkdirSync(temporary);
   writeFileSync(join(folder, 'conf', 'server.conf'), serverConf(ports, dataDir), { mode: 0o600 });
+  writeFileSync(join(folder, 'conf', 'log.conf'), LOGGING);
   return supervisor.start({
     name: 'questdb',
     command: javaCommand(),
     args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
-    env: {},
-    readyTimeoutMs: 10_000,
+    readyTimeoutMs: 60_000,
     stopGraceMs: 15_000,
     isReady: () => answers(ports, dataDir.secrets.questdb_password),
   });
@@ -72,6 +72,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'http.min.worker.count': 1,
     'http.user': QUESTDB_USER,
     'http.password': dataDir.secrets.questdb_password,
+    'http.health.check.authentication.required': false,
     'pg.net.bind.to': `127.0.0.1:${ports.pg}`,
     'pg.user': QUESTDB_USER,
     'pg.password': dataDir.secrets.questdb_password,
@@ -99,3 +100,9 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;
 }
+
+// Standard output goes to the supervisor's log file; the default is a second set of files under the data folder.
+const LOGGING = `writers=stdout
+w.stdout.class=io.questdb.log.LogConsoleWriter
+w.stdout.level=ADVISORY,ERROR,CRITICAL
+`;

@@ -105,11 +105,34 @@ export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: 
 
 /** A producer's first send right after a creation may be answered NOT_LEADER in part, and kafkajs then repeats all of it. */
 const AFTER_CREATION_MS = 300;
+const LEADERS_DEADLINE_MS = 15_000;
+const LEADERS_POLL_MS = 100;
 
 /** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
 export class TopicMismatch extends Error {
   override readonly name = 'TopicMismatch';
 }
+
+const countPartitions = async (admin: Admin, names: readonly string[]): Promise<Map<string, number>> => {
+  if (names.length === 0) return new Map();
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+  return new Map(topics.map(({ name, partitions }) => [name, partitions.filter(({ leader }) => leader >= 0).length]));
+};
+
+/** kafkajs's own wait gives up when a broker does not know a new topic yet (UNKNOWN_TOPIC_OR_PARTITION). */
+const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
+  const names = specs.map(({ topic }) => topic);
+  const isLed = async (): Promise<boolean> => {
+    const led = await countPartitions(admin, names);
+    return specs.every(({ topic, partitions }) => led.get(topic) === partitions);
+  };
+  const deadline = performance.now() + LEADERS_DEADLINE_MS;
+  while (!(await isLed().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${names.join(', ')}`);
+    await pause(LEADERS_POLL_MS);
+  }
+  await pause(AFTER_CREATION_MS);
+};
 
 /** Creates the topics that do not exist. Throws TopicMismatch when one exists with another number of partitions. */
 export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
@@ -117,23 +140,25 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
   const existing = new Set(await admin.listTopics());
   const present = specs.filter(({ topic }) => existing.has(topic));
   const missing = specs.filter(({ topic }) => !existing.has(topic));
-  const { topics } =
-    present.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: present.map((s) => s.topic) });
-  const faults = present.flatMap(({ topic, partitions }) => {
-    const found = topics.find((t) => t.name === topic)?.partitions.length;
-    return found === partitions ? [] : [`topic ${topic} has ${found} partitions, configured are ${partitions}`];
-  });
+  const found = await countPartitions(
+    admin,
+    present.map(({ topic }) => topic),
+  );
+  const faults = present
+    .filter(({ topic, partitions }) => found.get(topic) !== partitions)
+    .map(({ topic, partitions }) => `topic ${topic} has ${found.get(topic)} partitions, configured are ${partitions}`);
   if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
   if (missing.length === 0) return;
+  // False when another process was faster, which is as good.
   await admin.createTopics({
-    waitForLeaders: true,
+    waitForLeaders: false,
     topics: missing.map(({ topic, partitions, config }) => ({
       topic,
       numPartitions: partitions,
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   });
-  await pause(AFTER_CREATION_MS);
+  await waitForLeaders(admin, missing);
 };
 
 /** The default of an `onFatal`: nobody can handle it where it happened, so the process ends by its lifecycle. */

@@ -29,7 +29,7 @@ export type BookSnapshotsOptions = {
   readonly log: Logger;
 };
 
-const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS = 100;
 /** A snapshot that was too old to join, or could not be had: the next try. */
 const AGAIN_MS = 1_000;
 /** Confirmations leave half of the limit to books that broke. */

@@ -56,8 +56,9 @@ const BOOKS_MS = 300_000;
 
 /** Resolves at the handshake's end with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const socket = await handshake(slot.url);
-  return runLink(socket, slot, deps);
+  const link = new SocketLink(await handshake(slot.url), slot, deps);
+  link.start();
+  return link;
 };
 
 const handshake = (url: string): Promise<WebSocket> =>
@@ -94,120 +95,159 @@ const bookSymbols = (slot: SocketSlot, all: Iterable<string>): Iterable<string> 
   return new Set(covers.flatMap(({ symbols }) => symbols ?? [...all]));
 };
 
-const runLink = (socket: WebSocket, slot: SocketSlot, deps: LinkDeps): Link => {
-  const { venue, connections, books, meters, log } = deps;
-  const openedMs = performance.now();
-  const source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-  const watch = createBookWatch({ rule: venue.bookRule, symbols: bookSymbols(slot, deps.symbols()), nowMs: openedMs });
-  const client: BookClient = { source, watch };
-  const over = new AbortController();
-  const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<void>();
-  let dataMs: number | null = null;
-  let subscribedMs: number | null = null;
-  let answers = 0;
-  let paused = false;
-  let silenceTimer: NodeJS.Timeout | undefined;
-  let pingTimer: NodeJS.Timeout | undefined;
+/** State of one open connection; callers see it as a `Link`. */
+class SocketLink implements Link {
+  readonly slot: SocketSlot;
+  readonly source: Source;
+  readonly openedMs = performance.now();
+  readonly ended: Promise<void>;
+  private readonly socket: WebSocket;
+  private readonly deps: LinkDeps;
+  private readonly client: BookClient;
+  private readonly over = new AbortController();
+  private readonly resolveEnded: () => void;
+  private silenceTimer: NodeJS.Timeout | undefined;
+  private pingTimer: NodeJS.Timeout | undefined;
+  private dataMs: number | null = null;
+  private subscribedMs: number | null = null;
+  private answers = 0;
+  private paused = false;
 
-  const end = (cause: LossCause, detail: string): void => {
-    if (over.signal.aborted) return;
-    over.abort();
-    clearTimeout(silenceTimer);
-    clearInterval(pingTimer);
-    source.lost(cause, detail);
-    books.remove(client);
-    log.info({ slot: slot.id, conn_id: source.connId, cause, detail }, 'connection ended');
-    if (paused) meters.paused(-1);
-    socket.close();
-    setTimeout(() => socket.terminate(), CLOSE_MS).unref();
-    resolveEnded();
-  };
-  const send = (text: string): void => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(text);
-  };
+  constructor(socket: WebSocket, slot: SocketSlot, deps: LinkDeps) {
+    const { venue, connections, symbols } = deps;
+    this.socket = socket;
+    this.slot = slot;
+    this.deps = deps;
+    this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
+    const covered = bookSymbols(slot, symbols());
+    this.client = {
+      source: this.source,
+      watch: createBookWatch({ rule: venue.bookRule, symbols: covered, nowMs: this.openedMs }),
+    };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.resolveEnded = resolve;
+  }
 
-  const readLess = async (): Promise<void> => {
-    if (paused || !connections.isFull()) return;
-    paused = true;
-    meters.paused(1);
-    socket.pause();
-    await connections.ready();
-    if (over.signal.aborted) return;
-    paused = false;
-    meters.paused(-1);
-    // What the venue sent meanwhile is still to be read: that was our silence, not the venue's.
-    dataMs = performance.now();
-    socket.resume();
-  };
-
-  const onText = (text: string, bytes: number): void => {
-    const what = venue.classify(text);
-    meters.message(slot.id, what, bytes);
-    if (what === 'data') dataMs = performance.now();
-    if (what === 'ack') answers += 1;
-    if (what === 'error') log.warn({ slot: slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
-    const reply = venue.replyTo?.(text) ?? null;
-    if (reply !== null) send(reply);
-    if (what === 'data') onBook(text);
-  };
-  const onBook = (text: string): void => {
-    const chain = venue.sequence(text);
-    if (!chain) return;
-    const broke = watch.take(chain, performance.now());
-    if (!broke) return;
-    log.info({ slot: slot.id, symbol: chain.symbol }, 'book sequence broke');
-    if (venue.bookRule.style === 'snapshot') books.wake();
-    // Such a venue sends a snapshot at each subscription only.
-    else end('sequence_break', `${chain.symbol}: subscribing again`);
-  };
-  const onFrame = (payload: Buffer): void => {
-    source.frame(payload);
-    try {
-      onText((venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
-    } catch (error) {
-      // It is in the log as it came; what cannot be read is the task's to report.
-      log.debug({ err: error, slot: slot.id }, 'unreadable frame');
-    }
-    void readLess();
-  };
-
-  const silentMs = (): number => performance.now() - (dataMs ?? openedMs);
-  const watchSilence = (): void => {
-    const leftMs = slot.silenceMs - silentMs();
-    silenceTimer = setTimeout(onSilenceTimer, paused ? slot.silenceMs : Math.max(leftMs, 0));
-  };
-  // After a stall of our own, frames that already arrived are read between this timer and the next immediate.
-  const onSilenceTimer = (): void => {
-    setImmediate(() => {
-      if (over.signal.aborted) return;
-      if (paused || silentMs() < slot.silenceMs) watchSilence();
-      else end('connection_lost', `no data for ${slot.silenceMs} ms`);
+  start(): void {
+    const { socket, deps, slot, source } = this;
+    const { ping } = deps.venue;
+    socket.on('message', (data) => this.onFrame(data as Buffer));
+    socket.on('error', (error) => this.end('connection_lost', error.message));
+    socket.on('close', (code, reason) =>
+      this.end('connection_lost', `closed with ${code} ${reason.toString()}`.trim()),
+    );
+    deps.books.add(this.client);
+    if (ping) this.pingTimer = setInterval(() => this.send(ping.frame), ping.everyMs);
+    this.subscribe().catch((error: unknown) => {
+      if (!this.over.signal.aborted) throw error;
     });
-  };
+    this.watchSilence();
+    socket.resume();
+    deps.log.info({ slot: slot.id, conn_id: source.connId }, 'connection open');
+  }
 
-  const subscribe = async (): Promise<void> => {
-    for (const [index, frame] of slot.subscribe.entries()) {
-      if (index > 0) await pause(1_000 / venue.limits.subscribePerSecond, undefined, { signal: over.signal });
-      send(frame);
-    }
-    subscribedMs = performance.now();
-  };
-  const isSettled = (): boolean => {
-    if (over.signal.aborted || subscribedMs === null || dataMs === null || dataMs < subscribedMs) return false;
+  end(cause: LossCause, detail: string): void {
+    if (this.over.signal.aborted) return;
+    this.over.abort();
+    clearTimeout(this.silenceTimer);
+    clearInterval(this.pingTimer);
+    this.source.lost(cause, detail);
+    this.deps.books.remove(this.client);
+    this.deps.log.info({ slot: this.slot.id, conn_id: this.source.connId, cause, detail }, 'connection ended');
+    if (this.paused) this.deps.meters.paused(-1);
+    this.socket.close();
+    setTimeout(() => this.socket.terminate(), CLOSE_MS).unref();
+    this.resolveEnded();
+  }
+
+  isSettled(): boolean {
+    const { dataMs, subscribedMs, answers, slot } = this;
+    if (this.over.signal.aborted || subscribedMs === null || dataMs === null || dataMs < subscribedMs) return false;
     const nowMs = performance.now();
     const answered = answers >= slot.subscribe.length || nowMs - subscribedMs > ANSWER_MS;
-    return answered && (watch.allWhole() || nowMs - openedMs > BOOKS_MS);
-  };
+    return answered && (this.client.watch.allWhole() || nowMs - this.openedMs > BOOKS_MS);
+  }
 
-  socket.on('message', (data) => onFrame(data as Buffer));
-  socket.on('error', (error) => end('connection_lost', error.message));
-  socket.on('close', (code, reason) => end('connection_lost', `closed with ${code} ${reason.toString()}`.trim()));
-  books.add(client);
-  const { ping } = venue;
-  if (ping) pingTimer = setInterval(() => send(ping.frame), ping.everyMs);
-  subscribe().catch(() => undefined);
-  watchSilence();
-  socket.resume();
-  log.info({ slot: slot.id, conn_id: source.connId }, 'connection open');
-  return { slot, source, openedMs, isSettled, ended, end };
-};
+  private onFrame(payload: Buffer): void {
+    const { deps, slot, source } = this;
+    source.frame(payload);
+    try {
+      this.onText((deps.venue.decode?.(payload) ?? payload).toString(), payload.byteLength);
+    } catch (error) {
+      // It is in the log as it came; what cannot be read is the task's to report.
+      deps.meters.message(slot.id, 'unreadable', payload.byteLength);
+      deps.log.debug({ err: error, slot: slot.id }, 'unreadable frame');
+    }
+    if (!this.paused && deps.connections.isFull()) void this.readLess();
+  }
+
+  private onText(text: string, bytes: number): void {
+    const { venue, meters, log } = this.deps;
+    const what = venue.classify(text);
+    meters.message(this.slot.id, what, bytes);
+    const reply = venue.replyTo?.(text) ?? null;
+    if (reply !== null) this.send(reply);
+    if (what === 'ack') this.answers += 1;
+    if (what === 'error') log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
+    if (what !== 'data') return;
+    this.dataMs = performance.now();
+    this.onBook(text);
+  }
+
+  private onBook(text: string): void {
+    const { venue, books, log } = this.deps;
+    const chain = venue.sequence(text);
+    if (!chain || !this.client.watch.take(chain, performance.now())) return;
+    log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
+    if (venue.bookRule.style === 'snapshot') books.wake();
+    // Such a venue sends a snapshot at each subscription only.
+    else this.end('sequence_break', `${chain.symbol}: subscribing again`);
+  }
+
+  /** Overflow policy `block`: what the venue sends meanwhile waits in the socket, and at last at the venue. */
+  private async readLess(): Promise<void> {
+    const { connections, meters } = this.deps;
+    this.paused = true;
+    meters.paused(1);
+    this.socket.pause();
+    await connections.ready();
+    if (this.over.signal.aborted) return;
+    this.paused = false;
+    meters.paused(-1);
+    // That was our silence, not the venue's.
+    this.dataMs = performance.now();
+    this.socket.resume();
+  }
+
+  private silentMs(): number {
+    return performance.now() - (this.dataMs ?? this.openedMs);
+  }
+
+  private watchSilence(): void {
+    const { silenceMs } = this.slot;
+    const leftMs = this.paused ? silenceMs : Math.max(silenceMs - this.silentMs(), 0);
+    // After a stall of our own, frames that already arrived are read between a timer and the next immediate.
+    this.silenceTimer = setTimeout(() => setImmediate(() => this.onSilenceTimer()), leftMs);
+  }
+
+  private onSilenceTimer(): void {
+    if (this.over.signal.aborted) return;
+    const { silenceMs } = this.slot;
+    if (this.paused || this.silentMs() < silenceMs) this.watchSilence();
+    else this.end('connection_lost', `no data for ${silenceMs} ms`);
+  }
+
+  private async subscribe(): Promise<void> {
+    const gapMs = 1_000 / this.deps.venue.limits.subscribePerSecond;
+    for (const [index, frame] of this.slot.subscribe.entries()) {
+      if (index > 0) await pause(gapMs, undefined, { signal: this.over.signal });
+      this.send(frame);
+    }
+    this.subscribedMs = performance.now();
+  }
+
+  private send(text: string): void {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(text);
+  }
+}

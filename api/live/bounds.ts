@@ -1,0 +1,81 @@
+// Freshness bounds of a request: the defaults, overridden by a duration or by layer (F-03).
+import Type, { type Static } from 'typebox';
+import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { byKey } from '../../schemas/json.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+const LEAST_MS = 1_000;
+const MOST_MS = 604_800_000;
+
+export const Freshness = Type.Union(
+  [
+    Type.String({ description: 'One bound for every layer, such as `60s`.' }),
+    Type.Record(Type.String(), Type.String(), { description: 'Bounds by layer, such as `{"funding": "600s"}`.' }),
+  ],
+  { examples: ['60s'] },
+);
+export type FreshnessInput = Static<typeof Freshness>;
+export type Bounds = Readonly<Record<ReadingLayer, number>>;
+
+const BY_NAME = new Map<string, ReadingLayer>(
+  READING_LAYERS.flatMap((name) => [name, ...LAYERS[name].aliases].map((alias) => [alias, name] as const)),
+);
+
+/** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
+export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
+
+type Override = { readonly layers: readonly ReadingLayer[]; readonly text: string; readonly path: string };
+
+const overridesOf = (freshness: FreshnessInput): Override[] => {
+  if (typeof freshness === 'string') return [{ layers: READING_LAYERS, text: freshness, path: '/freshness' }];
+  return Object.entries(freshness).flatMap(([name, text]) => {
+    const layer = layerNamed(name);
+    return layer === undefined ? [] : [{ layers: [layer], text, path: `/freshness/${name}` }];
+  });
+};
+
+/** Faults of form: a layer that does not exist, a text that is no duration. */
+export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
+  if (freshness === undefined) return [];
+  const unknown = typeof freshness === 'string' ? [] : Object.keys(freshness).filter((name) => layerNamed(name) === undefined);
+  return [
+    ...unknown.map((name): ApiError => {
+      const [near] = nearest(name, BY_NAME.keys());
+      const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
+      return { code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path: `/freshness/${pointer(name)}` };
+    }),
+    ...overridesOf(freshness).flatMap(({ text, path }): ApiError[] =>
+      parseDuration(text) === null
+        ? [{ code: 'DQL_JSON_SCHEMA', message: `"${text.slice(0, 40)}" is not a duration.`, hint: 'Write one unit, such as 60s, 2m or 1h.', path }]
+        : [],
+    ),
+  ];
+};
+
+/** Bounds outside 1s to 604800s. */
+export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError[] =>
+  freshness === undefined
+    ? []
+    : overridesOf(freshness).flatMap(({ text, path }): ApiError[] => {
+        const ms = parseDuration(text) ?? 0;
+        if (ms >= LEAST_MS && ms <= MOST_MS) return [];
+        const message = `The freshness bound "${text}" lies outside ${formatSeconds(LEAST_MS)} to ${formatSeconds(MOST_MS)}.`;
+        return [{ code: 'DQL_LIMIT', message, hint: 'Send a bound within the range.', path }];
+      });
+
+/** Milliseconds of every layer. */
+export const boundsOf = (freshness: FreshnessInput | undefined): Bounds => {
+  const bounds = Object.fromEntries(READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs])) as Record<ReadingLayer, number>;
+  for (const { layers, text } of freshness === undefined ? [] : overridesOf(freshness)) {
+    for (const layer of layers) bounds[layer] = parseDuration(text) ?? bounds[layer];
+  }
+  return bounds;
+};
+
+/** The `freshness` member of an answer: bounds of the layers answered, in seconds. */
+export const printBounds = (bounds: Bounds, layers: readonly ReadingLayer[]): Record<string, string> =>
+  byKey(Object.fromEntries(layers.map((layer) => [layer, formatSeconds(bounds[layer])])));
+
+/** A member name inside a JSON pointer (RFC 6901). */
+export const pointer = (name: string): string => name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');

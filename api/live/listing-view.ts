@@ -1,0 +1,86 @@
+// One listing as an answer sees it at T: its readings with their policy, connection and mark.
+import { type Policy, statusAt } from '../../schemas/freshness.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import type { Bounds } from './bounds.ts';
+import { layerObject, type Mark } from './layer-object.ts';
+import { type LiveListing, versionAt } from './listing-book.ts';
+import type { LiveMemory, LiveVenue } from './memory.ts';
+
+export type ViewOptions = {
+  readonly at: Micros;
+  readonly units: UnitsMode;
+  readonly bounds: Bounds;
+  readonly allowStale: boolean;
+  readonly includeRaw: boolean;
+};
+
+/** What is the same for every listing of a venue in one answer. */
+export type VenueView = {
+  readonly venue: LiveVenue;
+  readonly capability: CapabilityVersion | null;
+  readonly stateLag: boolean;
+};
+
+export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueView => ({
+  venue,
+  capability: versionAt(venue.capabilities, at),
+  stateLag: live.isBehind(venue.venue, at),
+});
+
+/** A layer the venue's capability does not name is not collected. */
+export const policyOf = (capability: CapabilityVersion | null, layer: string): Policy =>
+  capability?.layers[layer]?.policy ?? 'off';
+
+const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
+  reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
+
+/** The listing's mark when it is present at T under the bound in force (N-07). */
+export const presentMark = (view: VenueView, listing: LiveListing, { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>): Mark | null => {
+  const reading = listing.readings.mark ?? null;
+  const { status } = statusAt({
+    reading,
+    policy: policyOf(view.capability, 'mark'),
+    lostAt: lostAt(view, reading),
+    boundMs: bounds.mark,
+    at,
+    stateLag: view.stateLag,
+  });
+  const digits = reading?.values.mark;
+  return status === 'present' && reading !== null && digits !== undefined ? { digits, receivedAt: reading.received_at } : null;
+};
+
+/** The layer objects of a listing; `layers` ascend by bytes. */
+export const layerObjects = (
+  view: VenueView,
+  { listing, version }: { readonly listing: LiveListing; readonly version: ListingVersion },
+  { layers, options }: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
+): JsonValue => {
+  let mark: Mark | null | undefined;
+  const markOnce = (): Mark | null => {
+    mark ??= presentMark(view, listing, options);
+    return mark;
+  };
+  const objects: Record<string, JsonValue> = {};
+  for (const layer of layers) {
+    const reading = listing.readings[layer] ?? null;
+    objects[layer] = layerObject({
+      layer,
+      reading,
+      policy: policyOf(view.capability, layer),
+      lostAt: lostAt(view, reading),
+      boundMs: options.bounds[layer],
+      at: options.at,
+      stateLag: view.stateLag,
+      units: options.units,
+      allowStale: options.allowStale,
+      includeRaw: options.includeRaw,
+      version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
+      mark: markOnce,
+    });
+  }
+  return objects;
+};

@@ -1,0 +1,843 @@
+// Binance: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import fc from 'fast-check';
+import t from 'tap';
+import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { binance } from '../../../ingest/venues/binance.ts';
+import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
+import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
+import { readRecording, type Recorded, toVenueMessage } from '../../support/recordings.ts';
+
+const NO_LISTINGS: MapContext = { listings: new Map() };
+const FIXTURES = 'binance';
+const at2000 = 946_684_800_000_000;
+
+const lineOf = (file: string, line: number): Recorded => {
+  const recorded = readRecording(`${FIXTURES}/${file}`)[line - 1];
+  if (!recorded) throw new Error(`${file} has no line ${line}`);
+  return recorded;
+};
+const map = (message: VenueMessage, context = NO_LISTINGS): readonly NormalisedRecord[] =>
+  binance.map({}, message, context).map(({ record }) => record);
+const mapLine = (file: string, line: number): readonly NormalisedRecord[] => map(toVenueMessage(lineOf(file, line)));
+const frame = (body: unknown): VenueMessage => ({
+  kind: 'frame',
+  received_at: at2000,
+  request: null,
+  payload: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+});
+const answer = (url: string, body: unknown): VenueMessage => ({ ...frame(body), kind: 'response', request: `GET ${url}` });
+const record = (
+  layer: string,
+  venue_symbol: string,
+  [venueMs, receivedMs]: readonly [number | null, number | null],
+  values: unknown,
+): unknown => ({
+  layer,
+  venue: 'binance',
+  venue_symbol,
+  venue_ts: venueMs === null ? null : venueMs * 1000,
+  received_at: receivedMs === null ? at2000 : receivedMs * 1000,
+  values,
+});
+
+const listingsOf = (file: string): readonly ListingRecord[] =>
+  readRecording(`${FIXTURES}/${file}`).flatMap((line) => binance.mapReference({}, toVenueMessage(line))?.listings ?? []);
+
+const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
+const TARDIS = 'tardis-tests-binance-futures.ndjson';
+const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const GOCT_USDM = 'gocryptotrader-usdm-rest-recorded.ndjson';
+const GOCT_COINM = 'gocryptotrader-coinm-rest-recorded.ndjson';
+
+type Case = { readonly name: string; readonly file: string; readonly line: number; readonly records: readonly unknown[] };
+
+const CASES: readonly Case[] = [
+  {
+    name: 'a markPrice frame gives mark with index, then funding with its next settlement',
+    file: SINGLES,
+    line: 6,
+    records: [
+      record('mark', 'BTCUSDT', [1617308820003, null], { mark: '58940.14924532', index: '58857.26693664' }),
+      record('funding', 'BTCUSDT', [1617308820003, null], {
+        funding: '0.00058455',
+        funding_interval_ms: null,
+        next_funding_at: 1617321600000_000,
+      }),
+    ],
+  },
+  {
+    name: 'COIN-M marks carry no index',
+    file: SINGLES,
+    line: 4,
+    records: [
+      record('mark', 'BTCUSD_PERP', [1617309477000, null], { mark: '59012.56007222', index: null }),
+      record('funding', 'BTCUSD_PERP', [1617309477000, null], {
+        funding: '0.00073689',
+        funding_interval_ms: null,
+        next_funding_at: 1617321600000_000,
+      }),
+    ],
+  },
+  {
+    name: 'an array of marks gives each listing in its order',
+    file: SINGLES,
+    line: 7,
+    records: [
+      record('mark', 'BTCUSDT', [1617309024002, null], { mark: '59022.53514719', index: '58936.68384' }),
+      record('funding', 'BTCUSDT', [1617309024002, null], {
+        funding: '0.00058959',
+        funding_interval_ms: null,
+        next_funding_at: 1617321600000_000,
+      }),
+      record('mark', 'ETHUSDT', [1617309024002, null], { mark: '1981.1570442', index: '1978.08197502' }),
+      record('funding', 'ETHUSDT', [1617309024002, null], {
+        funding: '0.00059142',
+        funding_interval_ms: null,
+        next_funding_at: 1617321600000_000,
+      }),
+    ],
+  },
+  {
+    name: 'an early markPrice frame without index has a null index',
+    file: TARDIS,
+    line: 3,
+    records: [
+      record('mark', 'BTCUSDT', [1569888003001, null], { mark: '8291.34697815', index: null }),
+      record('funding', 'BTCUSDT', [1569888003001, null], {
+        funding: '0.0001',
+        funding_interval_ms: null,
+        next_funding_at: 1569916800000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a REST premiumIndex gives mark and funding',
+    file: GOCT_USDM,
+    line: 5,
+    records: [
+      record('mark', 'BTCUSDT', [1687244112000, null], { mark: '26780.82240476', index: '26798.25197802' }),
+      record('funding', 'BTCUSDT', [1687244112000, null], {
+        funding: '0.00001226',
+        funding_interval_ms: null,
+        next_funding_at: 1687248000000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a COIN-M premiumIndex answer is an array with its own index',
+    file: GOCT_COINM,
+    line: 8,
+    records: [
+      record('mark', 'BTCUSD_PERP', [1687244113000, null], { mark: '26780.2', index: '26792.39505234' }),
+      record('funding', 'BTCUSD_PERP', [1687244113000, null], {
+        funding: '0.00006292',
+        funding_interval_ms: null,
+        next_funding_at: 1687248000000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a diff keeps its levels in order, sizes of zero and the transaction time',
+    file: 'cryptofeed-usdm-ws-1.ndjson.gz',
+    line: 3,
+    records: [
+      record('book', 'SUSHIUSDT', [1626992741024, 1626992741081], {
+        kind: 'update',
+        bids: [['7.504', '813'], ['7.609', '0'], ['7.611', '2']],
+        asks: [['7.615', '1563'], ['7.622', '3284']],
+        sequence: '600859600917',
+      }),
+    ],
+  },
+  {
+    name: 'a REST depth answer is a snapshot of the symbol asked for',
+    file: GOCT_USDM,
+    line: 1,
+    records: [
+      record('book', 'BTCUSDT', [1602818750767, null], {
+        kind: 'snapshot',
+        bids: [['11492.09', '0.004'], ['11492', '0.001'], ['11491.93', '3.428'], ['11491.9', '0.5'], ['11491.89', '3.158']],
+        asks: [['11492.1', '0.191'], ['11492.29', '0.082'], ['11492.45', '0.024'], ['11492.47', '4.35'], ['11492.82', '0.153']],
+        sequence: '78378956573',
+      }),
+    ],
+  },
+  {
+    name: 'a stream of the best five levels is a snapshot, best first',
+    file: JKORF_WS,
+    line: 22,
+    records: [
+      record('book', 'BTCUSDT', [1571889248276, null], {
+        kind: 'snapshot',
+        bids: [['7405.43', '2.562'], ['7404.85', '5.239'], ['7404', '1.428'], ['7403.9', '3.906'], ['7403.89', '0.002']],
+        asks: [['7405.96', '3.34'], ['7406.63', '4.525'], ['7407.08', '2.475'], ['7407.15', '4.8'], ['7407.2', '0.175']],
+        sequence: '390497878',
+      }),
+    ],
+  },
+  {
+    name: 'a USD-M ticker gives last, then stats with the change as a fraction',
+    file: SINGLES,
+    line: 17,
+    records: [
+      record('ticker', 'ETHUSDT', [1653815205866, null], { last: '1782.02' }),
+      record('stats', 'ETHUSDT', [1653815205866, null], {
+        volume_24h: '1678290.411',
+        volume_unit: 'base',
+        turnover_24h: '2990736920.72',
+        change_24h: '0.01405',
+      }),
+    ],
+  },
+  {
+    name: 'a COIN-M ticker counts contracts and has no turnover in quote',
+    file: SINGLES,
+    line: 15,
+    records: [
+      record('ticker', 'BTCUSD_PERP', [1653815020148, null], { last: '29031.8' }),
+      record('stats', 'BTCUSD_PERP', [1653815020148, null], {
+        volume_24h: '12229247',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: '0.00827',
+      }),
+    ],
+  },
+  {
+    name: 'a falling price is a negative change',
+    file: TARDIS,
+    line: 2,
+    records: [
+      record('ticker', 'BTCUSDT', [1568693103467, null], { last: '10223.74' }),
+      record('stats', 'BTCUSDT', [1568693103467, null], {
+        volume_24h: '20248.9',
+        volume_unit: 'base',
+        turnover_24h: '207024349.13',
+        change_24h: '-0.00855',
+      }),
+    ],
+  },
+  {
+    name: 'a REST day ticker has the close time as its stamp',
+    file: GOCT_USDM,
+    line: 6,
+    records: [
+      record('ticker', 'BTCUSDT', [1630042423017, null], { last: '47028.59' }),
+      record('stats', 'BTCUSDT', [1630042423017, null], {
+        volume_24h: '471823.103',
+        volume_unit: 'base',
+        turnover_24h: '22175129357.2',
+        change_24h: '-0.0033',
+      }),
+    ],
+  },
+  {
+    name: 'a COIN-M day ticker has a base volume, which is no turnover',
+    file: GOCT_COINM,
+    line: 9,
+    records: [
+      record('ticker', 'BTCUSD_PERP', [1630042418232, null], { last: '47010.2' }),
+      record('stats', 'BTCUSD_PERP', [1630042418232, null], {
+        volume_24h: '71996462',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: '-0.00266',
+      }),
+    ],
+  },
+  {
+    name: 'a price ticker gives last alone',
+    file: GOCT_USDM,
+    line: 7,
+    records: [record('ticker', 'BTCUSDT', [1602820249252, null], { last: '11492.32' })],
+  },
+  {
+    name: 'open interest of USD-M counts base units',
+    file: GOCT_USDM,
+    line: 4,
+    records: [record('oi', 'BTCUSDT', [1702244985273, null], { oi: '83782.317', oi_unit: 'base' })],
+  },
+  {
+    name: 'open interest of COIN-M counts contracts',
+    file: GOCT_COINM,
+    line: 7,
+    records: [record('oi', 'BTCUSD_PERP', [1702244982986, null], { oi: '6784657', oi_unit: 'contracts' })],
+  },
+  {
+    name: 'open interest without a time has no stamp',
+    file: TARDIS,
+    line: 9,
+    records: [record('oi', 'BTCUSDT', [null, null], { oi: '26286.181', oi_unit: 'base' })],
+  },
+  {
+    name: 'an aggregate trade whose buyer was the maker is a sale',
+    file: SINGLES,
+    line: 1,
+    records: [
+      record('trade', 'BTCUSD_PERP', [1616201883304, null], {
+        id: '41045788',
+        side: 'sell',
+        price: '58570.1',
+        quantity: '58',
+        quantity_unit: 'contracts',
+      }),
+    ],
+  },
+  {
+    name: 'a trade whose seller was the maker is a purchase',
+    file: TARDIS,
+    line: 5,
+    records: [
+      record('trade', 'BTCUSDT', [1574381164086, null], {
+        id: '10934580',
+        side: 'buy',
+        price: '7627.6',
+        quantity: '0.044',
+        quantity_unit: 'base',
+      }),
+    ],
+  },
+  {
+    name: 'an aggregate trade without an id has none',
+    file: TARDIS,
+    line: 1,
+    records: [
+      record('trade', 'BTCUSDT', [1568693103463, null], {
+        id: null,
+        side: 'buy',
+        price: '10223.74',
+        quantity: '0.236',
+        quantity_unit: 'base',
+      }),
+    ],
+  },
+  {
+    name: 'a forced purchase closes a short, at its average price',
+    file: TARDIS,
+    line: 13,
+    records: [
+      record('liquidation', 'BTCUSDT', [1584059031421, null], {
+        id: null,
+        side: 'short',
+        price: '4706.04',
+        price_kind: 'fill',
+        quantity: '0.014',
+        quantity_unit: 'base',
+      }),
+    ],
+  },
+  {
+    name: 'a forced sale closes a long',
+    file: JKORF_WS,
+    line: 16,
+    records: [
+      record('liquidation', 'BTCUSDT', [1568014460893, null], {
+        id: null,
+        side: 'long',
+        price: '9910',
+        price_kind: 'fill',
+        quantity: '0.014',
+        quantity_unit: 'base',
+      }),
+    ],
+  },
+  {
+    name: 'a USD-M candle has base volume and turnover in quote',
+    file: 'cryptofeed-usdm-ws-1.ndjson.gz',
+    line: 851,
+    records: [
+      record('candle', 'SUSHIUSDT', [1626992763665, 1626992763710], {
+        open_time: 1626992760000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '7.618',
+        high: '7.62',
+        low: '7.616',
+        close: '7.616',
+        volume: '355',
+        volume_unit: 'base',
+        turnover: '2704.564',
+        trades: 14,
+        closed: false,
+      }),
+    ],
+  },
+  {
+    name: 'a COIN-M candle counts contracts and has no turnover in quote',
+    file: SINGLES,
+    line: 19,
+    records: [
+      record('candle', 'ETHUSD_PERP', [1653818962599, null], {
+        open_time: 1653818940000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '1786.56',
+        high: '1789.24',
+        low: '1785.25',
+        close: '1788.67',
+        volume: '401601',
+        volume_unit: 'contracts',
+        turnover: null,
+        trades: 763,
+        closed: false,
+      }),
+    ],
+  },
+];
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  for (const { name, file, line, records } of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
+  t.same(
+    mapLine(GOCT_USDM, 8).slice(3),
+    [
+      record('trade', 'BTCUSDT', [1602819642335, null], {
+        id: '229020339',
+        side: 'sell',
+        price: '11494.05',
+        quantity: '0.001',
+        quantity_unit: 'base',
+      }),
+      ...mapLine(GOCT_USDM, 8).slice(4),
+    ],
+    'past trades keep their order',
+  );
+  t.same(
+    mapLine(GOCT_COINM, 1)[3],
+    record('trade', 'BTCUSD_PERP', [1607294301845, null], {
+      id: '4773829',
+      side: 'buy',
+      price: '19099.7',
+      quantity: '10',
+      quantity_unit: 'contracts',
+    }),
+    'past aggregate trades of COIN-M',
+  );
+  t.end();
+});
+
+t.test('candles asked by REST: one minute only, mark and index without volume, a pair for each listing', (t) => {
+  const row = [1591256460000, '9653.29201333', '9654.56401333', '9653.07367333', '9653.17367333', '0  ', 1591256519999, '0', 60, '0', '0', '0'];
+  const url = (path: string, query: string): string => `https://dapi.binance.com/dapi/v1/${path}?${query}`;
+  const candle = {
+    open_time: 1591256460000_000,
+    timeframe: '1m',
+    open: '9653.29201333',
+    high: '9654.56401333',
+    low: '9653.07367333',
+    close: '9653.17367333',
+    volume: null,
+    volume_unit: null,
+    turnover: null,
+    trades: null,
+    closed: null,
+  };
+  const mark = map(answer(url('markPriceKlines', 'symbol=BTCUSD_PERP&interval=1m'), [row]));
+  t.match(mark, [{ venue_symbol: 'BTCUSD_PERP', venue_ts: null, values: { ...candle, price_type: 'mark' } }]);
+  const index = map(answer(url('indexPriceKlines', 'pair=BTCUSD&interval=1m'), [row]));
+  t.match(index, [{ venue_symbol: 'BTCUSD_PERP', values: { ...candle, price_type: 'index' } }]);
+  const usdm = map(answer('https://fapi.binance.com/fapi/v1/indexPriceKlines?pair=BTCUSDT&interval=1m', [row]));
+  t.match(usdm, [{ venue_symbol: 'BTCUSDT', values: { price_type: 'index' } }]);
+  const traded = [1591258320000, '9640.7', '9642.4', '9640.6', '9642.0', '206', 1591258379999, '2.13660389', 48, '119', '1.23424865', '0'];
+  t.match(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1m'), [traded]))[0]?.values, {
+    price_type: 'trade',
+    volume: '206',
+    volume_unit: 'contracts',
+    turnover: null,
+    trades: 48,
+    closed: null,
+  });
+  t.same(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1M'), [traded])), [], 'other lengths');
+  t.same(map(answer(url('klines', 'symbol=BTCUSD_210924&interval=1m'), [traded])), [], 'dated contracts');
+  t.end();
+});
+
+t.test('an index of a pair goes to each known listing that uses it', (t) => {
+  const index = frame({ e: 'indexPriceUpdate', E: 1591261236000, i: 'BTCUSD', p: '9636.57860000' });
+  const listings = new Map(listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz').map((l) => [l.venue_symbol, l]));
+  const expected = [record('mark', 'BTCUSD_PERP', [1591261236000, null], { mark: null, index: '9636.5786' })];
+  t.same(map(index), expected, 'by name while no listing is known');
+  t.same(map(index, { listings }), expected);
+  const other = frame({ e: 'indexPriceUpdate', E: 1591261236000, i: 'XYZUSD', p: '9636.57860000' });
+  t.same(map(other, { listings }), [], 'a pair of no listing');
+  t.end();
+});
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['top of book', SINGLES, 13],
+    ['top of book', TARDIS, 15],
+    ['an insurance fund fill', TARDIS, 11],
+    ['options', SINGLES, 3],
+    ['a candle of a month', SINGLES, 20],
+    ['a dated mark', TARDIS, 14],
+    ['a dated trade', 'cryptofeed-coinm-ws-1.ndjson.gz', 120],
+    ['a dated diff', 'cryptofeed-coinm-ws-1.ndjson.gz', 6],
+    ['a dated snapshot', 'cryptofeed-coinm-rest-http.ndjson.gz', 1],
+    ['a dated candle', 'cryptofeed-coinm-ws-1.ndjson.gz', 110],
+    ['multi-asset rates', JKORF_WS, 4],
+    ['a composite index', JKORF_WS, 10],
+    ['continuous candles', JKORF_WS, 12],
+    ['contract news', JKORF_WS, 24],
+    ['mark candles of a dated contract', GOCT_COINM, 5],
+    ['candles of a month', GOCT_COINM, 4],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame({ result: null, id: 1 })), [], 'an acknowledgement');
+  const trade = { e: 'trade', E: 1, T: 1, s: 'BTCUSDT', t: 1, m: true };
+  t.same(map(frame({ ...trade, p: '0', q: '0', X: 'NA' })), [], 'a trade that is none');
+  t.same(map(frame({ ...trade, p: '7', q: '1', X: 'ADL' })), [], 'an ADL fill');
+  t.same(map(frame({ e: 'markPriceUpdate', E: 1, s: 'BTCUSDT', p: '1.5', i: '', r: '', T: 0 })).length, 1, 'no funding without a rate');
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const codeOf = (message: VenueMessage): string => {
+    try {
+      return `gave ${JSON.stringify(map(message))}`;
+    } catch (error) {
+      return error instanceof VenueError ? error.code : String(error);
+    }
+  };
+  const diff = { e: 'depthUpdate', E: 2, T: 1, s: 'BTCUSDT', U: 1, u: 2, pu: 0, b: [['1', '1']], a: [] };
+  const table: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"e":"depthUpdate","E":15739'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('17'), 'VENUE_BAD_FRAME'],
+    ['a price of letters', frame({ ...diff, b: [['abc', '1']] }), 'VENUE_BAD_FIGURE'],
+    ['a price of zero', frame({ ...diff, b: [['0', '1']] }), 'VENUE_BAD_FIGURE'],
+    ['a negative size', frame({ ...diff, a: [['1', '-1']] }), 'VENUE_BAD_FIGURE'],
+    ['no levels', frame({ ...diff, b: undefined }), 'VENUE_BAD_FRAME'],
+    ['an id that is none', frame({ ...diff, pu: 'x' }), 'VENUE_BAD_FRAME'],
+    ['an error answer', answer('https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT', { code: -1003, msg: 'Too many requests' }), 'VENUE_BAD_FRAME'],
+    ['a book of nobody', { ...frame({ lastUpdateId: 7, bids: [], asks: [] }), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
+    ['candles of nobody', answer('/fapi/v1/klines', [[1]]), 'VENUE_UNKNOWN_LISTING'],
+  ];
+  for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+t.test('figures sent as JSON numbers keep their digits', (t) => {
+  const text = '{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":0.123456789012345678901,"i":1e-7,"r":"0.1","T":0}';
+  t.match(map(frame(text))[0]?.values, { mark: '0.123456789012345678901', index: '0.0000001' });
+  const chain = binance.sequence('{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[]}');
+  t.equal(chain?.last, 9007199254740995n);
+  const diff = frame('{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[],"a":[]}');
+  t.match(binance.map({}, diff, NO_LISTINGS)[0], { chain: { first: 9007199254740993n, previous: 9007199254740992n } });
+  t.end();
+});
+
+// ---- every member counts ----
+
+/** Frames whose mapped members all differ, with the members that are mapped. */
+const DISTINCT: readonly { readonly message: (body: unknown) => VenueMessage; readonly body: Record<string, unknown>; readonly members: readonly string[] }[] = [
+  { message: frame, body: { e: 'markPriceUpdate', E: 1700000000001, s: 'AUSDT', p: '11.5', i: '12.5', r: '0.0003', T: 1700000000004 }, members: ['E', 'p', 'i', 'r', 'T'] },
+  { message: frame, body: { e: 'depthUpdate', E: 1700000000001, T: 1700000000002, s: 'AUSDT', U: 31, u: 33, pu: 30, b: [['5', '6']], a: [['7', '8']] }, members: ['T', 'U', 'u', 'pu', 'b', 'a'] },
+  { message: frame, body: { e: '24hrTicker', E: 1700000000001, s: 'AUSDT', c: '21', v: '22', q: '23', P: '24' }, members: ['E', 'c', 'v', 'q', 'P'] },
+  { message: frame, body: { e: 'aggTrade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', a: 41, p: '42', q: '43', m: true }, members: ['T', 'a', 'p', 'q'] },
+  { message: frame, body: { e: 'trade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', t: 41, p: '42', q: '43', m: true }, members: ['T', 't', 'p', 'q'] },
+  { message: (body) => frame({ e: 'forceOrder', E: 1700000000001, o: body }), body: { s: 'AUSDT', S: 'SELL', q: '50', p: '51', ap: '52', z: '53', T: 1700000000002 }, members: ['ap', 'z', 'T'] },
+  { message: (body) => frame({ e: 'kline', E: 1700000000001, s: 'AUSDT', k: body }), body: { t: 1700000040000, i: '1m', o: '61', c: '62', h: '63', l: '64', v: '65', q: '66', n: 67, x: true }, members: ['t', 'o', 'c', 'h', 'l', 'v', 'q', 'n'] },
+  { message: (body) => answer('/fapi/v1/premiumIndex', body), body: { symbol: 'AUSDT', markPrice: '71', indexPrice: '72', lastFundingRate: '0.73', nextFundingTime: 1700000000004, time: 1700000000001 }, members: ['markPrice', 'indexPrice', 'lastFundingRate', 'nextFundingTime', 'time'] },
+  { message: (body) => answer('/fapi/v1/depth?symbol=AUSDT', body), body: { lastUpdateId: 81, E: 1700000000001, T: 1700000000002, bids: [['5', '6']], asks: [['7', '8']] }, members: ['lastUpdateId', 'T', 'bids', 'asks'] },
+  { message: (body) => answer('/fapi/v1/ticker/24hr', body), body: { symbol: 'AUSDT', lastPrice: '91', volume: '92', quoteVolume: '93', priceChangePercent: '94', closeTime: 1700000000001 }, members: ['lastPrice', 'volume', 'quoteVolume', 'priceChangePercent', 'closeTime'] },
+  { message: (body) => answer('/fapi/v1/trades?symbol=AUSDT', [body]), body: { id: 101, price: '102', qty: '103', time: 1700000000001, isBuyerMaker: false }, members: ['id', 'price', 'qty', 'time'] },
+];
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  const outcome = (message: VenueMessage): string => {
+    try {
+      return JSON.stringify(binance.map({}, message, NO_LISTINGS), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value), 0);
+    } catch (error) {
+      if (error instanceof VenueError) return error.code;
+      throw error;
+    }
+  };
+  const values = (message: VenueMessage): string => {
+    const text = outcome(message);
+    if (!text.startsWith('[')) return text;
+    return JSON.stringify((JSON.parse(text) as { record: unknown; chain?: unknown }[]).map(({ record, chain }) => ({ record, chain })));
+  };
+  for (const { message, body, members } of DISTINCT) {
+    const before = values(message(body));
+    t.ok(before.startsWith('[{'), `reads ${String(body.e ?? Object.keys(body).slice(0, 3))}`);
+    for (const [i, a] of members.entries()) {
+      for (const b of members.slice(i + 1)) t.not(values(message({ ...body, [a]: body[b], [b]: body[a] })), before, `${a} and ${b}`);
+    }
+  }
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  const usdm = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz');
+  t.equal(usdm.length, 119, 'perpetuals of 122 symbols: two are dated, one is not open yet and has no kind');
+  t.same(
+    usdm.find((l) => l.venue_symbol === '1000SHIBUSDT'),
+    record('listing', '1000SHIBUSDT', [1626858243909, lineOf('cryptofeed-usdm-rest-instruments.ndjson.gz', 1).recv_ms], {
+      instrument: 'SHIB-PERP',
+      venue_symbol: '1000SHIBUSDT',
+      base: 'SHIB',
+      quote: 'USDT',
+      base_venue_alias: '1000SHIB',
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: '1000SHIBUSDT',
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1000',
+      tick_size: '0.000001',
+      lot_size: '1',
+      min_qty: '1',
+      min_notional: '5',
+      price_decimals: 6,
+      qty_decimals: 0,
+      units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+      quantity_unit: 'base',
+      funding_interval: '8h',
+      funding_interval_source: 'assumed',
+      funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' },
+        lot_size: { venue_field: 'filters.LOT_SIZE.stepSize', transform: 'string_to_number' },
+        min_qty: { venue_field: 'filters.LOT_SIZE.minQty', transform: 'string_to_number' },
+        min_notional: { venue_field: 'filters.MIN_NOTIONAL.notional', transform: 'string_to_number' },
+        price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
+        qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: [],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: 1620630000000_000,
+      delisted_at: null,
+    }),
+  );
+  t.match(usdm.find((l) => l.venue_symbol === '1INCHUSDT')?.values, { base: '1INCH', multiplier: '1', base_venue_alias: null, instrument: '1INCH-PERP' });
+  t.match(usdm.find((l) => l.venue_symbol === 'BTCBUSD')?.values, { base: 'BTC', quote: 'BUSD', tick_size: '0.1', qty_decimals: 3 });
+  t.end();
+});
+
+t.test('every perpetual of the recorded exchangeInfo answers has base, multiplier, contract size and kind', (t) => {
+  for (const { file, perpetuals, sizes } of [
+    { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 119, sizes: () => '1' },
+    { file: 'cryptofeed-coinm-rest-instruments.ndjson.gz', perpetuals: 18, sizes: (base: string) => (base === 'BTC' ? '100' : '10') },
+    { file: 'gocryptotrader-usdm-rest-recorded.ndjson', perpetuals: 25, sizes: () => '1' },
+    { file: 'gocryptotrader-coinm-rest-recorded.ndjson', perpetuals: 25, sizes: (base: string) => (base === 'BTC' ? '100' : '10') },
+  ]) {
+    const listings = listingsOf(file);
+    const inverse = file.includes('coinm');
+    t.equal(listings.length, perpetuals, file);
+    for (const { venue_symbol, values } of listings) {
+      const asset = inverse ? venue_symbol.replace(/USD_PERP$/, '') : venue_symbol.replace(/(USDT|BUSD)$/, '');
+      const multiplier = asset === '1000SHIB' ? '1000' : '1';
+      const base = asset.slice(multiplier === '1' ? 0 : 4);
+      const settling = venue_symbol === 'GALAUSD_PERP' && file.startsWith('gocrypto');
+      const { status, multiplier: held, contract_size, venue_kind, quantity_unit, tick_size } = values;
+      t.match(
+        { base: values.base, held, contract_size, venue_kind, quantity_unit, status, positive: Number(tick_size) > 0 },
+        {
+          base,
+          held: multiplier,
+          contract_size: sizes(base),
+          venue_kind: inverse ? 'inverse' : 'linear',
+          quantity_unit: inverse ? 'contracts' : 'base',
+          status: settling ? 'settling' : 'tradeable',
+          positive: true,
+        },
+        venue_symbol,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('multipliers in symbols are undone, names that begin with a digit are not', (t) => {
+  const multiplierOf = (baseAsset: string): unknown => {
+    const symbol = { symbol: `${baseAsset}USDT`, pair: `${baseAsset}USDT`, contractType: 'PERPETUAL', status: 'TRADING', baseAsset, quoteAsset: 'USDT', filters: [] };
+    const found = binance.mapReference({}, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols: [symbol] }));
+    return [found?.listings[0]?.values.base, found?.listings[0]?.values.multiplier];
+  };
+  t.same(multiplierOf('1000PEPE'), ['PEPE', '1000']);
+  t.same(multiplierOf('1000000MOG'), ['MOG', '1000000']);
+  t.same(multiplierOf('1MBABYDOGE'), ['BABYDOGE', '1000000']);
+  t.same(multiplierOf('1INCH'), ['1INCH', '1']);
+  t.end();
+});
+
+t.test('the funding interval is the venue\'s where it says one, else eight hours by its docs', (t) => {
+  const state = {};
+  const info = toVenueMessage(lineOf(GOCT_USDM, 3));
+  t.equal(binance.mapReference(state, info), null, 'fundingInfo alone is no reference');
+  const symbols = ['LPTUSDT', 'BTCUSDT'].map((symbol) => ({ symbol, pair: symbol, contractType: 'PERPETUAL', baseAsset: symbol.slice(0, 3), quoteAsset: 'USDT' }));
+  const listings = binance.mapReference(state, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
+  t.match(listings[0]?.values, { funding_interval: '4h', funding_interval_source: 'venue' });
+  t.match(listings[1]?.values, { funding_interval: '8h', funding_interval_source: 'documented', status: 'unknown' });
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes books and prices apart, on the paths that deliver them', (t) => {
+  const listings = [...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'), ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz')];
+  const slots = binance.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: binance.endpoints });
+  const streams = slots.flatMap((slot) =>
+    slot.kind === 'socket' ? slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params.map((s) => `${slot.url} ${s}`)) : [],
+  );
+  t.equal(new Set(slots.map((slot) => slot.id)).size, slots.length, 'ids are unique');
+  t.equal(streams.length, 2 * 119 + 3 * 18, 'a book and a mark for each, an index for each COIN-M pair');
+  t.ok(streams.includes('wss://fstream.binance.com/public/ws btcusdt@depth@100ms'));
+  t.ok(streams.includes('wss://fstream.binance.com/market/ws btcusdt@markPrice@1s'));
+  t.ok(streams.includes('wss://dstream.binance.com/ws btcusd_perp@depth@100ms'));
+  t.ok(streams.includes('wss://dstream.binance.com/ws btcusd@indexPrice@1s'));
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    t.ok(slot.subscribe.every((text) => text.length < 2048), 'frames are small');
+    const covered = slot.covers.flatMap((cover) => cover.symbols ?? []);
+    t.ok(covered.every((symbol) => slot.shards.includes(symbol.length % 2)), 'a socket serves its shard');
+  }
+  const first = slots[0];
+  t.match(first?.kind === 'socket' ? JSON.parse(first.subscribe[0] ?? '') : null, { method: 'SUBSCRIBE', id: 1 });
+  t.end();
+});
+
+t.test('a new listing changes only the last socket of its kind', (t) => {
+  const env = { shards: 1, shardOf: () => 0, endpoints: binance.endpoints };
+  const template = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz')[0] as ListingRecord;
+  const many = Array.from({ length: 450 }, (_, i) => ({
+    ...template,
+    venue_symbol: `A${i}USDT`,
+    values: { ...template.values, listed_at: 1_600_000_000_000_000 + i },
+  }));
+  const before = binance.plan(many, env).map((slot) => JSON.stringify(slot));
+  const fresh = { ...template, venue_symbol: '0NEWUSDT', values: { ...template.values, listed_at: 1_700_000_000_000_000 } };
+  const after = binance.plan([fresh, ...many], env).map((slot) => JSON.stringify(slot));
+  t.equal(before.length, 6);
+  t.equal(after.filter((slot) => !before.includes(slot)).length, 2);
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(binance.classify('{"result":null,"id":1}'), 'ack');
+  t.equal(binance.classify('{"error":{"code":2,"msg":"Invalid request"},"id":1}'), 'error');
+  t.equal(binance.classify('{"id":3,"error":{"code":2}}'), 'error');
+  t.equal(binance.classify('{"code":-1121,"msg":"Invalid symbol."}'), 'error');
+  t.equal(binance.classify(lineOf(SINGLES, 6).raw), 'data');
+  t.equal(binance.bookSnapshot?.({ venue_symbol: 'BTCUSD_PERP' }, binance.endpoints).url, 'https://dapi.binance.com/dapi/v1/depth?symbol=BTCUSD_PERP&limit=1000');
+  t.end();
+});
+
+t.test('the cheap look at a book frame says what the mapper says', (t) => {
+  for (const file of ['cryptofeed-coinm-ws-1.ndjson.gz', 'cryptofeed-usdm-ws-1.ndjson.gz', SINGLES, JKORF_WS]) {
+    let wrong = 0;
+    for (const line of readRecording(`${FIXTURES}/${file}`)) {
+      if (line.dir !== 'in' || line.raw.includes('"lastUpdateId"')) continue;
+      const mapped = binance.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain ?? null;
+      const seen = binance.sequence(line.raw);
+      if (String(mapped?.last) !== String(seen?.last) || mapped?.symbol !== seen?.symbol || mapped?.previous !== seen?.previous) wrong++;
+    }
+    t.equal(wrong, 0, file);
+  }
+  t.end();
+});
+
+// ---- mutated frames ----
+
+const RUNS = 1_000;
+const SEEDS: readonly { readonly kind: string; readonly recorded: Recorded }[] = [
+  { kind: 'mark', recorded: lineOf(SINGLES, 7) },
+  { kind: 'diff', recorded: lineOf(SINGLES, 8) },
+  { kind: 'snapshot', recorded: lineOf(GOCT_USDM, 1) },
+  { kind: 'ticker', recorded: lineOf(SINGLES, 17) },
+  { kind: 'day ticker', recorded: lineOf(GOCT_COINM, 9) },
+  { kind: 'open interest', recorded: lineOf(GOCT_COINM, 7) },
+  { kind: 'aggregate trade', recorded: lineOf(SINGLES, 2) },
+  { kind: 'trade', recorded: lineOf(TARDIS, 12) },
+  { kind: 'liquidation', recorded: lineOf(TARDIS, 13) },
+  { kind: 'candle', recorded: lineOf(SINGLES, 19) },
+  { kind: 'premium index', recorded: lineOf(GOCT_COINM, 8) },
+  { kind: 'past trades', recorded: lineOf(GOCT_USDM, 8) },
+];
+
+/** Every figure the records hold; the change is a fraction of the percent sent. */
+const figuresOf = (value: unknown, name = ''): string[] => {
+  if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [name === 'change_24h' ? multiply(value, '100') : value] : [];
+  if (Array.isArray(value)) return value.flatMap((item) => figuresOf(item, name));
+  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, item]) => figuresOf(item, key)) : [];
+};
+const digitsIn = (text: string): Set<string> =>
+  new Set(
+    [...text.matchAll(/[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?/g)].map(([token]) => {
+      try {
+        return canonicalDigits(token);
+      } catch {
+        return token;
+      }
+    }),
+  );
+
+const mutation = fc.oneof(
+  fc.record({ how: fc.constant('replace' as const), at: fc.nat(), with: fc.oneof(fc.jsonValue(), fc.constantFrom('', '0', '-1', '1e5', '.5', 'NaN', null, -7, 1.25)) }),
+  fc.record({ how: fc.constant('remove' as const), at: fc.nat() }),
+  fc.record({ how: fc.constant('cut' as const), at: fc.nat() }),
+  fc.record({ how: fc.constant('byte' as const), at: fc.nat(), with: fc.integer({ min: 32, max: 126 }) }),
+);
+
+/** Replaces or removes the nth member of a parsed message, counted through the whole tree. */
+const mutateTree = (tree: unknown, at: number, change: (holder: Record<string, unknown>, key: string) => void): unknown => {
+  const holders: [Record<string, unknown>, string][] = [];
+  const walk = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return;
+    for (const key of Object.keys(node)) {
+      holders.push([node as Record<string, unknown>, key]);
+      walk((node as Record<string, unknown>)[key]);
+    }
+  };
+  walk(tree);
+  const place = holders[at % Math.max(1, holders.length)];
+  if (place) change(...place);
+  return tree;
+};
+
+t.test('a mutated message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  for (const { kind, recorded } of SEEDS) {
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (steps) => {
+        const raw = steps.reduce((text, step) => {
+          if (step.how === 'cut') return text.slice(0, step.at % (text.length + 1));
+          if (step.how === 'byte') {
+            const place = step.at % (text.length + 1);
+            return `${text.slice(0, place)}${String.fromCharCode(step.with)}${text.slice(place + 1)}`;
+          }
+          try {
+            return JSON.stringify(
+              mutateTree(JSON.parse(text), step.at, (holder, key) => {
+                if (step.how === 'replace') holder[key] = step.with;
+                else delete holder[key];
+              }),
+            );
+          } catch {
+            return text;
+          }
+        }, recorded.raw);
+        let records: readonly NormalisedRecord[] = [];
+        try {
+          records = map(toVenueMessage({ ...recorded, raw }));
+          binance.sequence(raw);
+          binance.classify(raw);
+        } catch (error) {
+          if (!(error instanceof VenueError)) throw error;
+        }
+        const held = digitsIn(raw);
+        return records.every(({ values }) => figuresOf(values).every((digits) => held.has(digits)));
+      }),
+      { numRuns: RUNS },
+    );
+    t.pass(kind);
+  }
+  t.end();
+});
