@@ -1,4 +1,5 @@
 // Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
+import kafkajs from 'kafkajs';
 import type { KafkaHandle } from '../infra/runtime/kafka.ts';
 import type { Micros } from '../schemas/records.ts';
 
@@ -31,7 +32,10 @@ export type ClockGuardOptions = {
 /** Appends a probe every `everyMs` through a producer of its own. While the broker is away it says nothing. */
 export const guardClock = async (options: ClockGuardOptions): Promise<ClockGuard> => {
   const { handle, topic, probe, nowMicros, everyMs, onOffset } = options;
-  const producer = handle.kafka.producer({ retry: { retries: 0 } });
+  const producer = handle.kafka.producer({
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    retry: { retries: 0 },
+  });
   await producer.connect();
   const look = async (): Promise<void> => {
     const sentAt = nowMicros();

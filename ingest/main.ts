@@ -74,6 +74,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const chosen = parseVenues(config.VENUES);
   const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
   const { COLLECTOR_ID: collector, SHARDS: shards, TOPIC_NAMESPACE: namespace } = config;
+  if (shards < 1) throw new Error(`SHARDS must be at least 1, found ${shards}`);
   const log = createLog('ingest');
   log.info({ config: printableConfig(INGEST_CONFIG, config) }, 'configured');
 

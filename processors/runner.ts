@@ -14,6 +14,8 @@ const CHECKPOINT_EVERY_MS = 10_000;
 const IDLE_SLICE_MS = 4;
 const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
+/** A task that has come to rest says so, that others may know its log is worked through. */
+const REST_AFTER_MS = 500;
 
 export type RunnerSpec = {
   readonly handle: KafkaHandle;
@@ -48,6 +50,8 @@ export class TaskRunner {
   #logEnd = 0;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
   #publishingWatermark = false;
+  #appliedAtMs = performance.now();
+  #saidOffset = -1;
   #stopped = false;
 
   private constructor(spec: RunnerSpec, restored: Restored, starts: ReadonlyMap<string, number>) {
@@ -88,6 +92,7 @@ export class TaskRunner {
   /** Applies messages of the raw partition in order; those already applied are passed over. */
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
+    this.#appliedAtMs = performance.now();
     for (const message of messages) {
       if (message.value === null || message.offset < this.next) continue;
       const raw = codecs.raw.decode(message.value);
@@ -192,6 +197,7 @@ export class TaskRunner {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
       await this.#spec.publisher.flush();
+      this.#saidOffset = offset;
       this.#putWatermark('task', watermark, offset, this.#positions());
     }
     this.#publishingWatermark = false;
@@ -248,6 +254,10 @@ export class TaskRunner {
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
     else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#task.state.offset >= 0) this.#beginRound();
     this.#tickIfQuiet(now);
+    const { offset } = this.#task.state;
+    if (offset <= Math.max(this.#saidOffset, this.#emittedTo) || now - this.#appliedAtMs < REST_AFTER_MS) return;
+    this.#watermark ??= { watermark: this.#task.watermark, offset };
+    void this.#publishWatermark();
   }
 
   /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */

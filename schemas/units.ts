@@ -1,7 +1,81 @@
 // Units a value may state and the conversions of quantities between them (N-07, N-08, H-16e).
+import { divide, multiply } from './decimals.ts';
+import type { Digits } from './records.ts';
 
 /** Closed set of units a value object states (N-08). */
 export type Unit = 'quote' | 'base' | 'contracts' | 'fraction' | 'count' | 'duration' | 'ms' | 'code';
 
 /** What a venue counts quantities in. */
 export type QuantityUnit = 'base' | 'contracts' | 'quote';
+
+/** The `units` request parameter. */
+export const UNITS_MODES = ['published', 'base', 'quote'] as const;
+export type UnitsMode = (typeof UNITS_MODES)[number];
+
+/** What of a listing decides its conversions. */
+export type ConversionRule = {
+  readonly venue_kind: 'linear' | 'inverse' | 'quanto' | null;
+  readonly multiplier: Digits | null;
+  readonly contract_size: Digits | null;
+};
+
+export type Conversion = {
+  readonly digits: Digits;
+  readonly unit: QuantityUnit;
+  readonly mode: UnitsMode;
+  readonly listing: ConversionRule;
+  /** The listing's mark at the instant, or a book level's own price; null when there is none. */
+  readonly mark: Digits | null;
+};
+
+/** The unit a quantity states under a mode. */
+export const quantityUnitFor = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit => (mode === 'published' ? unit : mode);
+
+/** Whether a conversion divides or multiplies by the mark (N-07). */
+export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: ConversionRule): boolean => {
+  if (mode === 'published' || venue_kind === 'quanto') return false;
+  const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
+  return (mode === 'base') === countsQuote;
+};
+
+/** An amount of quote currency, before any division; null when a rule that it needs is unknown. */
+const quoteAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+  if (unit === 'quote') return digits;
+  return listing.contract_size === null ? null : multiply(digits, listing.contract_size);
+};
+
+/** An amount of listed units (before the multiplier) of a linear listing, or of one that counts in base. */
+const listedAmount = ({ digits, unit, listing }: Conversion): Digits | null => {
+  if (unit === 'base') return digits;
+  if (listing.venue_kind !== 'linear' || listing.contract_size === null) return null;
+  return multiply(digits, listing.contract_size);
+};
+
+const countsQuote = ({ unit, listing }: Conversion): boolean =>
+  unit === 'quote' || (unit === 'contracts' && listing.venue_kind === 'inverse');
+
+const toBase = (conversion: Conversion): Digits | null => {
+  const { listing, mark } = conversion;
+  if (listing.multiplier === null) return null;
+  if (!countsQuote(conversion)) {
+    const amount = listedAmount(conversion);
+    return amount === null ? null : multiply(amount, listing.multiplier);
+  }
+  const amount = quoteAmount(conversion);
+  return amount === null || mark === null ? null : divide(multiply(amount, listing.multiplier), mark);
+};
+
+/** `base * mark / multiplier`: the multiplier cancels exactly, but an unknown one leaves the base unknown (N-07). */
+const toQuote = (conversion: Conversion): Digits | null => {
+  const { listing, mark } = conversion;
+  if (countsQuote(conversion)) return quoteAmount(conversion);
+  const amount = listedAmount(conversion);
+  return amount === null || mark === null || listing.multiplier === null ? null : multiply(amount, mark);
+};
+
+/** A quantity under a mode: exact products before the one division (H-16l). Null: `unit_unknown`. */
+export const convertQuantity = (conversion: Conversion): Digits | null => {
+  if (conversion.mode === 'published') return conversion.digits;
+  if (conversion.listing.venue_kind === 'quanto') return null;
+  return conversion.mode === 'base' ? toBase(conversion) : toQuote(conversion);
+};

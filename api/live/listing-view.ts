@@ -61,7 +61,7 @@ export const layerObjects = (
 ): JsonValue => {
   let mark: Mark | null | undefined;
   const markOnce = (): Mark | null => {
-    mark ??= presentMark(view, listing, options);
+    if (mark === undefined) mark = presentMark(view, listing, options);
     return mark;
   };
   const objects: Record<string, JsonValue> = {};

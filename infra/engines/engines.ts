@@ -1,7 +1,8 @@
 /** The engines of one run: started in parallel, each embedded unless the environment names one from outside. */
+
+import { startAnvil } from './anvil.ts';
 import type { DataDir } from './data-dir.ts';
 import { openDataDir } from './data-dir.ts';
-import { startAnvil } from './anvil.ts';
 import { startKafka } from './kafka.ts';
 import { choosePorts, type PortSetting } from './ports.ts';
 import { databaseUrl, startPostgres } from './postgres.ts';
@@ -175,11 +176,20 @@ function embeddedEndpoints(
 }
 
 /** Engines the environment names; a name without its other half is refused rather than half embedded. */
-function outsideEndpoints(env: NodeJS.ProcessEnv): { names: ReadonlySet<EngineName>; endpoints: Partial<EngineEndpoints> } {
+function outsideEndpoints(env: NodeJS.ProcessEnv): {
+  names: ReadonlySet<EngineName>;
+  endpoints: Partial<EngineEndpoints>;
+} {
   const given = (name: string): string | null => (env[name] === undefined || env[name] === '' ? null : env[name]);
   const names = new Set<EngineName>();
   let endpoints: Partial<EngineEndpoints> = {};
-  const [brokers, http, pg, database, rpc] = ['KAFKA_BROKERS', 'QUESTDB_HTTP', 'QUESTDB_PG', 'DATABASE_URL', 'RPC_URL'].map(given);
+  const [brokers, http, pg, database, rpc] = [
+    'KAFKA_BROKERS',
+    'QUESTDB_HTTP',
+    'QUESTDB_PG',
+    'DATABASE_URL',
+    'RPC_URL',
+  ].map(given);
   if (brokers) endpoints = { ...endpoints, kafka: names.add('kafka') && brokers };
   if ((http === null) !== (pg === null)) {
     throw new EngineError('QUESTDB_HTTP and QUESTDB_PG go together: set both for a server of your own, or neither');

@@ -1,6 +1,17 @@
 /** One PostgreSQL server on loopback: the machine's own binaries where there are any, else the ones of an npm package. */
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, dirname, join } from 'node:path';
 import pg from 'pg';
@@ -28,7 +39,8 @@ export async function startPostgres(
   log: (line: string) => void,
 ): Promise<Supervised> {
   const home = postgresHome(dataDir.path);
-  if (home !== join(dataDir.path, 'postgres')) log(`postgres keeps its data in ${home}: its user cannot enter ${dataDir.path}`);
+  if (home !== join(dataDir.path, 'postgres'))
+    log(`postgres keeps its data in ${home}: its user cannot enter ${dataDir.path}`);
   mkdirSync(home, { recursive: true });
   const data = join(home, 'data');
   const user = prepareOwner(data);

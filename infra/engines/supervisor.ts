@@ -161,7 +161,8 @@ class SupervisedProcess implements Supervised {
     this.#dataDir.recordRun(this.name, { ...identity, signal: this.#signal() });
     const startedAt = performance.now();
     child.once('exit', (code, signal) => this.#onExit(pid, code, signal, startedAt));
-    if (child.exitCode !== null || child.signalCode !== null) this.#onExit(pid, child.exitCode, child.signalCode, startedAt);
+    if (child.exitCode !== null || child.signalCode !== null)
+      this.#onExit(pid, child.exitCode, child.signalCode, startedAt);
   }
 
   #onExit(pid: number, code: number | null, signal: NodeJS.Signals | null, startedAt: number): void {

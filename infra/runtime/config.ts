@@ -74,7 +74,7 @@ const show = (variable: Variable, text: string): string => (variable.secret === 
 const misspelt = (spec: ConfigSpec, env: Environment): string[] => {
   const guarded = Object.keys(spec).filter((name) => name.length >= GUARDED_LENGTH);
   return Object.keys(env).flatMap((name) => {
-    if (name in spec || name.length < GUARDED_LENGTH) return [];
+    if (name in spec) return [];
     const [meant] = nearest(name, guarded);
     // A right spelling beside the near one means that both are known to whoever set them.
     return meant === undefined || env[meant] !== undefined ? [] : [`${name} is unknown, did you mean ${meant}?`];

@@ -113,18 +113,24 @@ export class TopicMismatch extends Error {
   override readonly name = 'TopicMismatch';
 }
 
-const countPartitions = async (admin: Admin, names: readonly string[]): Promise<Map<string, number>> => {
+type Count = { readonly all: number; readonly led: number };
+
+const countPartitions = async (admin: Admin, names: readonly string[]): Promise<Map<string, Count>> => {
   if (names.length === 0) return new Map();
   const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
-  return new Map(topics.map(({ name, partitions }) => [name, partitions.filter(({ leader }) => leader >= 0).length]));
+  const count = (partitions: readonly { readonly leader: number }[]): Count => ({
+    all: partitions.length,
+    led: partitions.filter(({ leader }) => leader >= 0).length,
+  });
+  return new Map(topics.map(({ name, partitions }) => [name, count(partitions)]));
 };
 
 /** kafkajs's own wait gives up when a broker does not know a new topic yet (UNKNOWN_TOPIC_OR_PARTITION). */
 const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
   const names = specs.map(({ topic }) => topic);
   const isLed = async (): Promise<boolean> => {
-    const led = await countPartitions(admin, names);
-    return specs.every(({ topic, partitions }) => led.get(topic) === partitions);
+    const counts = await countPartitions(admin, names);
+    return specs.every(({ topic, partitions }) => counts.get(topic)?.led === partitions);
   };
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
   while (!(await isLed().catch(() => false))) {
@@ -145,8 +151,10 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
     present.map(({ topic }) => topic),
   );
   const faults = present
-    .filter(({ topic, partitions }) => found.get(topic) !== partitions)
-    .map(({ topic, partitions }) => `topic ${topic} has ${found.get(topic)} partitions, configured are ${partitions}`);
+    .filter(({ topic, partitions }) => found.get(topic)?.all !== partitions)
+    .map(
+      ({ topic, partitions }) => `topic ${topic} has ${found.get(topic)?.all} partitions, configured are ${partitions}`,
+    );
   if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
   if (missing.length === 0) return;
   // False when another process was faster, which is as good.

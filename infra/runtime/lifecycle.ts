@@ -19,7 +19,8 @@ export const runProcess = (name: string, start: () => Promise<Stop>): void => {
   process.on('uncaughtException', (error) => fail(error, 'nobody caught this error'));
   process.on('unhandledRejection', (error) => fail(error, 'nobody awaited this failure'));
 
-  const started = start();
+  // A tick later, so that a signal during the start finds its handler.
+  const started = Promise.resolve().then(start);
   started.then(
     () => log.info('started'),
     (error: unknown) => fail(error, 'could not start'),

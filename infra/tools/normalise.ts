@@ -257,6 +257,9 @@ const withInstants = (members: Readonly<Record<string, unknown>>): Record<string
     ]),
   );
 
+export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
+  `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
+
 // ---- command ----
 
 const USAGE = 'usage: normalise --venue <id> [--assembled] FILE...';

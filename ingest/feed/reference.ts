@@ -54,10 +54,13 @@ export const followReference = (options: ReferenceOptions): (() => void) => {
     }
   };
 
-  /** Asks in order and gives back what failed. */
+  /** Asks in order and gives back what failed; a host's later answers build on its earlier ones, so they wait with them. */
   const round = async (requests: readonly VenueRequest[]): Promise<readonly VenueRequest[]> => {
     const failed: VenueRequest[] = [];
-    for (const request of requests) if (!(await ask(request))) failed.push(request);
+    for (const request of requests) {
+      const waits = failed.some(({ url }) => new URL(url).host === new URL(request.url).host);
+      if (waits || !(await ask(request))) failed.push(request);
+    }
     if (failed.length < requests.length && !over.signal.aborted) onListings([...scopes.values()].flat());
     return failed;
   };

@@ -20,7 +20,7 @@ export const symbolsOfPair = (pair: string, market: Market, { listings }: MapCon
 };
 
 /** Streams of the best 5, 10 or 20 levels: whole messages outside the chain of diffs. */
-export const PARTIAL = /@depth(5|10|20)(@|$)/;
+export const PARTIAL = /@depth(5|10|20)(@|"|$)/;
 
 /** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue leaves it out). */
 export const readChain = (text: string): Chain | null => {
@@ -37,7 +37,8 @@ const readDiffChain = (head: string): Chain | null => {
   const first = /"U":(\d+)/.exec(head)?.[1];
   const last = /"u":(\d+)/.exec(head)?.[1];
   const previous = /"pu":(-?\d+)/.exec(head)?.[1];
-  if (symbol === undefined || first === undefined || last === undefined || previous === undefined || isDated(symbol)) return null;
+  if (symbol === undefined || first === undefined || last === undefined || previous === undefined || isDated(symbol))
+    return null;
   return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
 };
 

@@ -1,4 +1,6 @@
 // Brings a QuestDB to the tables and views of this version: creates and adds, never drops or changes.
+import { setTimeout as pause } from 'node:timers/promises';
+import { createBackoff } from '../../infra/runtime/backoff.ts';
 import { addColumn, createTable, createView, tableName, viewTexts } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
 
@@ -10,8 +12,26 @@ export class TableMismatch extends Error {
   override readonly name = 'TableMismatch';
 }
 
+const ATTEMPTS = 20;
+
+/** While another process makes the same table QuestDB answers `table busy`, even to IF NOT EXISTS. */
+const patient =
+  (sql: Sql): Sql =>
+  async (text) => {
+    const backoff = createBackoff({ minMs: 20, maxMs: 500 });
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await sql(text);
+      } catch (error) {
+        if (attempt === ATTEMPTS || !(error instanceof Error && error.message.includes('busy'))) throw error;
+        await pause(backoff.next());
+      }
+    }
+  };
+
 /** Safe to run by every process at every start, also by several at once. Throws TableMismatch. */
-export async function ensureTables(sql: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
+export async function ensureTables(run: Sql, { namespace }: { readonly namespace: string }): Promise<void> {
+  const sql = patient(run);
   for (const [table, spec] of Object.entries(TABLES)) {
     await sql(createTable(table, spec, namespace));
     await addMissing(sql, table, spec, namespace);

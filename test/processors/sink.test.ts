@@ -31,7 +31,8 @@ const START = 1_768_478_400_000_000;
 const SECOND = 1_000_000;
 const WINDOW = 10 * SECOND;
 
-const { endpoints, restart, kill, ready } = await useEngines(t, ['kafka', 'questdb']);
+t.setTimeout(300_000);
+const { endpoints, kill, ready } = await useEngines(t, ['kafka', 'questdb']);
 const at = (value: string | null): string => value ?? '';
 const auth = { user: at(endpoints.questdb_user), password: at(endpoints.questdb_password) };
 const log = createLog('sink-test');
@@ -240,7 +241,7 @@ t.test('a row of every table comes back digit by digit, also figures that no dou
         (i) => `text "${i}", ü\n;=${table}`,
       ),
       instants: fill(of('timestamp'), (i) => START + 123_456 + i),
-      integers: fill(of('long'), (i) => 9_007_199_254_740_991 - i),
+      integers: fill(of('long'), (i) => 9_007_199_254_740_990 - i - 1),
       figures: fill(of('double'), (i) => digits[(i + n) % digits.length] ?? '0'),
       flags: fill(of('boolean'), () => true),
     };
@@ -521,5 +522,3 @@ t.test('the analysts’ user runs the README’s examples, and every write is de
   ];
   for (const text of writes) await t.rejects(analyst.query(text), /denied|disabled/i, text);
 });
-
-void restart;

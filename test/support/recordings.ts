@@ -4,14 +4,23 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { VenueMessage } from '../../ingest/venue.ts';
 
-export type Recorded = { readonly recv_ms: number | null; readonly kind: string; readonly dir: string; readonly url?: string; readonly raw: string };
+export type Recorded = {
+  readonly recv_ms: number | null;
+  readonly kind: string;
+  readonly dir: string;
+  readonly url?: string;
+  readonly raw: string;
+};
 
 export const fixturePath = (name: string): string => join(import.meta.dirname, '../fixtures', name);
 
 export const readRecording = (name: string): readonly Recorded[] => {
   const bytes = readFileSync(fixturePath(name));
   const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  return text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Recorded);
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Recorded);
 };
 
 /** Messages without a receive time are read as received at the start of 2000. */

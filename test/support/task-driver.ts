@@ -1,8 +1,8 @@
 // Synchronous driver of a task: raw messages in, outputs out, with a log whose clock the test holds.
 import type { Venue } from '../../ingest/venue.ts';
-import type { CapabilityBody, OpenBody, RawMessage } from '../../schemas/topics.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.ts';
+import type { CapabilityBody, OpenBody, RawMessage } from '../../schemas/topics.ts';
 
 /** 2026-01-15T12:00:00Z, the start of every test's log, in microseconds. */
 export const START = 1_768_478_400_000_000;
@@ -14,7 +14,10 @@ export class TestLog {
   readonly #seqs = new Map<string, number>();
   now = START;
 
-  append(message: Omit<RawMessage, 'seq' | 'received_at'> & { seq?: number; received_at?: number }, recordedAt?: number): LogRecord {
+  append(
+    message: Omit<RawMessage, 'seq' | 'received_at'> & { seq?: number; received_at?: number },
+    recordedAt?: number,
+  ): LogRecord {
     const receivedAt = message.received_at ?? this.now;
     const timed = message.kind === 'tick' || message.kind === 'capability';
     const seq = message.seq ?? (timed ? 0 : (this.#seqs.get(message.conn_id) ?? 0) + 1);
@@ -28,7 +31,13 @@ export class TestLog {
     return record;
   }
 
-  json(kind: RawMessage['kind'], slot: string, connId: string, body: unknown, extra: { request?: string; recordedAt?: number } = {}): LogRecord {
+  json(
+    kind: RawMessage['kind'],
+    slot: string,
+    connId: string,
+    body: unknown,
+    extra: { request?: string; recordedAt?: number } = {},
+  ): LogRecord {
     const payload = Buffer.from(JSON.stringify(body));
     return this.append({ kind, slot, conn_id: connId, request: extra.request ?? null, payload }, extra.recordedAt);
   }
@@ -39,7 +48,10 @@ export class TestLog {
 
   tick(connections: readonly string[], collector: string | null = 'c1'): LogRecord {
     const named = connections.map((conn_id) => ({ conn_id, opened_at: START }));
-    return this.json('tick', collector === null ? 'owner' : 'collector', collector ?? 'owner', { collector, connections: named });
+    return this.json('tick', collector === null ? 'owner' : 'collector', collector ?? 'owner', {
+      collector,
+      connections: named,
+    });
   }
 
   capability(layers: CapabilityBody['layers']): LogRecord {
@@ -71,7 +83,10 @@ export const capabilitiesOf = (venue: Venue): CapabilityBody['layers'] =>
     ]),
   );
 
-export const runTask = (spec: TaskSpec, records: readonly LogRecord[]): { readonly task: Task; readonly outputs: readonly Outputs[] } => {
+export const runTask = (
+  spec: TaskSpec,
+  records: readonly LogRecord[],
+): { readonly task: Task; readonly outputs: readonly Outputs[] } => {
   const task = new Task(spec);
   return { task, outputs: records.map((record) => task.process(record)) };
 };
@@ -79,4 +94,6 @@ export const runTask = (spec: TaskSpec, records: readonly LogRecord[]): { readon
 export const rowsOf = (outputs: readonly Outputs[], table?: string) =>
   outputs.flatMap((o) => o.rows.flatMap((r) => (r.row && (!table || r.row.table === table) ? [r.row] : [])));
 export const readingsOf = (outputs: readonly Outputs[], layer?: string) =>
-  outputs.flatMap((o) => o.live.flatMap((e) => (e.reading && (!layer || e.reading.layer === layer) ? [e.reading] : [])));
+  outputs.flatMap((o) =>
+    o.live.flatMap((e) => (e.reading && (!layer || e.reading.layer === layer) ? [e.reading] : [])),
+  );

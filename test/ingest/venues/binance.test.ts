@@ -5,7 +5,7 @@ import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/
 import { binance } from '../../../ingest/venues/binance.ts';
 import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
-import { readRecording, type Recorded, toVenueMessage } from '../../support/recordings.ts';
+import { type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const FIXTURES = 'binance';
@@ -25,7 +25,11 @@ const frame = (body: unknown): VenueMessage => ({
   request: null,
   payload: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
 });
-const answer = (url: string, body: unknown): VenueMessage => ({ ...frame(body), kind: 'response', request: `GET ${url}` });
+const answer = (url: string, body: unknown): VenueMessage => ({
+  ...frame(body),
+  kind: 'response',
+  request: `GET ${url}`,
+});
 const record = (
   layer: string,
   venue_symbol: string,
@@ -41,7 +45,9 @@ const record = (
 });
 
 const listingsOf = (file: string): readonly ListingRecord[] =>
-  readRecording(`${FIXTURES}/${file}`).flatMap((line) => binance.mapReference({}, toVenueMessage(line))?.listings ?? []);
+  readRecording(`${FIXTURES}/${file}`).flatMap(
+    (line) => binance.mapReference({}, toVenueMessage(line))?.listings ?? [],
+  );
 
 const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
 const TARDIS = 'tardis-tests-binance-futures.ndjson';
@@ -49,7 +55,12 @@ const JKORF_WS = 'jkorf-ws-examples.ndjson';
 const GOCT_USDM = 'gocryptotrader-usdm-rest-recorded.ndjson';
 const GOCT_COINM = 'gocryptotrader-coinm-rest-recorded.ndjson';
 
-type Case = { readonly name: string; readonly file: string; readonly line: number; readonly records: readonly unknown[] };
+type Case = {
+  readonly name: string;
+  readonly file: string;
+  readonly line: number;
+  readonly records: readonly unknown[];
+};
 
 const CASES: readonly Case[] = [
   {
@@ -143,8 +154,15 @@ const CASES: readonly Case[] = [
     records: [
       record('book', 'SUSHIUSDT', [1626992741024, 1626992741081], {
         kind: 'update',
-        bids: [['7.504', '813'], ['7.609', '0'], ['7.611', '2']],
-        asks: [['7.615', '1563'], ['7.622', '3284']],
+        bids: [
+          ['7.504', '813'],
+          ['7.609', '0'],
+          ['7.611', '2'],
+        ],
+        asks: [
+          ['7.615', '1563'],
+          ['7.622', '3284'],
+        ],
         sequence: '600859600917',
       }),
     ],
@@ -156,8 +174,20 @@ const CASES: readonly Case[] = [
     records: [
       record('book', 'BTCUSDT', [1602818750767, null], {
         kind: 'snapshot',
-        bids: [['11492.09', '0.004'], ['11492', '0.001'], ['11491.93', '3.428'], ['11491.9', '0.5'], ['11491.89', '3.158']],
-        asks: [['11492.1', '0.191'], ['11492.29', '0.082'], ['11492.45', '0.024'], ['11492.47', '4.35'], ['11492.82', '0.153']],
+        bids: [
+          ['11492.09', '0.004'],
+          ['11492', '0.001'],
+          ['11491.93', '3.428'],
+          ['11491.9', '0.5'],
+          ['11491.89', '3.158'],
+        ],
+        asks: [
+          ['11492.1', '0.191'],
+          ['11492.29', '0.082'],
+          ['11492.45', '0.024'],
+          ['11492.47', '4.35'],
+          ['11492.82', '0.153'],
+        ],
         sequence: '78378956573',
       }),
     ],
@@ -169,8 +199,20 @@ const CASES: readonly Case[] = [
     records: [
       record('book', 'BTCUSDT', [1571889248276, null], {
         kind: 'snapshot',
-        bids: [['7405.43', '2.562'], ['7404.85', '5.239'], ['7404', '1.428'], ['7403.9', '3.906'], ['7403.89', '0.002']],
-        asks: [['7405.96', '3.34'], ['7406.63', '4.525'], ['7407.08', '2.475'], ['7407.15', '4.8'], ['7407.2', '0.175']],
+        bids: [
+          ['7405.43', '2.562'],
+          ['7404.85', '5.239'],
+          ['7404', '1.428'],
+          ['7403.9', '3.906'],
+          ['7403.89', '0.002'],
+        ],
+        asks: [
+          ['7405.96', '3.34'],
+          ['7406.63', '4.525'],
+          ['7407.08', '2.475'],
+          ['7407.15', '4.8'],
+          ['7407.2', '0.175'],
+        ],
         sequence: '390497878',
       }),
     ],
@@ -416,7 +458,20 @@ t.test('recorded messages give the records their bytes say', (t) => {
 });
 
 t.test('candles asked by REST: one minute only, mark and index without volume, a pair for each listing', (t) => {
-  const row = [1591256460000, '9653.29201333', '9654.56401333', '9653.07367333', '9653.17367333', '0  ', 1591256519999, '0', 60, '0', '0', '0'];
+  const row = [
+    1591256460000,
+    '9653.29201333',
+    '9654.56401333',
+    '9653.07367333',
+    '9653.17367333',
+    '0  ',
+    1591256519999,
+    '0',
+    60,
+    '0',
+    '0',
+    '0',
+  ];
   const url = (path: string, query: string): string => `https://dapi.binance.com/dapi/v1/${path}?${query}`;
   const candle = {
     open_time: 1591256460000_000,
@@ -437,7 +492,20 @@ t.test('candles asked by REST: one minute only, mark and index without volume, a
   t.match(index, [{ venue_symbol: 'BTCUSD_PERP', values: { ...candle, price_type: 'index' } }]);
   const usdm = map(answer('https://fapi.binance.com/fapi/v1/indexPriceKlines?pair=BTCUSDT&interval=1m', [row]));
   t.match(usdm, [{ venue_symbol: 'BTCUSDT', values: { price_type: 'index' } }]);
-  const traded = [1591258320000, '9640.7', '9642.4', '9640.6', '9642.0', '206', 1591258379999, '2.13660389', 48, '119', '1.23424865', '0'];
+  const traded = [
+    1591258320000,
+    '9640.7',
+    '9642.4',
+    '9640.6',
+    '9642.0',
+    '206',
+    1591258379999,
+    '2.13660389',
+    48,
+    '119',
+    '1.23424865',
+    '0',
+  ];
   t.match(map(answer(url('klines', 'symbol=BTCUSD_PERP&interval=1m'), [traded]))[0]?.values, {
     price_type: 'trade',
     volume: '206',
@@ -486,7 +554,11 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
   const trade = { e: 'trade', E: 1, T: 1, s: 'BTCUSDT', t: 1, m: true };
   t.same(map(frame({ ...trade, p: '0', q: '0', X: 'NA' })), [], 'a trade that is none');
   t.same(map(frame({ ...trade, p: '7', q: '1', X: 'ADL' })), [], 'an ADL fill');
-  t.same(map(frame({ e: 'markPriceUpdate', E: 1, s: 'BTCUSDT', p: '1.5', i: '', r: '', T: 0 })).length, 1, 'no funding without a rate');
+  t.same(
+    map(frame({ e: 'markPriceUpdate', E: 1, s: 'BTCUSDT', p: '1.5', i: '', r: '', T: 0 })).length,
+    1,
+    'no funding without a rate',
+  );
   t.end();
 });
 
@@ -507,8 +579,16 @@ t.test('what cannot be read is refused with its code', (t) => {
     ['a negative size', frame({ ...diff, a: [['1', '-1']] }), 'VENUE_BAD_FIGURE'],
     ['no levels', frame({ ...diff, b: undefined }), 'VENUE_BAD_FRAME'],
     ['an id that is none', frame({ ...diff, pu: 'x' }), 'VENUE_BAD_FRAME'],
-    ['an error answer', answer('https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT', { code: -1003, msg: 'Too many requests' }), 'VENUE_BAD_FRAME'],
-    ['a book of nobody', { ...frame({ lastUpdateId: 7, bids: [], asks: [] }), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
+    [
+      'an error answer',
+      answer('https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT', { code: -1003, msg: 'Too many requests' }),
+      'VENUE_BAD_FRAME',
+    ],
+    [
+      'a book of nobody',
+      { ...frame({ lastUpdateId: 7, bids: [], asks: [] }), kind: 'response' },
+      'VENUE_UNKNOWN_LISTING',
+    ],
     ['candles of nobody', answer('/fapi/v1/klines', [[1]]), 'VENUE_UNKNOWN_LISTING'],
   ];
   for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
@@ -518,9 +598,13 @@ t.test('what cannot be read is refused with its code', (t) => {
 t.test('figures sent as JSON numbers keep their digits', (t) => {
   const text = '{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":0.123456789012345678901,"i":1e-7,"r":"0.1","T":0}';
   t.match(map(frame(text))[0]?.values, { mark: '0.123456789012345678901', index: '0.0000001' });
-  const chain = binance.sequence('{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[]}');
+  const chain = binance.sequence(
+    '{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[]}',
+  );
   t.equal(chain?.last, 9007199254740995n);
-  const diff = frame('{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[],"a":[]}');
+  const diff = frame(
+    '{"e":"depthUpdate","E":1,"s":"X","U":9007199254740993,"u":9007199254740995,"pu":9007199254740992,"b":[],"a":[]}',
+  );
   t.match(binance.map({}, diff, NO_LISTINGS)[0], { chain: { first: 9007199254740993n, previous: 9007199254740992n } });
   t.end();
 });
@@ -528,24 +612,100 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
 // ---- every member counts ----
 
 /** Frames whose mapped members all differ, with the members that are mapped. */
-const DISTINCT: readonly { readonly message: (body: unknown) => VenueMessage; readonly body: Record<string, unknown>; readonly members: readonly string[] }[] = [
-  { message: frame, body: { e: 'markPriceUpdate', E: 1700000000001, s: 'AUSDT', p: '11.5', i: '12.5', r: '0.0003', T: 1700000000004 }, members: ['E', 'p', 'i', 'r', 'T'] },
-  { message: frame, body: { e: 'depthUpdate', E: 1700000000001, T: 1700000000002, s: 'AUSDT', U: 31, u: 33, pu: 30, b: [['5', '6']], a: [['7', '8']] }, members: ['T', 'U', 'u', 'pu', 'b', 'a'] },
-  { message: frame, body: { e: '24hrTicker', E: 1700000000001, s: 'AUSDT', c: '21', v: '22', q: '23', P: '24' }, members: ['E', 'c', 'v', 'q', 'P'] },
-  { message: frame, body: { e: 'aggTrade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', a: 41, p: '42', q: '43', m: true }, members: ['T', 'a', 'p', 'q'] },
-  { message: frame, body: { e: 'trade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', t: 41, p: '42', q: '43', m: true }, members: ['T', 't', 'p', 'q'] },
-  { message: (body) => frame({ e: 'forceOrder', E: 1700000000001, o: body }), body: { s: 'AUSDT', S: 'SELL', q: '50', p: '51', ap: '52', z: '53', T: 1700000000002 }, members: ['ap', 'z', 'T'] },
-  { message: (body) => frame({ e: 'kline', E: 1700000000001, s: 'AUSDT', k: body }), body: { t: 1700000040000, i: '1m', o: '61', c: '62', h: '63', l: '64', v: '65', q: '66', n: 67, x: true }, members: ['t', 'o', 'c', 'h', 'l', 'v', 'q', 'n'] },
-  { message: (body) => answer('/fapi/v1/premiumIndex', body), body: { symbol: 'AUSDT', markPrice: '71', indexPrice: '72', lastFundingRate: '0.73', nextFundingTime: 1700000000004, time: 1700000000001 }, members: ['markPrice', 'indexPrice', 'lastFundingRate', 'nextFundingTime', 'time'] },
-  { message: (body) => answer('/fapi/v1/depth?symbol=AUSDT', body), body: { lastUpdateId: 81, E: 1700000000001, T: 1700000000002, bids: [['5', '6']], asks: [['7', '8']] }, members: ['lastUpdateId', 'T', 'bids', 'asks'] },
-  { message: (body) => answer('/fapi/v1/ticker/24hr', body), body: { symbol: 'AUSDT', lastPrice: '91', volume: '92', quoteVolume: '93', priceChangePercent: '94', closeTime: 1700000000001 }, members: ['lastPrice', 'volume', 'quoteVolume', 'priceChangePercent', 'closeTime'] },
-  { message: (body) => answer('/fapi/v1/trades?symbol=AUSDT', [body]), body: { id: 101, price: '102', qty: '103', time: 1700000000001, isBuyerMaker: false }, members: ['id', 'price', 'qty', 'time'] },
+const DISTINCT: readonly {
+  readonly message: (body: unknown) => VenueMessage;
+  readonly body: Record<string, unknown>;
+  readonly members: readonly string[];
+}[] = [
+  {
+    message: frame,
+    body: { e: 'markPriceUpdate', E: 1700000000001, s: 'AUSDT', p: '11.5', i: '12.5', r: '0.0003', T: 1700000000004 },
+    members: ['E', 'p', 'i', 'r', 'T'],
+  },
+  {
+    message: frame,
+    body: {
+      e: 'depthUpdate',
+      E: 1700000000001,
+      T: 1700000000002,
+      s: 'AUSDT',
+      U: 31,
+      u: 33,
+      pu: 30,
+      b: [['5', '6']],
+      a: [['7', '8']],
+    },
+    members: ['T', 'U', 'u', 'pu', 'b', 'a'],
+  },
+  {
+    message: frame,
+    body: { e: '24hrTicker', E: 1700000000001, s: 'AUSDT', c: '21', v: '22', q: '23', P: '24' },
+    members: ['E', 'c', 'v', 'q', 'P'],
+  },
+  {
+    message: frame,
+    body: { e: 'aggTrade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', a: 41, p: '42', q: '43', m: true },
+    members: ['T', 'a', 'p', 'q'],
+  },
+  {
+    message: frame,
+    body: { e: 'trade', E: 1700000000001, T: 1700000000002, s: 'AUSDT', t: 41, p: '42', q: '43', m: true },
+    members: ['T', 't', 'p', 'q'],
+  },
+  {
+    message: (body) => frame({ e: 'forceOrder', E: 1700000000001, o: body }),
+    body: { s: 'AUSDT', S: 'SELL', q: '50', p: '51', ap: '52', z: '53', T: 1700000000002 },
+    members: ['ap', 'z', 'T'],
+  },
+  {
+    message: (body) => frame({ e: 'kline', E: 1700000000001, s: 'AUSDT', k: body }),
+    body: { t: 1700000040000, i: '1m', o: '61', c: '62', h: '63', l: '64', v: '65', q: '66', n: 67, x: true },
+    members: ['t', 'o', 'c', 'h', 'l', 'v', 'q', 'n'],
+  },
+  {
+    message: (body) => answer('/fapi/v1/premiumIndex', body),
+    body: {
+      symbol: 'AUSDT',
+      markPrice: '71',
+      indexPrice: '72',
+      lastFundingRate: '0.73',
+      nextFundingTime: 1700000000004,
+      time: 1700000000001,
+    },
+    members: ['markPrice', 'indexPrice', 'lastFundingRate', 'nextFundingTime', 'time'],
+  },
+  {
+    message: (body) => answer('/fapi/v1/depth?symbol=AUSDT', body),
+    body: { lastUpdateId: 81, E: 1700000000001, T: 1700000000002, bids: [['5', '6']], asks: [['7', '8']] },
+    members: ['lastUpdateId', 'T', 'bids', 'asks'],
+  },
+  {
+    message: (body) => answer('/fapi/v1/ticker/24hr', body),
+    body: {
+      symbol: 'AUSDT',
+      lastPrice: '91',
+      volume: '92',
+      quoteVolume: '93',
+      priceChangePercent: '94',
+      closeTime: 1700000000001,
+    },
+    members: ['lastPrice', 'volume', 'quoteVolume', 'priceChangePercent', 'closeTime'],
+  },
+  {
+    message: (body) => answer('/fapi/v1/trades?symbol=AUSDT', [body]),
+    body: { id: 101, price: '102', qty: '103', time: 1700000000001, isBuyerMaker: false },
+    members: ['id', 'price', 'qty', 'time'],
+  },
 ];
 
 t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
   const outcome = (message: VenueMessage): string => {
     try {
-      return JSON.stringify(binance.map({}, message, NO_LISTINGS), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value), 0);
+      return JSON.stringify(
+        binance.map({}, message, NO_LISTINGS),
+        (_key, value) => (typeof value === 'bigint' ? `${value}n` : value),
+        0,
+      );
     } catch (error) {
       if (error instanceof VenueError) return error.code;
       throw error;
@@ -554,13 +714,16 @@ t.test('exchanging any two members of a frame changes its records or is refused'
   const values = (message: VenueMessage): string => {
     const text = outcome(message);
     if (!text.startsWith('[')) return text;
-    return JSON.stringify((JSON.parse(text) as { record: unknown; chain?: unknown }[]).map(({ record, chain }) => ({ record, chain })));
+    return JSON.stringify(
+      (JSON.parse(text) as { record: unknown; chain?: unknown }[]).map(({ record, chain }) => ({ record, chain })),
+    );
   };
   for (const { message, body, members } of DISTINCT) {
     const before = values(message(body));
     t.ok(before.startsWith('[{'), `reads ${String(body.e ?? Object.keys(body).slice(0, 3))}`);
     for (const [i, a] of members.entries()) {
-      for (const b of members.slice(i + 1)) t.not(values(message({ ...body, [a]: body[b], [b]: body[a] })), before, `${a} and ${b}`);
+      for (const b of members.slice(i + 1))
+        t.not(values(message({ ...body, [a]: body[b], [b]: body[a] })), before, `${a} and ${b}`);
     }
   }
   t.end();
@@ -573,61 +736,84 @@ t.test('listings say how each rule was made', (t) => {
   t.equal(usdm.length, 119, 'perpetuals of 122 symbols: two are dated, one is not open yet and has no kind');
   t.same(
     usdm.find((l) => l.venue_symbol === '1000SHIBUSDT'),
-    record('listing', '1000SHIBUSDT', [1626858243909, lineOf('cryptofeed-usdm-rest-instruments.ndjson.gz', 1).recv_ms], {
-      instrument: 'SHIB-PERP',
-      venue_symbol: '1000SHIBUSDT',
-      base: 'SHIB',
-      quote: 'USDT',
-      base_venue_alias: '1000SHIB',
-      kind: 'perpetual',
-      venue_kind: 'linear',
-      pair: '1000SHIBUSDT',
-      post_only: null,
-      status: 'tradeable',
-      contract_size: '1',
-      multiplier: '1000',
-      tick_size: '0.000001',
-      lot_size: '1',
-      min_qty: '1',
-      min_notional: '5',
-      price_decimals: 6,
-      qty_decimals: 0,
-      units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
-      quantity_unit: 'base',
-      funding_interval: '8h',
-      funding_interval_source: 'assumed',
-      funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
-      rules_normalisation: {
-        tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' },
-        lot_size: { venue_field: 'filters.LOT_SIZE.stepSize', transform: 'string_to_number' },
-        min_qty: { venue_field: 'filters.LOT_SIZE.minQty', transform: 'string_to_number' },
-        min_notional: { venue_field: 'filters.MIN_NOTIONAL.notional', transform: 'string_to_number' },
-        price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
-        qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
+    record(
+      'listing',
+      '1000SHIBUSDT',
+      [1626858243909, lineOf('cryptofeed-usdm-rest-instruments.ndjson.gz', 1).recv_ms],
+      {
+        instrument: 'SHIB-PERP',
+        venue_symbol: '1000SHIBUSDT',
+        base: 'SHIB',
+        quote: 'USDT',
+        base_venue_alias: '1000SHIB',
+        kind: 'perpetual',
+        venue_kind: 'linear',
+        pair: '1000SHIBUSDT',
+        post_only: null,
+        status: 'tradeable',
+        contract_size: '1',
+        multiplier: '1000',
+        tick_size: '0.000001',
+        lot_size: '1',
+        min_qty: '1',
+        min_notional: '5',
+        price_decimals: 6,
+        qty_decimals: 0,
+        units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+        quantity_unit: 'base',
+        funding_interval: '8h',
+        funding_interval_source: 'assumed',
+        funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
+        rules_normalisation: {
+          tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' },
+          lot_size: { venue_field: 'filters.LOT_SIZE.stepSize', transform: 'string_to_number' },
+          min_qty: { venue_field: 'filters.LOT_SIZE.minQty', transform: 'string_to_number' },
+          min_notional: { venue_field: 'filters.MIN_NOTIONAL.notional', transform: 'string_to_number' },
+          price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
+          qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
+        },
+        candles: {
+          base_timeframe: '1m',
+          price_types: ['trade', 'mark', 'index'],
+          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+        },
+        not_published: [],
+        bands: ['10bps', '25bps', '50bps', '100bps'],
+        oi_sides: null,
+        listed_at: 1620630000000_000,
+        delisted_at: null,
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade', 'mark', 'index'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
-      not_published: [],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
-      oi_sides: null,
-      listed_at: 1620630000000_000,
-      delisted_at: null,
-    }),
+    ),
   );
-  t.match(usdm.find((l) => l.venue_symbol === '1INCHUSDT')?.values, { base: '1INCH', multiplier: '1', base_venue_alias: null, instrument: '1INCH-PERP' });
-  t.match(usdm.find((l) => l.venue_symbol === 'BTCBUSD')?.values, { base: 'BTC', quote: 'BUSD', tick_size: '0.1', qty_decimals: 3 });
+  t.match(usdm.find((l) => l.venue_symbol === '1INCHUSDT')?.values, {
+    base: '1INCH',
+    multiplier: '1',
+    base_venue_alias: null,
+    instrument: '1INCH-PERP',
+  });
+  t.match(usdm.find((l) => l.venue_symbol === 'BTCBUSD')?.values, {
+    base: 'BTC',
+    quote: 'BUSD',
+    tick_size: '0.1',
+    qty_decimals: 3,
+  });
   t.end();
 });
 
 t.test('every perpetual of the recorded exchangeInfo answers has base, multiplier, contract size and kind', (t) => {
   for (const { file, perpetuals, sizes } of [
     { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 119, sizes: () => '1' },
-    { file: 'cryptofeed-coinm-rest-instruments.ndjson.gz', perpetuals: 18, sizes: (base: string) => (base === 'BTC' ? '100' : '10') },
+    {
+      file: 'cryptofeed-coinm-rest-instruments.ndjson.gz',
+      perpetuals: 18,
+      sizes: (base: string) => (base === 'BTC' ? '100' : '10'),
+    },
     { file: 'gocryptotrader-usdm-rest-recorded.ndjson', perpetuals: 25, sizes: () => '1' },
-    { file: 'gocryptotrader-coinm-rest-recorded.ndjson', perpetuals: 25, sizes: (base: string) => (base === 'BTC' ? '100' : '10') },
+    {
+      file: 'gocryptotrader-coinm-rest-recorded.ndjson',
+      perpetuals: 25,
+      sizes: (base: string) => (base === 'BTC' ? '100' : '10'),
+    },
   ]) {
     const listings = listingsOf(file);
     const inverse = file.includes('coinm');
@@ -658,8 +844,19 @@ t.test('every perpetual of the recorded exchangeInfo answers has base, multiplie
 
 t.test('multipliers in symbols are undone, names that begin with a digit are not', (t) => {
   const multiplierOf = (baseAsset: string): unknown => {
-    const symbol = { symbol: `${baseAsset}USDT`, pair: `${baseAsset}USDT`, contractType: 'PERPETUAL', status: 'TRADING', baseAsset, quoteAsset: 'USDT', filters: [] };
-    const found = binance.mapReference({}, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols: [symbol] }));
+    const symbol = {
+      symbol: `${baseAsset}USDT`,
+      pair: `${baseAsset}USDT`,
+      contractType: 'PERPETUAL',
+      status: 'TRADING',
+      baseAsset,
+      quoteAsset: 'USDT',
+      filters: [],
+    };
+    const found = binance.mapReference(
+      {},
+      answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols: [symbol] }),
+    );
     return [found?.listings[0]?.values.base, found?.listings[0]?.values.multiplier];
   };
   t.same(multiplierOf('1000PEPE'), ['PEPE', '1000']);
@@ -669,12 +866,19 @@ t.test('multipliers in symbols are undone, names that begin with a digit are not
   t.end();
 });
 
-t.test('the funding interval is the venue\'s where it says one, else eight hours by its docs', (t) => {
+t.test("the funding interval is the venue's where it says one, else eight hours by its docs", (t) => {
   const state = {};
   const info = toVenueMessage(lineOf(GOCT_USDM, 3));
   t.equal(binance.mapReference(state, info), null, 'fundingInfo alone is no reference');
-  const symbols = ['LPTUSDT', 'BTCUSDT'].map((symbol) => ({ symbol, pair: symbol, contractType: 'PERPETUAL', baseAsset: symbol.slice(0, 3), quoteAsset: 'USDT' }));
-  const listings = binance.mapReference(state, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
+  const symbols = ['LPTUSDT', 'BTCUSDT'].map((symbol) => ({
+    symbol,
+    pair: symbol,
+    contractType: 'PERPETUAL',
+    baseAsset: symbol.slice(0, 3),
+    quoteAsset: 'USDT',
+  }));
+  const listings =
+    binance.mapReference(state, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
   t.match(listings[0]?.values, { funding_interval: '4h', funding_interval_source: 'venue' });
   t.match(listings[1]?.values, { funding_interval: '8h', funding_interval_source: 'documented', status: 'unknown' });
   t.end();
@@ -683,10 +887,21 @@ t.test('the funding interval is the venue\'s where it says one, else eight hours
 // ---- plan ----
 
 t.test('the plan subscribes books and prices apart, on the paths that deliver them', (t) => {
-  const listings = [...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'), ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz')];
-  const slots = binance.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: binance.endpoints });
+  const listings = [
+    ...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'),
+    ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz'),
+  ];
+  const slots = binance.plan(listings, {
+    shards: 2,
+    shardOf: (symbol) => symbol.length % 2,
+    endpoints: binance.endpoints,
+  });
   const streams = slots.flatMap((slot) =>
-    slot.kind === 'socket' ? slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params.map((s) => `${slot.url} ${s}`)) : [],
+    slot.kind === 'socket'
+      ? slot.subscribe.flatMap((text) =>
+          (JSON.parse(text) as { params: string[] }).params.map((s) => `${slot.url} ${s}`),
+        )
+      : [],
   );
   t.equal(new Set(slots.map((slot) => slot.id)).size, slots.length, 'ids are unique');
   t.equal(streams.length, 2 * 119 + 3 * 18, 'a book and a mark for each, an index for each COIN-M pair');
@@ -696,9 +911,15 @@ t.test('the plan subscribes books and prices apart, on the paths that deliver th
   t.ok(streams.includes('wss://dstream.binance.com/ws btcusd@indexPrice@1s'));
   for (const slot of slots) {
     if (slot.kind !== 'socket') continue;
-    t.ok(slot.subscribe.every((text) => text.length < 2048), 'frames are small');
+    t.ok(
+      slot.subscribe.every((text) => text.length < 2048),
+      'frames are small',
+    );
     const covered = slot.covers.flatMap((cover) => cover.symbols ?? []);
-    t.ok(covered.every((symbol) => slot.shards.includes(symbol.length % 2)), 'a socket serves its shard');
+    t.ok(
+      covered.every((symbol) => slot.shards.includes(symbol.length % 2)),
+      'a socket serves its shard',
+    );
   }
   const first = slots[0];
   t.match(first?.kind === 'socket' ? JSON.parse(first.subscribe[0] ?? '') : null, { method: 'SUBSCRIBE', id: 1 });
@@ -714,7 +935,11 @@ t.test('a new listing changes only the last socket of its kind', (t) => {
     values: { ...template.values, listed_at: 1_600_000_000_000_000 + i },
   }));
   const before = binance.plan(many, env).map((slot) => JSON.stringify(slot));
-  const fresh = { ...template, venue_symbol: '0NEWUSDT', values: { ...template.values, listed_at: 1_700_000_000_000_000 } };
+  const fresh = {
+    ...template,
+    venue_symbol: '0NEWUSDT',
+    values: { ...template.values, listed_at: 1_700_000_000_000_000 },
+  };
   const after = binance.plan([fresh, ...many], env).map((slot) => JSON.stringify(slot));
   t.equal(before.length, 6);
   t.equal(after.filter((slot) => !before.includes(slot)).length, 2);
@@ -727,7 +952,10 @@ t.test('frames are told apart without reading them whole', (t) => {
   t.equal(binance.classify('{"id":3,"error":{"code":2}}'), 'error');
   t.equal(binance.classify('{"code":-1121,"msg":"Invalid symbol."}'), 'error');
   t.equal(binance.classify(lineOf(SINGLES, 6).raw), 'data');
-  t.equal(binance.bookSnapshot?.({ venue_symbol: 'BTCUSD_PERP' }, binance.endpoints).url, 'https://dapi.binance.com/dapi/v1/depth?symbol=BTCUSD_PERP&limit=1000');
+  t.equal(
+    binance.bookSnapshot?.({ venue_symbol: 'BTCUSD_PERP' }, binance.endpoints).url,
+    'https://dapi.binance.com/dapi/v1/depth?symbol=BTCUSD_PERP&limit=1000',
+  );
   t.end();
 });
 
@@ -738,7 +966,12 @@ t.test('the cheap look at a book frame says what the mapper says', (t) => {
       if (line.dir !== 'in' || line.raw.includes('"lastUpdateId"')) continue;
       const mapped = binance.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain ?? null;
       const seen = binance.sequence(line.raw);
-      if (String(mapped?.last) !== String(seen?.last) || mapped?.symbol !== seen?.symbol || mapped?.previous !== seen?.previous) wrong++;
+      if (
+        String(mapped?.last) !== String(seen?.last) ||
+        mapped?.symbol !== seen?.symbol ||
+        mapped?.previous !== seen?.previous
+      )
+        wrong++;
     }
     t.equal(wrong, 0, file);
   }
@@ -765,9 +998,12 @@ const SEEDS: readonly { readonly kind: string; readonly recorded: Recorded }[] =
 
 /** Every figure the records hold; the change is a fraction of the percent sent. */
 const figuresOf = (value: unknown, name = ''): string[] => {
-  if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [name === 'change_24h' ? multiply(value, '100') : value] : [];
+  if (typeof value === 'string')
+    return /^-?\d+(\.\d+)?$/.test(value) ? [name === 'change_24h' ? multiply(value, '100') : value] : [];
   if (Array.isArray(value)) return value.flatMap((item) => figuresOf(item, name));
-  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, item]) => figuresOf(item, key)) : [];
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, item]) => figuresOf(item, key))
+    : [];
 };
 const digitsIn = (text: string): Set<string> =>
   new Set(
@@ -781,14 +1017,22 @@ const digitsIn = (text: string): Set<string> =>
   );
 
 const mutation = fc.oneof(
-  fc.record({ how: fc.constant('replace' as const), at: fc.nat(), with: fc.oneof(fc.jsonValue(), fc.constantFrom('', '0', '-1', '1e5', '.5', 'NaN', null, -7, 1.25)) }),
+  fc.record({
+    how: fc.constant('replace' as const),
+    at: fc.nat(),
+    with: fc.oneof(fc.jsonValue(), fc.constantFrom('', '0', '-1', '1e5', '.5', 'NaN', null, -7, 1.25)),
+  }),
   fc.record({ how: fc.constant('remove' as const), at: fc.nat() }),
   fc.record({ how: fc.constant('cut' as const), at: fc.nat() }),
   fc.record({ how: fc.constant('byte' as const), at: fc.nat(), with: fc.integer({ min: 32, max: 126 }) }),
 );
 
 /** Replaces or removes the nth member of a parsed message, counted through the whole tree. */
-const mutateTree = (tree: unknown, at: number, change: (holder: Record<string, unknown>, key: string) => void): unknown => {
+const mutateTree = (
+  tree: unknown,
+  at: number,
+  change: (holder: Record<string, unknown>, key: string) => void,
+): unknown => {
   const holders: [Record<string, unknown>, string][] = [];
   const walk = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return;

@@ -1,0 +1,7 @@
+// Every operation of the data API; routes, documents and tools are rendered from this list.
+import { instruments } from './instruments.ts';
+import type { Operation } from './operation.ts';
+import { snapshots } from './snapshots.ts';
+import { venues } from './venues.ts';
+
+export const OPERATIONS: readonly Operation[] = [venues, instruments, snapshots];

@@ -1,0 +1,234 @@
+// GET /v2/instruments: listings with their rules and layers, now or as of a past instant (V-02 to V-05).
+import Type, { type Static } from 'typebox';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import { boundsOf } from '../live/bounds.ts';
+import { type LiveListing, versionAt } from '../live/listing-book.ts';
+import { presentMark, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { SelectionText } from '../selection/object.ts';
+import { resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { parseSelection } from '../selection/text.ts';
+import { catalogueVersion } from './catalogue-version.ts';
+import { isAfter, readCursor, writeCursor } from './cursor.ts';
+import { listingRecord } from './listing-record.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import { IncludeRaw, InstantText, NullableFigure, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+
+const MOST = 5_000;
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(SelectionText),
+    as_of: Type.Optional(Type.String({ description: 'Instant to describe; now when left out.', examples: ['2026-01-15T12:00:00Z'] })),
+    units: Units,
+    include_raw: IncludeRaw,
+    number_format: NumberFormatParameter,
+    limit: Type.Optional(Type.Integer({ minimum: 1, description: `Listings a page, at most ${MOST} (default).` })),
+    cursor: Type.Optional(Type.String({ description: 'From `page.next_cursor`; pins the instant.' })),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Nullable = Type.Union([Type.String(), Type.Null()]);
+const Transform = Type.Object({ venue_field: Type.String(), transform: Type.String() });
+const LayerEntry = Type.Object({
+  policy: Type.Enum(['on', 'off', 'sampled', 'not_published']),
+  cadence: Nullable,
+  history_cadence: Nullable,
+  horizon: Nullable,
+  horizon_source: Nullable,
+  anchor: Nullable,
+  freshness: Nullable,
+  retention_from: NullableInstant,
+});
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  as_of: InstantText,
+  catalogue: Nullable,
+  units: Type.Enum(['published', 'base', 'quote']),
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  items: Type.Array(
+    Type.Object({
+      instrument: Type.String(),
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      base: Type.String(),
+      quote: Type.String(),
+      base_venue_alias: Nullable,
+      kind: Type.Enum(['perpetual']),
+      venue_kind: Nullable,
+      pair: Nullable,
+      post_only: Type.Union([Type.Boolean(), Type.Null()]),
+      status: Type.String(),
+      contract_size: NullableFigure,
+      multiplier: NullableFigure,
+      tick_size: NullableFigure,
+      lot_size: NullableFigure,
+      min_qty: NullableFigure,
+      min_notional: NullableFigure,
+      price_decimals: Type.Union([Type.Integer(), Type.Null()]),
+      qty_decimals: Type.Union([Type.Integer(), Type.Null()]),
+      units: Type.Record(Type.String(), Nullable),
+      quantity_unit: Type.String(),
+      oi_sides: Nullable,
+      funding_interval: Nullable,
+      funding_interval_source: Nullable,
+      funding_normalisation: Type.Union([Transform, Type.Null()]),
+      rules_normalisation: Type.Record(Type.String(), Transform),
+      candles: Type.Object({
+        base_timeframe: Type.String(),
+        price_types: Type.Array(Type.String()),
+        timeframes: Type.Array(Type.String()),
+      }),
+      layers: Type.Record(Type.String(), LayerEntry),
+      not_published: Type.Array(Type.String()),
+      bands: Type.Array(Type.String()),
+      listed_at: NullableInstant,
+      first_seen_at: NullableInstant,
+      delisted_at: NullableInstant,
+      retention_from: NullableInstant,
+      venue_ts: NullableInstant,
+      received_at: NullableInstant,
+      age_ms: Type.Integer(),
+      raw: Type.Optional(Type.Unknown()),
+    }),
+  ),
+  page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
+});
+
+const refine = ({ as_of, cursor }: Input): ApiError[] => {
+  const errors: ApiError[] = [];
+  if (as_of !== undefined && parseInstant(as_of) === null) {
+    const message = `"${as_of.slice(0, 40)}" is not an instant.`;
+    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Write 2026-01-15T12:00:00Z or 2026-01-15.', path: '/as_of' });
+  }
+  if (cursor !== undefined && readCursor(cursor) === null) {
+    errors.push({ code: 'DQL_JSON_SCHEMA', message: 'The cursor is not one of ours.', hint: 'Send page.next_cursor as it came.', path: '/cursor' });
+  }
+  return errors;
+};
+
+/** The earliest instant anything was known about a listing; null while nothing is. */
+const earliestKnown = (listings: readonly LiveListing[]): Micros | null =>
+  listings.reduce<Micros | null>((least, { versions }) => {
+    const first = versions[0]?.written_at ?? null;
+    return first !== null && (least === null || first < least) ? first : least;
+  }, null);
+
+/** T of the answer: the cursor's, else `as_of`, else now. */
+const describedInstant = ({ as_of, cursor }: Input, context: Context): Micros => {
+  const pinned = cursor === undefined ? null : (readCursor(cursor)?.at ?? null);
+  const asked = pinned ?? (as_of === undefined ? null : parseInstant(as_of));
+  if (asked === null) return context.evaluatedAt;
+  const earliest = earliestKnown(directoryOf(context.live).listings);
+  if (asked <= context.evaluatedAt && (earliest === null || asked >= earliest)) return asked;
+  const from = earliest === null ? 'now' : formatInstant(earliest);
+  throw serviceError('DQL_AS_OF_RANGE', `${formatInstant(asked)} lies outside ${from} to ${formatInstant(context.evaluatedAt)}.`, {
+    hint: 'Ask for an instant within the range.',
+    path: '/as_of',
+  });
+};
+
+const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
+  if (include_raw !== true || plan?.raw === true) return;
+  const whose = plan === null ? 'A call without a key' : `The plan ${plan.name}`;
+  throw serviceError('PLAN_LIMIT', `${whose} has no raw messages.`, {
+    hint: 'Leave include_raw out, or use a key of Standard or above.',
+    path: '/include_raw',
+  });
+};
+
+type Page = { readonly selected: readonly Selected[]; readonly limit: number; readonly next: string | null };
+
+const pageOf = (all: readonly Selected[], input: Input, at: Micros): Page => {
+  const limit = Math.min(input.limit ?? MOST, MOST);
+  const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
+  const rest = cursor === null ? all : all.filter(({ listing }) => isAfter(listing, cursor));
+  const selected = rest.slice(0, limit);
+  const last = selected.at(-1)?.listing;
+  const next = rest.length > limit && last ? writeCursor({ at, venue: last.venue, venueSymbol: last.venueSymbol }) : null;
+  return { selected, limit, next };
+};
+
+const newestWritten = (versions: readonly (ListingVersion | CapabilityVersion | null)[]): string | null => {
+  const newest = versions.reduce((most, v) => Math.max(most, v?.written_at ?? 0), 0);
+  return newest === 0 ? null : formatInstant(newest);
+};
+
+/** The listing's present mark where a conversion may need it; a past mark is not in the memory copy. */
+const markOf = (listing: LiveListing, input: Input, { live, evaluatedAt }: Context): Digits | null => {
+  if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
+  const venue = live.venue(listing.venue);
+  if (venue === undefined) return null;
+  const mark = presentMark(venueView(live, venue, evaluatedAt), listing, { at: evaluatedAt, bounds: boundsOf(undefined) });
+  return mark?.digits ?? null;
+};
+
+type Described = Selected & { readonly capability: CapabilityVersion | null };
+
+const describe = (page: Page, live: Context['live'], at: Micros): Described[] =>
+  page.selected.map((selected) => {
+    const venue = live.venue(selected.listing.venue);
+    return { ...selected, capability: versionAt(venue?.capabilities ?? [], at) };
+  });
+
+const run = (input: Input, context: Context): Answer => {
+  const { live, evaluatedAt } = context;
+  const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
+  const at = describedInstant(input, context);
+  refuseRaw(input, context);
+  const page = pageOf(selectListings(names, directoryOf(live), { at }), input, at);
+  const described = describe(page, live, at);
+  const units = input.units ?? 'published';
+  const isPast = input.as_of !== undefined;
+  const items = described.map(({ listing, version, capability }): JsonValue => {
+    const mark = markOf(listing, input, context);
+    return listingRecord(listing, { version, capability }, { at, units, includeRaw: input.include_raw ?? false, mark });
+  });
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    as_of: formatInstant(at),
+    catalogue: catalogueVersion(live, at),
+    units,
+    listings_as_of: isPast ? newestWritten(described.map((d) => d.version)) : null,
+    capabilities_as_of: isPast ? newestWritten(described.map((d) => d.capability)) : null,
+    items,
+    page: { limit: page.limit, returned: described.length, next_cursor: page.next },
+  };
+  return { body, numberFormat: input.number_format ?? 'json' };
+};
+
+export const instruments = defineOperation({
+  name: 'instruments',
+  method: 'GET',
+  path: '/v2/instruments',
+  key: 'open',
+  class: 'reference',
+  price: null,
+  cacheS: 10,
+  summary: 'Listings with rules and layers.',
+  input: Input,
+  output: Output,
+  example: {
+    input: { where: 'venue = binance and base = BTC', limit: 1 },
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      as_of: '2026-01-15T12:00:00.500Z',
+      catalogue: '2026-01-15',
+      units: 'published',
+      listings_as_of: null,
+      capabilities_as_of: null,
+      items: [],
+      page: { limit: 1, returned: 0, next_cursor: null },
+    },
+  },
+  refine,
+  run,
+});

@@ -1,0 +1,132 @@
+// The listing record of the interface, in the order of its table (V-03, V-05).
+import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
+import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { figureOrNull } from '../live/layer-object.ts';
+import type { LiveListing } from '../live/listing-book.ts';
+
+export type RecordOptions = {
+  readonly at: Micros;
+  readonly units: UnitsMode;
+  readonly includeRaw: boolean;
+  /** The listing's present mark, for quantities in quote currency; null when there is none. */
+  readonly mark: Digits | null;
+};
+
+const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
+
+/** What the events and candles say instead of a sampling window and a bound. */
+const OTHER_LAYERS: Readonly<Record<string, { readonly historyCadence: string }>> = {
+  candles: { historyCadence: '1m' },
+  trades: { historyCadence: 'raw' },
+  liquidation: { historyCadence: 'raw' },
+};
+
+type LayerFacts = { readonly historyCadence: string; readonly freshness: string | null; readonly anchor: string | null };
+
+const layerEntry = ({ policy, cadence_ms, horizon_ms, horizon_source }: LayerCapability, facts: LayerFacts, from: Micros): JsonValue => {
+  const on = policy === 'on';
+  return {
+    policy,
+    cadence: on ? (cadence_ms === null ? 'live' : formatDuration(cadence_ms)) : null,
+    history_cadence: on ? facts.historyCadence : null,
+    horizon: durationOrNull(horizon_ms),
+    horizon_source,
+    anchor: facts.anchor,
+    freshness: facts.freshness,
+    retention_from: on ? formatInstant(from) : null,
+  };
+};
+
+/** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
+const layersOf = (listing: LiveListing, capability: CapabilityVersion | null, from: Micros): JsonValue => {
+  const none: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
+  const entries: Record<string, JsonValue> = {};
+  for (const layer of READING_LAYERS) {
+    const { recordName, windowMs, freshnessMs } = LAYERS[layer];
+    entries[recordName] = layerEntry(
+      capability?.layers[layer] ?? none,
+      { historyCadence: formatDuration(windowMs), freshness: formatSeconds(freshnessMs), anchor: listing.readings[layer]?.anchor ?? null },
+      from,
+    );
+  }
+  for (const [name, { historyCadence }] of Object.entries(OTHER_LAYERS)) {
+    entries[name] = layerEntry(capability?.layers[name] ?? none, { historyCadence, freshness: null, anchor: null }, from);
+  }
+  return byKey(entries);
+};
+
+/** Rules that are quantities, in the unit asked for; null when they cannot be converted (N-07). */
+const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
+  const { values } = record;
+  const convert = (digits: Digits | null, stated: string | null): { readonly figure: Digits | null; readonly unit: string | null } => {
+    const isQuantity = stated === 'base' || stated === 'contracts' || stated === 'quote';
+    if (mode === 'published' || digits === null || !isQuantity) return { figure: digits, unit: stated };
+    const unit = stated as QuantityUnit;
+    return { figure: convertQuantity({ digits, unit, mode, listing: values, mark }), unit: quantityUnitFor(unit, mode) };
+  };
+  return { lot: convert(values.lot_size, values.units.lot_size), min: convert(values.min_qty, values.units.min_qty) };
+};
+
+/** The record of a listing as its version says, seen at `at`. */
+export const listingRecord = (
+  listing: LiveListing,
+  { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
+  options: RecordOptions,
+): JsonValue => {
+  const { record } = version;
+  const { values } = record;
+  const { lot, min } = rulesOf(version, options);
+  const delistedAt = version.delisted_at !== null && version.delisted_at <= options.at ? version.delisted_at : null;
+  return {
+    instrument: values.instrument,
+    venue: version.venue,
+    venue_symbol: version.venue_symbol,
+    base: values.base,
+    quote: values.quote,
+    base_venue_alias: values.base_venue_alias,
+    kind: values.kind,
+    venue_kind: values.venue_kind,
+    pair: values.pair,
+    post_only: values.post_only,
+    status: values.status,
+    contract_size: figureOrNull(values.contract_size),
+    multiplier: figureOrNull(values.multiplier),
+    tick_size: figureOrNull(values.tick_size),
+    lot_size: figureOrNull(lot.figure),
+    min_qty: figureOrNull(min.figure),
+    min_notional: figureOrNull(values.min_notional),
+    price_decimals: values.price_decimals,
+    qty_decimals: values.qty_decimals,
+    units: {
+      tick_size: values.units.tick_size,
+      lot_size: lot.unit,
+      min_qty: min.unit,
+      min_notional: values.units.min_notional,
+      contract_size: values.units.contract_size,
+    },
+    quantity_unit: values.quantity_unit,
+    oi_sides: values.oi_sides,
+    funding_interval: values.funding_interval,
+    funding_interval_source: values.funding_interval_source,
+    funding_normalisation: values.funding_normalisation,
+    rules_normalisation: byKey(values.rules_normalisation),
+    candles: values.candles,
+    layers: layersOf(listing, capability, version.first_seen_at),
+    not_published: values.not_published,
+    bands: values.bands,
+    listed_at: instantOrNull(values.listed_at),
+    first_seen_at: instantOrNull(version.first_seen_at),
+    delisted_at: instantOrNull(delistedAt),
+    retention_from: instantOrNull(version.first_seen_at),
+    venue_ts: instantOrNull(record.venue_ts),
+    received_at: instantOrNull(record.received_at),
+    age_ms: Math.floor((options.at - record.received_at) / 1_000),
+    raw: options.includeRaw ? rawJson('null') : undefined,
+  };
+};

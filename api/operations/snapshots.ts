@@ -1,0 +1,252 @@
+// POST /v2/snapshots: the newest reading of each listing and layer, with its age and status (H-01, L-04, S-05, S-07).
+import Type, { type Static } from 'typebox';
+import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { boundsOf, Freshness, freshnessFaults, freshnessLimits, layerNamed, printBounds } from '../live/bounds.ts';
+import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { selectionOf, Where } from '../selection/object.ts';
+import { missingPairs, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import type { Selection } from '../selection/selection.ts';
+import { parseSelection } from '../selection/text.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import { FigureValue, IncludeRaw, IncludeSynthetic, InstantText, NullableFigure, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(Where),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    layers: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: 32,
+        description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
+      }),
+    ),
+    include_raw: IncludeRaw,
+    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+    freshness: Type.Optional(Freshness),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const LayerObject = Type.Object({
+  status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+  reason: Type.Optional(Type.String()),
+  gap_cause: Type.Optional(Type.String()),
+  venue_ts: NullableInstant,
+  received_at: NullableInstant,
+  age_ms: Type.Union([Type.Integer(), Type.Null()]),
+  venue_age_ms: Type.Union([Type.Integer(), Type.Null()]),
+  valid_until: NullableInstant,
+  horizon_source: Type.Union([Type.Enum(['measured', 'documented', 'assumed', 'venue_declared', 'connection']), Type.Null()]),
+  anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
+  values: Type.Record(Type.String(), NullableFigure),
+  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+  units: Type.Record(Type.String(), Type.String()),
+  instants: Type.Optional(Type.Record(Type.String(), InstantText)),
+  conversion: Type.Optional(
+    Type.Object({
+      multiplier: NullableFigure,
+      contract_size: NullableFigure,
+      mark: Type.Optional(FigureValue),
+      mark_received_at: Type.Optional(InstantText),
+    }),
+  ),
+  withheld: Type.Optional(
+    Type.Object({
+      values: Type.Record(Type.String(), NullableFigure),
+      null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+    }),
+  ),
+  raw: Type.Optional(Type.Unknown()),
+});
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  served_at: InstantText,
+  receipt_id: Type.String(),
+  units: Type.Enum(['published', 'base', 'quote']),
+  freshness: Type.Record(Type.String(), Type.String()),
+  scope: Type.Optional(
+    Type.Object({
+      venues: Type.Array(Type.String()),
+      instruments: Type.Union([Type.Integer(), Type.Enum(['all'])]),
+      plan: Type.String(),
+    }),
+  ),
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      quote: Type.String(),
+      layers: Type.Record(Type.String(), LayerObject),
+    }),
+  ),
+  missing: Type.Array(
+    Type.Object({ instrument: Type.Optional(Type.String()), symbol: Type.Optional(Type.String()), venue: Type.String() }),
+  ),
+});
+
+/** Kinds that exist but have no snapshot, with the endpoint that answers them (L-01). */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  candles: 'POST /v2/candles',
+  candle: 'POST /v2/candles',
+  liquidation: 'POST /v2/liquidations',
+  liquidations: 'POST /v2/liquidations',
+  trades: 'GET /v2/stream with layers=trade',
+  trade: 'GET /v2/stream with layers=trade',
+};
+
+const layerFault = (name: string, index: number): ApiError[] => {
+  if (layerNamed(name) !== undefined) return [];
+  const path = `/layers/${index}`;
+  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  if (elsewhere !== undefined) {
+    return [{ code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no snapshot.`, hint: `Use ${elsewhere}.`, path }];
+  }
+  const near = nearest(name.slice(0, 40), READING_LAYERS);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
+  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
+};
+
+const refine = ({ layers = [], freshness }: Input): ApiError[] => [...layers.flatMap(layerFault), ...freshnessFaults(freshness)];
+
+const readWhere = (where: Input['where']): Selection => {
+  if (where === undefined) return {};
+  return typeof where === 'string' ? parseSelection(where) : selectionOf(where, '/where');
+};
+
+/** A plan states layers by the listing record's names or by the snapshot's (L-01). */
+const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
+  plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
+
+/** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
+const layersOf = (asked: Input['layers'], plan: Plan): ReadingLayer[] => {
+  const all = [...READING_LAYERS].sort();
+  if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
+  const wanted = new Set(asked.map(layerNamed));
+  return all.filter((layer) => wanted.has(layer));
+};
+
+const layerRefusals = (asked: Input['layers'], plan: Plan): ApiError[] =>
+  (asked ?? []).flatMap((name, i): ApiError[] => {
+    const layer = layerNamed(name);
+    if (layer === undefined || includesLayer(plan, layer)) return [];
+    const message = `Layer "${name}" is not in the plan ${plan.name}.`;
+    return [{ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: `/layers/${i}` }];
+  });
+
+const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
+  input.include_raw === true && !plan.raw
+    ? [{ code: 'PLAN_LIMIT', message: `The plan ${plan.name} has no raw messages.`, hint: 'Leave include_raw out, or use Standard or above.', path: '/include_raw' }]
+    : [];
+
+const countLimit = (selected: readonly Selected[], plan: Plan): ApiError[] => {
+  const limit = plan.limits.snapshots_listings;
+  if (selected.length <= limit) return [];
+  const message = `The selection has ${selected.length} listings, the limit is ${limit}.`;
+  return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
+};
+
+/** Checks of step 8 in one list, then what is left is lawful (E-01). */
+const selectWithin = (input: Input, names: Names, context: Context & { readonly plan: Plan }): Selected[] => {
+  const { live, plan, evaluatedAt } = context;
+  const choice = context.scopeOf(plan);
+  const refusals = [...refuseOutside(names, plan, choice), ...layerRefusals(input.layers, plan), ...rawRefusal(input, plan)];
+  throwAll(refusals);
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  throwAll([...freshnessLimits(input.freshness), ...countLimit(selected, plan)]);
+  return selected;
+};
+
+/** Venues an answer speaks of: those of its items, or all it could have spoken of when it has none. */
+const venuesAsked = (selected: readonly Selected[], names: Names, live: Context['live']): ReadonlySet<string> => {
+  if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
+  if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));
+  return new Set([...live.venues()].map(({ venue }) => venue));
+};
+
+/** The newest instant up to which everything recorded has been applied, over the venues asked (F-05). */
+const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): Micros => {
+  let least = Number.POSITIVE_INFINITY;
+  for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
+  if (least === Number.POSITIVE_INFINITY) {
+    throw serviceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', { hint: 'Repeat the call in a few seconds.' });
+  }
+  return Math.min(least, evaluatedAt);
+};
+
+const itemsOf = (selected: readonly Selected[], context: Context, view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions }): JsonValue => {
+  const views = new Map<string, VenueView>();
+  return selected.flatMap(({ listing, version }): JsonValue[] => {
+    const venue = context.live.venue(listing.venue);
+    if (venue === undefined) return [];
+    const seen = views.get(listing.venue) ?? venueView(context.live, venue, context.evaluatedAt);
+    views.set(listing.venue, seen);
+    const { instrument, quote } = version.record.values;
+    return [{ venue: listing.venue, venue_symbol: listing.venueSymbol, instrument, quote, layers: layerObjects(seen, { listing, version }, view) }];
+  });
+};
+
+const run = (input: Input, context: Context): Answer => {
+  const { live, plan, evaluatedAt } = context;
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  const selected = selectWithin(input, names, { ...context, plan });
+  const layers = layersOf(input.layers, plan);
+  const options: ViewOptions = {
+    at: evaluatedAt,
+    units: input.units ?? 'published',
+    bounds: boundsOf(input.freshness),
+    allowStale: input.allow_stale ?? false,
+    includeRaw: input.include_raw ?? false,
+  };
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    served_at: formatInstant(servedAt(context, venuesAsked(selected, names, live))),
+    receipt_id: context.receiptId,
+    units: options.units,
+    freshness: printBounds(options.bounds, layers),
+    scope: scopeMember(plan, context.scopeOf(plan), [...live.venues()].map(({ venue }) => venue)),
+    items: itemsOf(selected, context, { layers, options }),
+    missing: missingPairs(names, selected),
+  };
+  return { body, numberFormat: input.number_format ?? 'json' };
+};
+
+export const snapshots = defineOperation({
+  name: 'snapshots',
+  method: 'POST',
+  path: '/v2/snapshots',
+  key: 'required',
+  class: 'snapshots',
+  price: 5_000,
+  cacheS: null,
+  summary: 'Latest readings per layer.',
+  input: Input,
+  output: Output,
+  example: {
+    input: { where: 'base = BTC and quote = USDT', layers: ['mark', 'funding'] },
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      served_at: '2026-01-15T12:00:00.310Z',
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      units: 'published',
+      freshness: { funding: '300s', mark: '30s' },
+      items: [],
+      missing: [],
+    },
+  },
+  refine,
+  run,
+});

@@ -1,0 +1,127 @@
+// GET /v2/venues: which venues are served, how many of their listings, and whether they are live (V-01).
+import Type from 'typebox';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type JsonValue } from '../../schemas/json.ts';
+import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Span } from '../../schemas/topics.ts';
+import { venueName } from '../../schemas/venues.ts';
+import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { policyOf } from '../live/listing-view.ts';
+import { type LiveMemory, type LiveVenue, STATE_LAG } from '../live/memory.ts';
+import { defineOperation } from './operation.ts';
+import { InstantText, NullableInstant } from './parameters.ts';
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      name: Type.String(),
+      kind: Type.String(),
+      listings: Type.Integer(),
+      listings_collected: Type.Integer(),
+      since: NullableInstant,
+      layers: Type.Record(Type.String(), Type.Enum(['on', 'off', 'not_published'])),
+      state: Type.Enum(['live', 'degraded', 'down']),
+      state_since: NullableInstant,
+    }),
+  ),
+  items_note: Type.Optional(Type.String()),
+});
+
+const EVENT_LAYERS = ['candles', 'trades', 'liquidation'] as const;
+/** A slot lost longer ago than this was given up with its listings, and says nothing about the present. */
+const FORGET_LOST: Micros = 3_600_000_000;
+
+type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
+
+const latest = (instants: readonly Micros[]): Micros | null => (instants.length === 0 ? null : Math.max(...instants));
+
+/** Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. */
+const stateOf = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
+  const spans = [...venue.connections.newestBySlot().values()];
+  const open = spans.filter((s) => s.to === null);
+  const ends = spans.flatMap(({ to }: Span) => (to === null ? [] : [to]));
+  if (open.length === 0) return { state: 'down', since: latest(ends) };
+  const watermark = live.watermark(venue.venue);
+  if (watermark === null || at - watermark > STATE_LAG) {
+    return { state: 'degraded', since: watermark === null ? null : watermark + STATE_LAG };
+  }
+  const lost = ends.filter((to) => at - to <= FORGET_LOST);
+  if (lost.length > 0) return { state: 'degraded', since: Math.min(...lost) };
+  return { state: 'live', since: latest(open.map((s) => s.from)) };
+};
+
+const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
+  const capability = versionAt(venue.capabilities, at);
+  const named = [...READING_LAYERS.map((l) => [LAYERS[l].recordName, l] as const), ...EVENT_LAYERS.map((l) => [l, l] as const)];
+  return byKey(Object.fromEntries(named.map(([name, layer]) => [name, policyOf(capability, layer)])));
+};
+
+const isCollected = ({ readings }: LiveListing): boolean => Object.keys(readings).length > 0;
+
+const firstSeen = (listings: readonly LiveListing[]): Micros | null => {
+  const seen = listings.flatMap(({ versions }) => versions.map((v) => v.first_seen_at));
+  return seen.reduce<Micros | null>((least, at) => (least === null || at < least ? at : least), null);
+};
+
+const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue => {
+  const known = [...venue.listings.values()];
+  const listed = known.filter(({ versions }) => {
+    const version = versionAt(versions, at);
+    return version !== null && isListed(version, at);
+  });
+  const since = firstSeen(known);
+  const { state, since: stateSince } = stateOf(live, venue, at);
+  return {
+    venue: venue.venue,
+    name: venueName(venue.venue),
+    kind: 'order_book',
+    listings: listed.length,
+    listings_collected: listed.filter(isCollected).length,
+    since: since === null ? null : formatInstant(since),
+    layers: layersOf(venue, at),
+    state,
+    state_since: stateSince === null ? null : formatInstant(stateSince),
+  };
+};
+
+export const venues = defineOperation({
+  name: 'venues',
+  method: 'GET',
+  path: '/v2/venues',
+  key: 'open',
+  class: 'reference',
+  price: null,
+  cacheS: 10,
+  summary: 'Venues served, with their coverage and state.',
+  input: Type.Object({}, { additionalProperties: false }),
+  output: Output,
+  example: {
+    input: {},
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      items: [
+        {
+          venue: 'binance',
+          name: 'Binance',
+          kind: 'order_book',
+          listings: 512,
+          listings_collected: 512,
+          since: '2026-01-01T00:00:00.000Z',
+          layers: { book: 'on', funding: 'on', mark: 'on' },
+          state: 'live',
+          state_since: '2026-01-14T08:00:00.000Z',
+        },
+      ],
+    },
+  },
+  run: (_input, { live, evaluatedAt }) => ({
+    body: {
+      evaluated_at: formatInstant(evaluatedAt),
+      items: [...live.venues()].map((venue) => venueRecord(live, venue, evaluatedAt)),
+    },
+    numberFormat: 'json',
+  }),
+});
