@@ -66,7 +66,11 @@ export type Chain = {
   readonly first: bigint | null;
   readonly last: bigint | null;
   readonly previous: bigint | null;
+  /** Snapshots only: sides of which the venue sent fewer levels than asked, hence all it has. */
+  readonly full?: FullSides | undefined;
 };
+
+export type FullSides = { readonly bids: boolean; readonly asks: boolean };
 
 /** What the mapper needs to know besides the message; nothing else reaches it. */
 export type MapContext = {

@@ -43,13 +43,14 @@ const LEFTOVER_GRACE_MS = 10_000;
 
 /**
  * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, and whatever that
- * process had started and left running is ended first.
+ * process had started and left running is ended first. `wipe` then removes everything kept from earlier runs.
  */
-export async function openDataDir(dir: string, log: (line: string) => void): Promise<DataDir> {
+export async function openDataDir(dir: string, log: (line: string) => void, keep: 'keep' | 'wipe' = 'keep'): Promise<DataDir> {
   const path = resolve(dir);
   mkdirSync(join(path, 'run'), { recursive: true });
   const lock = takeLock(path, log);
   await endLeftovers(path, log);
+  if (keep === 'wipe') wipe(path, lock);
   return {
     path,
     secrets: readSecrets(join(path, 'secrets.json')),
@@ -107,6 +108,14 @@ function setAside(lock: string, aside: string, judged: ProcessIdentity | null): 
   }
   if (readJson<ProcessIdentity>(aside)?.started !== judged?.started) linked(aside, lock);
   rmSync(aside, { force: true });
+}
+
+function wipe(path: string, lock: string): void {
+  for (const name of readdirSync(path)) {
+    const entry = join(path, name);
+    if (entry !== lock) rmSync(entry, { recursive: true, force: true });
+  }
+  mkdirSync(join(path, 'run'));
 }
 
 async function endLeftovers(path: string, log: (line: string) => void): Promise<void> {

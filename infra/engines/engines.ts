@@ -1,11 +1,11 @@
 /** The engines of one run: started in parallel, each embedded unless the environment names one from outside. */
 
+import { rmSync } from 'node:fs';
 import { startAnvil } from './anvil.ts';
-import type { DataDir } from './data-dir.ts';
-import { openDataDir } from './data-dir.ts';
+import { type DataDir, openDataDir } from './data-dir.ts';
 import { startKafka } from './kafka.ts';
 import { choosePorts, type PortSetting } from './ports.ts';
-import { databaseUrl, startPostgres } from './postgres.ts';
+import { databaseUrl, postgresHome, startPostgres } from './postgres.ts';
 import { QUESTDB_READONLY_USER, QUESTDB_USER, startQuestdb } from './questdb.ts';
 import { createSupervisor, type Supervised, type Supervisor } from './supervisor.ts';
 
@@ -34,6 +34,8 @@ export interface EngineOptions {
   readonly questdb?: boolean;
   readonly postgres?: boolean;
   readonly anvil?: boolean;
+  /** `wipe` removes what earlier runs kept, once the folder is ours. */
+  readonly data?: 'keep' | 'wipe';
   /** `free` takes random free ports (tests); `standard` the documented ones or their settings. */
   readonly ports?: 'free' | 'standard';
   /** Where KAFKA_BROKERS, QUESTDB_HTTP, DATABASE_URL, RPC_URL and the port settings are read. */
@@ -72,7 +74,8 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
   const outside = outsideEndpoints(env);
   const wanted = ENGINE_NAMES.filter((name) => options[name] !== false);
   const embedded = wanted.filter((name) => !outside.names.has(name));
-  const dataDir = await openDataDir(options.dir, log);
+  const dataDir = await openDataDir(options.dir, log, options.data);
+  if (options.data === 'wipe') rmSync(postgresHome(dataDir.path), { recursive: true, force: true });
   const settings = embedded.flatMap((name) => PORTS_OF[name]);
   const supervisor = createSupervisor(dataDir, log);
   try {

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+// Repairs the timer of kafkajs before its first connection.
+import '../runtime/kafka-client.ts';
 import type { DataDir } from './data-dir.ts';
 import { engineJars, javaCommand } from './java.ts';
 import { runOnce } from './run-once.ts';

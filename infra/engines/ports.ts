@@ -1,4 +1,4 @@
-/** Which loopback ports the embedded engines take, and a clear word when one is already taken. */
+/** Which loopback ports the embedded engines and the local processes take, and a clear word when one is already taken. */
 import { createServer } from 'node:net';
 
 /** Setting -> port used when the setting is not given. */
@@ -10,6 +10,11 @@ export const STANDARD_PORTS = {
   QUESTDB_MIN_PORT: 9003,
   POSTGRES_PORT: 54320,
   RPC_PORT: 8545,
+  PORT: 8080,
+  INGEST_METRICS_PORT: 9101,
+  PROCESSORS_METRICS_PORT: 9102,
+  API_METRICS_PORT: 9103,
+  SIM_PORT: 9180,
 } as const;
 
 export type PortSetting = keyof typeof STANDARD_PORTS;

@@ -115,6 +115,7 @@ class PublishQueue {
   private readonly producer: Producer;
   private readonly log: KafkaHandle['log'];
   private readonly limits: Required<PublisherOptions>;
+  private readonly connecting: Promise<void>;
   private readonly positions = new Map<string, number>();
   private queue: Queued[] = [];
   private bytes = 0;
@@ -130,6 +131,8 @@ class PublishQueue {
     this.limits = limits;
     this.log = handle.log;
     this.producer = handle.kafka.producer({ createPartitioner, maxInFlightRequests: 1, allowAutoTopicCreation: false });
+    // The first record need not wait for it; sending connects again when this fails.
+    this.connecting = this.producer.connect().catch(() => undefined);
   }
 
   publish(publication: Publication): void {
@@ -164,6 +167,7 @@ class PublishQueue {
 
   async close(): Promise<void> {
     await this.flush();
+    await this.connecting;
     await this.producer.disconnect();
   }
 
@@ -239,7 +243,7 @@ const DEFAULTS: Required<PublisherOptions> = {
   onFatal: endProcess,
 };
 
-/** Connects at the first record and again after every loss; positions are those of the brokers' own answers. */
+/** Connects at once and again after every loss; positions are those of the brokers' own answers. */
 export const createPublisher = (handle: KafkaHandle, options: PublisherOptions = {}): Publisher => {
   const queue = new PublishQueue(handle, { ...DEFAULTS, ...options });
   return {

@@ -18,7 +18,10 @@ export type ReadOptions = {
   /** A handler threw, or the log ends before our position; default: the process ends. */
   readonly onFatal?: (error: unknown) => void;
 };
-export type Reader = { readonly stop: () => Promise<void> };
+export type Reader = {
+  /** Resolves when the handlers at work have returned, so a handler must not await it. */
+  readonly stop: () => Promise<void>;
+};
 
 /**
  * Follows partitions for ever. Resolves when the starting offsets are known, so what is published afterwards is seen by a
@@ -26,6 +29,7 @@ export type Reader = { readonly stop: () => Promise<void> };
  */
 export const readPartitions = async (handle: KafkaHandle, options: ReadOptions): Promise<Reader> => {
   const { topic, from, onBatch, signal, onFatal = endProcess } = options;
+  signal?.throwIfAborted();
   const fetcher = new PartitionFetcher(handle, onFatal);
   const stop = (): Promise<void> => fetcher.stop();
   signal?.addEventListener('abort', () => void stop(), { once: true });

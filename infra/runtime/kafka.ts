@@ -1,5 +1,6 @@
 // The door to Kafka: everything a process does with it, one part a file.
 export {
+  endProcess,
   ensureTopics,
   type KafkaHandle,
   type KafkaSettings,

@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import {
   type Chain,
+  type FullSides,
   type Mapped,
   type MapState,
   type ReferenceState,
@@ -36,7 +37,7 @@ import type { BookRecord, GapRecord, ListingRecord, Micros, NormalisedRecord } f
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
-  readonly recv_ms: number | null;
+  readonly recv_ms?: number | null;
   readonly kind: 'ws' | 'rest';
   readonly dir: 'in' | 'out' | 'open';
   readonly url?: string;
@@ -118,12 +119,16 @@ const parseLine = (text: string): Line | null => {
   }
 };
 
-const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): VenueMessage => {
+/** `guessed`: the request is one that would bring such an answer, its limit is not known. */
+type Heard = VenueMessage & { readonly guessed: boolean };
+
+const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): Heard => {
   const bytes = Buffer.from(line.raw, 'utf8');
   const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;
   return {
     kind: line.kind === 'rest' ? 'response' : 'frame',
-    received_at: line.recv_ms === null ? NO_TIME : line.recv_ms * 1000,
+    guessed: asked === null,
+    received_at: typeof line.recv_ms === 'number' ? Math.round(line.recv_ms * 1000) : NO_TIME,
     request: asked ?? (line.kind === 'rest' ? guessRequest(venue, line.raw, attribute) : null),
     payload: venue.decode ? venue.decode(bytes) : bytes,
   };
@@ -145,7 +150,10 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
     const line = parseLine(text);
     const chain = line?.dir === 'in' ? venue.sequence(line.raw) : null;
     if (chain?.kind === 'snapshot' && chain.symbol === '') hasStrays = true;
-    if (chain?.kind === 'update') chains.set(chain.symbol, [...(chains.get(chain.symbol) ?? []), chain]);
+    if (chain?.kind !== 'update') continue;
+    const links = chains.get(chain.symbol);
+    if (links) links.push(chain);
+    else chains.set(chain.symbol, [chain]);
   }
   const lies = (chain: Chain, id: bigint): boolean =>
     chain.previous === id || (chain.first !== null && chain.last !== null && chain.first <= id && id <= chain.last);
@@ -157,8 +165,9 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
 
 // ---- session ----
 
-type Session = { readonly venue: Venue; readonly read: (message: VenueMessage) => readonly Printed[] };
-type HeldBook = { sync: BookSync<BookRecord>; levels: Book; crossed: boolean };
+type Session = { readonly venue: Venue; readonly read: (message: Heard) => readonly Printed[] };
+type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
+type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 
 const createSession = (venue: Venue, assembled: boolean): Session => {
   const reference: ReferenceState = {};
@@ -167,16 +176,27 @@ const createSession = (venue: Venue, assembled: boolean): Session => {
   const books = new Map<string, HeldBook>();
 
   const readBook = (record: BookRecord, chain: Chain): readonly Printed[] => {
-    const book = books.get(chain.symbol) ?? { sync: newBookSync<BookRecord>(), levels: createBook(), crossed: false };
+    const book = books.get(chain.symbol) ?? { sync: newBookSync<Applied>(), levels: createBook(), crossed: false };
     books.set(chain.symbol, book);
-    const step = stepBookSync(venue.bookRule, book.sync, chain, record);
+    const step = stepBookSync(venue.bookRule, book.sync, chain, { values: record.values, full: chain.full });
     book.sync = step.state;
     if (step.broke)
       return assembled ? [toGap(record, 'sequence_break')] : [{ record }, toGap(record, 'sequence_break')];
     if (!assembled) return [{ record }];
-    for (const { values } of step.apply)
-      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, values);
+    applyAll(book, step.apply);
     return step.apply.length === 0 ? [] : printBook(book, record);
+  };
+
+  /** A book that could not take a message is not whole any more. */
+  const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
+    try {
+      for (const { values, full } of messages) {
+        (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
+      }
+    } catch (error) {
+      book.sync = newBookSync();
+      throw error;
+    }
   };
 
   /** A crossed book is never served (L-03): said once, until it is whole again. */
@@ -202,11 +222,18 @@ const createSession = (venue: Venue, assembled: boolean): Session => {
       for (const record of answer?.listings ?? []) listings.set(record.venue_symbol, record);
       return [
         ...(answer?.listings ?? []).map((record) => ({ record })),
-        ...venue.map(state, message, { listings }).flatMap(printMapped),
+        ...venue
+          .map(state, message, { listings })
+          .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
+          .flatMap(printMapped),
       ];
     },
   };
 };
+
+/** Whether a guessed request asked for more levels than came is not known. */
+const forgetLimit = (mapped: Mapped): Mapped =>
+  mapped.chain ? { ...mapped, chain: { ...mapped.chain, full: undefined } } : mapped;
 
 const UNKNOWN_QUANTITY: QuantityRule = { venue_kind: null, contract_size: null, quantity_unit: 'base' };
 

@@ -2,7 +2,7 @@
 // and contract series; instruments with a delivery date.
 import { multiply } from '../../schemas/decimals.ts';
 import type { Digits, Level, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
-import { type Chain, type MapContext, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
+import { type Chain, type FullSides, type MapContext, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import {
   isDated,
   type Market,
@@ -153,15 +153,17 @@ const mapSnapshot: Mapper = (element, source) => {
   const sequence = readId(element.lastUpdateId, 'lastUpdateId');
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const at = { symbol, venueTs: readStamp(element), source };
-  return [
-    {
-      ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element),
-      chain: snapshotChain(symbol, sequence),
-    },
-  ];
+  const chain: Chain = { ...snapshotChain(symbol, sequence), full: fullSides(sides, source.query.get('limit')) };
+  return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 
-const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
+type Sides = { readonly bids: Level[]; readonly asks: Level[] };
+
+/** A side with fewer levels than asked has no more. */
+const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
+  limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
+
+const sortSides = (bids: Level[], asks: Level[]): Sides => ({
   bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
   asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
 });

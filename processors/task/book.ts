@@ -3,7 +3,7 @@
 // Hot path. Prices and sizes are integers scaled to the most decimals seen, held in two sorted arrays a side with the best level at the end,
 // because changes happen near the top. A side is keyed so that a larger key is better: `price` for bids, `-price` for asks.
 // The book is plain data and mutated in place; `bookToJson` and `bookFromJson` carry it through a checkpoint.
-import { VenueError } from '../../ingest/venue.ts';
+import { type FullSides, VenueError } from '../../ingest/venue.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
@@ -14,7 +14,7 @@ type BookSide = {
   sizes: number[];
   /** Key down to which the side is known without holes: the deepest of the last snapshot; null when it had none. */
   reach: number | null;
-  /** The venue declared that nothing lies beyond its levels. */
+  /** The venue sent all it has: diffs since then tell the rest. */
   full: boolean;
 };
 
@@ -27,12 +27,12 @@ export type Book = {
   sequence: string | null;
 };
 
-/** Levels of one message. `full`: the venue declares that nothing lies beyond them. */
+/** Levels of one message. `full`: sides of a snapshot beyond which the venue has nothing. */
 export type BookLevelsIn = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
   readonly sequence: string | null;
-  readonly full?: boolean;
+  readonly full?: FullSides | undefined;
 };
 
 /** What of a listing decides the value of its quantities (H-16e). */
@@ -76,9 +76,9 @@ export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
   fresh.sizeScale = book.sizeScale;
   applyUpdate(fresh, levels);
   Object.assign(book, fresh);
-  for (const side of [book.bids, book.asks]) {
-    side.reach = side.keys[0] ?? null;
-    side.full = levels.full === true;
+  for (const name of ['bids', 'asks'] as const) {
+    book[name].reach = book[name].keys[0] ?? null;
+    book[name].full = levels.full?.[name] === true;
   }
 };
 

@@ -1,6 +1,7 @@
 // Books of a task, one a listing and connection: joined, continuity-checked, published by 100 ms buckets of `received_at` (design section 5).
+
+import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
 import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
-import type { BookRule, Chain } from '../../ingest/venue.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { applySnapshot, applyUpdate, type Book, bookFromJson, bookToJson, createBook, isCrossed } from './book.ts';
 
@@ -21,6 +22,7 @@ type Payload = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
   readonly sequence: string | null;
+  readonly full?: FullSides | undefined;
 };
 
 export type BookState = {
@@ -58,7 +60,7 @@ export const beginsBucket = (book: BookState, receivedAt: Micros): boolean => bu
 /** Feeds one book message through the venue's rule and the levels. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
   const { kind, bids, asks, sequence } = record.values;
-  const step = stepBookSync<Payload>(rule, book.sync, chain, { kind, bids, asks, sequence });
+  const step = stepBookSync<Payload>(rule, book.sync, chain, { kind, bids, asks, sequence, full: chain.full });
   book.sync = step.state;
   for (const payload of step.apply) {
     if (payload.kind === 'snapshot') applySnapshot(book.levels, payload);
@@ -71,7 +73,8 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
 export { isCrossed };
 
 /** The item `book:<symbol>|<conn_id>` of a checkpoint. */
-export const bookStateToJson = (book: BookState): string => JSON.stringify({ ...book, levels: bookToJson(book.levels) });
+export const bookStateToJson = (book: BookState): string =>
+  JSON.stringify({ ...book, levels: bookToJson(book.levels) });
 
 export const bookStateFromJson = (text: string): BookState => {
   const plain = JSON.parse(text) as Omit<BookState, 'levels'> & { readonly levels: string };

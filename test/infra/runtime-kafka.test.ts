@@ -1,10 +1,6 @@
 // Publisher, readers and group members against a real broker of their own, which is killed in the middle.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { type Engines, startEngines } from '../../infra/engines/engines.ts';
 import {
   createPublisher,
   endOffsets,
@@ -21,25 +17,14 @@ import {
 import { createLog } from '../../infra/runtime/log.ts';
 import { LIMITS, topicSpecs } from '../../infra/runtime/topics.ts';
 import { shardOf } from '../../schemas/shards.ts';
+import { ownEngines } from '../support/engines.ts';
 
 const PARTITIONS = 3;
-const folder = mkdtempSync(join(tmpdir(), 'runtime-kafka-'));
-const engines: Engines = await startEngines({
-  dir: folder,
-  ports: 'free',
-  questdb: false,
-  postgres: false,
-  anvil: false,
-  env: { PATH: process.env.PATH },
-});
-const brokers = [engines.endpoints.kafka ?? ''];
+const engines = await ownEngines(t, ['kafka']);
+const brokers = [engines.endpoints.kafka];
 const log = createLog('runtime-test', 'silent');
 const handle: KafkaHandle = openKafka({ brokers, clientId: 'runtime-test' }, log);
-t.teardown(async () => {
-  await handle.close();
-  await engines.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+t.teardown(() => handle.close());
 
 const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await done())) await pause(5);
@@ -199,6 +184,33 @@ t.test('a slow partition holds up no other, and its own batches wait for it', as
   t.strictSame(seen[0], countTo(20));
   await reader.stop();
   await publisher.close();
+});
+
+t.test('a reader waits for its topic, and ends with its signal', async (t) => {
+  const ended = new AbortController();
+  const seen: number[] = [];
+  const opening = readPartitions(handle, {
+    topic: `topic-${made + 1}`,
+    from: () => 'earliest',
+    onBatch: (_, messages) => void seen.push(...messages.map(numberOf)),
+    signal: ended.signal,
+  });
+  const topic = await newTopic();
+  const publisher = createPublisher(handle);
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
+  await publisher.flush();
+  await opening;
+  await until(() => seen.length === 1);
+  ended.abort();
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(2) });
+  await publisher.close();
+  t.strictSame(seen, [1]);
+  const never = { topic: 'never', from: () => 0, onBatch: () => undefined };
+  await t.rejects(readPartitions(handle, { ...never, signal: ended.signal }), { name: 'AbortError' });
+  const soon = new AbortController();
+  const waiting = readPartitions(handle, { ...never, signal: soon.signal });
+  soon.abort();
+  await t.rejects(waiting, { name: 'AbortError' });
 });
 
 t.test('what cannot be handled ends the reader or the publisher and says so', async (t) => {

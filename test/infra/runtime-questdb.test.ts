@@ -1,32 +1,20 @@
 // Rows into QuestDB and back, and a PostgreSQL pool, against real engines; QuestDB is killed in the middle.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t from 'tap';
-import { startEngines } from '../../infra/engines/engines.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres.ts';
 import { createRowSender, openQuestdbReader, RowsRefused } from '../../infra/runtime/questdb.ts';
 import type { Row } from '../../schemas/topics.ts';
+import { ownEngines } from '../support/engines.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'runtime-questdb-'));
-const engines = await startEngines({
-  dir: folder,
-  ports: 'free',
-  kafka: false,
-  anvil: false,
-  env: { PATH: process.env.PATH },
-});
+const engines = await ownEngines(t, ['questdb', 'postgres']);
 const { endpoints } = engines;
 const log = createLog('runtime-test', 'silent');
-const auth = { user: endpoints.questdb_user ?? '', password: endpoints.questdb_password ?? '' };
-const reader = openQuestdbReader(endpoints.questdb_pg ?? '', { max: 2, timeoutMs: 2_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http ?? '', { auth, log });
+const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+const reader = openQuestdbReader(endpoints.questdb_pg, { max: 2, timeoutMs: 2_000, auth, log });
+const sender = createRowSender(endpoints.questdb_http, { auth, log });
 t.teardown(async () => {
   await sender.close();
   await reader.close();
-  await engines.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const createTable = (table: string) =>
@@ -114,7 +102,7 @@ t.test('a row that does not fit its table is refused with the reason, and nothin
 
 t.test('a query that takes too long is ended by the server', async (t) => {
   const slow = 'SELECT sum(sqrt(rnd_double())) FROM long_sequence(3000000000)';
-  const hurried = openQuestdbReader(endpoints.questdb_pg ?? '', { max: 1, timeoutMs: 300, auth, log });
+  const hurried = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 300, auth, log });
   await t.rejects(hurried.query({ text: slow }), /timeout/);
   await hurried.close();
 });
@@ -146,7 +134,7 @@ t.test('a closed sender gives up what waits', async (t) => {
 });
 
 t.test('PostgreSQL answers through the pool', async (t) => {
-  const pool = openPostgres(endpoints.database_url ?? '');
+  const pool = openPostgres(endpoints.database_url);
   const { rows } = await pool.query<{ sum: number }>('SELECT $1::int + 1 AS sum', [41]);
   t.strictSame(rows, [{ sum: 42 }]);
   await pool.end();

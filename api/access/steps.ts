@@ -1,0 +1,133 @@
+// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key.
+import type { IncomingHttpHeaders } from 'node:http';
+import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
+import type { Operation } from '../operations/operation.ts';
+import { type ChallengeMeter, challengeOf, CHALLENGES_PER_MINUTE, type PaymentTerms } from './challenge.ts';
+import type { Account, KeyStore } from './key-store.ts';
+import { findKeyShape, isKey } from './keys.ts';
+import type { Meter } from './meter.ts';
+
+export type AccessDeps = {
+  readonly keys: KeyStore;
+  readonly meter: Meter;
+  readonly challenges: ChallengeMeter;
+  readonly terms: PaymentTerms;
+  readonly baseUrl: string;
+  readonly onFault: (error: unknown) => void;
+};
+
+export type Call = {
+  readonly operation: Operation;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  readonly address: string;
+  readonly nowMs: number;
+  /** Set by the credentials step. */
+  account: Account | null;
+  /** The meter admitted this call: it must be finished there. */
+  admitted: boolean;
+};
+
+/** A refusal as it goes out; the first step that gives one answers. */
+export type Refused = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: { readonly errors: readonly ApiError[] } };
+type Step = (call: Call, deps: AccessDeps) => Refused | null | Promise<Refused | null>;
+
+const refuse = (code: ErrorCode, { message, hint, headers = {} }: { message: string; hint: string; headers?: Record<string, string> }): Refused => ({
+  status: CATALOGUE[code].status,
+  headers: CATALOGUE[code].status === 401 ? { 'www-authenticate': 'Bearer', ...headers } : headers,
+  body: { errors: [{ code, message, hint }] },
+});
+
+const KEY_NAMES = new Set(['key', 'api_key', 'apikey', 'api-key', 'token', 'access_token', 'auth', 'authorization', 'bearer']);
+
+/** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
+export const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
+  for (const [name, value] of query) {
+    const key = findKeyShape(value);
+    if (key === null && !KEY_NAMES.has(name.toLowerCase())) continue;
+    if (key !== null && isKey(key)) keys.markCompromised(key).catch(onFault);
+    return refuse('KEY_IN_URL', {
+      message: 'A key was sent in the URL and must be treated as compromised.',
+      hint: 'Send it as Authorization: Bearer <API_KEY>, and replace the key.',
+    });
+  }
+  return null;
+};
+
+const BEARER = /^bearer +(\S+)$/i;
+const invalidKey = (message: string): Refused =>
+  refuse('AUTH_INVALID', { message, hint: 'Send a live key as Authorization: Bearer <API_KEY>.' });
+
+const checkKey = async (call: Call, authorization: string, { keys }: AccessDeps): Promise<Refused | null> => {
+  const key = BEARER.exec(authorization)?.[1];
+  if (key === undefined) return invalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
+  if (!isKey(key)) return invalidKey('The key is not of the shape of a key.');
+  const found = await keys.find(key, call.nowMs);
+  if (found === 'unreachable') {
+    return refuse('UNAVAILABLE', { message: 'The key cannot be checked now.', hint: 'Repeat the call in a few seconds.', headers: { 'retry-after': '5' } });
+  }
+  if (found === 'unknown') return invalidKey('The key is unknown, revoked or expired.');
+  call.account = found;
+  return null;
+};
+
+const hasPayment = ({ headers }: Call): boolean => headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
+
+/** Step 3: a header decides; without one the price, else openness (rules 1 to 4 of the interface). */
+export const checkCredentials: Step = (call, deps) => {
+  const { authorization } = call.headers;
+  if (authorization !== undefined) return checkKey(call, authorization, deps);
+  const { key, price } = call.operation;
+  if (key === 'open') return null;
+  if (price === null) {
+    return refuse('AUTH_REQUIRED', { message: 'This endpoint needs a key.', hint: 'Send Authorization: Bearer <API_KEY>.' });
+  }
+  return hasPayment(call) ? null : challenge(call, price, deps);
+};
+
+const challenge = ({ operation, address, nowMs }: Call, price: number, deps: AccessDeps): Refused => {
+  const wait = deps.challenges.admit(address, nowMs);
+  if (wait !== null) {
+    return refuse('RATE_LIMITED', {
+      message: `More than ${CHALLENGES_PER_MINUTE} payment challenges a minute were asked for.`,
+      hint: `Wait ${wait} seconds, or send a key.`,
+      headers: { 'retry-after': String(wait), 'x-service-limit': 'x402_challenges_per_minute' },
+    });
+  }
+  const body = challengeOf(operation, price, deps);
+  const header = Buffer.from(JSON.stringify(body)).toString('base64');
+  return { status: 402, headers: { 'payment-required': header }, body: body as unknown as Refused['body'] };
+};
+
+/** Step 4: a payment cannot be verified by this version, so nothing is taken (the same as a facilitator that is away). */
+export const refusePayment: Step = (call) =>
+  call.account === null && call.operation.key === 'required' && hasPayment(call)
+    ? refuse('UNAVAILABLE', { message: 'Payments cannot be verified now; nothing was charged.', hint: 'Send a key.', headers: { 'retry-after': '5' } })
+    : null;
+
+/** Step 5: limits of the key (AC-03). */
+export const meterKey: Step = (call, { meter }) => {
+  if (call.account === null) return null;
+  const { keyId, plan } = call.account;
+  const refusal = meter.admit(keyId, plan, call.nowMs);
+  call.admitted = refusal === null;
+  if (refusal === null) return null;
+  const { limit, figure, retryAfterS } = refusal;
+  return refuse('RATE_LIMITED', {
+    message: `The plan ${plan.name} allows ${figure} ${limit.replaceAll('_', ' ')}.`,
+    hint: `Wait ${retryAfterS} seconds.`,
+    headers: { 'retry-after': String(retryAfterS), 'x-service-limit': limit },
+  });
+};
+
+/** E-01, steps 2 to 5; step 1 is the router's, the body's come after. */
+export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, refusePayment, meterKey];
+
+/** The first refusal, or null when the body may be read. */
+export const checkAccess = async (call: Call, deps: AccessDeps): Promise<Refused | null> => {
+  for (const step of STEPS) {
+    const refused = await step(call, deps);
+    if (refused !== null) return refused;
+  }
+  return null;
+};

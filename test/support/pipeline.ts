@@ -1,0 +1,110 @@
+// The whole service as child processes over real engines: simulator, collector, processors, API. Tests kill and restart them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { TestEndpoints } from './engines.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+export type Child = {
+  readonly process: ChildProcess;
+  /** First line of its standard output. */
+  readonly firstLine: Promise<string>;
+  readonly exited: Promise<number | null>;
+  kill(signal?: NodeJS.Signals): Promise<void>;
+};
+
+/** Starts `file` with Node; its log goes to `.local/test/log/<name>.log`. */
+export const startChild = (name: string, file: string, env: Readonly<Record<string, string>>, args: readonly string[] = []): Child => {
+  const logs = join(ROOT, '.local/test/log');
+  mkdirSync(logs, { recursive: true });
+  const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' });
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [join(ROOT, file), ...args], {
+    env: { PATH, HOME, LOG_LEVEL: 'info', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stderr.pipe(log);
+  const lines = createInterface({ input: child.stdout });
+  const firstLine = new Promise<string>((done) => lines.once('line', done));
+  const exited = new Promise<number | null>((done) => child.once('exit', done));
+  return {
+    process: child,
+    firstLine,
+    exited,
+    async kill(signal = 'SIGKILL') {
+      child.kill(signal);
+      await exited;
+    },
+  };
+};
+
+export type Simulator = {
+  readonly child: Child;
+  readonly endpoints: string;
+  readonly control: string;
+  fault(request: Readonly<Record<string, unknown>>): Promise<unknown>;
+  get<T>(path: string): Promise<T>;
+};
+
+export const startSimulator = async (env: Readonly<Record<string, string>>): Promise<Simulator> => {
+  const child = startChild('simulator', 'infra/simulator/main.ts', env);
+  const { endpoints, control } = JSON.parse(await child.firstLine) as { endpoints: unknown; control: string };
+  const call = async (path: string, init?: RequestInit): Promise<Response> => {
+    const answer = await fetch(`${control}${path}`, init);
+    if (!answer.ok) throw new Error(`simulator ${path}: ${answer.status} ${await answer.text()}`);
+    return answer;
+  };
+  return {
+    child,
+    endpoints: JSON.stringify(endpoints),
+    control,
+    fault: async (request) => {
+      const body = JSON.stringify({ venue: 'binance', ...request });
+      return (await call('/faults', { method: 'POST', body })).json();
+    },
+    get: async <T>(path: string) => (await (await call(path)).json()) as T,
+  };
+};
+
+export type Stores = Pick<TestEndpoints, 'kafka' | 'questdb_http' | 'questdb_pg' | 'questdb_user' | 'questdb_password'>;
+
+export type PipelineSpec = { readonly stores: Stores; readonly namespace: string; readonly shards: number };
+
+export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collector = 'collector'): Child =>
+  startChild(`${spec.namespace}ingest`, 'ingest/main.ts', {
+    KAFKA_BROKERS: spec.stores.kafka,
+    VENUES: 'binance',
+    SHARDS: String(spec.shards),
+    COLLECTOR_ID: collector,
+    VENUE_ENDPOINTS: venueEndpoints,
+    METRICS_PORT: '0',
+    TOPIC_NAMESPACE: spec.namespace,
+  });
+
+export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>
+  startChild(`${spec.namespace}processors`, 'processors/main.ts', {
+    KAFKA_BROKERS: spec.stores.kafka,
+    VENUES: 'binance',
+    SHARDS: String(spec.shards),
+    TOPIC_NAMESPACE: spec.namespace,
+    QUESTDB_HTTP: spec.stores.questdb_http,
+    QUESTDB_PG: spec.stores.questdb_pg,
+    QUESTDB_USER: spec.stores.questdb_user,
+    QUESTDB_PASSWORD: spec.stores.questdb_password,
+    METRICS_PORT: '0',
+    ...extra,
+  });
+
+/** Polls until `probe` gives a value other than null; rejects after `timeoutMs` naming what was awaited. */
+export const until = async <T>(what: string, timeoutMs: number, probe: () => Promise<T | null> | T | null): Promise<T> => {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== null) return value;
+    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await pause(100);
+  }
+};
