@@ -8,16 +8,17 @@ export class DecimalError extends Error {
 
 const CANONICAL = /^(0|-?(?:[1-9][0-9]*|0(?=\.))(?:\.[0-9]*[1-9])?)$/;
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,5}))?$/;
-const WIDEST_EXPONENT = 400;
+/** Longer figures and exponents are a mistake or an attack, not a price. */
+const LONGEST = 400;
 const SIGNIFICANT = 18;
 
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
 export const canonicalDigits = (text: string): Digits => {
-  if (CANONICAL.test(text)) return text;
-  const found = DECIMAL.exec(text);
+  if (text.length <= LONGEST && CANONICAL.test(text)) return text;
+  const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
-  if (!found || whole.length + fraction.length === 0 || Math.abs(exponent) > WIDEST_EXPONENT) {
+  if (!found || whole.length + fraction.length === 0 || Math.abs(exponent) > LONGEST) {
     throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
   }
   return place(sign === '-', whole + fraction, fraction.length - exponent);
@@ -109,11 +110,15 @@ export const compare = (a: Digits, b: Digits): -1 | 0 | 1 => {
 
 export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-');
 
-/** Shortest decimal that reads back to the same binary64, without exponent (N-05 rule 3). */
+/** Shortest decimal that reads back to the same binary64, without exponent (N-05 rule 3). Throws DecimalError for NaN and infinities. */
 export const plainDouble = (n: number): string => {
+  if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
   return text.includes('e') ? canonicalDigits(text) : text === '-0' ? '0' : text;
 };
 
 /** True when a binary64 gives exactly these digits back. */
-export const fitsDouble = (digits: Digits): boolean => plainDouble(Number(digits)) === digits;
+export const fitsDouble = (digits: Digits): boolean => {
+  const n = Number(digits);
+  return Number.isFinite(n) && plainDouble(n) === digits;
+};

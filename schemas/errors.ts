@@ -9,7 +9,10 @@ export const CATALOGUE = {
   DQL_LIMIT: wrong('The request is past a batch limit.', 'Narrow the request as the hint says.'),
   DQL_COMPLEXITY: wrong('The query costs more than the limits allow.', 'Shorten the query; see parse.'),
   KEY_IN_URL: wrong('A key was sent in the URL.', 'Send the key as Authorization: Bearer and replace it.'),
-  PAYMENT_MALFORMED: wrong('The payment header is not a version 2 exact payment.', 'Sign an entry of accepts with x402 version 2.'),
+  PAYMENT_MALFORMED: wrong(
+    'The payment header is not a version 2 exact payment.',
+    'Sign an entry of accepts with x402 version 2.',
+  ),
   DQL_SYNTAX: wrong('The text is not a query or selection.', 'Correct the text at the position.'),
   DQL_UNKNOWN_FIELD: wrong('The field does not exist.', 'Use a field of the catalogue.'),
   DQL_UNKNOWN_FUNCTION: wrong('The function does not exist.', 'Use a function of the catalogue.'),
@@ -25,27 +28,100 @@ export const CATALOGUE = {
   DQL_TIMEFRAME_MISMATCH: wrong('Series of different periods meet.', 'Use one period.'),
   DQL_ARGUMENT: wrong('An argument is outside its range.', 'Use a value within the range named.'),
   DQL_DUPLICATE_CLAUSE: wrong('A clause or key is given twice.', 'Give it once.'),
-  DQL_AS_OF_RANGE: wrong('The instant lies in the future or before what is kept.', 'Use an instant within the range named.'),
-  AUTH_REQUIRED: { status: 401, retry: false, meaning: 'The endpoint needs a key.', fix: 'Send Authorization: Bearer <API_KEY>.' },
-  AUTH_INVALID: { status: 401, retry: false, meaning: 'The key is not accepted.', fix: 'Send a live key as Authorization: Bearer <API_KEY>.' },
-  PAYMENT_REQUIRED: { status: 402, retry: false, meaning: 'The call costs something and nothing was sent.', fix: 'Send a key or a payment.' },
-  PLAN_LIMIT: { status: 403, retry: false, meaning: 'The request is beyond the plan.', fix: 'Stay within the plan or change it.' },
-  PLAN_VENUE_NOT_INCLUDED: { status: 403, retry: false, meaning: 'The venue is not in the plan.', fix: 'Ask for a venue of the plan.' },
-  ANCHOR_NOT_FOUND: { status: 404, retry: false, meaning: 'There is no anchor or row for it.', fix: 'Ask when the anchor is due.' },
-  NOT_FOUND: { status: 404, retry: false, meaning: 'There is nothing at this address.', fix: 'See /openapi.json for the addresses.' },
-  METHOD_NOT_ALLOWED: { status: 405, retry: false, meaning: 'The address has no such method.', fix: 'Use a method of the Allow header.' },
-  ANCHOR_CHANGED: { status: 409, retry: false, meaning: 'The stored rows no longer give the posted root.', fix: 'See the incident list.' },
+  DQL_AS_OF_RANGE: wrong(
+    'The instant lies in the future or before what is kept.',
+    'Use an instant within the range named.',
+  ),
+  AUTH_REQUIRED: {
+    status: 401,
+    retry: false,
+    meaning: 'The endpoint needs a key.',
+    fix: 'Send Authorization: Bearer <API_KEY>.',
+  },
+  AUTH_INVALID: {
+    status: 401,
+    retry: false,
+    meaning: 'The key is not accepted.',
+    fix: 'Send a live key as Authorization: Bearer <API_KEY>.',
+  },
+  PAYMENT_REQUIRED: {
+    status: 402,
+    retry: false,
+    meaning: 'The call costs something and nothing was sent.',
+    fix: 'Send a key or a payment.',
+  },
+  PLAN_LIMIT: {
+    status: 403,
+    retry: false,
+    meaning: 'The request is beyond the plan.',
+    fix: 'Stay within the plan or change it.',
+  },
+  PLAN_VENUE_NOT_INCLUDED: {
+    status: 403,
+    retry: false,
+    meaning: 'The venue is not in the plan.',
+    fix: 'Ask for a venue of the plan.',
+  },
+  ANCHOR_NOT_FOUND: {
+    status: 404,
+    retry: false,
+    meaning: 'There is no anchor or row for it.',
+    fix: 'Ask when the anchor is due.',
+  },
+  NOT_FOUND: {
+    status: 404,
+    retry: false,
+    meaning: 'There is nothing at this address.',
+    fix: 'See /openapi.json for the addresses.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retry: false,
+    meaning: 'The address has no such method.',
+    fix: 'Use a method of the Allow header.',
+  },
+  ANCHOR_CHANGED: {
+    status: 409,
+    retry: false,
+    meaning: 'The stored rows no longer give the posted root.',
+    fix: 'See the incident list.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, retry: false, meaning: 'The body is above 64 KiB.', fix: 'Send a smaller body.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, retry: false, meaning: 'The body is not JSON.', fix: 'Send Content-Type: application/json.' },
-  RATE_LIMITED: { status: 429, retry: true, meaning: 'A limit of the plan is used up.', fix: 'Wait for Retry-After seconds.' },
-  INTERNAL: { status: 500, retry: true, meaning: 'The service failed.', fix: 'Repeat the call; quote the receipt id to support.' },
-  UNAVAILABLE: { status: 503, retry: true, meaning: 'The service cannot answer yet.', fix: 'Wait for Retry-After seconds.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    retry: false,
+    meaning: 'The body is not JSON.',
+    fix: 'Send Content-Type: application/json.',
+  },
+  RATE_LIMITED: {
+    status: 429,
+    retry: true,
+    meaning: 'A limit of the plan is used up.',
+    fix: 'Wait for Retry-After seconds.',
+  },
+  INTERNAL: {
+    status: 500,
+    retry: true,
+    meaning: 'The service failed.',
+    fix: 'Repeat the call; quote the receipt id to support.',
+  },
+  UNAVAILABLE: {
+    status: 503,
+    retry: true,
+    meaning: 'The service cannot answer yet.',
+    fix: 'Wait for Retry-After seconds.',
+  },
 } as const satisfies Readonly<Record<string, Entry>>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
 
 /** A place in the query text: line and column from 1, offset from 0, all in Unicode code points (DQL-01). */
-export type Position = { readonly line: number; readonly column: number; readonly offset: number; readonly length: number };
+export type Position = {
+  readonly line: number;
+  readonly column: number;
+  readonly offset: number;
+  readonly length: number;
+};
 
 export type ApiError = {
   readonly code: ErrorCode;
@@ -83,8 +159,11 @@ export class ServiceError extends Error {
   }
 }
 
-export const serviceError = (code: ErrorCode, message: string, extra: Omit<ApiError, 'code' | 'message'> = {}): ServiceError =>
-  new ServiceError([{ code, message, ...extra }]);
+export const serviceError = (
+  code: ErrorCode,
+  message: string,
+  extra: Omit<ApiError, 'code' | 'message'> = {},
+): ServiceError => new ServiceError([{ code, message, ...extra }]);
 
 const FARTHEST = 2;
 const MOST_NAMES = 3;

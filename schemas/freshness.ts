@@ -5,8 +5,15 @@ import type { Reading } from './topics.ts';
 export type Policy = 'on' | 'off' | 'not_published';
 export type Status = 'present' | 'stale' | 'missing' | 'not_published' | 'off';
 export type Reason =
-  | 'connection_lost' | 'state_lag' | 'horizon_unknown' | 'horizon_passed' | 'freshness_bound'
-  | 'no_value' | 'gap' | 'venue_capability' | 'policy_off';
+  | 'connection_lost'
+  | 'state_lag'
+  | 'horizon_unknown'
+  | 'horizon_passed'
+  | 'freshness_bound'
+  | 'no_value'
+  | 'gap'
+  | 'venue_capability'
+  | 'policy_off';
 
 /** The members of a reading that decide whether it holds. */
 export type Held = Pick<Reading, 'valid' | 'gap_cause' | 'venue_ts' | 'received_at' | 'horizon_source' | 'valid_until'>;
@@ -33,7 +40,8 @@ export type StatusAnswer = {
   readonly valid_until: Micros | null;
 };
 
-const ageMs = (at: Micros, since: Micros | null): number | null => (since === null ? null : Math.floor((at - since) / 1000));
+const ageMs = (at: Micros, since: Micros | null): number | null =>
+  since === null ? null : Math.floor((at - since) / 1000);
 
 const bare = (status: Status, reason: Reason): StatusAnswer => ({
   status,
@@ -49,7 +57,9 @@ const staleReason = (reading: Held, question: StatusQuestion, validUntil: Micros
   const { at, lostAt, stateLag, boundMs } = question;
   if (reading.horizon_source === 'connection' && lostAt !== null && lostAt <= at) return 'connection_lost';
   if (stateLag) return 'state_lag';
-  if (reading.horizon_source === null) return 'horizon_unknown';
+  // A source without its instant proves nothing either.
+  const isUnknown = reading.horizon_source !== 'connection' && validUntil === null;
+  if (reading.horizon_source === null || isUnknown) return 'horizon_unknown';
   if (validUntil !== null && validUntil < at) return 'horizon_passed';
   return (ageMs(at, reading.received_at) ?? 0) > boundMs ? 'freshness_bound' : null;
 };
@@ -62,8 +72,12 @@ export const statusAt = (question: StatusQuestion): StatusAnswer => {
   if (reading === null) return bare('missing', 'no_value');
   const lost = lostAt !== null && lostAt <= at ? lostAt : null;
   const validUntil = reading.horizon_source === 'connection' ? lost : reading.valid_until;
-  const ages = { age_ms: ageMs(at, reading.received_at), venue_age_ms: ageMs(at, reading.venue_ts), valid_until: validUntil };
-  if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause, ...ages };
+  const ages = {
+    age_ms: ageMs(at, reading.received_at),
+    venue_age_ms: ageMs(at, reading.venue_ts),
+    valid_until: validUntil,
+  };
+  if (!reading.valid) return { status: 'missing', reason: 'gap', gap_cause: reading.gap_cause ?? 'unknown', ...ages };
   const reason = staleReason(reading, question, validUntil);
   return { status: reason === null ? 'present' : 'stale', reason, gap_cause: null, ...ages };
 };
@@ -78,7 +92,8 @@ export const validUntil = (stored: {
   readonly horizon_ms: number | null;
   readonly horizon_source: string | null;
 }): Micros | null => {
-  if (stored.horizon_source === null || stored.horizon_source === 'connection' || stored.horizon_ms === null) return null;
+  if (stored.horizon_source === null || stored.horizon_source === 'connection' || stored.horizon_ms === null)
+    return null;
   const from = stored.venue_ts === null ? stored.received_at : Math.min(stored.venue_ts, stored.received_at);
   return from + stored.horizon_ms * 1000;
 };

@@ -41,15 +41,16 @@ const compareKeys = (a: string, b: string): number => {
   return byBytes(a, b);
 };
 
-/** The members of a map keyed by data, in ascending byte order of the key (N-01). */
+/** The members of a map keyed by data, in ascending byte order of the key (N-01). Keys are names of ours (layers, values, bands, venues): an object would put integer-like ones first. */
 export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
   const sorted: Record<string, T> = {};
   for (const key of Object.keys(map).sort(compareKeys)) sorted[key] = map[key] as T;
   return sorted;
 };
 
-/** Members in the order they were written; `undefined` ones are left out. Throws RangeError for NaN and infinities. */
-export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string => write(value, numberFormat);
+/** Members in the order they were written; `undefined` ones are left out. Throws DecimalError for NaN and infinities (N-05). */
+export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string =>
+  write(value, numberFormat);
 
 const write = (value: JsonValue, format: NumberFormat): string => {
   if (value === null) return 'null';
@@ -57,17 +58,12 @@ const write = (value: JsonValue, format: NumberFormat): string => {
     case 'string':
       return JSON.stringify(value);
     case 'number':
-      return writeNumber(value);
+      return plainDouble(value);
     case 'boolean':
       return value ? 'true' : 'false';
     default:
       return writeObject(value, format);
   }
-};
-
-const writeNumber = (value: number): string => {
-  if (!Number.isFinite(value)) throw new RangeError('NaN and infinities do not exist on the wire (N-05)');
-  return plainDouble(value);
 };
 
 const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>, format: NumberFormat): string => {

@@ -13,7 +13,7 @@ export const UNITS_MODES = ['published', 'base', 'quote'] as const;
 export type UnitsMode = (typeof UNITS_MODES)[number];
 
 /** What of a listing decides its conversions. */
-export type ConversionRule = {
+export type QuantityRule = {
   readonly venue_kind: 'linear' | 'inverse' | 'quanto' | null;
   readonly multiplier: Digits | null;
   readonly contract_size: Digits | null;
@@ -23,16 +23,17 @@ export type Conversion = {
   readonly digits: Digits;
   readonly unit: QuantityUnit;
   readonly mode: UnitsMode;
-  readonly listing: ConversionRule;
+  readonly listing: QuantityRule;
   /** The listing's mark at the instant, or a book level's own price; null when there is none. */
   readonly mark: Digits | null;
 };
 
 /** The unit a quantity states under a mode. */
-export const quantityUnitFor = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit => (mode === 'published' ? unit : mode);
+export const quantityUnitFor = (unit: QuantityUnit, mode: UnitsMode): QuantityUnit =>
+  mode === 'published' ? unit : mode;
 
 /** Whether a conversion divides or multiplies by the mark (N-07). */
-export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: ConversionRule): boolean => {
+export const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: QuantityRule): boolean => {
   if (mode === 'published' || venue_kind === 'quanto') return false;
   const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
   return (mode === 'base') === countsQuote;

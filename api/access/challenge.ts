@@ -1,6 +1,6 @@
 // The 402 challenge: what a call costs, what plans cost, how to pay (P-01, P-05). Payments themselves are not taken yet.
 import type { Operation } from '../operations/operation.ts';
-import { type Plan, PLANS } from './plans.ts';
+import { PLANS, type Plan } from './plans.ts';
 
 export type PaymentTerms = {
   readonly network: string;
@@ -34,7 +34,11 @@ const acceptsOf = (terms: PaymentTerms, operation: Operation, atomic: number) =>
 };
 
 /** The challenge body of a payable operation; the `PAYMENT-REQUIRED` header is the same object in base64. */
-export const challengeOf = (operation: Operation, atomic: number, context: { readonly terms: PaymentTerms; readonly baseUrl: string }) => {
+export const challengeOf = (
+  operation: Operation,
+  atomic: number,
+  context: { readonly terms: PaymentTerms; readonly baseUrl: string },
+) => {
   const { terms, baseUrl } = context;
   const usd = String(atomic / ATOMIC_PER_USD);
   const hint =

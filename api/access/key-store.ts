@@ -2,7 +2,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { hashKey } from './keys.ts';
-import { isPlanCode, type Plan, PLANS } from './plans.ts';
+import { isPlanCode, PLANS, type Plan } from './plans.ts';
 
 /** Revocation takes effect within 60 s everywhere (E-03): half of it here, the rest for the clock of the database. */
 const FRESH_MS = 30_000;
@@ -21,7 +21,12 @@ export type KeyStore = {
   readonly markCompromised: (key: string) => Promise<void>;
 };
 
-type KeyRow = { readonly key_id: string; readonly hash: Buffer; readonly plan: string; readonly expires_at: Date | null };
+type KeyRow = {
+  readonly key_id: string;
+  readonly hash: Buffer;
+  readonly plan: string;
+  readonly expires_at: Date | null;
+};
 type Cached = { readonly answer: Account | 'unknown'; readonly readAt: number; readonly expiresAt: number };
 
 const FIND = `
@@ -54,7 +59,8 @@ export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
       const hash = hashKey(key);
       const id = hash.toString('base64');
       const held = cache.get(id);
-      const usable = (forMs: number): boolean => held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
+      const usable = (forMs: number): boolean =>
+        held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
       if (held !== undefined && usable(FRESH_MS)) return held.answer;
       try {
         const found = await lookUp(hash, nowMs);

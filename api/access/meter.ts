@@ -73,5 +73,9 @@ export class Meter {
   }
 }
 
-const refusal = (limit: Refusal['limit'], figure: number, retryAfterS: number): Refusal => ({ limit, figure, retryAfterS });
+const refusal = (limit: Refusal['limit'], figure: number, retryAfterS: number): Refusal => ({
+  limit,
+  figure,
+  retryAfterS,
+});
 const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));

@@ -1,17 +1,22 @@
 // What a narrowing plan covers today, and the refusals of naming more (S-07, AC-02).
+
+import { add, compare } from '../../schemas/decimals.ts';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
-import { compare, add } from '../../schemas/decimals.ts';
 import { dayOf } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { isListed } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Narrowing, Names } from '../selection/resolve.ts';
+import type { Names, Narrowing } from '../selection/resolve.ts';
 import { narrows, type Plan, type PlanCode } from './plans.ts';
 
 /** Venues and instruments of a plan, ascending; null where the plan narrows none. */
 export type ScopeChoice = { readonly venues: readonly string[] | null; readonly instruments: readonly string[] | null };
 
-type Turnover = { readonly byVenue: Map<string, Digits>; readonly byInstrument: Map<string, Map<string, Digits>>; measured: boolean };
+type Turnover = {
+  readonly byVenue: Map<string, Digits>;
+  readonly byInstrument: Map<string, Map<string, Digits>>;
+  measured: boolean;
+};
 
 /** 24 h turnover by venue, and by instrument and venue; zero where no stats are collected. */
 const measureTurnover = (live: LiveMemory, at: Micros): Turnover => {
@@ -48,12 +53,21 @@ const chooseScope = (plan: Plan, turnover: Turnover): ScopeChoice => {
   const figures = new Map<string, Digits>();
   for (const [instrument, byVenue] of turnover.byInstrument) {
     const within = [...byVenue].filter(([venue]) => venues === null || venues.includes(venue));
-    if (within.length > 0) figures.set(instrument, within.reduce<Digits>((sum, [, digits]) => add(sum, digits), '0'));
+    if (within.length > 0)
+      figures.set(
+        instrument,
+        within.reduce<Digits>((sum, [, digits]) => add(sum, digits), '0'),
+      );
   }
   return { venues, instruments: largest(figures, plan.instruments) };
 };
 
-type Chosen = { readonly day: string; readonly version: number; readonly settled: boolean; readonly choice: ScopeChoice };
+type Chosen = {
+  readonly day: string;
+  readonly version: number;
+  readonly settled: boolean;
+  readonly choice: ScopeChoice;
+};
 
 /** Scopes of a memory copy: chosen once a UTC day, and again with every listing change until stats have been seen. */
 export const scopeChooser = (live: LiveMemory) => {
@@ -86,7 +100,12 @@ export const refuseOutside = (names: Names, plan: Plan, { venues, instruments }:
   for (const { code, origin } of venues === null ? [] : (names.venue ?? [])) {
     if (venues?.includes(code)) continue;
     const message = `Venue "${code}" is not in the plan ${plan.name}; its venues are ${venues?.join(', ')}.`;
-    errors.push({ code: 'PLAN_VENUE_NOT_INCLUDED', message, hint: `Ask for one of: ${venues?.join(', ')}.`, ...origin });
+    errors.push({
+      code: 'PLAN_VENUE_NOT_INCLUDED',
+      message,
+      hint: `Ask for one of: ${venues?.join(', ')}.`,
+      ...origin,
+    });
   }
   const asked = [
     ...(names.instrument ?? []).map((n) => ({ ...n, instrument: n.code })),
@@ -95,7 +114,12 @@ export const refuseOutside = (names: Names, plan: Plan, { venues, instruments }:
   for (const { code, instrument, origin } of instruments === null ? [] : asked) {
     if (instruments?.includes(instrument)) continue;
     const message = `"${code}" is not among the ${plan.instruments} instruments of the plan ${plan.name}.`;
-    errors.push({ code: 'PLAN_LIMIT', message, hint: `Ask for one of: ${instruments?.slice(0, 10).join(', ')}.`, ...origin });
+    errors.push({
+      code: 'PLAN_LIMIT',
+      message,
+      hint: `Ask for one of: ${instruments?.slice(0, 10).join(', ')}.`,
+      ...origin,
+    });
   }
   return errors;
 };

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { Operation } from '../operations/operation.ts';
-import { type ChallengeMeter, challengeOf, CHALLENGES_PER_MINUTE, type PaymentTerms } from './challenge.ts';
+import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShape, isKey } from './keys.ts';
 import type { Meter } from './meter.ts';
@@ -29,16 +29,33 @@ export type Call = {
 };
 
 /** A refusal as it goes out; the first step that gives one answers. */
-export type Refused = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: { readonly errors: readonly ApiError[] } };
+export type Refused = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly errors: readonly ApiError[] };
+};
 type Step = (call: Call, deps: AccessDeps) => Refused | null | Promise<Refused | null>;
 
-const refuse = (code: ErrorCode, { message, hint, headers = {} }: { message: string; hint: string; headers?: Record<string, string> }): Refused => ({
+const refuse = (
+  code: ErrorCode,
+  { message, hint, headers = {} }: { message: string; hint: string; headers?: Record<string, string> },
+): Refused => ({
   status: CATALOGUE[code].status,
   headers: CATALOGUE[code].status === 401 ? { 'www-authenticate': 'Bearer', ...headers } : headers,
   body: { errors: [{ code, message, hint }] },
 });
 
-const KEY_NAMES = new Set(['key', 'api_key', 'apikey', 'api-key', 'token', 'access_token', 'auth', 'authorization', 'bearer']);
+const KEY_NAMES = new Set([
+  'key',
+  'api_key',
+  'apikey',
+  'api-key',
+  'token',
+  'access_token',
+  'auth',
+  'authorization',
+  'bearer',
+]);
 
 /** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
 export const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
@@ -64,14 +81,19 @@ const checkKey = async (call: Call, authorization: string, { keys }: AccessDeps)
   if (!isKey(key)) return invalidKey('The key is not of the shape of a key.');
   const found = await keys.find(key, call.nowMs);
   if (found === 'unreachable') {
-    return refuse('UNAVAILABLE', { message: 'The key cannot be checked now.', hint: 'Repeat the call in a few seconds.', headers: { 'retry-after': '5' } });
+    return refuse('UNAVAILABLE', {
+      message: 'The key cannot be checked now.',
+      hint: 'Repeat the call in a few seconds.',
+      headers: { 'retry-after': '5' },
+    });
   }
   if (found === 'unknown') return invalidKey('The key is unknown, revoked or expired.');
   call.account = found;
   return null;
 };
 
-const hasPayment = ({ headers }: Call): boolean => headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
+const hasPayment = ({ headers }: Call): boolean =>
+  headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
 
 /** Step 3: a header decides; without one the price, else openness (rules 1 to 4 of the interface). */
 export const checkCredentials: Step = (call, deps) => {
@@ -80,7 +102,10 @@ export const checkCredentials: Step = (call, deps) => {
   const { key, price } = call.operation;
   if (key === 'open') return null;
   if (price === null) {
-    return refuse('AUTH_REQUIRED', { message: 'This endpoint needs a key.', hint: 'Send Authorization: Bearer <API_KEY>.' });
+    return refuse('AUTH_REQUIRED', {
+      message: 'This endpoint needs a key.',
+      hint: 'Send Authorization: Bearer <API_KEY>.',
+    });
   }
   return hasPayment(call) ? null : challenge(call, price, deps);
 };
@@ -102,7 +127,11 @@ const challenge = ({ operation, address, nowMs }: Call, price: number, deps: Acc
 /** Step 4: a payment cannot be verified by this version, so nothing is taken (the same as a facilitator that is away). */
 export const refusePayment: Step = (call) =>
   call.account === null && call.operation.key === 'required' && hasPayment(call)
-    ? refuse('UNAVAILABLE', { message: 'Payments cannot be verified now; nothing was charged.', hint: 'Send a key.', headers: { 'retry-after': '5' } })
+    ? refuse('UNAVAILABLE', {
+        message: 'Payments cannot be verified now; nothing was charged.',
+        hint: 'Send a key.',
+        headers: { 'retry-after': '5' },
+      })
     : null;
 
 /** Step 5: limits of the key (AC-03). */

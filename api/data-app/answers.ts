@@ -28,16 +28,23 @@ const refuseTooLarge = (text: string, limit: number, operation: Operation): void
 };
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
-const etagOf = (text: string): string => `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
+const etagOf = (text: string): string =>
+  `W/"${createHash('sha256').update(text.replace(VOLATILE, '')).digest('base64url').slice(0, 27)}"`;
 
 const matches = (request: FastifyRequest, etag: string): boolean => {
   const asked = request.headers['if-none-match'];
   if (asked === undefined) return false;
-  return asked.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''));
+  return asked
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''));
 };
 
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
-export const sendAnswer = (answer: Answer, operation: Operation, { request, reply }: { request: FastifyRequest; reply: FastifyReply }): FastifyReply => {
+export const sendAnswer = (
+  answer: Answer,
+  operation: Operation,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+): FastifyReply => {
   const text = writeJson(answer.body, { numberFormat: answer.numberFormat });
   refuseTooLarge(text, byteLimitOf(request), operation);
   if (operation.cacheS === null) return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(text);
@@ -47,11 +54,20 @@ export const sendAnswer = (answer: Answer, operation: Operation, { request, repl
 };
 
 /** Members of an error in the documented order (E-05). */
-const asWritten = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({ code, message, position, hint, path });
+const asWritten = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({
+  code,
+  message,
+  position,
+  hint,
+  path,
+});
 
 export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: errors.map(asWritten) });
 
-export const sendErrors = (reply: FastifyReply, { status, errors }: Pick<ServiceError, 'status' | 'errors'>): FastifyReply => {
+export const sendErrors = (
+  reply: FastifyReply,
+  { status, errors }: Pick<ServiceError, 'status' | 'errors'>,
+): FastifyReply => {
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(errorsText(errors));
@@ -65,9 +81,13 @@ export const asServiceError = (error: unknown): ServiceError | null => {
   if (error instanceof ServiceError) return error;
   if (!isFastifyError(error) || error.statusCode >= 500) return null;
   if (error.statusCode === 413) {
-    return serviceError('PAYLOAD_TOO_LARGE', 'The body is larger than 64 KiB.', { hint: CATALOGUE.PAYLOAD_TOO_LARGE.fix });
+    return serviceError('PAYLOAD_TOO_LARGE', 'The body is larger than 64 KiB.', {
+      hint: CATALOGUE.PAYLOAD_TOO_LARGE.fix,
+    });
   }
   return serviceError('DQL_JSON_SCHEMA', 'The request cannot be read.', { hint: 'Send a well-formed URL and body.' });
 };
 
-export const INTERNAL: ServiceError = serviceError('INTERNAL', 'The service failed to answer.', { hint: CATALOGUE.INTERNAL.fix });
+export const INTERNAL: ServiceError = serviceError('INTERNAL', 'The service failed to answer.', {
+  hint: CATALOGUE.INTERNAL.fix,
+});

@@ -2,7 +2,11 @@
 import { CATALOGUE } from '../../schemas/errors.ts';
 import type { Operation } from '../operations/operation.ts';
 
-export type OpenApiOptions = { readonly operations: readonly Operation[]; readonly baseUrl: string; readonly simulated: boolean };
+export type OpenApiOptions = {
+  readonly operations: readonly Operation[];
+  readonly baseUrl: string;
+  readonly simulated: boolean;
+};
 
 const ERROR = { $ref: '#/components/schemas/Errors' };
 
@@ -46,7 +50,9 @@ const pathItem = (operation: Operation) => {
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
     ...(method === 'GET'
       ? { parameters: parametersOf(operation) }
-      : { requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } } }),
+      : {
+          requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } },
+        }),
     responses: {
       200: {
         description: summary,

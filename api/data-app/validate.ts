@@ -19,7 +19,12 @@ const CLIPPED = 40;
 const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
 const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
-const fault = (path: string, message: string, hint: string): ApiError => ({ code: 'DQL_JSON_SCHEMA', message, hint, path });
+const fault = (path: string, message: string, hint: string): ApiError => ({
+  code: 'DQL_JSON_SCHEMA',
+  message,
+  hint,
+  path,
+});
 
 const show = (value: unknown): string => {
   if (typeof value === 'string') return `"${clip(value)}"`;
@@ -40,7 +45,12 @@ const unknownMember = (error: ErrorObject): ApiError => {
   const name = String(error.params.additionalProperty);
   const known = knownMembers(error);
   const near = nearest(clip(name), known);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : known.length > 0 ? `Members are ${known.join(', ')}.` : 'It takes no members.';
+  const hint =
+    near.length > 0
+      ? `Did you mean ${near.join(', ')}?`
+      : known.length > 0
+        ? `Members are ${known.join(', ')}.`
+        : 'It takes no members.';
   return fault(`${error.instancePath}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
 };
 
@@ -58,7 +68,11 @@ const valueFault = (error: ErrorObject): ApiError => {
   const name = subject(path);
   switch (keyword) {
     case 'type':
-      return fault(path, `${name} is ${show(data)}, not ${WORDS[String(params.type)] ?? params.type}.`, `Send ${WORDS[String(params.type)] ?? params.type}.`);
+      return fault(
+        path,
+        `${name} is ${show(data)}, not ${WORDS[String(params.type)] ?? params.type}.`,
+        `Send ${WORDS[String(params.type)] ?? params.type}.`,
+      );
     case 'enum':
       return enumFault(error, name);
     case 'required': {
@@ -67,7 +81,11 @@ const valueFault = (error: ErrorObject): ApiError => {
     }
     case 'minimum':
     case 'maximum':
-      return fault(path, `${name} is ${show(data)}, outside its range.`, `Send a number ${params.comparison} ${params.limit}.`);
+      return fault(
+        path,
+        `${name} is ${show(data)}, outside its range.`,
+        `Send a number ${params.comparison} ${params.limit}.`,
+      );
     case 'minItems':
     case 'minProperties':
       return fault(path, `${name} is empty.`, 'Send at least one member, or leave it out.');
@@ -91,7 +109,9 @@ const withoutOtherKinds = (errors: readonly ErrorObject[]): readonly ErrorObject
   for (const union of errors.filter((e) => e.keyword === 'anyOf')) {
     const prefix = `${union.schemaPath}/`;
     const branchOf = (e: ErrorObject): string | null =>
-      e.schemaPath.startsWith(prefix) && e.instancePath.startsWith(union.instancePath) ? (e.schemaPath.slice(prefix.length).split('/')[0] ?? null) : null;
+      e.schemaPath.startsWith(prefix) && e.instancePath.startsWith(union.instancePath)
+        ? (e.schemaPath.slice(prefix.length).split('/')[0] ?? null)
+        : null;
     const isWrongKind = (e: ErrorObject): boolean => e.keyword === 'type' && e.instancePath === union.instancePath;
     const otherKinds = new Set(kept.filter((e) => branchOf(e) !== null && isWrongKind(e)).map(branchOf));
     const inRightKind = kept.some((e) => branchOf(e) !== null && !otherKinds.has(branchOf(e)));
@@ -129,11 +149,14 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
 
 /** Query parameters as the members they stand for; a parameter given twice is a fault. */
 export const readQuery = (operation: Operation, query: URLSearchParams): unknown => {
-  const properties = (operation.input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> }).properties ?? {};
+  const properties =
+    (operation.input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> }).properties ??
+    {};
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const repeated: ApiError[] = [];
   for (const [name, text] of query) {
-    if (Object.hasOwn(input, name)) repeated.push(fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'));
+    if (Object.hasOwn(input, name))
+      repeated.push(fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'));
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
     input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
   }

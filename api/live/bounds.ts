@@ -38,16 +38,29 @@ const overridesOf = (freshness: FreshnessInput): Override[] => {
 /** Faults of form: a layer that does not exist, a text that is no duration. */
 export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
   if (freshness === undefined) return [];
-  const unknown = typeof freshness === 'string' ? [] : Object.keys(freshness).filter((name) => layerNamed(name) === undefined);
+  const unknown =
+    typeof freshness === 'string' ? [] : Object.keys(freshness).filter((name) => layerNamed(name) === undefined);
   return [
     ...unknown.map((name): ApiError => {
       const [near] = nearest(name, BY_NAME.keys());
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
-      return { code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path: `/freshness/${pointer(name)}` };
+      return {
+        code: 'DQL_JSON_SCHEMA',
+        message: `"${name.slice(0, 40)}" is not a layer.`,
+        hint,
+        path: `/freshness/${pointer(name)}`,
+      };
     }),
     ...overridesOf(freshness).flatMap(({ text, path }): ApiError[] =>
       parseDuration(text) === null
-        ? [{ code: 'DQL_JSON_SCHEMA', message: `"${text.slice(0, 40)}" is not a duration.`, hint: 'Write one unit, such as 60s, 2m or 1h.', path }]
+        ? [
+            {
+              code: 'DQL_JSON_SCHEMA',
+              message: `"${text.slice(0, 40)}" is not a duration.`,
+              hint: 'Write one unit, such as 60s, 2m or 1h.',
+              path,
+            },
+          ]
         : [],
     ),
   ];
@@ -66,7 +79,10 @@ export const freshnessLimits = (freshness: FreshnessInput | undefined): ApiError
 
 /** Milliseconds of every layer. */
 export const boundsOf = (freshness: FreshnessInput | undefined): Bounds => {
-  const bounds = Object.fromEntries(READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs])) as Record<ReadingLayer, number>;
+  const bounds = Object.fromEntries(READING_LAYERS.map((layer) => [layer, LAYERS[layer].freshnessMs])) as Record<
+    ReadingLayer,
+    number
+  >;
   for (const { layers, text } of freshness === undefined ? [] : overridesOf(freshness)) {
     for (const layer of layers) bounds[layer] = parseDuration(text) ?? bounds[layer];
   }

@@ -1,11 +1,26 @@
 // The value object of one listing and layer at T, exactly as L-04 shapes it.
-import { statusAt, type Policy, type StatusAnswer } from '../../schemas/freshness.ts';
+import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, type Figure, figure, type JsonValue, type RawJson, rawJson } from '../../schemas/json.ts';
+import {
+  byKey,
+  type Figure,
+  figure,
+  type JsonValue,
+  type NumberFormat,
+  type RawJson,
+  rawJson,
+  writeJson,
+} from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import {
+  convertQuantity,
+  type QuantityRule,
+  type QuantityUnit,
+  quantityUnitFor,
+  type UnitsMode,
+} from '../../schemas/units.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
@@ -21,6 +36,7 @@ export type LayerQuestion = {
   readonly units: UnitsMode;
   readonly allowStale: boolean;
   readonly includeRaw: boolean;
+  readonly numberFormat: NumberFormat;
   /** Version in force when the reading was recorded (H-16k). */
   readonly version: ListingVersion;
   readonly mark: () => Mark | null;
@@ -28,15 +44,37 @@ export type LayerQuestion = {
 
 /** Members of a reading, ready to print. `conversion` only where quantities were converted. */
 type Members = {
-  readonly values: Readonly<Record<string, JsonValue>>;
-  readonly nullReasons: Readonly<Record<string, string>> | undefined;
-  readonly units: Readonly<Record<string, string>>;
+  readonly values: JsonValue;
+  readonly nullReasons: JsonValue | undefined;
+  readonly units: JsonValue;
   readonly conversion: JsonValue | undefined;
 };
 const NO_MEMBERS: Members = { values: {}, nullReasons: undefined, units: {}, conversion: undefined };
 
-/** Readings are never changed, so what they print as published is made once. */
-const asPublished = new WeakMap<Reading, Members>();
+/** What a reading prints as, whatever is asked: made once, because readings never change and are asked for often. */
+type Printed = {
+  readonly venueTs: string | null;
+  readonly receivedAt: string;
+  readonly instants: JsonValue | undefined;
+  readonly published: Partial<Record<NumberFormat, Members>>;
+};
+const printed = new WeakMap<Reading, Printed>();
+
+const printedOf = (reading: Reading): Printed => {
+  const held = printed.get(reading);
+  if (held !== undefined) return held;
+  const { venue_ts, received_at, instants } = reading;
+  const names = Object.keys(instants);
+  const texts = byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
+  const made: Printed = {
+    venueTs: venue_ts === null ? null : formatInstant(venue_ts),
+    receivedAt: formatInstant(received_at),
+    instants: names.length === 0 ? undefined : rawJson(writeJson(texts)),
+    published: {},
+  };
+  printed.set(reading, made);
+  return made;
+};
 
 const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
   const unit = LAYERS[layer].members[member] ?? 'count';
@@ -46,49 +84,67 @@ const unitOf = (member: string, layer: ReadingLayer, quantity: string): string =
 /** Counts are never strings (H-16h); everything else is a market figure. */
 const print = (digits: Digits, unit: string): Figure | RawJson => (unit === 'count' ? rawJson(digits) : figure(digits));
 
-const publishedMembers = (reading: Reading): Members => {
-  const { layer, quantity_unit: quantity } = reading;
+type Plain = {
+  readonly values: Record<string, JsonValue>;
+  readonly units: Record<string, string>;
+  readonly nullReasons: Readonly<Record<string, string>>;
+};
+
+const plainMembers = ({ layer, quantity_unit: quantity, values: digitsOf, null_reasons }: Reading): Plain => {
   const values: Record<string, JsonValue> = {};
   const units: Record<string, string> = {};
-  for (const member of [...Object.keys(reading.values), ...Object.keys(reading.null_reasons)].sort()) {
+  for (const member of [...Object.keys(digitsOf), ...Object.keys(null_reasons)].sort()) {
     const unit = unitOf(member, layer, quantity ?? 'contracts');
-    const digits = reading.values[member];
+    const digits = digitsOf[member];
     values[member] = digits === undefined ? null : print(digits, unit);
     units[member] = unit;
   }
-  const hasNulls = Object.keys(reading.null_reasons).length > 0;
-  return { values, units, nullReasons: hasNulls ? byKey(reading.null_reasons) : undefined, conversion: undefined };
+  return { values, units, nullReasons: null_reasons };
 };
 
-const membersAsPublished = (reading: Reading): Members => {
-  const held = asPublished.get(reading);
+const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined =>
+  Object.keys(nullReasons).length === 0 ? undefined : byKey(nullReasons);
+
+const publishedMembers = (reading: Reading, numberFormat: NumberFormat): Members => {
+  const { published } = printedOf(reading);
+  const held = published[numberFormat];
   if (held !== undefined) return held;
-  const members = publishedMembers(reading);
-  asPublished.set(reading, members);
+  const { values, units, nullReasons } = plainMembers(reading);
+  const members: Members = {
+    values: rawJson(writeJson(values, { numberFormat })),
+    nullReasons: orNone(nullReasons),
+    units: rawJson(writeJson(units)),
+    conversion: undefined,
+  };
+  published[numberFormat] = members;
   return members;
+};
+
+/** Whether the conversion divides or multiplies by the mark (N-07): what counts quote currency does on its way to base, the rest on its way to quote. */
+const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: QuantityRule): boolean => {
+  if (mode === 'published' || venue_kind === 'quanto') return false;
+  const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
+  return (mode === 'base') === countsQuote;
 };
 
 const convertedMembers = (reading: Reading, question: LayerQuestion): Members => {
   const { layer, units: mode, version } = question;
-  const published = membersAsPublished(reading);
-  const quantities = Object.keys(published.values).filter((m) => LAYERS[layer].members[m] === 'quantity');
-  if (quantities.length === 0) return published;
+  const { values, units, nullReasons } = plainMembers(reading);
+  const quantities = Object.keys(values).filter((m) => LAYERS[layer].members[m] === 'quantity');
+  if (quantities.length === 0) return publishedMembers(reading, question.numberFormat);
   const listing = version.record.values;
   const unit = (reading.quantity_unit ?? listing.quantity_unit) as QuantityUnit;
   const mark = needsMark(unit, mode, listing) ? question.mark() : null;
-  const values: Record<string, JsonValue> = { ...published.values };
-  const units: Record<string, string> = { ...published.units };
-  const nullReasons: Record<string, string> = { ...published.nullReasons };
+  const reasons: Record<string, string> = { ...nullReasons };
   for (const member of quantities) {
     units[member] = quantityUnitFor(unit, mode);
     const digits = reading.values[member];
     if (digits === undefined) continue;
     const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
-    values[member] = converted === null ? null : figure(converted);
-    if (converted === null) nullReasons[member] = 'unit_unknown';
+    values[member] = figureOrNull(converted);
+    if (converted === null) reasons[member] = 'unit_unknown';
   }
-  const hasNulls = Object.keys(nullReasons).length > 0;
-  return { values, units, nullReasons: hasNulls ? byKey(nullReasons) : undefined, conversion: conversionOf(version, mark) };
+  return { values, units, nullReasons: orNone(reasons), conversion: conversionOf(version, mark) };
 };
 
 /** What a converted figure was made with, so that it can be made again (N-07). */
@@ -104,13 +160,7 @@ const instantOrNull = (at: Micros | null): string | null => (at === null ? null 
 const membersShown = (question: LayerQuestion, { status }: StatusAnswer): Members => {
   const { reading, units, allowStale } = question;
   if (reading === null || (status !== 'present' && !(status === 'stale' && allowStale))) return NO_MEMBERS;
-  return units === 'published' ? membersAsPublished(reading) : convertedMembers(reading, question);
-};
-
-const printInstants = (reading: Reading): Record<string, string> | undefined => {
-  const names = Object.keys(reading.instants);
-  if (names.length === 0) return undefined;
-  return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(reading.instants[name] ?? 0)])));
+  return units === 'published' ? publishedMembers(reading, question.numberFormat) : convertedMembers(reading, question);
 };
 
 /** The layer object. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
@@ -121,12 +171,13 @@ export const layerObject = (question: LayerQuestion): JsonValue => {
   const shown = members !== NO_MEMBERS;
   // A layer that is off or not published has no reading to speak of, even if one is remembered.
   const reading = answer.status === 'off' || answer.status === 'not_published' ? null : question.reading;
+  const texts = reading === null ? null : printedOf(reading);
   return {
     status: answer.status,
     reason: answer.reason ?? undefined,
     gap_cause: answer.gap_cause ?? undefined,
-    venue_ts: instantOrNull(reading?.venue_ts ?? null),
-    received_at: instantOrNull(reading?.received_at ?? null),
+    venue_ts: texts?.venueTs ?? null,
+    received_at: texts?.receivedAt ?? null,
     age_ms: answer.age_ms,
     venue_age_ms: answer.venue_age_ms,
     valid_until: instantOrNull(answer.valid_until),
@@ -135,7 +186,7 @@ export const layerObject = (question: LayerQuestion): JsonValue => {
     values: present ? members.values : {},
     null_reasons: present ? members.nullReasons : undefined,
     units: members.units,
-    instants: shown && reading !== null ? printInstants(reading) : undefined,
+    instants: shown ? texts?.instants : undefined,
     conversion: members.conversion,
     withheld: shown && !present ? { values: members.values, null_reasons: members.nullReasons } : undefined,
     raw: question.includeRaw && reading !== null && reading.raw !== null ? rawJson(reading.raw) : undefined,

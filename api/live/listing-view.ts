@@ -1,6 +1,6 @@
 // One listing as an answer sees it at T: its readings with their policy, connection and mark.
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
-import type { JsonValue } from '../../schemas/json.ts';
+import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
@@ -16,6 +16,7 @@ export type ViewOptions = {
   readonly bounds: Bounds;
   readonly allowStale: boolean;
   readonly includeRaw: boolean;
+  readonly numberFormat: NumberFormat;
 };
 
 /** What is the same for every listing of a venue in one answer. */
@@ -39,7 +40,11 @@ const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
 /** The listing's mark when it is present at T under the bound in force (N-07). */
-export const presentMark = (view: VenueView, listing: LiveListing, { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>): Mark | null => {
+export const presentMark = (
+  view: VenueView,
+  listing: LiveListing,
+  { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
+): Mark | null => {
   const reading = listing.readings.mark ?? null;
   const { status } = statusAt({
     reading,
@@ -50,7 +55,9 @@ export const presentMark = (view: VenueView, listing: LiveListing, { at, bounds 
     stateLag: view.stateLag,
   });
   const digits = reading?.values.mark;
-  return status === 'present' && reading !== null && digits !== undefined ? { digits, receivedAt: reading.received_at } : null;
+  return status === 'present' && reading !== null && digits !== undefined
+    ? { digits, receivedAt: reading.received_at }
+    : null;
 };
 
 /** The layer objects of a listing; `layers` ascend by bytes. */
@@ -78,6 +85,7 @@ export const layerObjects = (
       units: options.units,
       allowStale: options.allowStale,
       includeRaw: options.includeRaw,
+      numberFormat: options.numberFormat,
       version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
       mark: markOnce,
     });

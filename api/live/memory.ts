@@ -10,7 +10,13 @@ import { RecentRows } from './recent-rows.ts';
 /** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
 export const STATE_LAG: Micros = 5_000_000;
 
-type Partition = { offset: number; index: number; watermark: Micros | null; ready: boolean; readonly recent: RecentRows };
+type Partition = {
+  offset: number;
+  index: number;
+  watermark: Micros | null;
+  ready: boolean;
+  readonly recent: RecentRows;
+};
 
 export type LiveVenue = {
   readonly venue: string;

@@ -17,7 +17,10 @@ export class RecentRows {
 
   /** A provisional row may come again when it changes; its sealed one replaces it. */
   apply(symbol: string, row: Row, sealed: boolean): void {
-    this.#rows.set(`${row.table}|${symbol}|${row.at}|${row.texts.price_type ?? ''}|${row.texts.timeframe ?? ''}`, { row, sealed });
+    this.#rows.set(`${row.table}|${symbol}|${row.at}|${row.texts.price_type ?? ''}|${row.texts.timeframe ?? ''}`, {
+      row,
+      sealed,
+    });
   }
 
   /** Drops what the history watermark has passed, and what is too old in any case. */

@@ -20,6 +20,9 @@ export const readCursor = (text: string): Cursor | null => {
 };
 
 /** Whether a listing stands after the cursor in (venue, venue_symbol) order. */
-export const isAfter = (listing: { readonly venue: string; readonly venueSymbol: string }, { venue, venueSymbol }: Cursor): boolean =>
+export const isAfter = (
+  listing: { readonly venue: string; readonly venueSymbol: string },
+  { venue, venueSymbol }: Cursor,
+): boolean =>
   listing.venue > venue ||
   (listing.venue === venue && Buffer.compare(Buffer.from(listing.venueSymbol), Buffer.from(venueSymbol)) > 0);

@@ -16,14 +16,23 @@ import { catalogueVersion } from './catalogue-version.ts';
 import { isAfter, readCursor, writeCursor } from './cursor.ts';
 import { listingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { IncludeRaw, InstantText, NullableFigure, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+import {
+  IncludeRaw,
+  InstantText,
+  NullableFigure,
+  NullableInstant,
+  NumberFormatParameter,
+  Units,
+} from './parameters.ts';
 
 const MOST = 5_000;
 
 const Input = Type.Object(
   {
     where: Type.Optional(SelectionText),
-    as_of: Type.Optional(Type.String({ description: 'Instant to describe; now when left out.', examples: ['2026-01-15T12:00:00Z'] })),
+    as_of: Type.Optional(
+      Type.String({ description: 'Instant to describe; now when left out.', examples: ['2026-01-15T12:00:00Z'] }),
+    ),
     units: Units,
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,
@@ -107,10 +116,20 @@ const refine = ({ as_of, cursor }: Input): ApiError[] => {
   const errors: ApiError[] = [];
   if (as_of !== undefined && parseInstant(as_of) === null) {
     const message = `"${as_of.slice(0, 40)}" is not an instant.`;
-    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Write 2026-01-15T12:00:00Z or 2026-01-15.', path: '/as_of' });
+    errors.push({
+      code: 'DQL_JSON_SCHEMA',
+      message,
+      hint: 'Write 2026-01-15T12:00:00Z or 2026-01-15.',
+      path: '/as_of',
+    });
   }
   if (cursor !== undefined && readCursor(cursor) === null) {
-    errors.push({ code: 'DQL_JSON_SCHEMA', message: 'The cursor is not one of ours.', hint: 'Send page.next_cursor as it came.', path: '/cursor' });
+    errors.push({
+      code: 'DQL_JSON_SCHEMA',
+      message: 'The cursor is not one of ours.',
+      hint: 'Send page.next_cursor as it came.',
+      path: '/cursor',
+    });
   }
   return errors;
 };
@@ -130,10 +149,14 @@ const describedInstant = ({ as_of, cursor }: Input, context: Context): Micros =>
   const earliest = earliestKnown(directoryOf(context.live).listings);
   if (asked <= context.evaluatedAt && (earliest === null || asked >= earliest)) return asked;
   const from = earliest === null ? 'now' : formatInstant(earliest);
-  throw serviceError('DQL_AS_OF_RANGE', `${formatInstant(asked)} lies outside ${from} to ${formatInstant(context.evaluatedAt)}.`, {
-    hint: 'Ask for an instant within the range.',
-    path: '/as_of',
-  });
+  throw serviceError(
+    'DQL_AS_OF_RANGE',
+    `${formatInstant(asked)} lies outside ${from} to ${formatInstant(context.evaluatedAt)}.`,
+    {
+      hint: 'Ask for an instant within the range.',
+      path: '/as_of',
+    },
+  );
 };
 
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
@@ -153,7 +176,8 @@ const pageOf = (all: readonly Selected[], input: Input, at: Micros): Page => {
   const rest = cursor === null ? all : all.filter(({ listing }) => isAfter(listing, cursor));
   const selected = rest.slice(0, limit);
   const last = selected.at(-1)?.listing;
-  const next = rest.length > limit && last ? writeCursor({ at, venue: last.venue, venueSymbol: last.venueSymbol }) : null;
+  const next =
+    rest.length > limit && last ? writeCursor({ at, venue: last.venue, venueSymbol: last.venueSymbol }) : null;
   return { selected, limit, next };
 };
 
@@ -167,7 +191,10 @@ const markOf = (listing: LiveListing, input: Input, { live, evaluatedAt }: Conte
   if (input.units === undefined || input.units === 'published' || input.as_of !== undefined) return null;
   const venue = live.venue(listing.venue);
   if (venue === undefined) return null;
-  const mark = presentMark(venueView(live, venue, evaluatedAt), listing, { at: evaluatedAt, bounds: boundsOf(undefined) });
+  const mark = presentMark(venueView(live, venue, evaluatedAt), listing, {
+    at: evaluatedAt,
+    bounds: boundsOf(undefined),
+  });
   return mark?.digits ?? null;
 };
 

@@ -27,9 +27,17 @@ const OTHER_LAYERS: Readonly<Record<string, { readonly historyCadence: string }>
   liquidation: { historyCadence: 'raw' },
 };
 
-type LayerFacts = { readonly historyCadence: string; readonly freshness: string | null; readonly anchor: string | null };
+type LayerFacts = {
+  readonly historyCadence: string;
+  readonly freshness: string | null;
+  readonly anchor: string | null;
+};
 
-const layerEntry = ({ policy, cadence_ms, horizon_ms, horizon_source }: LayerCapability, facts: LayerFacts, from: Micros): JsonValue => {
+const layerEntry = (
+  { policy, cadence_ms, horizon_ms, horizon_source }: LayerCapability,
+  facts: LayerFacts,
+  from: Micros,
+): JsonValue => {
   const on = policy === 'on';
   return {
     policy,
@@ -51,12 +59,20 @@ const layersOf = (listing: LiveListing, capability: CapabilityVersion | null, fr
     const { recordName, windowMs, freshnessMs } = LAYERS[layer];
     entries[recordName] = layerEntry(
       capability?.layers[layer] ?? none,
-      { historyCadence: formatDuration(windowMs), freshness: formatSeconds(freshnessMs), anchor: listing.readings[layer]?.anchor ?? null },
+      {
+        historyCadence: formatDuration(windowMs),
+        freshness: formatSeconds(freshnessMs),
+        anchor: listing.readings[layer]?.anchor ?? null,
+      },
       from,
     );
   }
   for (const [name, { historyCadence }] of Object.entries(OTHER_LAYERS)) {
-    entries[name] = layerEntry(capability?.layers[name] ?? none, { historyCadence, freshness: null, anchor: null }, from);
+    entries[name] = layerEntry(
+      capability?.layers[name] ?? none,
+      { historyCadence, freshness: null, anchor: null },
+      from,
+    );
   }
   return byKey(entries);
 };
@@ -64,11 +80,17 @@ const layersOf = (listing: LiveListing, capability: CapabilityVersion | null, fr
 /** Rules that are quantities, in the unit asked for; null when they cannot be converted (N-07). */
 const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOptions) => {
   const { values } = record;
-  const convert = (digits: Digits | null, stated: string | null): { readonly figure: Digits | null; readonly unit: string | null } => {
+  const convert = (
+    digits: Digits | null,
+    stated: string | null,
+  ): { readonly figure: Digits | null; readonly unit: string | null } => {
     const isQuantity = stated === 'base' || stated === 'contracts' || stated === 'quote';
     if (mode === 'published' || digits === null || !isQuantity) return { figure: digits, unit: stated };
     const unit = stated as QuantityUnit;
-    return { figure: convertQuantity({ digits, unit, mode, listing: values, mark }), unit: quantityUnitFor(unit, mode) };
+    return {
+      figure: convertQuantity({ digits, unit, mode, listing: values, mark }),
+      unit: quantityUnitFor(unit, mode),
+    };
   };
   return { lot: convert(values.lot_size, values.units.lot_size), min: convert(values.min_qty, values.units.min_qty) };
 };

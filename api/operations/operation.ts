@@ -1,16 +1,24 @@
 // What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
 import type { Static, TSchema } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
-import type { JsonValue } from '../../schemas/json.ts';
+import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
 /** Classes of the day's counters (AC-01 `by_class`). */
-export type RequestClass = 'snapshots' | 'history' | 'candles' | 'screen' | 'books' | 'liquidations' | 'reference' | 'agent_state' | 'stream' | 'archive';
-
-export type NumberFormat = 'json' | 'string';
+export type RequestClass =
+  | 'snapshots'
+  | 'history'
+  | 'candles'
+  | 'screen'
+  | 'books'
+  | 'liquidations'
+  | 'reference'
+  | 'agent_state'
+  | 'stream'
+  | 'archive';
 
 /** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
 export type Context = {
@@ -41,7 +49,10 @@ export type Operation<Input = unknown> = {
   /** Query parameters of a GET, body of a POST. */
   readonly input: TSchema;
   readonly output: TSchema;
-  readonly example: { readonly input: Readonly<Record<string, unknown>>; readonly output: Readonly<Record<string, unknown>> };
+  readonly example: {
+    readonly input: Readonly<Record<string, unknown>>;
+    readonly output: Readonly<Record<string, unknown>>;
+  };
   /** Faults of shape that a schema cannot say; told together with the schema's. */
   readonly refine: (input: Input) => readonly ApiError[];
   readonly run: (input: Input, context: Context) => Answer;
@@ -49,5 +60,8 @@ export type Operation<Input = unknown> = {
 
 /** Declares an operation; its input arrives at `run` only after the schema accepted it. */
 export const defineOperation = <S extends TSchema>(
-  operation: Omit<Operation<Static<S>>, 'input' | 'refine'> & { readonly input: S; readonly refine?: (input: Static<S>) => readonly ApiError[] },
+  operation: Omit<Operation<Static<S>>, 'input' | 'refine'> & {
+    readonly input: S;
+    readonly refine?: (input: Static<S>) => readonly ApiError[];
+  },
 ): Operation => ({ refine: () => [], ...operation }) as Operation;

@@ -8,7 +8,9 @@ export const Units = Type.Optional(
 );
 
 export const NumberFormatParameter = Type.Optional(
-  Type.Enum(['json', 'string'], { description: 'Market figures as JSON numbers (default) or as strings with the same digits.' }),
+  Type.Enum(['json', 'string'], {
+    description: 'Market figures as JSON numbers (default) or as strings with the same digits.',
+  }),
 );
 
 export const IncludeSynthetic = Type.Optional(
@@ -20,7 +22,12 @@ export const IncludeRaw = Type.Optional(
 );
 
 /** Shapes of answers that only clients read. */
-export const InstantText = Type.String({ description: 'Instant, ISO 8601 UTC.', examples: ['2026-01-15T12:00:00.120Z'] });
+export const InstantText = Type.String({
+  description: 'Instant, ISO 8601 UTC.',
+  examples: ['2026-01-15T12:00:00.120Z'],
+});
 export const NullableInstant = Type.Union([InstantText, Type.Null()]);
-export const FigureValue = Type.Union([Type.Number(), Type.String()], { description: 'A market figure; a string under number_format string.' });
+export const FigureValue = Type.Union([Type.Number(), Type.String()], {
+  description: 'A market figure; a string under number_format string.',
+});
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);

@@ -15,7 +15,16 @@ import { missingPairs, type Names, resolveNames, type Selected, selectListings }
 import type { Selection } from '../selection/selection.ts';
 import { parseSelection } from '../selection/text.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { FigureValue, IncludeRaw, IncludeSynthetic, InstantText, NullableFigure, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+import {
+  FigureValue,
+  IncludeRaw,
+  IncludeSynthetic,
+  InstantText,
+  NullableFigure,
+  NullableInstant,
+  NumberFormatParameter,
+  Units,
+} from './parameters.ts';
 
 const Input = Type.Object(
   {
@@ -47,7 +56,10 @@ const LayerObject = Type.Object({
   age_ms: Type.Union([Type.Integer(), Type.Null()]),
   venue_age_ms: Type.Union([Type.Integer(), Type.Null()]),
   valid_until: NullableInstant,
-  horizon_source: Type.Union([Type.Enum(['measured', 'documented', 'assumed', 'venue_declared', 'connection']), Type.Null()]),
+  horizon_source: Type.Union([
+    Type.Enum(['measured', 'documented', 'assumed', 'venue_declared', 'connection']),
+    Type.Null(),
+  ]),
   anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
   values: Type.Record(Type.String(), NullableFigure),
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -93,7 +105,11 @@ const Output = Type.Object({
     }),
   ),
   missing: Type.Array(
-    Type.Object({ instrument: Type.Optional(Type.String()), symbol: Type.Optional(Type.String()), venue: Type.String() }),
+    Type.Object({
+      instrument: Type.Optional(Type.String()),
+      symbol: Type.Optional(Type.String()),
+      venue: Type.String(),
+    }),
   ),
 });
 
@@ -119,7 +135,10 @@ const layerFault = (name: string, index: number): ApiError[] => {
   return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
 };
 
-const refine = ({ layers = [], freshness }: Input): ApiError[] => [...layers.flatMap(layerFault), ...freshnessFaults(freshness)];
+const refine = ({ layers = [], freshness }: Input): ApiError[] => [
+  ...layers.flatMap(layerFault),
+  ...freshnessFaults(freshness),
+];
 
 const readWhere = (where: Input['where']): Selection => {
   if (where === undefined) return {};
@@ -148,7 +167,14 @@ const layerRefusals = (asked: Input['layers'], plan: Plan): ApiError[] =>
 
 const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
   input.include_raw === true && !plan.raw
-    ? [{ code: 'PLAN_LIMIT', message: `The plan ${plan.name} has no raw messages.`, hint: 'Leave include_raw out, or use Standard or above.', path: '/include_raw' }]
+    ? [
+        {
+          code: 'PLAN_LIMIT',
+          message: `The plan ${plan.name} has no raw messages.`,
+          hint: 'Leave include_raw out, or use Standard or above.',
+          path: '/include_raw',
+        },
+      ]
     : [];
 
 const countLimit = (selected: readonly Selected[], plan: Plan): ApiError[] => {
@@ -162,7 +188,11 @@ const countLimit = (selected: readonly Selected[], plan: Plan): ApiError[] => {
 const selectWithin = (input: Input, names: Names, context: Context & { readonly plan: Plan }): Selected[] => {
   const { live, plan, evaluatedAt } = context;
   const choice = context.scopeOf(plan);
-  const refusals = [...refuseOutside(names, plan, choice), ...layerRefusals(input.layers, plan), ...rawRefusal(input, plan)];
+  const refusals = [
+    ...refuseOutside(names, plan, choice),
+    ...layerRefusals(input.layers, plan),
+    ...rawRefusal(input, plan),
+  ];
   throwAll(refusals);
   const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
   throwAll([...freshnessLimits(input.freshness), ...countLimit(selected, plan)]);
@@ -181,12 +211,18 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
   let least = Number.POSITIVE_INFINITY;
   for (const venue of venues) least = Math.min(least, live.watermark(venue) ?? Number.POSITIVE_INFINITY);
   if (least === Number.POSITIVE_INFINITY) {
-    throw serviceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', { hint: 'Repeat the call in a few seconds.' });
+    throw serviceError('UNAVAILABLE', 'No state of the venues asked has arrived yet.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
   }
   return Math.min(least, evaluatedAt);
 };
 
-const itemsOf = (selected: readonly Selected[], context: Context, view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions }): JsonValue => {
+const itemsOf = (
+  selected: readonly Selected[],
+  context: Context,
+  view: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
+): JsonValue => {
   const views = new Map<string, VenueView>();
   return selected.flatMap(({ listing, version }): JsonValue[] => {
     const venue = context.live.venue(listing.venue);
@@ -194,7 +230,15 @@ const itemsOf = (selected: readonly Selected[], context: Context, view: { readon
     const seen = views.get(listing.venue) ?? venueView(context.live, venue, context.evaluatedAt);
     views.set(listing.venue, seen);
     const { instrument, quote } = version.record.values;
-    return [{ venue: listing.venue, venue_symbol: listing.venueSymbol, instrument, quote, layers: layerObjects(seen, { listing, version }, view) }];
+    return [
+      {
+        venue: listing.venue,
+        venue_symbol: listing.venueSymbol,
+        instrument,
+        quote,
+        layers: layerObjects(seen, { listing, version }, view),
+      },
+    ];
   });
 };
 
@@ -210,6 +254,7 @@ const run = (input: Input, context: Context): Answer => {
     bounds: boundsOf(input.freshness),
     allowStale: input.allow_stale ?? false,
     includeRaw: input.include_raw ?? false,
+    numberFormat: input.number_format ?? 'json',
   };
   const body: JsonValue = {
     evaluated_at: formatInstant(evaluatedAt),
@@ -217,11 +262,15 @@ const run = (input: Input, context: Context): Answer => {
     receipt_id: context.receiptId,
     units: options.units,
     freshness: printBounds(options.bounds, layers),
-    scope: scopeMember(plan, context.scopeOf(plan), [...live.venues()].map(({ venue }) => venue)),
+    scope: scopeMember(
+      plan,
+      context.scopeOf(plan),
+      [...live.venues()].map(({ venue }) => venue),
+    ),
     items: itemsOf(selected, context, { layers, options }),
     missing: missingPairs(names, selected),
   };
-  return { body, numberFormat: input.number_format ?? 'json' };
+  return { body, numberFormat: options.numberFormat };
 };
 
 export const snapshots = defineOperation({

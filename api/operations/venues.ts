@@ -55,7 +55,10 @@ const stateOf = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => 
 
 const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
   const capability = versionAt(venue.capabilities, at);
-  const named = [...READING_LAYERS.map((l) => [LAYERS[l].recordName, l] as const), ...EVENT_LAYERS.map((l) => [l, l] as const)];
+  const named = [
+    ...READING_LAYERS.map((l) => [LAYERS[l].recordName, l] as const),
+    ...EVENT_LAYERS.map((l) => [l, l] as const),
+  ];
   return byKey(Object.fromEntries(named.map(([name, layer]) => [name, policyOf(capability, layer)])));
 };
 

@@ -17,7 +17,10 @@ export type Directory = {
 export const fold = (key: CodeKey, text: string): string => (key === 'venue' ? text.toLowerCase() : text.toUpperCase());
 
 const buildDirectory = (memory: LiveMemory): Directory => {
-  const codes = { instrument: new Map(), base: new Map(), venue: new Map(), quote: new Map() } satisfies Record<CodeKey, Map<string, string>>;
+  const codes = { instrument: new Map(), base: new Map(), venue: new Map(), quote: new Map() } satisfies Record<
+    CodeKey,
+    Map<string, string>
+  >;
   const listings: LiveListing[] = [];
   const know = (key: CodeKey, code: string): void => void codes[key].set(fold(key, code), code);
   for (const { venue, listings: listed } of memory.venues()) {

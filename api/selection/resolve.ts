@@ -12,7 +12,9 @@ export type Named = { readonly code: string; readonly origin: Origin };
 export type Names = Partial<Readonly<Record<CodeKey | 'symbol', readonly Named[]>>>;
 
 export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
-export type MissingPair = { readonly instrument: string; readonly venue: string } | { readonly symbol: string; readonly venue: string };
+export type MissingPair =
+  | { readonly instrument: string; readonly venue: string }
+  | { readonly symbol: string; readonly venue: string };
 
 const CODE_KEYS = ['instrument', 'base', 'venue', 'quote'] as const;
 const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly what: string }>> = {
@@ -61,7 +63,8 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
     }
     if (selection[key] !== undefined) names[key] = named;
   }
-  if (selection.symbol !== undefined) names.symbol = selection.symbol.map(({ text, origin }) => ({ code: text, origin }));
+  if (selection.symbol !== undefined)
+    names.symbol = selection.symbol.map(({ text, origin }) => ({ code: text, origin }));
   if (errors.length > 0) throw new ServiceError(errors);
   return names;
 };
@@ -70,7 +73,10 @@ const setOf = (named: readonly Named[] | undefined): ReadonlySet<string> | null 
   named === undefined ? null : new Set(named.map((n) => n.code));
 
 /** What a plan narrows a selection to; null does not narrow. */
-export type Narrowing = { readonly venues: ReadonlySet<string> | null; readonly instruments: ReadonlySet<string> | null };
+export type Narrowing = {
+  readonly venues: ReadonlySet<string> | null;
+  readonly instruments: ReadonlySet<string> | null;
+};
 export const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
 
 /** Listings listed at `at` for which every term holds, ascending by (venue, venue_symbol), with their version then. */
@@ -106,7 +112,8 @@ export const missingPairs = (names: Names, selected: readonly Selected[]): Missi
   }
   const missing: MissingPair[] = [];
   for (const instrument of unique(names.instrument)) {
-    for (const venue of unique(names.venue)) if (!found.has(`i|${instrument}|${venue}`)) missing.push({ instrument, venue });
+    for (const venue of unique(names.venue))
+      if (!found.has(`i|${instrument}|${venue}`)) missing.push({ instrument, venue });
   }
   for (const symbol of unique(names.symbol)) {
     for (const venue of unique(names.venue)) if (!found.has(`s|${symbol}|${venue}`)) missing.push({ symbol, venue });

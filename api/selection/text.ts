@@ -9,7 +9,12 @@ const STRING = /"(?:[^"\\]|\\.)*"/sy;
 const SPACE = /[ \t\r\n]*/y;
 const PUNCTUATION = '=(),';
 
-type Token = { readonly kind: 'word' | 'string' | 'punctuation' | 'end'; readonly text: string; readonly from: number; readonly to: number };
+type Token = {
+  readonly kind: 'word' | 'string' | 'punctuation' | 'end';
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+};
 
 /** Thrown inside this file where reading stops; never leaves it. */
 class Halt extends Error {}
@@ -65,7 +70,8 @@ class Parser {
     this.#next();
     const codes = this.#readCodes(key);
     if (key === undefined) return;
-    if (selection[key] !== undefined) this.#fault('DQL_DUPLICATE_CLAUSE', word, `"${key}" is given twice.`, `Use ${key} in (a, b).`);
+    if (selection[key] !== undefined)
+      this.#fault('DQL_DUPLICATE_CLAUSE', word, `"${key}" is given twice.`, `Use ${key} in (a, b).`);
     selection[key] = codes;
   }
 
@@ -83,7 +89,12 @@ class Parser {
       codes.push(this.#readCode(key));
       // H-16i: the thirty-third is where the list became too long.
       if (codes.length === IN_LIST + 1) {
-        this.#fault('DQL_COMPLEXITY', token, `More than ${IN_LIST} codes stand in one "in".`, 'Ask in several requests.');
+        this.#fault(
+          'DQL_COMPLEXITY',
+          token,
+          `More than ${IN_LIST} codes stand in one "in".`,
+          'Ask in several requests.',
+        );
       }
     }
     this.#expectPunctuation(')');
@@ -114,8 +125,8 @@ class Parser {
   #read(from: number): Token {
     const source = this.#source;
     if (from >= source.length) return { kind: 'end', text: '', from, to: from };
-    const char = source[from] as string;
-    if (PUNCTUATION.includes(char)) return { kind: 'punctuation', text: char, from, to: from + 1 };
+    const next = source[from] as string;
+    if (PUNCTUATION.includes(next)) return { kind: 'punctuation', text: next, from, to: from + 1 };
     const literal = matchAt(STRING, source, from);
     if (literal !== '') {
       const text = readString(literal);
@@ -126,7 +137,10 @@ class Parser {
     const [name, code] = [matchAt(NAME, source, from), matchAt(CODE, source, from)];
     const word = code.length > name.length ? code : name;
     const token: Token = { kind: 'word', text: word, from, to: from + word.length };
-    if (word === '') this.#refuse({ ...token, to: from + [...source.slice(from, from + 2)][0]!.length }, 'cannot stand here', OPERATORS);
+    if (word === '') {
+      const [char = ''] = source.slice(from, from + 2);
+      this.#refuse({ ...token, to: from + char.length }, 'cannot stand here', char === '-' ? QUOTING : OPERATORS);
+    }
     return token;
   }
 
@@ -175,6 +189,7 @@ class Parser {
 }
 
 const OPERATORS = 'A selection has terms like venue = okx or base in (BTC, ETH), joined by "and".';
+const QUOTING = 'Quote a code that is not all letters and digits, such as "kraken-futures".';
 const CLIPPED = 40;
 const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
 

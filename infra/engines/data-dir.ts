@@ -45,7 +45,11 @@ const LEFTOVER_GRACE_MS = 10_000;
  * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, and whatever that
  * process had started and left running is ended first. `wipe` then removes everything kept from earlier runs.
  */
-export async function openDataDir(dir: string, log: (line: string) => void, keep: 'keep' | 'wipe' = 'keep'): Promise<DataDir> {
+export async function openDataDir(
+  dir: string,
+  log: (line: string) => void,
+  keep: 'keep' | 'wipe' = 'keep',
+): Promise<DataDir> {
   const path = resolve(dir);
   mkdirSync(join(path, 'run'), { recursive: true });
   const lock = takeLock(path, log);

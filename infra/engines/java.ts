@@ -11,7 +11,7 @@ export class EngineMissingError extends Error {
 }
 
 export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {
-  const home = env['JAVA_HOME'];
+  const home = env.JAVA_HOME;
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
 }
 

@@ -158,7 +158,7 @@ function* binaryFolders(): Generator<string> {
     const newestFirst = readdirSync(debian).sort((a, b) => Number(b) - Number(a));
     for (const version of newestFirst) yield join(debian, version, 'bin');
   }
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) yield folder;
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) yield folder;
   const packaged = packagedBinaries();
   if (packaged !== null) yield packaged;
 }

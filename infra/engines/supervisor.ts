@@ -82,6 +82,8 @@ class SupervisedProcess implements Supervised {
   readonly #log: (line: string) => void;
   #running: { readonly child: ChildProcess; readonly identity: ProcessIdentity } | null = null;
   #wanted = true;
+  /** Has been ready since `begin`: only then is a death something to recover from. */
+  #served = false;
   #backoffMs = FIRST_BACKOFF_MS;
   #readiness = Promise.resolve();
   readonly #abandoned = new AbortController();
@@ -98,15 +100,25 @@ class SupervisedProcess implements Supervised {
     return this.#running?.identity.pid ?? null;
   }
 
-  ready(): Promise<void> {
-    return this.#readiness;
+  async ready(): Promise<void> {
+    for (;;) {
+      const awaited = this.#readiness;
+      const failure = await awaited.then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
+      // It died again meanwhile: what counts is the newest start.
+      if (awaited !== this.#readiness) continue;
+      if (failure !== null) throw failure.error;
+      return;
+    }
   }
 
   async begin(): Promise<void> {
     this.#wanted = true;
     const startedAt = performance.now();
-    await this.#spawn();
-    this.#expectReady(this.#untilReady(startedAt));
+    this.#served = false;
+    this.#expectReady(this.#spawn().then(() => this.#untilReady(startedAt)));
     await this.#readiness;
   }
 
@@ -159,6 +171,8 @@ class SupervisedProcess implements Supervised {
     this.#running = { child, identity };
     this.#guard.watch(pid, this.#signal());
     this.#dataDir.recordRun(this.name, { ...identity, signal: this.#signal() });
+    // Stopped while it was being spawned: nobody else would end it.
+    if (!this.#wanted) signalGroup(pid, 'SIGKILL');
     const startedAt = performance.now();
     child.once('exit', (code, signal) => this.#onExit(pid, code, signal, startedAt));
     if (child.exitCode !== null || child.signalCode !== null)
@@ -172,7 +186,7 @@ class SupervisedProcess implements Supervised {
     this.#guard.forget(pid);
     this.#dataDir.forgetRun(this.name);
     this.#running = null;
-    if (!this.#wanted) return;
+    if (!this.#wanted || !this.#served) return;
     const livedMs = performance.now() - startedAt;
     if (livedMs > STEADY_MS) this.#backoffMs = FIRST_BACKOFF_MS;
     const reason = signal === null ? `exit code ${code}` : `signal ${signal}`;
@@ -183,14 +197,21 @@ class SupervisedProcess implements Supervised {
   #scheduleRestart(): void {
     const waitMs = this.#backoffMs;
     this.#backoffMs = Math.min(this.#backoffMs * 2, LONGEST_BACKOFF_MS);
+    this.#expectReady(this.#comeBack(waitMs));
+  }
+
+  async #comeBack(waitMs: number): Promise<void> {
     const diedAt = performance.now();
-    this.#expectReady(
-      delay(waitMs, undefined, { signal: this.#abandoned.signal }).then(async () => {
-        await this.#spawn();
-        await this.#untilReady(diedAt);
-        this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
-      }),
-    );
+    await delay(waitMs, undefined, { signal: this.#abandoned.signal });
+    await this.#spawn();
+    try {
+      await this.#untilReady(diedAt);
+      this.#log(`${this.name} is back after ${seconds(performance.now() - diedAt)}`);
+    } catch (error) {
+      // One that runs without serving is ended, so that its death is handled as any other.
+      if (this.#running !== null) await this.kill();
+      throw error;
+    }
   }
 
   #expectReady(readiness: Promise<void>): void {
@@ -204,7 +225,10 @@ class SupervisedProcess implements Supervised {
       if (this.pid() !== pid || pid === null) {
         throw new ProcessError(`${this.name} ended before it was ready\n${tail(this.#logFile())}`);
       }
-      if (await probe(this.#spec.isReady)) return;
+      if (await probe(this.#spec.isReady)) {
+        this.#served = true;
+        return;
+      }
       const waited = performance.now() - startedAt;
       if (waited > this.#spec.readyTimeoutMs) {
         throw new ProcessError(`${this.name} was not ready after ${seconds(waited)}\n${tail(this.#logFile())}`);

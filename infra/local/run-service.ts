@@ -14,7 +14,7 @@ export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings'> 
 /** Never resolves into anything: the process ends with the service. `--fresh` on the command line removes earlier data. */
 export function runService({ defaultDir, ...options }: RunOptions): void {
   const progress = createProgress((text) => process.stdout.write(text));
-  const dir = process.env['DATA_DIR'] ?? join(PROJECT_ROOT, '.local', defaultDir);
+  const dir = process.env.DATA_DIR ?? join(PROJECT_ROOT, '.local', defaultDir);
   const data = process.argv.includes('--fresh') ? 'wipe' : 'keep';
   let service: Service | null = null;
   let stopping = false;
@@ -58,7 +58,10 @@ function stopWithParent(onGone: () => void): void {
   timer.unref();
 }
 
-function banner({ endpoints, engines }: Service, { venues, source }: Pick<ServiceOptions, 'venues' | 'source'>): string {
+function banner(
+  { endpoints, engines }: Service,
+  { venues, source }: Pick<ServiceOptions, 'venues' | 'source'>,
+): string {
   const what =
     source === 'simulated'
       ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/simulator, nothing here is a market.`

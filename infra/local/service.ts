@@ -1,11 +1,11 @@
 /** The whole service on one machine: engines, the three processes, demo keys; on live or on simulated venues. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureDemoKeys } from '../tools/demo-keys.ts';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { choosePorts, type PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
+import { ensureDemoKeys } from '../tools/demo-keys.ts';
 import type { Progress } from './progress.ts';
 
 export interface ServiceOptions {

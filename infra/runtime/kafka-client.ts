@@ -1,7 +1,8 @@
 // The Kafka client of a process: connection settings, logging, topics. kafkajs 2.2.4 with its timer repaired.
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Admin, Kafka as KafkaClient, KafkaConfig, logCreator, SASLOptions } from 'kafkajs';
+import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator, SASLOptions } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { Logger } from './log.ts';
 import type { TopicSpec } from './topics.ts';
@@ -36,6 +37,28 @@ const repairTimer = (): void => {
   };
 };
 repairTimer();
+
+/** kafkajs's own way of opening a connection, for clients made beside its own. */
+export const createSocketFactory = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
+
+/** A factory whose sockets can be cut for good: kafkajs goes on working in a client that was stopped while it connected. */
+export const createCuttableSockets = (): { readonly factory: ISocketFactory; readonly cut: () => void } => {
+  const create = createSocketFactory();
+  const open = new Set<Socket>();
+  let isCut = false;
+  const factory: ISocketFactory = (args) => {
+    const socket = create(args);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (isCut) socket.destroy(new Error('this Kafka client was stopped'));
+    return socket;
+  };
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
+  return { factory, cut };
+};
 
 /** kafkajs calls what it survives errors (rebalances, retries): our own code says what is one. */
 const asLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');

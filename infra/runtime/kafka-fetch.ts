@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IHeaders, ISocketFactory, KafkaConfig } from 'kafkajs';
 import { createBackoff } from './backoff.ts';
-import type { KafkaHandle } from './kafka-client.ts';
+import { createCuttableSockets, type KafkaHandle } from './kafka-client.ts';
 
 export type Message = {
   readonly offset: number;
@@ -90,7 +90,6 @@ type ClusterOptions = KafkaConfig & {
 
 const require = createRequire(import.meta.url);
 const ClusterClass = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
-const createSocketFactory = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
 
 const READ_UNCOMMITTED = 0;
 const MAX_WAIT_MS = 100;
@@ -99,12 +98,14 @@ const BUSY_WAIT_MS = 10;
 const PARTITION_BYTES = 2 * 1024 * 1024;
 const FETCH_BYTES = 16 * 1024 * 1024;
 const METADATA_AGE_MS = 60_000;
+/** kafkajs finishes its tries before it disconnects; after this long its connections are cut instead. */
+const LEAVE_MS = 1_000;
 
-const createCluster = ({ kafka, settings }: KafkaHandle): Cluster =>
+const createCluster = ({ kafka, settings }: KafkaHandle, socketFactory: ISocketFactory): Cluster =>
   new ClusterClass({
     ...settings,
     logger: kafka.logger(),
-    socketFactory: createSocketFactory(),
+    socketFactory,
     metadataMaxAge: METADATA_AGE_MS,
     allowAutoTopicCreation: false,
     enforceRequestTimeout: true,
@@ -160,15 +161,17 @@ export class PartitionFetcher {
   private readonly slots = new Map<string, Slot>();
   private readonly topics = new Set<string>();
   private readonly asked = new Set<string>();
+  private readonly underWay = new Set<Promise<unknown>>();
   private readonly backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
   private readonly ended = new AbortController();
+  private readonly sockets = createCuttableSockets();
   private cluster: Cluster;
   private connecting: Promise<void> | null = null;
 
   constructor(handle: KafkaHandle, onFatal: (error: unknown) => void) {
     this.handle = handle;
     this.onFatal = onFatal;
-    this.cluster = createCluster(handle);
+    this.cluster = createCluster(handle, this.sockets.factory);
     this.connecting = this.connect(0);
   }
 
@@ -244,8 +247,21 @@ export class PartitionFetcher {
   async stop(): Promise<void> {
     this.ended.abort();
     await Promise.all([...this.slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
-    await this.connecting?.catch(() => undefined);
+    await Promise.race([this.leave(), pause(LEAVE_MS, undefined, { ref: false })]);
+    this.sockets.cut();
+  }
+
+  private async leave(): Promise<void> {
+    await this.connecting;
     await this.cluster.disconnect();
+    await Promise.allSettled(this.underWay);
+  }
+
+  private track<T>(work: Promise<T>): Promise<T> {
+    this.underWay.add(work);
+    const forget = () => this.underWay.delete(work);
+    work.then(forget, forget);
+    return work;
   }
 
   private async watch(cluster: Cluster, topic: string): Promise<void> {
@@ -257,9 +273,10 @@ export class PartitionFetcher {
   private async trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
     for (;;) {
       await this.connecting;
+      this.ended.signal.throwIfAborted();
       const cluster = this.cluster;
       try {
-        return await work(cluster);
+        return await this.track(work(cluster));
       } catch (error) {
         this.ended.signal.throwIfAborted();
         this.renew(cluster, error);
@@ -307,7 +324,7 @@ export class PartitionFetcher {
       const broker = await cluster.findBroker({ nodeId });
       return broker.fetch(request);
     };
-    fetching().then(
+    this.track(fetching()).then(
       ({ responses }) => {
         this.asked.delete(nodeId);
         this.backoff.reset();
@@ -371,7 +388,7 @@ export class PartitionFetcher {
   private renew(failed: Cluster, error: unknown): void {
     if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
     this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
-    this.cluster = createCluster(this.handle);
+    this.cluster = createCluster(this.handle, this.sockets.factory);
     this.connecting = failed
       .disconnect()
       .catch(() => undefined)
@@ -390,7 +407,7 @@ export class PartitionFetcher {
         if (signal.aborted) break;
         this.handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
         await this.cluster.disconnect().catch(() => undefined);
-        this.cluster = createCluster(this.handle);
+        this.cluster = createCluster(this.handle, this.sockets.factory);
       }
     }
     this.connecting = null;

@@ -1,6 +1,7 @@
 // Membership in a consumer group: the group says which partitions are ours, the fetcher reads them, the caller says from where.
-import type { Consumer } from 'kafkajs';
-import { endProcess, type KafkaHandle } from './kafka-client.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import kafkajs, { type Consumer } from 'kafkajs';
+import { createCuttableSockets, endProcess, type KafkaHandle } from './kafka-client.ts';
 import { type Message, PartitionFetcher, type Start } from './kafka-fetch.ts';
 
 export type TopicPartition = { readonly topic: string; readonly partition: number };
@@ -48,6 +49,8 @@ const REBALANCE_TIMEOUT_MS = 15_000;
 const HEARTBEAT_MS = 1_000;
 /** kafkajs looks at its heartbeat between fetches, and with every partition paused a fetch is a sleep of this length. */
 const IDLE_MS = 250;
+/** A consumer that is joining only stops when it has joined; after this long its connections are cut instead. */
+const LEAVE_MS = 2_000;
 
 const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
@@ -74,24 +77,28 @@ class Membership implements GroupMember {
   private readonly handle: KafkaHandle;
   private readonly options: GroupOptions;
   private readonly consumer: Consumer;
+  private readonly sockets = createCuttableSockets();
   private readonly fetcher: PartitionFetcher;
   private readonly held = new Map<string, TopicPartition>();
   /** Assignments are worked off one after another, in their order. */
   private turn: Promise<void> = Promise.resolve();
+  private readonly joined = Promise.withResolvers<void>();
+  private isJoined = false;
   private stopped = false;
 
   constructor(handle: KafkaHandle, options: GroupOptions) {
     this.handle = handle;
     this.options = options;
     this.fetcher = new PartitionFetcher(handle, this.onFatal);
-    this.consumer = handle.kafka.consumer({
+    const kafka = new kafkajs.Kafka({ ...handle.settings, socketFactory: this.sockets.factory });
+    this.consumer = kafka.consumer({
       groupId: options.groupId,
       sessionTimeout: SESSION_TIMEOUT_MS,
       rebalanceTimeout: REBALANCE_TIMEOUT_MS,
       heartbeatInterval: HEARTBEAT_MS,
       maxWaitTimeInMs: IDLE_MS,
       allowAutoTopicCreation: false,
-      retry: { retries: 8, restartOnFailure: () => Promise.resolve(true) },
+      retry: { retries: 8, restartOnFailure: () => Promise.resolve(!this.stopped) },
     });
   }
 
@@ -105,7 +112,8 @@ class Membership implements GroupMember {
     await consumer.connect();
     await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
-    await this.turn;
+    // run() also resolves when the first attempt failed and another one is due.
+    await this.joined.promise;
   }
 
   async commit(offsets: readonly (TopicPartition & { readonly offset: number })[]): Promise<boolean> {
@@ -127,11 +135,15 @@ class Membership implements GroupMember {
   async stop(): Promise<void> {
     this.stopped = true;
     await this.fetcher.stop();
-    await this.consumer.disconnect();
+    const left = this.consumer.disconnect().catch(() => undefined);
+    await Promise.race([left, pause(LEAVE_MS, undefined, { ref: false })]);
+    this.sockets.cut();
   }
 
   private readonly onFatal = (error: unknown): void => {
-    if (!this.stopped) (this.options.onFatal ?? endProcess)(error);
+    if (this.stopped) return;
+    if (this.isJoined) (this.options.onFatal ?? endProcess)(error);
+    else this.joined.reject(error);
   };
 
   /** The consumer only keeps the membership: its own fetching is paused before it can begin. */
@@ -150,6 +162,8 @@ class Membership implements GroupMember {
     await Promise.all(revoked.map(({ topic, partition }) => this.fetcher.unassign(topic, partition)));
     if (revoked.length > 0) await this.options.onRevoked?.(revoked);
     if (added.length > 0) await this.begin(added);
+    this.isJoined = true;
+    this.joined.resolve();
   }
 
   private async begin(added: readonly TopicPartition[]): Promise<void> {
@@ -177,11 +191,16 @@ class Membership implements GroupMember {
 }
 
 /**
- * Joins a group. kafkajs's eager protocol moves partitions without waiting for handlers, so for a moment two members may
+ * Joins a group; rejects when it is refused, or when the first `onAssigned` throws. kafkajs's eager protocol moves partitions without waiting for handlers, so for a moment two members may
  * work on one partition: outputs must bear repeats, as ours do by their place (design section 4).
  */
 export const joinGroup = async (handle: KafkaHandle, options: GroupOptions): Promise<GroupMember> => {
   const membership = new Membership(handle, options);
-  await membership.join();
+  try {
+    await membership.join();
+  } catch (error) {
+    await membership.stop();
+    throw error;
+  }
   return membership;
 };

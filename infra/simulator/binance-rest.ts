@@ -11,6 +11,8 @@ export type RestRequest = {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly nowMs: number;
+  /** Bids as they are shown: a fault may add one. */
+  readonly bidsOf: (instrument: Instrument) => Levels;
 };
 export type RestAnswer = { readonly status: number; readonly body: string };
 
@@ -124,7 +126,7 @@ function fundingInfo(instruments: readonly Instrument[]): unknown {
     }));
 }
 
-function depth(instrument: Instrument, { query, nowMs }: RestRequest): unknown {
+function depth(instrument: Instrument, { query, nowMs, bidsOf }: RestRequest): unknown {
   const { listing, book } = instrument;
   const limit = Number(query.get('limit') ?? 500);
   const top = ({ prices, sizes }: Levels): readonly (readonly [string, string])[] =>
@@ -137,7 +139,7 @@ function depth(instrument: Instrument, { query, nowMs }: RestRequest): unknown {
     E: Math.max(nowMs, instrument.changedAtMs),
     T: instrument.changedAtMs,
     ...(listing.market === 'coinm' ? { symbol: listing.symbol, pair: listing.pair } : {}),
-    bids: top(book.bids),
+    bids: top(bidsOf(instrument)),
     asks: top(book.asks),
   };
 }

@@ -54,11 +54,11 @@ export type Frame = {
 export type Sockets = {
   readonly upgrade: (request: IncomingMessage, tcp: Duplex, head: Buffer) => void;
   readonly subscribers: (market: Market, stream: string) => ReadonlySet<Connection> | undefined;
-  readonly send: (connections: Iterable<Connection>, frame: Frame, nowMs: number) => void;
+  readonly send: (connections: Iterable<Connection>, frame: Frame) => void;
   /** Pings, ages and flushes; called after each batch of frames. */
   readonly tend: (nowMs: number) => void;
   readonly open: ReadonlySet<Connection>;
-  readonly disconnect: (connection: Connection, cause: string, nowMs: number) => void;
+  readonly disconnect: (connection: Connection, cause: string) => void;
   readonly close: () => void;
 };
 

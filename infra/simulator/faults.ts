@@ -90,6 +90,7 @@ const TIMED_DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   rate_limit: 10_000,
 };
 const KEPT_HITS = 1_000;
+const LONGEST_DELAY_MS = 60_000;
 
 type Active = {
   readonly entry: FaultEntry;
@@ -194,6 +195,8 @@ export function parseFault(value: unknown): FaultRequest {
     if (number !== undefined && !(typeof number === 'number' && number >= 0))
       throw new TypeError(`${name} is a number, 0 or more`);
   }
+  if (Number(given.delayMs ?? 0) > LONGEST_DELAY_MS)
+    throw new TypeError(`delayMs is at most ${LONGEST_DELAY_MS}: held frames wait in memory`);
   if (given.stream !== undefined && typeof given.stream !== 'string') throw new TypeError('stream is text');
   return { ...given, kind, venue: 'binance' } as FaultRequest;
 }

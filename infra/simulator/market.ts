@@ -246,9 +246,12 @@ export function createMarket(options: MarketOptions): Market {
     const diff = makeDiff(instrument, atMs);
     if (diff === null) return;
     events.diff(instrument, diff);
-    if (instrument.random.chance(0.3)) events.trade(instrument, trade(instrument, diff.transactedMs), diff.eventMs);
-    if (instrument.random.chance(0.002))
-      events.liquidation(instrument, trade(instrument, diff.transactedMs), diff.eventMs);
+    const isLiquidation = instrument.random.chance(0.002);
+    if (isLiquidation || instrument.random.chance(0.3)) {
+      const made = trade(instrument, diff.transactedMs);
+      events.trade(instrument, made, diff.eventMs);
+      if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
+    }
     runAhead(instrument, diff.eventMs);
   }
 

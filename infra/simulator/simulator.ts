@@ -2,9 +2,11 @@
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Binance, type BinanceLimits, createBinance } from './binance.ts';
-import { BINANCE_LIMITS, type Connection, streamKind } from './binance-sockets.ts';
+import { type Binance, createBinance } from './binance.ts';
+import { createRestServer } from './binance-http.ts';
+import { BINANCE_LIMITS, type Connection, type SocketLimits, streamKind } from './binance-sockets.ts';
 import { handleControl } from './control.ts';
+import { createCrossings } from './crossings.ts';
 import { createFaults, type FaultEntry, type FaultRequest, type Faults } from './faults.ts';
 import { createMarket, type Market } from './market.ts';
 import { createSentLog, type SentLog } from './sent-log.ts';
@@ -17,7 +19,7 @@ export type SimulatorOptions = {
   /** Frames a second over all streams: the second-by-second ones, and book diffs for the rest. */
   readonly rate?: number;
   readonly levels?: number;
-  readonly limits?: Partial<BinanceLimits>;
+  readonly limits?: Partial<SocketLimits & { readonly weightPerMinute: number }>;
   /** Injected in tests; with `manual` the caller drives `advance`. */
   readonly nowMs?: () => number;
   readonly manual?: boolean;
@@ -47,6 +49,12 @@ const TICK_MS = 4;
 
 const KEPT_ROWS = 150_000;
 
+type Parts = {
+  readonly binance: Binance;
+  readonly market: Market;
+  readonly faults: Faults;
+  readonly nowMs: () => number;
+};
 type Line = (value: unknown) => void;
 
 function openLog(path: string | null): { readonly line: Line | null; readonly close: () => void } {
@@ -57,8 +65,7 @@ function openLog(path: string | null): { readonly line: Line | null; readonly cl
 
 /** What a fault request touches, in the words of the log. */
 function affected(
-  binance: Binance,
-  market: Market,
+  { binance, market }: Parts,
   request: FaultRequest,
 ): { readonly symbols: readonly string[]; readonly streams: readonly string[] } {
   const symbols = request.symbols ?? market.instruments.map((i) => i.listing.symbol);
@@ -80,7 +87,7 @@ function about(stream: string, symbol: string): boolean {
   return subject === name || `${subject}_perp` === name;
 }
 
-function cut(binance: Binance, faults: Faults, request: FaultRequest, nowMs: number): FaultEntry {
+function cut({ binance, market, faults, nowMs }: Parts, request: FaultRequest): FaultEntry {
   const chosen: Connection[] = [...binance.sockets.open]
     .filter((connection) => {
       if (request.symbols === undefined && request.stream === undefined) return true;
@@ -94,24 +101,24 @@ function cut(binance: Binance, faults: Faults, request: FaultRequest, nowMs: num
   const streams = [...new Set(chosen.flatMap((connection) => [...connection.streams]))].sort();
   const carried = (symbol: string): boolean =>
     streams.some((stream) => stream.startsWith('!') || about(stream, symbol));
-  const symbols = binance.symbols().filter(carried);
+  const symbols = market.instruments.map((i) => i.listing.symbol).filter(carried);
   const connections = chosen.map((connection) => connection.log.summary.connection);
-  const entry = faults.start(request, { symbols, streams, connections }, nowMs);
-  for (const connection of chosen) binance.sockets.disconnect(connection, 'fault', nowMs);
+  const entry = faults.start(request, { symbols, streams, connections }, nowMs());
+  for (const connection of chosen) binance.sockets.disconnect(connection, 'fault');
   return entry;
 }
 
-function changeListings(market: Market, faults: Faults, request: FaultRequest, nowMs: number): FaultEntry {
+function changeListings({ market, faults, nowMs }: Parts, request: FaultRequest): FaultEntry {
   const chosen = market.instruments.filter((i) => request.symbols?.includes(i.listing.symbol) ?? false);
   if (request.kind === 'listing_added') {
-    const added = market.add(nowMs);
-    return faults.start(request, { symbols: [added.listing.symbol], streams: [] }, nowMs);
+    const added = market.add(nowMs());
+    return faults.start(request, { symbols: [added.listing.symbol], streams: [] }, nowMs());
   }
   for (const instrument of chosen) {
     if (request.kind === 'listing_delisted') instrument.status = 'CLOSE';
     else instrument.fundingHours = request.hours ?? 4;
   }
-  return faults.start(request, { symbols: chosen.map((i) => i.listing.symbol), streams: [] }, nowMs);
+  return faults.start(request, { symbols: chosen.map((i) => i.listing.symbol), streams: [] }, nowMs());
 }
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
@@ -126,19 +133,21 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   });
   const sent = createSentLog();
   const limits = { ...BINANCE_LIMITS, weightPerMinute: 2_400, ...options.limits };
-  const binance = createBinance({ nowMs, market, faults, truth, sent, limits });
+  const crossings = createCrossings(faults, nowMs);
+  const binance = createBinance({ nowMs, market, faults, truth, sent, crossings, limits });
+  const parts = { binance, market, faults, nowMs };
+  const rest = createRestServer({ nowMs, market, faults, truth, crossings, weightPerMinute: limits.weightPerMinute });
 
   function inject(request: FaultRequest): FaultEntry {
-    const now = nowMs();
     switch (request.kind) {
       case 'disconnect':
-        return cut(binance, faults, request, now);
+        return cut(parts, request);
       case 'listing_added':
       case 'listing_delisted':
       case 'funding_interval_changed':
-        return changeListings(market, faults, request, now);
+        return changeListings(parts, request);
       default:
-        return faults.start(request, affected(binance, market, request), now);
+        return faults.start(request, affected(parts, request), nowMs());
     }
   }
 
@@ -154,9 +163,9 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     binance.advance(now);
   }
 
-  const control = { market, truth, sent, faultLog: faults.log, restCounts: binance.restCounts, inject };
+  const control = { market, truth, sent, faultLog: faults.log, restCounts: rest.counts, inject };
   const server = createServer((request, response) => {
-    if (binance.handle(request, response)) return;
+    if (rest.handle(request, response)) return;
     handleControl(control, request, response).catch((error: unknown) =>
       response.destroy(error instanceof Error ? error : undefined),
     );

@@ -1,17 +1,28 @@
 // Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole) and continuous, composite
 // and contract series; instruments with a delivery date.
 import { multiply } from '../../schemas/decimals.ts';
-import type { Digits, Level, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
-import { type Chain, type FullSides, type MapContext, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
+import type { Level } from '../../schemas/records.ts';
+import type { Chain, FullSides, MapContext, Mapped, VenueMessage } from '../venue.ts';
 import {
-  isDated,
-  type Market,
-  marketOf,
-  PARTIAL,
-  quantityUnitOf,
-  snapshotChain,
-  symbolsOfPair,
-} from './binance-symbols.ts';
+  CANDLE_ENDPOINTS,
+  mapForceOrder,
+  mapKline,
+  mapKlines,
+  mapPastAggTrade,
+  mapPastTrade,
+  mapTrade,
+} from './binance-events.ts';
+import {
+  type Mapper,
+  type MessageSource,
+  readAskedSymbol,
+  readStamp,
+  readSymbol,
+  type Stamps,
+  toMapped,
+  turnoverOf,
+} from './binance-mapping.ts';
+import { PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './binance-symbols.ts';
 import {
   badFrame,
   type Fields,
@@ -19,12 +30,10 @@ import {
   parseRequest,
   readAmount,
   readAmountOrNull,
-  readCountOrNull,
   readFields,
   readFigureOrNull,
   readId,
   readLevels,
-  readList,
   readMessage,
   readMsOrNull,
   readPrice,
@@ -43,19 +52,9 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
       stream: '',
     };
     const endpoint = /\/[fd]api\/v\d\/(.+)$/.exec(request?.path ?? '')?.[1];
-    return endpoint === undefined ? mapFrame(body, source) : mapAnswer(body, { ...source, endpoint });
+    if (endpoint !== undefined) return mapAnswer(body, { ...source, endpoint });
+    return request === null ? mapFrame(body, source) : [];
   });
-
-type MessageSource = {
-  readonly receivedAt: Micros;
-  readonly context: MapContext;
-  /** Of the request; empty for frames. */
-  readonly query: URLSearchParams;
-  /** Name of the wrapped frame's stream; empty for bare frames and answers. */
-  readonly stream: string;
-};
-
-type Mapper = (element: Fields, source: MessageSource) => readonly Mapped[];
 
 /** A frame, wrapped `{stream, data}` or bare; an answer whose request is not known is read by its shape. */
 const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
@@ -86,45 +85,6 @@ const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: s
     mapper(readFields(element, source.endpoint), source),
   );
 };
-
-/** Symbol of an element, null when it names an instrument that is not perpetual. */
-const readSymbol = (value: unknown): string | null => {
-  const symbol = readText(value, 'symbol');
-  return isDated(symbol) ? null : symbol;
-};
-
-/** The element's own symbol, or the one asked for. */
-const readAskedSymbol = (element: Fields, { query, stream }: MessageSource): string | null => {
-  const symbol =
-    element.symbol ??
-    query.get('symbol')?.toUpperCase() ??
-    (stream === '' ? undefined : stream.split('@')[0]?.toUpperCase());
-  if (symbol === undefined || symbol === '')
-    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request is not known');
-  return readSymbol(symbol);
-};
-
-type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
-
-const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
-  layer: R['layer'],
-  values: R['values'],
-  element: unknown,
-): Mapped => ({
-  record: {
-    layer,
-    venue: 'binance',
-    venue_symbol: symbol,
-    venue_ts: venueTs,
-    received_at: source.receivedAt,
-    values,
-  } as NormalisedRecord,
-  element,
-});
-
-/** Of a message's stamps the transaction time `T`, else the event time `E` (records.md). */
-const readStamp = (element: Fields): Micros | null => readMsOrNull(element.T, 'T') ?? readMsOrNull(element.E, 'E');
 
 const mapDepth: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
@@ -251,166 +211,12 @@ const toStats = (
   return [toMapped(at, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h }, element)];
 };
 
-/** COIN-M's `q` is a volume in base, no turnover in quote. */
-const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
-  marketOf(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;
-
 const mapOpenInterest: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const venueTs = readMsOrNull(element.time, 'time');
   const oi = readAmount(element.openInterest, 'openInterest');
   return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: quantityUnitOf(symbol) }, element)];
-};
-
-/** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
-const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
-
-const mapTrade: Mapper = (element, source) => {
-  const symbol = readSymbol(element.s);
-  if (symbol === null || NO_TRADES.has(String(element.X))) return [];
-  const id = element.e === 'trade' ? element.t : element.a;
-  return [
-    toTrade({ symbol, venueTs: readStamp(element), source }, element, {
-      id,
-      price: element.p,
-      size: element.q,
-      maker: element.m,
-    }),
-  ];
-};
-
-const mapPastAggTrade: Mapper = (element, source) => {
-  const symbol = readAskedSymbol(element, source);
-  if (symbol === null) return [];
-  const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
-  return [toTrade({ symbol, venueTs: readStamp(element), source }, element, fields)];
-};
-
-const mapPastTrade: Mapper = (element, source) => {
-  const symbol = readAskedSymbol(element, source);
-  if (symbol === null) return [];
-  const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
-  return [toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields)];
-};
-
-type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
-
-/** `maker`: the buyer's order was in the book, so the taker sold. */
-const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): Mapped => {
-  if (typeof maker !== 'boolean') throw badFrame('m does not say who made the trade');
-  const values = {
-    id: id === undefined || id === null ? null : readId(id, 'id'),
-    side: maker ? ('sell' as const) : ('buy' as const),
-    price: readPrice(price, 'price'),
-    quantity: readAmount(size, 'quantity'),
-    quantity_unit: quantityUnitOf(at.symbol),
-  };
-  return toMapped(at, 'trade', values, element);
-};
-
-/** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
-const mapForceOrder: Mapper = (element, source) => {
-  const order = readFields(element.o, 'o');
-  const symbol = readSymbol(order.s);
-  if (symbol === null) return [];
-  if (order.S !== 'SELL' && order.S !== 'BUY') throw badFrame('o.S is no side');
-  const filled = readAmountOrNull(order.z, 'o.z') ?? '0';
-  const isFilled = filled !== '0';
-  const values = {
-    id: null,
-    side: order.S === 'SELL' ? ('long' as const) : ('short' as const),
-    price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
-    price_kind: isFilled ? ('fill' as const) : ('order' as const),
-    quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
-    quantity_unit: quantityUnitOf(symbol),
-  };
-  const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
-  return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
-};
-
-const mapKline: Mapper = (element, source) => {
-  const symbol = readSymbol(element.s);
-  const kline = readFields(element.k, 'k');
-  if (symbol === null || kline.i !== '1m') return [];
-  if (typeof kline.x !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
-  const fields = {
-    t: kline.t,
-    o: kline.o,
-    h: kline.h,
-    l: kline.l,
-    c: kline.c,
-    v: kline.v,
-    q: kline.q,
-    n: kline.n,
-  };
-  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
-  return [toCandle(at, element, { ...fields, priceType: 'trade', closed: kline.x })];
-};
-
-/** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
-const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
-  klines: 'trade',
-  markPriceKlines: 'mark',
-  indexPriceKlines: 'index',
-};
-
-const mapKlines = (
-  body: unknown,
-  source: MessageSource & { readonly endpoint: string },
-  priceType: PriceType,
-): readonly Mapped[] => {
-  const interval = source.query.get('interval');
-  if (interval !== null && interval !== '1m') return [];
-  const asked = source.query.get('symbol') ?? source.query.get('pair');
-  if (asked === null || interval === null) {
-    throw new VenueError(
-      'VENUE_UNKNOWN_LISTING',
-      'the candles name no symbol or interval and their request is not known',
-    );
-  }
-  const pair = source.query.get('symbol') === null ? asked.toUpperCase() : null;
-  const market: Market =
-    source.context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked.toUpperCase()) ? 'coinm' : 'usdm';
-  const symbols = pair === null ? [asked.toUpperCase()] : symbolsOfPair(pair, market, source.context);
-  return readList(body, 'klines').flatMap((row) => {
-    const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
-    const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
-    return symbols
-      .filter((symbol) => !isDated(symbol))
-      .map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
-  });
-};
-
-type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n', unknown>> & {
-  readonly priceType: PriceType;
-  readonly closed: boolean | null;
-};
-
-/** Mark and index candles have zeros where volumes would be: they are none. */
-const toCandle = (
-  at: Stamps,
-  element: unknown,
-  { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields,
-): Mapped => {
-  const open_time = readMsOrNull(t, 't');
-  if (open_time === null) throw badFrame('t is no instant');
-  const isTraded = priceType === 'trade';
-  const values = {
-    open_time,
-    price_type: priceType,
-    timeframe: '1m' as const,
-    open: readPrice(o, 'o'),
-    high: readPrice(h, 'h'),
-    low: readPrice(l, 'l'),
-    close: readPrice(c, 'c'),
-    volume: isTraded ? readAmount(v, 'v') : null,
-    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
-    turnover: isTraded ? turnoverOf(at.symbol, q, 'q') : null,
-    trades: isTraded ? readCountOrNull(n, 'n') : null,
-    closed,
-  };
-  return toMapped(at, 'candle', values, element);
 };
 
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([

@@ -14,7 +14,9 @@ export class TableMismatch extends Error {
 
 const ATTEMPTS = 20;
 
-/** While another process makes the same table QuestDB answers `table busy`, even to IF NOT EXISTS. */
+/** While another process makes the same, QuestDB answers `table busy` to IF NOT EXISTS and `view already exists` to OR REPLACE. */
+const RACES = /busy|already exists/;
+
 const patient =
   (sql: Sql): Sql =>
   async (text) => {
@@ -23,7 +25,7 @@ const patient =
       try {
         return await sql(text);
       } catch (error) {
-        if (attempt === ATTEMPTS || !(error instanceof Error && error.message.includes('busy'))) throw error;
+        if (attempt === ATTEMPTS || !(error instanceof Error && RACES.test(error.message))) throw error;
         await pause(backoff.next());
       }
     }

@@ -67,7 +67,6 @@ class Sink {
   readonly #names: Topics;
   readonly #venueOf: ReadonlyMap<string, string>;
   readonly #stopping = new AbortController();
-  readonly #stopped = Promise.withResolvers<void>();
   readonly #published = new Map<string, Micros>();
   readonly #uncommitted = new Map<string, Progress>();
   readonly #maxRows: number;
@@ -148,7 +147,6 @@ class Sink {
 
   stop(): void {
     this.#stopping.abort();
-    this.#stopped.resolve();
     this.#taken.resolve();
   }
 
@@ -184,7 +182,7 @@ class Sink {
     const backoff = createBackoff({ minMs: 250, maxMs: 10_000 });
     while (!signal.aborted) {
       try {
-        await Promise.race([work(), this.#stopped.promise]);
+        await this.#orStopped(work());
         this.#failure = null;
         return !signal.aborted;
       } catch (error) {
@@ -195,13 +193,22 @@ class Sink {
     return false;
   }
 
-  /** One line a cause: it is tried for hours. */
+  /** One line an outage: it is tried for hours. */
   #note(error: unknown): void {
     const { metrics, log } = this.#deps;
-    const message = error instanceof Error ? error.message : String(error);
-    if (message !== this.#failure) log.error({ err: error }, 'rows wait: QuestDB refuses them');
-    this.#failure = message;
+    if (this.#failure === null) log.error({ err: error }, 'rows wait for QuestDB');
+    this.#failure = error instanceof Error ? error.message : String(error);
     metrics.failed();
+  }
+
+  /** Not Promise.race: a promise that lives as long as the sink would keep a reaction of every race. */
+  #orStopped(work: Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve, reject) => {
+      const onStop = (): void => resolve();
+      signal.addEventListener('abort', onStop, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onStop));
+    });
   }
 
   #idle(ms: number): Promise<void> {

@@ -20,6 +20,7 @@ export type Codec<T> = {
   readonly subject: string;
   /** Id of the newest version, which is the one written. */
   readonly id: number;
+  /** Throws `AvroError` for a value that is not of the subject. */
   readonly encode: (value: T) => Buffer;
   /** Throws `AvroError` for bytes that are not this subject's. */
   readonly decode: (bytes: Buffer) => T;
@@ -40,34 +41,44 @@ export const SUBJECT_IDS: Readonly<Record<string, readonly number[]>> = ids;
 export const schemaText = (subject: string, version: number): string =>
   readFileSync(new URL(`./${subject}/${version}.avsc`, import.meta.url), 'utf8');
 
-const parseType = (subject: string, version: number): avro.Type =>
-  avro.Type.forSchema(JSON.parse(schemaText(subject, version)) as avro.Schema, { wrapUnions: 'never' });
+/** A version of a subject: the id it is written under and its schema. */
+export type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
 
-/** Decoders of every version of a subject by id: an older one is resolved into the newest. */
-const createDecoders = (subject: string, newest: avro.Type): Map<number, (body: Buffer) => unknown> => {
-  const versions = SUBJECT_IDS[subject] ?? [];
-  return new Map(
-    versions.map((id, index) => {
-      if (index === versions.length - 1) return [id, (body: Buffer): unknown => newest.fromBuffer(body)];
-      const older = parseType(subject, index + 1);
-      const resolver = newest.createResolver(older);
+const loadVersions = (subject: string): readonly SchemaVersion[] =>
+  (SUBJECT_IDS[subject] ?? []).map((id, i) => ({ id, schema: JSON.parse(schemaText(subject, i + 1)) as avro.Schema }));
+
+const typeOf = (schema: avro.Schema): avro.Type => avro.Type.forSchema(schema, { wrapUnions: 'never' });
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Decoders of every version by id: an older one is resolved into the newest. */
+const createDecoders = (
+  versions: readonly SchemaVersion[],
+  newest: avro.Type,
+): ReadonlyMap<number, (body: Buffer) => unknown> =>
+  new Map(
+    versions.map(({ id, schema }, i) => {
+      if (i === versions.length - 1) return [id, (body: Buffer): unknown => newest.fromBuffer(body)];
+      const resolver = newest.createResolver(typeOf(schema));
       return [id, (body: Buffer): unknown => newest.fromBuffer(body, resolver)];
     }),
   );
-};
 
-const createCodec = <T>(subject: string): Codec<T> => {
-  const versions = SUBJECT_IDS[subject] ?? [];
-  const id = versions.at(-1);
-  if (id === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
-  const type = parseType(subject, versions.length);
-  const decoders = createDecoders(subject, type);
+/** Writes framed values into one reused buffer, which grows to the largest value seen, and hands out copies. */
+const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value: T) => Buffer) => {
   let scratch = Buffer.allocUnsafe(16_384);
-  const encode = (value: T): Buffer => {
-    let end = type.encode(value, scratch, HEADER_BYTES);
+  const write = (value: T): number => {
+    try {
+      return type.encode(value, scratch, HEADER_BYTES);
+    } catch (error) {
+      throw new AvroError(`${subject}: ${messageOf(error)}`);
+    }
+  };
+  return (value) => {
+    let end = write(value);
     if (end < 0) {
       scratch = Buffer.allocUnsafe(scratch.length - end + HEADER_BYTES);
-      end = type.encode(value, scratch, HEADER_BYTES);
+      end = write(value);
     }
     const bytes = Buffer.allocUnsafe(end);
     scratch.copy(bytes, 0, 0, end);
@@ -75,19 +86,40 @@ const createCodec = <T>(subject: string): Codec<T> => {
     bytes.writeInt32BE(id, 1);
     return bytes;
   };
+};
+
+/** Codec over the versions of a subject, oldest first: writes the newest, reads them all. */
+export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
+  const newest = versions.at(-1);
+  if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
+  const type = typeOf(newest.schema);
+  const decoders = createDecoders(versions, type);
   const decode = (bytes: Buffer): T => {
     if (bytes.length < HEADER_BYTES || bytes[0] !== MAGIC) throw new AvroError(`${subject}: not in Confluent framing`);
     const found = bytes.readInt32BE(1);
     const decoder = decoders.get(found);
-    if (!decoder) throw new AvroError(`${subject}: schema id ${found} is not one of its ${[...decoders.keys()].join(', ')}`);
+    if (!decoder)
+      throw new AvroError(`${subject}: schema id ${found} is not one of its ${[...decoders.keys()].join(', ')}`);
     try {
       return decoder(bytes.subarray(HEADER_BYTES)) as T;
     } catch (error) {
-      throw new AvroError(`${subject}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new AvroError(`${subject}: ${messageOf(error)}`);
     }
   };
-  return { subject, id, encode, decode };
+  return { subject, id: newest.id, encode: createEncoder<T>(subject, newest.id, type), decode };
 };
+
+const createCodec = <T>(subject: string): Codec<T> => codecOf(subject, loadVersions(subject));
+
+/** Avro's `bytes` takes Buffers only; other byte arrays are viewed, not copied. */
+const withPayload = <T extends { readonly payload: Uint8Array }>(codec: Codec<T>): Codec<T> => ({
+  ...codec,
+  encode: (value) => {
+    const { payload } = value;
+    if (Buffer.isBuffer(payload)) return codec.encode(value);
+    return codec.encode({ ...value, payload: Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength) });
+  },
+});
 
 type Pair = readonly [string, string];
 type WireLevel = { readonly price: string; readonly size: string };
@@ -112,13 +144,13 @@ const levelled = <T extends WithReading>(codec: Codec<unknown>): Codec<T> => {
 };
 
 export const codecs = {
-  raw: createCodec<RawMessage>('raw'),
+  raw: withPayload<RawMessage>(createCodec('raw')),
   live: levelled<LiveEntry>(createCodec('live')),
   state: levelled<StateEntry>(createCodec('state')),
   rows: createCodec<RowEntry>('rows'),
   checkpoints: createCodec<CheckpointEntry>('checkpoints'),
   watermark: createCodec<WatermarkEntry>('watermark'),
-  deadLetter: createCodec<DeadLetter>('dead-letters'),
+  deadLetter: withPayload<DeadLetter>(createCodec('dead-letters')),
   listing: createCodec<ListingVersion>('listings'),
   capability: createCodec<CapabilityVersion>('capabilities'),
 } as const;
@@ -129,7 +161,10 @@ const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
   ...codec,
   encode: (record) => {
     const values = record.values as BookValues;
-    return codec.encode({ ...record, values: { ...values, bids: values.bids.map(toWire), asks: values.asks.map(toWire) } });
+    return codec.encode({
+      ...record,
+      values: { ...values, bids: values.bids.map(toWire), asks: values.asks.map(toWire) },
+    });
   },
   decode: (bytes) => {
     const record = codec.decode(bytes);
@@ -139,7 +174,16 @@ const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
 });
 
 const MD_LAYERS: readonly RecordLayer[] = [
-  'ticker', 'mark', 'funding', 'oi', 'book', 'stats', 'trade', 'liquidation', 'candle', 'gap',
+  'ticker',
+  'mark',
+  'funding',
+  'oi',
+  'book',
+  'stats',
+  'trade',
+  'liquidation',
+  'candle',
+  'gap',
 ];
 const mdCodecs = new Map(
   MD_LAYERS.map((layer) => {

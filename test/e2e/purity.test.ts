@@ -192,6 +192,8 @@ const checkRaw = async (t: Test, world: World): Promise<void> => {
   t.ok(records > 0, `${records} raw records of ${seen.size} connections and shards, ${repeats} repeats`);
 };
 
+t.setTimeout(3_600_000);
+
 t.test('the same raw log gives the same tables however it is worked through', { timeout: 3_600_000 }, async (t) => {
   const engines = await useEngines(t, ['kafka', 'questdb']);
   const stores = engines.endpoints;

@@ -6,6 +6,8 @@ import { createRowSender, openQuestdbReader, RowsRefused } from '../../infra/run
 import type { Row } from '../../schemas/topics.ts';
 import { ownEngines } from '../support/engines.ts';
 
+// A loaded machine takes its time to start a broker or a database again.
+t.setTimeout(180_000);
 const engines = await ownEngines(t, ['questdb', 'postgres']);
 const { endpoints } = engines;
 const log = createLog('runtime-test', 'silent');

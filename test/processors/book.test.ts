@@ -163,7 +163,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
         ['1001', '2'],
       ],
     ),
-    full: true,
+    full: { bids: true, asks: true },
   });
   t.match(bookBands(full, LINEAR)['100bps'], {
     bid: '1',

@@ -1,7 +1,7 @@
 /** Real engines for tests: one shared set for the whole run, or a private set for a test that kills them. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ import {
   type Engines,
   startEngines,
 } from '../../infra/engines/engines.ts';
+import { postgresHome } from '../../infra/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/engines/process-identity.ts';
 
 /** As EngineEndpoints; an engine that was not asked for is an empty string. */
@@ -53,7 +54,7 @@ const HOST_START_MS = 30_000;
 
 /** Where a run keeps its shared engines; test/run.ts gives each run a folder of its own. */
 export function sharedEnginesDir(): string {
-  return process.env['TEST_ENGINES_DIR'] ?? join(TEST_ROOT, 'shared');
+  return process.env.TEST_ENGINES_DIR ?? join(TEST_ROOT, 'shared');
 }
 
 /**
@@ -75,12 +76,13 @@ export async function useEngines(t: Teardown, names: readonly EngineName[]): Pro
 
 /** Engines of this test alone, which it may kill and restart; stopped, and their data removed, when it ends. */
 export async function ownEngines(t: Teardown, names: readonly EngineName[]): Promise<OwnEngines> {
-  mkdirSync(TEST_ROOT, { recursive: true });
-  const dir = mkdtempSync(join(TEST_ROOT, 'own-'));
+  const dir = join(TEST_ROOT, `own-${process.pid}-${newName()}`);
+  mkdirSync(dir, { recursive: true });
   const others = Object.fromEntries(ENGINE_NAMES.filter((name) => !names.includes(name)).map((name) => [name, false]));
   const engines = await startEngines({ dir, ...others, ports: 'free', env: {} });
   t.teardown(async () => {
     await engines.stop();
+    rmSync(postgresHome(dir), { recursive: true, force: true });
     rmSync(dir, { recursive: true, force: true });
   });
   const { kill, ready, restart, pid } = engines;
@@ -132,6 +134,11 @@ async function findHost(dir: string): Promise<HostAddress> {
   const running = readHost(dir);
   if (running !== null) return running;
   startHost(dir);
+  return waitForHost(dir);
+}
+
+/** The address of a host that was just started. */
+export async function waitForHost(dir: string): Promise<HostAddress> {
   const deadline = performance.now() + HOST_START_MS;
   while (performance.now() < deadline) {
     const host = readHost(dir);

@@ -17,7 +17,12 @@ export type Child = {
 };
 
 /** Starts `file` with Node; its log goes to `.local/test/log/<name>.log`. */
-export const startChild = (name: string, file: string, env: Readonly<Record<string, string>>, args: readonly string[] = []): Child => {
+export const startChild = (
+  name: string,
+  file: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Child => {
   const logs = join(ROOT, '.local/test/log');
   mkdirSync(logs, { recursive: true });
   const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' });
@@ -99,7 +104,11 @@ export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<strin
   });
 
 /** Polls until `probe` gives a value other than null; rejects after `timeoutMs` naming what was awaited. */
-export const until = async <T>(what: string, timeoutMs: number, probe: () => Promise<T | null> | T | null): Promise<T> => {
+export const until = async <T>(
+  what: string,
+  timeoutMs: number,
+  probe: () => Promise<T | null> | T | null,
+): Promise<T> => {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const value = await probe();

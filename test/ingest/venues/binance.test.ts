@@ -457,6 +457,23 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.end();
 });
 
+t.test('a side of a snapshot with fewer levels than asked is all the venue has', (t) => {
+  const body = {
+    lastUpdateId: 7,
+    bids: [
+      ['3', '1'],
+      ['2', '1'],
+    ],
+    asks: [['4', '1']],
+  };
+  const fullOf = (query: string): unknown =>
+    binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.full;
+  t.same(fullOf('&limit=2'), { bids: false, asks: true });
+  t.same(fullOf('&limit=1000'), { bids: true, asks: true });
+  t.equal(fullOf(''), undefined, 'nobody said how many were asked');
+  t.end();
+});
+
 t.test('candles asked by REST: one minute only, mark and index without volume, a pair for each listing', (t) => {
   const row = [
     1591256460000,

@@ -1,9 +1,13 @@
-// Limits and clocks of the collector as pure functions: rate windows, Retry-After, clock offset.
+// What the feed decides without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
 import fc from 'fast-check';
 import t from 'tap';
 import { clockOffsetMs } from '../../ingest/clock-guard.ts';
+import { createBookWatch } from '../../ingest/feed/book-watch.ts';
+import { toCapability } from '../../ingest/feed/connection-log.ts';
 import { createRateWindow } from '../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
+import type { Chain } from '../../ingest/venue.ts';
+import { paper } from './paper-venue.ts';
 
 type Spent = { readonly atMs: number; readonly weight: number };
 
@@ -82,4 +86,67 @@ t.test('the clock is off only by what the broker time lies outside of sending an
   t.equal(at(1_000.4, 1_000.9, 1_000), 0, 'the broker cuts off at whole milliseconds');
   t.equal(at(3_000, 3_010, 1_000), 1_999, 'ahead');
   t.equal(at(1_000, 1_010, 7_010), -6_000, 'behind');
+});
+
+const snapshot = (symbol: string, id: number): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last: BigInt(id),
+  previous: null,
+});
+const diff = (symbol: string, first: number, last: number): Chain => ({
+  symbol,
+  kind: 'update',
+  first: BigInt(first),
+  last: BigInt(last),
+  previous: null,
+});
+const watchOf = (...symbols: string[]) => createBookWatch({ rule: paper.bookRule, symbols, nowMs: 0 });
+
+t.test('a book asks for its snapshot from its first diff on, the oldest need first', async (t) => {
+  const watch = watchOf('AAA', 'BBB', 'CCC');
+  t.equal(watch.urgent(1), null, 'nothing was heard yet');
+  watch.take(diff('BBB', 5, 6), 100);
+  watch.take(diff('AAA', 5, 6), 200);
+  t.same(watch.urgent(300), { symbol: 'BBB', why: 'join', sinceMs: 100 });
+  watch.take(diff('BBB', 7, 8), 400);
+  t.same(watch.urgent(500), { symbol: 'BBB', why: 'join', sinceMs: 100 }, 'a need keeps its age');
+  watch.postpone('BBB', 1_500);
+  t.equal(watch.urgent(500)?.symbol, 'AAA', 'a book just asked for lets others pass');
+  watch.take(snapshot('BBB', 6), 600);
+  watch.take(snapshot('AAA', 3), 700);
+  t.same(watch.urgent(800), { symbol: 'AAA', why: 'join', sinceMs: 200 }, 'too old a snapshot leaves the need');
+  t.notOk(watch.allWhole());
+  watch.take(snapshot('AAA', 5), 900);
+  t.equal(watch.urgent(1_600), null);
+  t.equal(watch.take(diff('AAA', 9, 9), 2_000), true, 'a hole breaks it');
+  t.same(watch.urgent(2_100), { symbol: 'AAA', why: 'join', sinceMs: 2_000 });
+});
+
+t.test('a book that is quiet for 20 s is confirmed, after those that are not whole', async (t) => {
+  const watch = watchOf('AAA', 'BBB');
+  watch.take(diff('AAA', 5, 6), 0);
+  watch.take(snapshot('AAA', 6), 0);
+  t.equal(watch.urgent(19_999), null);
+  t.same(
+    watch.urgent(20_000),
+    { symbol: 'BBB', why: 'join', sinceMs: 0 },
+    'never heard: its snapshot is all there is to say',
+  );
+  watch.take(snapshot('BBB', 1), 20_500);
+  t.ok(watch.allWhole());
+  t.same(watch.urgent(20_600), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+  t.equal(watch.take(snapshot('AAA', 6), 20_700), false);
+  t.equal(watch.urgent(40_400), null);
+  t.equal(watch.take(diff('ZZZ', 1, 1), 1), false, 'a book nobody asked for is left alone');
+});
+
+t.test('a live cadence is no number of milliseconds in a capability', async (t) => {
+  const body = toCapability({
+    book: { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' },
+    mark: { policy: 'on', cadence: 1_000, horizonMs: 2_000, horizonSource: 'documented' },
+  });
+  t.same(body.layers.book, { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' });
+  t.same(body.layers.mark, { policy: 'on', cadence_ms: 1_000, horizon_ms: 2_000, horizon_source: 'documented' });
 });

@@ -1,0 +1,54 @@
+// Metrics of the API: requests by route and status, their times, the age of the memory copy and what it holds.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveMemory } from '../live/memory.ts';
+
+export type ApiMetrics = {
+  readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
+};
+
+const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
+
+export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): ApiMetrics => {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'perp_api_requests_total',
+    help: 'Answers by route and status.',
+    labelNames: ['route', 'status'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'perp_api_request_seconds',
+    help: 'Time to answer.',
+    labelNames: ['route'],
+    buckets: BUCKETS,
+    registers,
+  });
+  new Gauge({
+    name: 'perp_api_live_lag_seconds',
+    help: 'Now minus the watermark of the memory copy.',
+    labelNames: ['venue'],
+    registers,
+    collect() {
+      for (const { venue } of live.venues()) {
+        const watermark = live.watermark(venue);
+        if (watermark !== null) this.set({ venue }, (nowMicros() - watermark) / 1e6);
+      }
+    },
+  });
+  new Gauge({
+    name: 'perp_api_memory_entries',
+    help: 'What the memory copy holds.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const [kind, count] of Object.entries(live.sizes())) this.set({ kind }, count);
+    },
+  });
+  return {
+    observe({ route, status, seconds: taken }) {
+      requests.inc({ route, status: String(status) });
+      seconds.observe({ route }, taken);
+    },
+  };
+};

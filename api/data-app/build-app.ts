@@ -1,0 +1,244 @@
+// What the data app is: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
+
+import { constants } from 'node:zlib';
+import compress from '@fastify/compress';
+import cors from '@fastify/cors';
+import helmet from '@fastify/helmet';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { scopeChooser } from '../access/scope.ts';
+import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { OPERATIONS } from '../operations/index.ts';
+import type { Context, Operation } from '../operations/operation.ts';
+import { asServiceError, INTERNAL, sendAnswer, sendErrors } from './answers.ts';
+import type { ApiMetrics } from './api-metrics.ts';
+import { addOperational } from './operational.ts';
+import { makeReceiptId } from './receipt.ts';
+import { checkInput, readBody, readQuery } from './validate.ts';
+
+export type AppDeps = Omit<AccessDeps, 'onFault'> & {
+  readonly live: LiveMemory;
+  readonly nowMicros: () => Micros;
+  /** Whether the store of keys answers, for /readyz. */
+  readonly areKeysReachable: () => Promise<boolean>;
+  readonly metrics: ApiMetrics;
+  readonly simulated: boolean;
+  readonly log: Logger;
+};
+
+const BODY_BYTES = 65_536;
+const EXPOSED = [
+  ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Evaluated-At', 'X-Service-Settled', 'X-Service-Items-Sha256'],
+  ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
+];
+const ALLOWED = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'];
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    receiptId: string;
+    call: Call | null;
+  }
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
+
+const addPlugins = async (app: FastifyInstance): Promise<void> => {
+  await app.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD', 'POST'],
+    allowedHeaders: ALLOWED,
+    exposedHeaders: EXPOSED,
+    maxAge: 86_400,
+    strictPreflight: false,
+  });
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+    },
+    crossOriginResourcePolicy: { policy: 'cross-origin' },
+  });
+  await app.register(compress, {
+    encodings: ['br', 'zstd', 'gzip'],
+    threshold: 1_024,
+    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
+  });
+};
+
+/** Query of the URL as it was sent: repeats are seen, nothing throws. */
+const queryOf = (request: FastifyRequest): URLSearchParams => {
+  const mark = request.url.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
+};
+
+const callOf = (request: FastifyRequest, operation: Operation): Call => ({
+  operation,
+  headers: request.headers,
+  query: queryOf(request),
+  address: request.ip,
+  nowMs: Date.now(),
+  account: null,
+  admitted: false,
+});
+
+/** A request of a key is over when its answer has left or its client has. */
+const finishWith = (reply: FastifyReply, finish: () => void): void => {
+  let over = false;
+  const once = (): void => {
+    if (over) return;
+    over = true;
+    finish();
+  };
+  reply.raw.once('finish', once);
+  reply.raw.once('close', once);
+};
+
+/** E-01, steps 2 to 5, before the body is read. */
+const addAccess = (app: FastifyInstance, deps: AppDeps): void => {
+  const access: AccessDeps = {
+    ...deps,
+    onFault: (err) => deps.log.warn({ err }, 'a key seen in a URL could not be marked'),
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined || request.is404) return;
+    const call = callOf(request, operation);
+    request.call = call;
+    const refused = await checkAccess(call, access);
+    const { account } = call;
+    if (account !== null) {
+      const { policy, state } = deps.meter.headers(account.keyId, account.plan, call.nowMs);
+      reply.header('ratelimit-policy', policy).header('ratelimit', state);
+      if (call.admitted) finishWith(reply, () => deps.meter.finish(account.keyId, reply.statusCode));
+    }
+    if (refused === null) return;
+    reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
+    return reply.code(refused.status).send(JSON.stringify(refused.body));
+  });
+};
+
+const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** The input of an operation as it was sent; its media type is checked after its size (E-01 step 5). */
+const readInput = (request: FastifyRequest, { operation, query }: Call): unknown => {
+  if (operation.method === 'GET') return readQuery(operation, query);
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (body.length > 0 && !JSON_BODY.test(request.headers['content-type'] ?? '')) {
+    throw serviceError('UNSUPPORTED_MEDIA_TYPE', 'The body is not application/json.', {
+      hint: 'Send Content-Type: application/json.',
+    });
+  }
+  for (const [name] of query) {
+    const message = `"${name.slice(0, 40)}" stands in the URL, where this endpoint takes nothing.`;
+    throw serviceError('DQL_JSON_SCHEMA', message, { hint: 'Send it in the body.', path: '' });
+  }
+  return readBody(body);
+};
+
+const addOperations = (app: FastifyInstance, deps: AppDeps): void => {
+  const choose = scopeChooser(deps.live);
+  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { call } = request;
+    if (call === null) throw INTERNAL;
+    const input = checkInput(call.operation, readInput(request, call));
+    if (!deps.live.isReady()) {
+      throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
+        hint: 'Repeat the call in a few seconds.',
+      });
+    }
+    const evaluatedAt = deps.nowMicros();
+    const context: Context = {
+      live: deps.live,
+      evaluatedAt,
+      receiptId: request.receiptId,
+      plan: call.account?.plan ?? null,
+      scopeOf: (plan) => choose(plan, evaluatedAt),
+    };
+    return sendAnswer(call.operation.run(input, context), call.operation, { request, reply });
+  };
+  for (const operation of OPERATIONS) {
+    app.route({
+      method: operation.method,
+      url: operation.path,
+      config: { operation },
+      handler: (request, reply) => answer(request, reply),
+    });
+  }
+};
+
+/** Methods of every fixed path, to tell a wrong method from a wrong path. */
+const methodsOf = (app: FastifyInstance): Map<string, Set<string>> => {
+  const methods = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set<string>();
+    methods.set(url, known);
+    for (const m of [method].flat()) known.add(m);
+  });
+  return methods;
+};
+
+const addFailures = (app: FastifyInstance, methods: ReadonlyMap<string, ReadonlySet<string>>): void => {
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? '';
+    const known = methods.get(path);
+    if (known === undefined) {
+      return sendErrors(
+        reply,
+        serviceError('NOT_FOUND', `There is nothing at "${path.slice(0, 80)}".`, { hint: 'See /openapi.json.' }),
+      );
+    }
+    const allowed = [...known].sort().join(', ');
+    reply.header('allow', allowed);
+    return sendErrors(
+      reply,
+      serviceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, { hint: `Use ${allowed}.` }),
+    );
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const known: ServiceError | null = asServiceError(error);
+    if (known === null) request.log.error({ err: error, receipt_id: request.receiptId }, 'request failed');
+    return sendErrors(reply, known ?? INTERNAL);
+  });
+};
+
+const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
+  request.receiptId = makeReceiptId(Date.now());
+  if (request.url.startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
+};
+
+/** Builds the app; nothing listens yet. Close with `app.close()`. */
+export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
+  const app = fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES,
+    routerOptions: { maxParamLength: 500 },
+    forceCloseConnections: true,
+    // Fastify answers these before any hook runs, so the receipt is set here too.
+    frameworkErrors: (error, request, reply) => {
+      setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+      return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
+    },
+  }) as unknown as FastifyInstance;
+  app.decorateRequest('receiptId', '');
+  app.decorateRequest('call', null);
+  app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none';
+    deps.metrics.observe({ route, status: reply.statusCode, seconds: reply.elapsedTime / 1_000 });
+  });
+  const methods = methodsOf(app);
+  await addPlugins(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  addAccess(app, deps);
+  addOperations(app, deps);
+  addOperational(app, deps);
+  addFailures(app, methods);
+  await app.ready();
+  return app;
+};

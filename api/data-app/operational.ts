@@ -1,0 +1,53 @@
+// Open routes for operators and machines: liveness, readiness, the OpenAPI document, the schema registry (OP-01, design section 4).
+import type { FastifyInstance } from 'fastify';
+import { registryAnswer } from '../../schemas/registry.ts';
+import { type LiveMemory, STATE_LAG } from '../live/memory.ts';
+import { OPERATIONS } from '../operations/index.ts';
+import type { AppDeps } from './build-app.ts';
+import { openApiOf } from './openapi.ts';
+
+const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';
+
+/** Why the service is not ready, one sentence each; empty when it is. */
+const problemsOf = (live: LiveMemory, at: number, keysReachable: boolean): string[] => {
+  const problems = keysReachable ? [] : ['The store of keys does not answer.'];
+  if (!live.isReady()) return [...problems, 'The state has not been read yet.'];
+  for (const { venue } of live.venues()) {
+    const watermark = live.watermark(venue);
+    if (watermark === null) problems.push(`Nothing has come of ${venue}.`);
+    else if (at - watermark > STATE_LAG)
+      problems.push(`${venue} is ${Math.floor((at - watermark) / 1_000)} ms behind.`);
+  }
+  return problems;
+};
+
+const addRegistry = (app: FastifyInstance): void => {
+  app.route({
+    method: ['GET', 'POST', 'PUT', 'DELETE'],
+    url: '/registry/*',
+    handler: (request, reply) => {
+      const { pathname, searchParams } = new URL(request.url, 'http://registry');
+      const path = pathname.slice('/registry'.length);
+      const body = Buffer.isBuffer(request.body) ? request.body.toString() : '';
+      const answer = registryAnswer({ method: request.method, path, query: Object.fromEntries(searchParams), body });
+      return reply.code(answer.status).type(REGISTRY_TYPE).send(JSON.stringify(answer.body));
+    },
+  });
+};
+
+export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
+  const openApi = JSON.stringify(
+    openApiOf({ operations: OPERATIONS, baseUrl: deps.baseUrl, simulated: deps.simulated }),
+  );
+  app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'alive' }));
+  app.get('/readyz', async (_request, reply) => {
+    const problems = problemsOf(deps.live, deps.nowMicros(), await deps.areKeysReachable());
+    const ready = problems.length === 0;
+    reply.header('cache-control', 'no-store').code(ready ? 200 : 503);
+    return { status: ready ? 'ready' : 'not_ready', simulated: deps.simulated, problems };
+  });
+  app.get('/openapi.json', (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=60').type('application/json; charset=utf-8').send(openApi),
+  );
+  addRegistry(app);
+};

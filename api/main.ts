@@ -1,0 +1,90 @@
+// The API process: reads its settings, follows the live state, opens the store of keys, listens.
+
+import { migrate } from '../infra/postgres/migrate.ts';
+import { createClock } from '../infra/runtime/clock.ts';
+import { readConfig } from '../infra/runtime/config.ts';
+import { openKafka } from '../infra/runtime/kafka.ts';
+import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
+import { createLog } from '../infra/runtime/log.ts';
+import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
+import { openPostgres } from '../infra/runtime/postgres.ts';
+import { ChallengeMeter, type PaymentTerms } from './access/challenge.ts';
+import { openKeyStore } from './access/key-store.ts';
+import { Meter } from './access/meter.ts';
+import { API_CONFIG } from './config.ts';
+import { createApiMetrics } from './data-app/api-metrics.ts';
+import { buildApp } from './data-app/build-app.ts';
+import { followLive } from './live/follow.ts';
+import { LiveMemory } from './live/memory.ts';
+
+/** Account 1 of every anvil: in simulated runs calls are paid on the local chain, where this account is ours. */
+const SIMULATED_RECEIVER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+type Settings = ReturnType<typeof readConfig<typeof API_CONFIG>>;
+
+const termsOf = (config: Settings): PaymentTerms => ({
+  network: config.PAYMENT_NETWORK,
+  asset: config.PAYMENT_ASSET,
+  payTo: config.PAYMENT_PAY_TO ?? (config.SIMULATED ? SIMULATED_RECEIVER : null),
+  token: { name: config.PAYMENT_TOKEN_NAME, version: config.PAYMENT_TOKEN_VERSION },
+});
+
+const listenOn = async (
+  app: Awaited<ReturnType<typeof buildApp>>,
+  { HOST: host, PORT: port }: Settings,
+): Promise<void> => {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    throw isTaken ? new Error(`port ${port} of PORT is taken`, { cause: error }) : error;
+  }
+};
+
+const start = async (): Promise<Stop> => {
+  const config = readConfig(API_CONFIG, process.env);
+  const log = createLog('api');
+  const { nowMicros } = createClock();
+  const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api' }, log);
+  const pool = openPostgres(config.DATABASE_URL);
+  await migrate(pool);
+  const live = new LiveMemory(config.VENUES);
+  const stopFollowing = followLive({
+    kafka,
+    memory: live,
+    venues: config.VENUES,
+    namespace: config.TOPIC_NAMESPACE,
+    nowMicros,
+    log,
+  });
+  const registry = createMetrics();
+  const metricsServer = await serveMetrics(registry, config.METRICS_PORT);
+  const app = await buildApp({
+    live,
+    nowMicros,
+    keys: openKeyStore(pool),
+    meter: new Meter(),
+    challenges: new ChallengeMeter(),
+    terms: termsOf(config),
+    baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
+    areKeysReachable: () =>
+      pool.query('select 1').then(
+        () => true,
+        () => false,
+      ),
+    metrics: createApiMetrics(registry, live, nowMicros),
+    simulated: config.SIMULATED,
+    log,
+  });
+  await listenOn(app, config);
+  log.info({ base_url: config.BASE_URL, venues: config.VENUES, simulated: config.SIMULATED }, 'listening');
+  return async () => {
+    await app.close();
+    await stopFollowing();
+    await metricsServer.close();
+    await kafka.close();
+    await pool.end();
+  };
+};
+
+runProcess('api', start);

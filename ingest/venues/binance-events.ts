@@ -1,0 +1,176 @@
+// Binance's trades, liquidations and candles as normalised records (records.md).
+import type { PriceType } from '../../schemas/records.ts';
+import { type Mapped, VenueError } from '../venue.ts';
+import {
+  type Mapper,
+  type MessageSource,
+  readAskedSymbol,
+  readStamp,
+  readSymbol,
+  type Stamps,
+  toMapped,
+  turnoverOf,
+} from './binance-mapping.ts';
+import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './binance-symbols.ts';
+import {
+  badFrame,
+  type Fields,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readId,
+  readList,
+  readMsOrNull,
+  readPrice,
+} from './wire.ts';
+
+/** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
+const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
+
+export const mapTrade: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  if (symbol === null || NO_TRADES.has(String(element.X))) return [];
+  const id = element.e === 'trade' ? element.t : element.a;
+  return [
+    toTrade({ symbol, venueTs: readStamp(element), source }, element, {
+      id,
+      price: element.p,
+      size: element.q,
+      maker: element.m,
+    }),
+  ];
+};
+
+export const mapPastAggTrade: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
+  return [toTrade({ symbol, venueTs: readStamp(element), source }, element, fields)];
+};
+
+export const mapPastTrade: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
+  return [toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields)];
+};
+
+type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
+
+/** `maker`: the buyer's order was in the book, so the taker sold. */
+const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): Mapped => {
+  if (typeof maker !== 'boolean') throw badFrame('m does not say who made the trade');
+  const values = {
+    id: id === undefined || id === null ? null : readId(id, 'id'),
+    side: maker ? ('sell' as const) : ('buy' as const),
+    price: readPrice(price, 'price'),
+    quantity: readAmount(size, 'quantity'),
+    quantity_unit: quantityUnitOf(at.symbol),
+  };
+  return toMapped(at, 'trade', values, element);
+};
+
+/** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
+export const mapForceOrder: Mapper = (element, source) => {
+  const order = readFields(element.o, 'o');
+  const symbol = readSymbol(order.s);
+  if (symbol === null) return [];
+  if (order.S !== 'SELL' && order.S !== 'BUY') throw badFrame('o.S is no side');
+  const filled = readAmountOrNull(order.z, 'o.z') ?? '0';
+  const isFilled = filled !== '0';
+  const values = {
+    id: null,
+    side: order.S === 'SELL' ? ('long' as const) : ('short' as const),
+    price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
+    price_kind: isFilled ? ('fill' as const) : ('order' as const),
+    quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
+    quantity_unit: quantityUnitOf(symbol),
+  };
+  const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
+  return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
+};
+
+export const mapKline: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  const kline = readFields(element.k, 'k');
+  if (symbol === null || kline.i !== '1m') return [];
+  if (typeof kline.x !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
+  const fields = {
+    t: kline.t,
+    o: kline.o,
+    h: kline.h,
+    l: kline.l,
+    c: kline.c,
+    v: kline.v,
+    q: kline.q,
+    n: kline.n,
+  };
+  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
+  return [toCandle(at, element, { ...fields, priceType: 'trade', closed: kline.x })];
+};
+
+/** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
+export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
+  klines: 'trade',
+  markPriceKlines: 'mark',
+  indexPriceKlines: 'index',
+};
+
+export const mapKlines = (
+  body: unknown,
+  source: MessageSource & { readonly endpoint: string },
+  priceType: PriceType,
+): readonly Mapped[] => {
+  const interval = source.query.get('interval');
+  if (interval !== null && interval !== '1m') return [];
+  const asked = source.query.get('symbol') ?? source.query.get('pair');
+  if (asked === null || interval === null) {
+    throw new VenueError(
+      'VENUE_UNKNOWN_LISTING',
+      'the candles name no symbol or interval and their request is not known',
+    );
+  }
+  const pair = source.query.get('symbol') === null ? asked.toUpperCase() : null;
+  const market: Market =
+    source.context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked.toUpperCase()) ? 'coinm' : 'usdm';
+  const symbols = pair === null ? [asked.toUpperCase()] : symbolsOfPair(pair, market, source.context);
+  return readList(body, 'klines').flatMap((row) => {
+    const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
+    const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
+    return symbols
+      .filter((symbol) => !isDated(symbol))
+      .map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
+  });
+};
+
+type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n', unknown>> & {
+  readonly priceType: PriceType;
+  readonly closed: boolean | null;
+};
+
+/** Mark and index candles have zeros where volumes would be: they are none. */
+const toCandle = (
+  at: Stamps,
+  element: unknown,
+  { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields,
+): Mapped => {
+  const open_time = readMsOrNull(t, 't');
+  if (open_time === null) throw badFrame('t is no instant');
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(o, 'o'),
+    high: readPrice(h, 'h'),
+    low: readPrice(l, 'l'),
+    close: readPrice(c, 'c'),
+    volume: isTraded ? readAmount(v, 'v') : null,
+    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    turnover: isTraded ? turnoverOf(at.symbol, q, 'q') : null,
+    trades: isTraded ? readCountOrNull(n, 'n') : null,
+    closed,
+  };
+  return toMapped(at, 'candle', values, element);
+};

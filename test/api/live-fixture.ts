@@ -1,0 +1,263 @@
+// A data app over the real memory copy, fed with entries as the tasks publish them; only PostgreSQL is a hand-written fake.
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import { ChallengeMeter, type PaymentTerms } from '../../api/access/challenge.ts';
+import { openKeyStore } from '../../api/access/key-store.ts';
+import { hashKey, makeKey } from '../../api/access/keys.ts';
+import { Meter } from '../../api/access/meter.ts';
+import { PLAN_CODES, type PlanCode } from '../../api/access/plans.ts';
+import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
+import { buildApp } from '../../api/data-app/build-app.ts';
+import { LiveMemory } from '../../api/live/memory.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { READING_LAYERS } from '../../schemas/layers.ts';
+import type { ListingValues, Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, LayerCapability, ListingVersion, LiveEntry, Reading } from '../../schemas/topics.ts';
+
+export const micros = (text: string): Micros => Date.parse(text) * 1000;
+/** T of the fixed clock. */
+export const NOW = micros('2026-01-15T12:00:00.500Z');
+export const LISTED = micros('2026-01-10T00:00:00.000Z');
+
+export const listingValues = (over: Partial<ListingValues> = {}): ListingValues => ({
+  instrument: 'BTC-PERP',
+  venue_symbol: 'BTCUSDT',
+  base: 'BTC',
+  quote: 'USDT',
+  base_venue_alias: null,
+  kind: 'perpetual',
+  venue_kind: 'linear',
+  pair: null,
+  post_only: null,
+  status: 'tradeable',
+  contract_size: '1',
+  multiplier: '1',
+  tick_size: '0.1',
+  lot_size: '0.001',
+  min_qty: '0.001',
+  min_notional: '5',
+  price_decimals: 1,
+  qty_decimals: 3,
+  units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+  quantity_unit: 'base',
+  funding_interval: '8h',
+  funding_interval_source: 'venue',
+  funding_normalisation: { venue_field: 'r', transform: 'identity' },
+  rules_normalisation: { tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' } },
+  candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: ['1m'] },
+  not_published: [],
+  bands: ['10bps', '25bps', '50bps', '100bps'],
+  oi_sides: 'one',
+  listed_at: null,
+  delisted_at: null,
+  ...over,
+});
+
+export const listing = (
+  venue: string,
+  values: ListingValues,
+  { writtenAt = LISTED, delistedAt = null }: { writtenAt?: Micros; delistedAt?: Micros | null } = {},
+): ListingVersion => ({
+  venue,
+  venue_symbol: values.venue_symbol,
+  written_at: writtenAt,
+  first_seen_at: LISTED,
+  delisted_at: delistedAt,
+  record: {
+    layer: 'listing',
+    venue,
+    venue_symbol: values.venue_symbol,
+    venue_ts: null,
+    received_at: writtenAt - 40_000,
+    values,
+  },
+});
+
+const ON: LayerCapability = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' };
+export const capability = (
+  venue: string,
+  over: Readonly<Record<string, Partial<LayerCapability>>> = {},
+  writtenAt = LISTED,
+): CapabilityVersion => {
+  const layers: Record<string, LayerCapability> = {};
+  for (const layer of READING_LAYERS) layers[layer] = { ...ON, ...over[layer] };
+  return { venue, written_at: writtenAt, layers };
+};
+
+/** A funding reading on a live connection, as in the example of L-04, unless told otherwise. */
+export const reading = (over: Partial<Reading> = {}): Reading => ({
+  layer: 'funding',
+  rev: 1,
+  valid: true,
+  gap_cause: null,
+  venue_ts: micros('2026-01-15T12:00:00.120Z'),
+  received_at: micros('2026-01-15T12:00:00.184Z') + 512,
+  recorded_at: micros('2026-01-15T12:00:00.186Z'),
+  conn_id: 'c1',
+  horizon_ms: null,
+  horizon_source: 'connection',
+  anchor: 'venue',
+  valid_until: null,
+  values: { funding: '0.0000125', funding_interval: '3600000', funding_8h: '0.0001' },
+  null_reasons: {},
+  instants: { next_funding_at: micros('2026-01-15T13:00:00.000Z') },
+  quantity_unit: null,
+  book: null,
+  raw: '{"r":"0.00001250"}',
+  ...over,
+});
+
+export const markReading = (mark: string, over: Partial<Reading> = {}): Reading =>
+  reading({ layer: 'mark', values: { mark, index: mark, basis: '0' }, instants: {}, raw: null, ...over });
+
+type Body = Partial<Omit<LiveEntry, 'offset' | 'index' | 'recorded_at'>> & Pick<LiveEntry, 'kind'>;
+
+/** Feeds a memory copy through the same door as Kafka's messages. */
+export class Feed {
+  readonly memory: LiveMemory;
+  #offset = 0;
+
+  constructor(venues: readonly string[]) {
+    this.memory = new LiveMemory(venues);
+    for (const venue of venues) this.memory.markReady(venue, 0);
+  }
+
+  entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
+    const { offset = ++this.#offset, index = 0 } = place;
+    const none = {
+      symbol: null,
+      reading: null,
+      span: null,
+      row: null,
+      listing: null,
+      capability: null,
+      watermark: null,
+    };
+    this.memory.applyLive(venue, 0, { ...none, offset, index, recorded_at: NOW, ...body });
+  }
+
+  list(version: ListingVersion): void {
+    this.entry(version.venue, { kind: 'listing', symbol: version.venue_symbol, listing: version });
+  }
+
+  read(venue: string, symbol: string, value: Reading): void {
+    this.entry(venue, { kind: 'reading', symbol, reading: value });
+  }
+
+  /** A venue with an open connection, capabilities and a watermark close behind now. */
+  venue(venue: string, version = capability(venue)): void {
+    this.entry(venue, { kind: 'capability', capability: version });
+    this.entry(venue, {
+      kind: 'connection',
+      span: { conn_id: 'c1', slot: 'market', from: LISTED, to: null, cause: null },
+    });
+    this.watermark(venue, NOW - 190_000);
+  }
+
+  watermark(venue: string, watermark: Micros): void {
+    this.entry(venue, { kind: 'watermark', watermark });
+  }
+}
+
+/** Two venues, three listings, mark and funding everywhere; the market of most tests. */
+export const market = (): Feed => {
+  const feed = new Feed(['binance', 'okx']);
+  feed.venue('binance');
+  feed.venue('okx', capability('okx', { oi: { policy: 'off' }, stats: { policy: 'not_published' } }));
+  feed.list(listing('binance', listingValues()));
+  feed.list(listing('binance', listingValues({ instrument: 'ETH-PERP', venue_symbol: 'ETHUSDT', base: 'ETH' })));
+  feed.list(
+    listing('okx', listingValues({ venue_symbol: 'BTC-USDT-SWAP', quantity_unit: 'contracts', contract_size: '0.01' })),
+  );
+  for (const [venue, symbol] of [
+    ['binance', 'BTCUSDT'],
+    ['binance', 'ETHUSDT'],
+    ['okx', 'BTC-USDT-SWAP'],
+  ] as const) {
+    feed.read(venue, symbol, reading());
+    feed.read(venue, symbol, markReading('60000'));
+  }
+  return feed;
+};
+
+export const TERMS: PaymentTerms = {
+  network: 'eip155:8453',
+  asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  token: { name: 'USD Coin', version: '2' },
+};
+
+type StoredKey = { key_id: string; hash: Buffer; plan: string; expires_at: Date | null; revoked: boolean };
+
+/** The table of keys and the two statements the store sends to it. */
+export class KeyTable {
+  readonly rows: StoredKey[] = [];
+  readonly compromised: string[] = [];
+  isAway = false;
+  lookups = 0;
+
+  add(plan: string): string {
+    const key = makeKey();
+    this.rows.push({
+      key_id: `key_${plan}_${this.rows.length}`,
+      hash: hashKey(key),
+      plan,
+      expires_at: null,
+      revoked: false,
+    });
+    return key;
+  }
+
+  row(key: string): StoredKey | undefined {
+    return this.rows.find((row) => row.hash.equals(hashKey(key)));
+  }
+
+  async query(text: string, [hash]: readonly Buffer[]): Promise<{ rows: StoredKey[] }> {
+    if (this.isAway) throw new Error('connection refused');
+    const found = this.rows.filter((row) => row.hash.equals(hash as Buffer) && !row.revoked);
+    if (text.startsWith('update')) this.compromised.push(...found.map((row) => row.key_id));
+    else this.lookups++;
+    return { rows: found };
+  }
+}
+
+export type TestApp = {
+  readonly app: FastifyInstance;
+  readonly keys: Readonly<Record<PlanCode, string>>;
+  readonly table: KeyTable;
+  readonly registry: Registry;
+  readonly as: (plan: PlanCode) => { authorization: string };
+};
+
+export const testApp = async (
+  feed: Feed,
+  over: { terms?: PaymentTerms; nowMicros?: () => Micros } = {},
+): Promise<TestApp> => {
+  const table = new KeyTable();
+  const keys = Object.fromEntries(PLAN_CODES.map((plan) => [plan, table.add(plan)])) as Record<PlanCode, string>;
+  const registry = new Registry();
+  const nowMicros = over.nowMicros ?? (() => NOW);
+  const app = await buildApp({
+    live: feed.memory,
+    nowMicros,
+    keys: openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
+    meter: new Meter(),
+    challenges: new ChallengeMeter(),
+    terms: over.terms ?? TERMS,
+    baseUrl: 'http://api.test',
+    areKeysReachable: async () => !table.isAway,
+    metrics: createApiMetrics(registry, feed.memory, nowMicros),
+    simulated: true,
+    log: createLog('test', 'silent'),
+  });
+  return { app, keys, table, registry, as: (plan) => ({ authorization: `Bearer ${keys[plan]}` }) };
+};
+
+/** POST with a JSON body. */
+export const post = (app: FastifyInstance, headers: Record<string, string>, body: unknown) =>
+  app.inject({
+    method: 'POST',
+    url: '/v2/snapshots',
+    headers: { 'content-type': 'application/json', ...headers },
+    payload: JSON.stringify(body),
+  });

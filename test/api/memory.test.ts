@@ -1,0 +1,123 @@
+// The memory copy: repeats, rounds, connections, versions, watermarks (design section 5, "An API node").
+import t from 'tap';
+import { ConnectionBook } from '../../api/live/connection-book.ts';
+import { addVersion, versionAt } from '../../api/live/listing-book.ts';
+import { LiveMemory } from '../../api/live/memory.ts';
+import type { StateEntry } from '../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, markReading, NOW } from './live-fixture.ts';
+
+const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.mark?.values.mark;
+
+t.test('drops what is not above the highest place of its partition', (t) => {
+  const feed = new Feed(['okx']);
+  const put = (mark: string, offset: number, index: number) =>
+    feed.entry('okx', { kind: 'reading', symbol: 'BTCUSDT', reading: markReading(mark) }, { offset, index });
+  put('1', 10, 0);
+  put('2', 10, 1);
+  put('0', 10, 1);
+  put('0', 10, 0);
+  put('0', 9, 5);
+  t.equal(markOf(feed.memory), '2');
+  put('3', 11, 0);
+  t.equal(markOf(feed.memory), '3');
+  t.end();
+});
+
+const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
+const round = (offset: number, watermark: number): StateEntry[] => [
+  { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
+  { ...none, round: offset, kind: 'reading', symbol: 'BTCUSDT', reading: markReading('7') },
+  { ...none, round: offset, kind: 'marker', marker: { entries: 2, watermark, live_offset: 3 } },
+];
+
+t.test('a round stands for everything up to its offset', (t) => {
+  const memory = new LiveMemory(['okx']);
+  memory.expectPartitions('okx', [0]);
+  t.notOk(memory.isReady());
+  t.equal(memory.watermark('okx'), null);
+  memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
+  t.equal(memory.watermark('okx'), NOW - 60_000_000);
+  t.ok(memory.isBehind('okx', NOW));
+  const entry = { ...none, row: null, recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT', watermark: null } as const;
+  memory.applyLive('okx', 0, { ...entry, offset: 50, index: 9, reading: markReading('0') });
+  t.equal(markOf(memory), '7');
+  memory.applyLive('okx', 0, { ...entry, offset: 51, index: 0, reading: markReading('8') });
+  t.equal(markOf(memory), '8');
+  memory.markReady('okx', 0);
+  t.ok(memory.isReady());
+  t.end();
+});
+
+t.test('the watermark of a venue is that of its slowest task', (t) => {
+  const feed = new Feed(['okx']);
+  feed.watermark('okx', 100);
+  feed.memory.expectPartitions('okx', [1]);
+  t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
+  const blank = { ...none, row: null, reading: null, recorded_at: NOW, offset: 1, index: 0 };
+  feed.memory.applyLive('okx', 1, { ...blank, kind: 'watermark', watermark: 60 });
+  t.equal(feed.memory.watermark('okx'), 60);
+  t.end();
+});
+
+t.test('a reading is lost with the alive span it came on', (t) => {
+  const book = new ConnectionBook();
+  const span = { conn_id: 'c', slot: 's', cause: null };
+  book.apply({ ...span, from: 10, to: null });
+  t.equal(book.lostAt('c', 15), null);
+  book.apply({ ...span, from: 10, to: 20, cause: 'collector_down' });
+  book.apply({ ...span, from: 30, to: null });
+  t.equal(book.lostAt('c', 15), 20, 'a silent collector that came back does not bring old readings back (F-04)');
+  t.equal(book.lostAt('c', 30), null);
+  t.equal(book.lostAt('unknown', 1), null);
+  t.end();
+});
+
+t.test('versions are kept in order, and a repeat replaces', (t) => {
+  const versions: { written_at: number; name?: string }[] = [];
+  for (const written_at of [5, 1, 3, 5]) addVersion(versions, { written_at });
+  addVersion(versions, { written_at: 3, name: 'again' });
+  t.same(
+    versions.map((v) => v.written_at),
+    [1, 3, 5],
+  );
+  t.equal(versionAt(versions, 4)?.name, 'again');
+  t.equal(versionAt(versions, 0), null);
+  t.end();
+});
+
+t.test('keeps windows until the history store shows them, at most fifteen minutes', (t) => {
+  const feed = new Feed(['okx']);
+  const row = (at: number) => ({
+    table: 'mark',
+    at,
+    texts: {},
+    instants: {},
+    integers: {},
+    figures: { mark: String(at) },
+    flags: {},
+  });
+  const put = (kind: 'provisional' | 'sealed', at: number) =>
+    feed.entry('okx', { kind, symbol: 'BTCUSDT', row: row(at) });
+  put('provisional', LISTED);
+  put('provisional', LISTED);
+  put('sealed', LISTED);
+  put('provisional', LISTED + 10);
+  t.same(
+    [...feed.memory.recentRows('okx')].map((r) => [r.row.at, r.sealed]),
+    [
+      [LISTED, true],
+      [LISTED + 10, false],
+    ],
+  );
+  feed.watermark('okx', LISTED + 20);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 10);
+  t.same(
+    [...feed.memory.recentRows('okx')].map((r) => r.row.at),
+    [LISTED + 10],
+    'what is not sealed stays',
+  );
+  feed.watermark('okx', LISTED + 900_000_011);
+  t.same([...feed.memory.recentRows('okx')], []);
+  t.equal(feed.memory.sizes().rows, 0);
+  t.end();
+});

@@ -1,0 +1,149 @@
+/** `npm test`: every test file as a process of its own, on one set of real engines; the last line is the count. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isAlive } from '../infra/engines/process-identity.ts';
+import { createProgress } from '../infra/local/progress.ts';
+import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
+import { countAssertions, type TapCount } from './support/tap-count.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const RUNS = join(ROOT, '.local', 'test');
+/** As many files at once as the smallest machine we run on has cores. */
+const AT_ONCE = 2;
+const FILE_LIMIT_MS = 4 * 60_000;
+const END_TO_END_LIMIT_MS = 10 * 60_000;
+const SHOWN_LINES = 150;
+
+interface FileResult extends TapCount {
+  readonly file: string;
+  readonly seconds: number;
+}
+
+const progress = createProgress((text) => process.stdout.write(text));
+const running = new Set<ChildProcess>();
+
+const results = await main(process.argv.slice(2));
+const passed = sum(results.map((result) => result.passed));
+const failed = sum(results.map((result) => result.failed));
+for (const { file, failed: count } of results) if (count > 0) console.log(`failed: ${file}`);
+console.log(`assertions of ${results.length} files`);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed > 0 || passed === 0 ? 1 : 0);
+
+/** Arguments are parts of file names: only files that contain one of them are run. */
+async function main(wanted: readonly string[]): Promise<FileResult[]> {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT })
+    .sort()
+    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
+  const last = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
+  const first = files.filter((file) => !last.includes(file));
+  const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  try {
+    return [...(await runAll(first, AT_ONCE, FILE_LIMIT_MS)), ...(await runAll(last, 1, END_TO_END_LIMIT_MS))];
+  } finally {
+    if (host !== null) await progress.during('the engines to stop', stopEngines(host));
+  }
+}
+
+function needsEngines(file: string): boolean {
+  return readFileSync(join(ROOT, file), 'utf8').includes('useEngines');
+}
+
+/** A folder of this run, told to the files by TEST_ENGINES_DIR; leftovers of runs that were killed are removed. */
+async function startEngines(): Promise<{ dir: string; address: HostAddress }> {
+  mkdirSync(RUNS, { recursive: true });
+  for (const name of readdirSync(RUNS))
+    if (isLeftover(name)) rmSync(join(RUNS, name), { recursive: true, force: true });
+  const dir = join(RUNS, `run-${process.pid}`);
+  process.env.TEST_ENGINES_DIR = dir;
+  startHost(dir, process.pid);
+  const address = await waitForHost(dir);
+  await useEngines({ teardown: () => undefined }, ['kafka', 'questdb', 'postgres', 'anvil']);
+  progress.say('the engines are ready');
+  return { dir, address };
+}
+
+function isLeftover(name: string): boolean {
+  const pid = /^(?:run|own)-(\d+)/.exec(name)?.[1];
+  if (pid === undefined) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+async function stopEngines({ dir, address }: { dir: string; address: HostAddress }): Promise<void> {
+  process.kill(address.pid, 'SIGTERM');
+  while (isAlive(address)) await delay(50);
+  rmSync(dir, { recursive: true, force: true });
+}
+
+async function runAll(files: readonly string[], atOnce: number, limitMs: number): Promise<FileResult[]> {
+  const waiting = [...files];
+  const done: FileResult[] = [];
+  const worker = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
+      done.push(await runFile(file, limitMs));
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return done;
+}
+
+async function runFile(file: string, limitMs: number): Promise<FileResult> {
+  const begun = performance.now();
+  const { output, ending } = await outputOf(file, limitMs);
+  const counted = countAssertions(output);
+  // A file that ends badly without a failed assertion has failed all the same.
+  const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
+  const seconds = (performance.now() - begun) / 1000;
+  const verdict = failed === 0 ? 'ok    ' : 'FAILED';
+  progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds.toFixed(1)} s`);
+  if (failed > 0) console.log([...output.split('\n').slice(-SHOWN_LINES), ending ?? ''].join('\n'));
+  return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed, seconds };
+}
+
+function outputOf(file: string, limitMs: number): Promise<{ output: string; ending: string | null }> {
+  return new Promise((settle) => {
+    const child = spawn(process.execPath, [file], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // Engines start and brokers recover within this; tap's own 30 s are for pure code.
+      env: { ...process.env, TAP_TIMEOUT: '120', LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
+    });
+    running.add(child);
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk;
+      });
+    }
+    let late = false;
+    const limit = setTimeout(() => {
+      late = true;
+      child.kill('SIGKILL');
+    }, limitMs);
+    child.on('close', (code, signal) => {
+      clearTimeout(limit);
+      running.delete(child);
+      const how = late ? `ended after its limit of ${limitMs / 1000} s` : `ended with ${signal ?? `exit code ${code}`}`;
+      settle({ output, ending: code === 0 ? null : how });
+    });
+  });
+}
+
+function interrupt(): void {
+  for (const child of running) child.kill('SIGKILL');
+  // The engines' host sees its owner go and stops them.
+  process.exit(130);
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
+}
