@@ -1,8 +1,16 @@
 // Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
-import { bookStateFromJson, bookStateToJson } from './task/books.ts';
-import { coreFromJson, coreToJson, listingFromJson, listingToJson, STATE_VERSION, type TaskState } from './task/state.ts';
-import type { Task } from './task/task.ts';
+
 import type { CheckpointEntry } from '../schemas/topics.ts';
+import { bookStateFromJson, bookStateToJson } from './task/books.ts';
+import {
+  coreFromJson,
+  coreToJson,
+  listingFromJson,
+  listingToJson,
+  STATE_VERSION,
+  type TaskState,
+} from './task/state.ts';
+import type { Task } from './task/task.ts';
 
 const LISTING = 'listing:';
 const BOOK = 'book:';

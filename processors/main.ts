@@ -61,7 +61,10 @@ const start = async (): Promise<Stop> => {
   const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'processors' }, log);
   const known = config.VENUES.map(venueOf);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards } = config;
-  await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replay: namespace.startsWith('replay') }));
+  await ensureTopics(
+    handle,
+    topicSpecs({ venues: config.VENUES, shards, namespace, replay: namespace.startsWith('replay') }),
+  );
   const sink = await openSink({ config, handle, registry, log });
   const tasks = await startTasks({
     handle,

@@ -1,8 +1,9 @@
 // Shares the tasks of all raw partitions among the processes of a group and runs those assigned to this one.
+
+import { createPublisher, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
+import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { topics } from '../schemas/topics.ts';
-import type { Logger } from '../infra/runtime/log.ts';
-import { createPublisher, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { TaskRunner } from './runner.ts';
 

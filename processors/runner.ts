@@ -1,10 +1,11 @@
 // Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
+
+import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts';
+import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
+import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
-import type { Logger } from '../infra/runtime/log.ts';
-import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts';
-import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
 import { beginRound, createRestorer, markerOf, type Round, saveSome } from './checkpoint.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import type { Outputs } from './task/outputs.ts';
@@ -127,7 +128,12 @@ export class TaskRunner {
     const { publisher, venue, partition } = this.#spec;
     const names = this.#names;
     for (const entry of outputs.live) {
-      publisher.publish({ topic: names.live(venue.id), partition, key: entry.symbol, value: codecs.live.encode(entry) });
+      publisher.publish({
+        topic: names.live(venue.id),
+        partition,
+        key: entry.symbol,
+        value: codecs.live.encode(entry),
+      });
     }
     for (const entry of outputs.rows) {
       const key = entry.row?.texts['listing'] ?? null;
@@ -203,7 +209,12 @@ export class TaskRunner {
     this.#publishingWatermark = false;
   }
 
-  #putWatermark(kind: 'task' | 'checkpoint', watermark: number, offset: number, positions: Record<string, number>): void {
+  #putWatermark(
+    kind: 'task' | 'checkpoint',
+    watermark: number,
+    offset: number,
+    positions: Record<string, number>,
+  ): void {
     const task = this.#task.id;
     this.#spec.publisher.publish({
       topic: this.#names.watermark,
@@ -262,7 +273,8 @@ export class TaskRunner {
 
   /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */
   #tickIfQuiet(now: number): void {
-    if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS) return;
+    if (!this.#spec.ticks || now - this.#heardAtMs < QUIET_AFTER_MS || now - this.#tickedAtMs < OWNER_TICK_EVERY_MS)
+      return;
     if (this.next < this.#logEnd) return;
     this.#tickedAtMs = now;
     const { publisher, venue, partition } = this.#spec;
@@ -303,4 +315,3 @@ const restore = async (spec: RunnerSpec, names: Topics): Promise<Restored> => {
   const base = { venue: spec.venue, partition: spec.partition, shards: spec.shards };
   return { task: new Task(state === null ? base : { ...base, state }), emittedTo };
 };
-

@@ -26,9 +26,27 @@ export const formatInstant = (at: Micros): string => {
 export const parseInstant = (text: string): Micros | null => {
   const found = INSTANT.exec(text);
   if (!found) return null;
-  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] =
-    found;
-  const parts = [year, month, day, hour, minute, second].map(Number) as [number, number, number, number, number, number];
+  const [
+    ,
+    year,
+    month,
+    day,
+    hour = '0',
+    minute = '0',
+    second = '0',
+    fraction = '',
+    sign,
+    offsetHours = '0',
+    offsetMinutes = '0',
+  ] = found;
+  const parts = [year, month, day, hour, minute, second].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const ms = Date.UTC(parts[0], parts[1] - 1, ...(parts.slice(2) as [number, number, number, number]));
   const back = new Date(ms);
   if (back.getUTCMonth() !== parts[1] - 1 || back.getUTCDate() !== parts[2]) return null;

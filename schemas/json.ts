@@ -56,7 +56,7 @@ const write = (value: JsonValue, format: NumberFormat): string => {
   if (value === null) return 'null';
   switch (typeof value) {
     case 'string':
-      return JSON.stringify(value);
+      return quote(value);
     case 'number':
       return plainDouble(value);
     case 'boolean':
@@ -64,6 +64,21 @@ const write = (value: JsonValue, format: NumberFormat): string => {
     default:
       return writeObject(value, format);
   }
+};
+
+/** Printable ASCII without `"` and `\`: nothing to escape, which is nearly every string we send. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+/** Names are few and repeat in every item; the bound is for maps keyed by data. */
+const MOST_LABELS = 4_096;
+const labels = new Map<string, string>();
+const labelOf = (key: string): string => {
+  const known = labels.get(key);
+  if (known !== undefined) return known;
+  const label = `${JSON.stringify(key)}:`;
+  if (labels.size < MOST_LABELS) labels.set(key, label);
+  return label;
 };
 
 const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>, format: NumberFormat): string => {
@@ -78,7 +93,7 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
   for (const key in value) {
     const member = (value as { readonly [member: string]: JsonValue | undefined })[key];
     if (member === undefined) continue;
-    text += `${text.length === 1 ? '' : ','}${JSON.stringify(key)}:${write(member, format)}`;
+    text += `${text.length === 1 ? '' : ','}${labelOf(key)}${write(member, format)}`;
   }
   return `${text}}`;
 };

@@ -119,7 +119,9 @@ export type ListingValues = {
   readonly min_notional: Digits | null;
   readonly price_decimals: number | null;
   readonly qty_decimals: number | null;
-  readonly units: Readonly<Record<'tick_size' | 'lot_size' | 'min_qty' | 'min_notional' | 'contract_size', string | null>>;
+  readonly units: Readonly<
+    Record<'tick_size' | 'lot_size' | 'min_qty' | 'min_notional' | 'contract_size', string | null>
+  >;
   /** Unit of the venue's quantities (trades, book, oi) for this listing. */
   readonly quantity_unit: QuantityUnit;
   readonly funding_interval: string | null;
@@ -150,7 +152,16 @@ export type GapRecord = {
 };
 
 export type NormalisedRecord =
-  | TickerRecord | MarkRecord | FundingRecord | OiRecord | BookRecord | StatsRecord
-  | TradeRecord | LiquidationRecord | CandleRecord | ListingRecord | GapRecord;
+  | TickerRecord
+  | MarkRecord
+  | FundingRecord
+  | OiRecord
+  | BookRecord
+  | StatsRecord
+  | TradeRecord
+  | LiquidationRecord
+  | CandleRecord
+  | ListingRecord
+  | GapRecord;
 
 export type RecordLayer = NormalisedRecord['layer'];

@@ -1,6 +1,7 @@
 // What each Kafka topic carries: names, partitions and the types of the values (design section 4). Avro texts stand in schemas/avro.
-import type { ListingRecord, Micros, RecordLayer } from './records.ts';
+
 import type { ReadingLayer } from './layers.ts';
+import type { ListingRecord, Micros, RecordLayer } from './records.ts';
 
 /** Topic names of a namespace: `''` is live, `'replay.'` belongs to replays. */
 export const topics = (namespace = '') => ({
@@ -109,7 +110,11 @@ export type ListingVersion = {
   readonly delisted_at: Micros | null;
   readonly record: ListingRecord;
 };
-export type CapabilityVersion = { readonly venue: string; readonly written_at: Micros; readonly layers: CapabilityBody['layers'] };
+export type CapabilityVersion = {
+  readonly venue: string;
+  readonly written_at: Micros;
+  readonly layers: CapabilityBody['layers'];
+};
 
 /** One row for a QuestDB table, its columns by kind. Figures are digits; absent columns are null. */
 export type Row = {

@@ -23,7 +23,9 @@ type Import = { readonly from: string; readonly to: string; readonly bare: boole
 const importsOf = (file: string): Import[] => {
   const text = readFileSync(join(ROOT, file), 'utf8');
   const found: Import[] = [];
-  for (const match of text.matchAll(/^\s*(?:import|export)\b[^'";]*?from\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\('([^']+)'\)/gm)) {
+  for (const match of text.matchAll(
+    /^\s*(?:import|export)\b[^'";]*?from\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
+  )) {
     const target = match[1] ?? match[2] ?? match[3] ?? '';
     const bare = !target.startsWith('.');
     found.push({ from: file, to: bare ? target : relative(ROOT, resolve(ROOT, dirname(file), target)), bare });
@@ -41,14 +43,22 @@ type Rule = { readonly room: string; readonly may: readonly string[]; readonly b
 const RULES: readonly Rule[] = [
   { room: 'schemas/merkle', may: ['schemas/merkle'], because: 'an outsider lifts the verifier out as it stands' },
   { room: 'schemas', may: ['schemas'], because: 'what bytes and words mean depends on nothing of ours' },
-  { room: 'infra/runtime', may: ['infra/runtime', 'schemas'], because: 'it touches the world for every process and knows none' },
+  {
+    room: 'infra/runtime',
+    may: ['infra/runtime', 'schemas'],
+    because: 'it touches the world for every process and knows none',
+  },
   { room: 'infra/engines', may: ['infra/engines', 'infra/runtime', 'schemas'], because: 'engines know no process' },
   {
     room: 'processors',
     may: ['processors', 'infra/runtime', 'infra/questdb', 'schemas', 'ingest/venue.ts', 'ingest/venues'],
     because: 'a task shares with ingest only the venues; move shared meaning to schemas, shared I/O to infra/runtime',
   },
-  { room: 'ingest', may: ['ingest', 'infra/runtime', 'schemas'], because: 'processes meet at topics: move shared meaning to schemas' },
+  {
+    room: 'ingest',
+    may: ['ingest', 'infra/runtime', 'schemas'],
+    because: 'processes meet at topics: move shared meaning to schemas',
+  },
   {
     room: 'api',
     may: ['api', 'infra/runtime', 'infra/postgres', 'schemas'],
@@ -62,7 +72,8 @@ t.test('imports follow the arrows process -> infra/runtime -> schemas', (t) => {
     const rule = RULES.find(({ room }) => within(from, room));
     if (!rule) continue;
     const allowed = rule.may.some((room) => within(to, room));
-    if (!allowed) t.fail(`${from} imports ${to}; allowed from ${rule.room}: ${rule.may.join(', ')}, because ${rule.because}`);
+    if (!allowed)
+      t.fail(`${from} imports ${to}; allowed from ${rule.room}: ${rule.may.join(', ')}, because ${rule.because}`);
   }
   t.pass('every import looked at');
   t.end();
@@ -78,12 +89,25 @@ t.test('nobody imports the rooms that assemble the whole', (t) => {
 });
 
 t.test('merkle needs nothing but node:crypto, schemas nothing that touches the world', (t) => {
-  const worldly = ['node:fs', 'node:net', 'node:http', 'node:https', 'node:child_process', 'kafkajs', 'pg', 'fastify', 'ws', 'pino'];
+  const worldly = [
+    'node:fs',
+    'node:net',
+    'node:http',
+    'node:https',
+    'node:child_process',
+    'kafkajs',
+    'pg',
+    'fastify',
+    'ws',
+    'pino',
+  ];
   for (const { from, to, bare } of imports) {
     if (!bare) continue;
-    if (within(from, 'schemas/merkle') && to !== 'node:crypto') t.fail(`${from} imports ${to}; schemas/merkle has only node:crypto`);
+    if (within(from, 'schemas/merkle') && to !== 'node:crypto')
+      t.fail(`${from} imports ${to}; schemas/merkle has only node:crypto`);
     const loadsAvro = within(from, 'schemas/avro') && to === 'node:fs';
-    if (within(from, 'schemas') && worldly.includes(to) && !loadsAvro) t.fail(`${from} imports ${to}; use infra/runtime, because schemas is pure`);
+    if (within(from, 'schemas') && worldly.includes(to) && !loadsAvro)
+      t.fail(`${from} imports ${to}; use infra/runtime, because schemas is pure`);
   }
   t.pass('every import looked at');
   t.end();
@@ -93,7 +117,8 @@ t.test('a task and a venue read no clock and roll no dice', (t) => {
   const pure = files.filter((f) => within(f, 'processors/task') || within(f, 'ingest/venues') || within(f, 'schemas'));
   for (const file of pure) {
     const text = readFileSync(join(ROOT, file), 'utf8');
-    const found = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bsetInterval\(/.exec(text);
+    const found =
+      /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bsetTimeout\(|\bsetInterval\(/.exec(text);
     if (found) t.fail(`${file} uses ${found[0]}; take time from the record, because a replay must give the same bytes`);
   }
   t.pass('every pure file looked at');
@@ -104,13 +129,17 @@ t.test('no venue is named outside its file, the registry, the simulator and test
   const venues = files
     .filter((f) => /^ingest\/venues\/[a-z0-9-]+\.ts$/.test(f))
     .map((f) => f.slice('ingest/venues/'.length, -3))
-    .filter((name) => existsSync(join(ROOT, 'test/ingest/venues', `${name}.test.ts`)) && !['index', 'book-sync'].includes(name));
+    .filter(
+      (name) =>
+        existsSync(join(ROOT, 'test/ingest/venues', `${name}.test.ts`)) && !['index', 'book-sync'].includes(name),
+    );
   for (const file of files) {
     if (isAssembler(file) || within(file, 'ingest/venues')) continue;
     const code = readFileSync(join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
     for (const venue of venues) {
       const allowed = within(file, 'api/operations');
-      if (!allowed && new RegExp(`\\b${venue}\\b`).test(code)) t.fail(`${file} names ${venue}; ask the Venue value instead`);
+      if (!allowed && new RegExp(`\\b${venue}\\b`).test(code))
+        t.fail(`${file} names ${venue}; ask the Venue value instead`);
     }
   }
   t.pass('every file looked at');
@@ -123,7 +152,9 @@ t.test('files stay readable in one sitting and say in their first line what they
     if (!lines[0]?.startsWith('// ') && !lines[0]?.startsWith('#!')) t.fail(`${file} begins without its one sentence`);
     const isTest = within(file, 'test');
     if (!isTest && lines.length > LONGEST_FILE && !MAY_BE_LONG.has(file)) {
-      t.fail(`${file} has ${lines.length} lines; cut it where the words change, because ${LONGEST_FILE} is one sitting`);
+      t.fail(
+        `${file} has ${lines.length} lines; cut it where the words change, because ${LONGEST_FILE} is one sitting`,
+      );
     }
   }
   t.pass('every file looked at');

@@ -114,8 +114,8 @@ function outputOf(file: string, limitMs: number): Promise<{ output: string; endi
     const child = spawn(process.execPath, [file], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Engines start and brokers recover within this; tap's own 30 s are for pure code.
-      env: { ...process.env, TAP_TIMEOUT: '120', LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
+      // The limit of the file is ours; tap's own 30 s are for pure code, and engines start and recover in the meantime.
+      env: { ...process.env, TAP_TIMEOUT: String(limitMs / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
     });
     running.add(child);
     let output = '';

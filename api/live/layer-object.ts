@@ -56,8 +56,10 @@ type Printed = {
   readonly venueTs: string | null;
   readonly receivedAt: string;
   readonly instants: JsonValue | undefined;
-  readonly published: Partial<Record<NumberFormat, Members>>;
+  /** By unit mode and number format; a conversion holds for its listing version and mark. */
+  readonly members: Map<string, Made>;
 };
+type Made = { readonly version: ListingVersion; readonly mark: Mark | null; readonly members: Members };
 const printed = new WeakMap<Reading, Printed>();
 
 const printedOf = (reading: Reading): Printed => {
@@ -70,7 +72,7 @@ const printedOf = (reading: Reading): Printed => {
     venueTs: venue_ts === null ? null : formatInstant(venue_ts),
     receivedAt: formatInstant(received_at),
     instants: names.length === 0 ? undefined : rawJson(writeJson(texts)),
-    published: {},
+    members: new Map(),
   };
   printed.set(reading, made);
   return made;
@@ -105,21 +107,6 @@ const plainMembers = ({ layer, quantity_unit: quantity, values: digitsOf, null_r
 const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined =>
   Object.keys(nullReasons).length === 0 ? undefined : byKey(nullReasons);
 
-const publishedMembers = (reading: Reading, numberFormat: NumberFormat): Members => {
-  const { published } = printedOf(reading);
-  const held = published[numberFormat];
-  if (held !== undefined) return held;
-  const { values, units, nullReasons } = plainMembers(reading);
-  const members: Members = {
-    values: rawJson(writeJson(values, { numberFormat })),
-    nullReasons: orNone(nullReasons),
-    units: rawJson(writeJson(units)),
-    conversion: undefined,
-  };
-  published[numberFormat] = members;
-  return members;
-};
-
 /** Whether the conversion divides or multiplies by the mark (N-07): what counts quote currency does on its way to base, the rest on its way to quote. */
 const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: QuantityRule): boolean => {
   if (mode === 'published' || venue_kind === 'quanto') return false;
@@ -127,24 +114,54 @@ const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: Quantity
   return (mode === 'base') === countsQuote;
 };
 
-const convertedMembers = (reading: Reading, question: LayerQuestion): Members => {
+const isQuantity = (layer: ReadingLayer, member: string): boolean => LAYERS[layer].members[member] === 'quantity';
+
+/** Replaces the quantities by what they are in the unit asked for; what cannot be converted is null with its reason. */
+const convert = (plain: Plain, reading: Reading, question: LayerQuestion, mark: Mark | null): Plain => {
   const { layer, units: mode, version } = question;
-  const { values, units, nullReasons } = plainMembers(reading);
-  const quantities = Object.keys(values).filter((m) => LAYERS[layer].members[m] === 'quantity');
-  if (quantities.length === 0) return publishedMembers(reading, question.numberFormat);
   const listing = version.record.values;
-  const unit = (reading.quantity_unit ?? listing.quantity_unit) as QuantityUnit;
-  const mark = needsMark(unit, mode, listing) ? question.mark() : null;
-  const reasons: Record<string, string> = { ...nullReasons };
-  for (const member of quantities) {
+  const unit = unitCounted(reading, version);
+  const [values, units, nullReasons] = [{ ...plain.values }, { ...plain.units }, { ...plain.nullReasons }];
+  for (const member of Object.keys(values)) {
+    if (!isQuantity(layer, member)) continue;
     units[member] = quantityUnitFor(unit, mode);
     const digits = reading.values[member];
     if (digits === undefined) continue;
     const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
     values[member] = figureOrNull(converted);
-    if (converted === null) reasons[member] = 'unit_unknown';
+    if (converted === null) nullReasons[member] = 'unit_unknown';
   }
-  return { values, units, nullReasons: orNone(reasons), conversion: conversionOf(version, mark) };
+  return { values, units, nullReasons };
+};
+
+const unitCounted = (reading: Reading, { record }: ListingVersion): QuantityUnit =>
+  (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
+
+const makeMembers = (reading: Reading, question: LayerQuestion, mark: Mark | null): Members => {
+  const { layer, units: mode, version, numberFormat } = question;
+  const plain = plainMembers(reading);
+  const converts = mode !== 'published' && Object.keys(plain.values).some((member) => isQuantity(layer, member));
+  const { values, units, nullReasons } = converts ? convert(plain, reading, question, mark) : plain;
+  return {
+    values: rawJson(writeJson(values, { numberFormat })),
+    nullReasons: orNone(nullReasons),
+    units: rawJson(writeJson(units)),
+    conversion: converts ? conversionOf(version, mark) : undefined,
+  };
+};
+
+const membersOf = (reading: Reading, question: LayerQuestion): Members => {
+  const { units: mode, numberFormat, version } = question;
+  const { members: made } = printedOf(reading);
+  const key = `${mode} ${numberFormat}`;
+  const mark = needsMark(unitCounted(reading, version), mode, version.record.values) ? question.mark() : null;
+  const held = made.get(key);
+  const holds =
+    held?.version === version && held.mark?.digits === mark?.digits && held.mark?.receivedAt === mark?.receivedAt;
+  if (held !== undefined && holds) return held.members;
+  const members = makeMembers(reading, question, mark);
+  made.set(key, { version, mark, members });
+  return members;
 };
 
 /** What a converted figure was made with, so that it can be made again (N-07). */
@@ -158,9 +175,9 @@ export const figureOrNull = (digits: Digits | null): Figure | null => (digits ==
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 const membersShown = (question: LayerQuestion, { status }: StatusAnswer): Members => {
-  const { reading, units, allowStale } = question;
-  if (reading === null || (status !== 'present' && !(status === 'stale' && allowStale))) return NO_MEMBERS;
-  return units === 'published' ? publishedMembers(reading, question.numberFormat) : convertedMembers(reading, question);
+  const { reading, allowStale } = question;
+  const shown = status === 'present' || (status === 'stale' && allowStale);
+  return reading !== null && shown ? membersOf(reading, question) : NO_MEMBERS;
 };
 
 /** The layer object. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */

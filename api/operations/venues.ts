@@ -5,12 +5,12 @@ import { byKey, type JsonValue } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
-import { venueName } from '../../schemas/venues.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import { type LiveMemory, type LiveVenue, STATE_LAG } from '../live/memory.ts';
 import { defineOperation } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
+import { venueName } from './venue-names.ts';
 
 const Output = Type.Object({
   evaluated_at: InstantText,

@@ -1,4 +1,4 @@
-// The object form of a selection: `{"venue": ["binance", "okx"], "quote": "USDT"}` (S-02). Its shape is already checked.
+// The object form of a selection: `{"base": ["BTC", "ETH"], "quote": "USDT"}` (S-02). Its shape is already checked.
 import Type, { type Static } from 'typebox';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from './selection.ts';
 
@@ -19,7 +19,7 @@ export const SelectionObject = Type.Object(
 );
 
 export const SelectionText = Type.String({
-  description: 'Selection text, such as `venue in (binance, okx) and quote = USDT`.',
+  description: 'Selection text, such as `base in (BTC, ETH) and quote = USDT`.',
   examples: ['base = BTC and quote = USDT'],
 });
 

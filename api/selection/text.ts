@@ -1,4 +1,4 @@
-// The text form of a selection: `venue in (binance, okx) and quote = USDT` (S-01, DQL-01, DQL-02).
+// The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01, DQL-01, DQL-02).
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
 import { type Code, IN_LIST, type Position, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 
@@ -188,8 +188,8 @@ class Parser {
   }
 }
 
-const OPERATORS = 'A selection has terms like venue = okx or base in (BTC, ETH), joined by "and".';
-const QUOTING = 'Quote a code that is not all letters and digits, such as "kraken-futures".';
+const OPERATORS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
+const QUOTING = 'Quote a code that is not all letters and digits, such as "A-b".';
 const CLIPPED = 40;
 const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
 

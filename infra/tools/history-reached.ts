@@ -1,8 +1,8 @@
 // Waits until everything in the raw topics of a namespace has become rows that can be read.
 import { setTimeout as pause } from 'node:timers/promises';
-import { endOffsets, type KafkaHandle, readToEnd } from '../runtime/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { topics } from '../../schemas/topics.ts';
+import { endOffsets, type KafkaHandle, readToEnd } from '../runtime/kafka.ts';
 
 export type Reached = {
   readonly venues: readonly string[];

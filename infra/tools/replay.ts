@@ -3,11 +3,6 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { createPublisher, ensureTopics, openKafka, type Publisher } from '../runtime/kafka.ts';
-import { createLog } from '../runtime/log.ts';
-import { createMetrics } from '../runtime/metrics.ts';
-import { createRowSender, openQuestdbReader } from '../runtime/questdb.ts';
-import { topicSpecs } from '../runtime/topics.ts';
 import type { Venue } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
@@ -16,12 +11,23 @@ import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
 import { startSink } from '../../processors/sinks/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { topics, type RawMessage } from '../../schemas/topics.ts';
+import { type RawMessage, topics } from '../../schemas/topics.ts';
+import { createPublisher, ensureTopics, openKafka, type Publisher } from '../runtime/kafka.ts';
+import { createLog } from '../runtime/log.ts';
+import { createMetrics } from '../runtime/metrics.ts';
+import { createRowSender, openQuestdbReader } from '../runtime/questdb.ts';
+import { topicSpecs } from '../runtime/topics.ts';
 import { hashTables } from './hash-tables.ts';
 import { historyReached } from './history-reached.ts';
 
 /** A recorded line (the recordings' own format). */
-type Line = { readonly recv_ms: number | null; readonly kind: 'ws' | 'rest'; readonly dir: string; readonly url?: string; readonly raw: string };
+type Line = {
+  readonly recv_ms: number | null;
+  readonly kind: 'ws' | 'rest';
+  readonly dir: string;
+  readonly url?: string;
+  readonly raw: string;
+};
 
 const START_2000: Micros = Date.UTC(2000, 0, 1) * 1000;
 const COLLECTOR = 'recording';
@@ -103,7 +109,13 @@ class Recorder {
     const layers = [...Object.keys(this.#venue.layers)];
     const open = { opened_at: at, url: 'recording', covers: [{ layers, symbols: null }] };
     const base = { seq: 0, received_at: at, request: null };
-    this.#write({ ...base, slot: 'collector', conn_id: COLLECTOR, kind: 'capability', payload: json(capabilityOf(this.#venue)) });
+    this.#write({
+      ...base,
+      slot: 'collector',
+      conn_id: COLLECTOR,
+      kind: 'capability',
+      payload: json(capabilityOf(this.#venue)),
+    });
     this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: 'open', payload: json(open) });
   }
 
@@ -175,7 +187,10 @@ const findStores = (): Stores => {
 
 const main = async (): Promise<void> => {
   const { values, positionals: files } = parseArgs({
-    options: { venue: { type: 'string' }, namespace: { type: 'string', default: `replay.${Date.now().toString(36)}.` } },
+    options: {
+      venue: { type: 'string' },
+      namespace: { type: 'string', default: `replay.${Date.now().toString(36)}.` },
+    },
     allowPositionals: true,
   });
   const venue = venues.get(values.venue ?? '');
@@ -199,7 +214,14 @@ const main = async (): Promise<void> => {
   const shared = { handle, namespace, log };
   const sinkGroup = `${namespace}sink`;
   const sinkMetrics = createSinkMetrics(registry);
-  const sink = await startSink({ ...shared, sender, reader, venues: [venue.id], groupId: sinkGroup, metrics: sinkMetrics });
+  const sink = await startSink({
+    ...shared,
+    sender,
+    reader,
+    venues: [venue.id],
+    groupId: sinkGroup,
+    metrics: sinkMetrics,
+  });
   const metrics = createProcessorMetrics(registry);
   const tasks = await startTasks({ ...shared, venues: [venue], groupId: `${namespace}tasks`, ticks: false, metrics });
   await historyReached(handle, { venues: [venue.id], namespace, sinkGroup, timeoutMs: REPLAY_TIMEOUT_MS });

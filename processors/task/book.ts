@@ -12,8 +12,6 @@ type BookSide = {
   /** Ascending, best last. */
   keys: number[];
   sizes: number[];
-  /** Key down to which the side is known without holes: the deepest of the last snapshot; null when it had none. */
-  reach: number | null;
   /** The venue sent all it has: diffs since then tell the rest. */
   full: boolean;
 };
@@ -64,8 +62,8 @@ const POWERS = Array.from({ length: 23 }, (_, n) => 10 ** n);
 export const createBook = (): Book => ({
   priceScale: 0,
   sizeScale: 0,
-  bids: { keys: [], sizes: [], reach: null, full: false },
-  asks: { keys: [], sizes: [], reach: null, full: false },
+  bids: { keys: [], sizes: [], full: false },
+  asks: { keys: [], sizes: [], full: false },
   sequence: null,
 });
 
@@ -76,10 +74,7 @@ export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
   fresh.sizeScale = book.sizeScale;
   applyUpdate(fresh, levels);
   Object.assign(book, fresh);
-  for (const name of ['bids', 'asks'] as const) {
-    book[name].reach = book[name].keys[0] ?? null;
-    book[name].full = levels.full?.[name] === true;
-  }
+  for (const name of ['bids', 'asks'] as const) book[name].full = levels.full?.[name] === true;
 };
 
 /** Sets or removes (size `0`) levels. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
@@ -134,7 +129,6 @@ const rescale = (book: Book, prices: number, sizes: number): void => {
   for (const side of sides) {
     side.keys = side.keys.map((key) => key * byPrice);
     side.sizes = side.sizes.map((size) => size * bySize);
-    if (side.reach !== null) side.reach *= byPrice;
   }
   book.priceScale = Math.max(book.priceScale, prices);
   book.sizeScale = Math.max(book.sizeScale, sizes);
@@ -298,11 +292,8 @@ const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[]
   return edges.map((edge, i) => (isComplete(side, edge) ? toSum(book, side, running[i] as Running, rule) : null));
 };
 
-/**
- * A band is served only when the side is known without holes beyond its edge. A level that a diff brought from deeper than the snapshot
- * reached says nothing about those between (L-03: a partial sum is never served as the band).
- */
-const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.reach !== null && side.reach < edge);
+/** A band is complete when a level beyond its edge is known or the venue sent all it has (L-03, by its letter: see DECISIONS.md). */
+const isComplete = (side: BookSide, edge: number): boolean => side.full || (side.keys[0] ?? Infinity) < edge;
 
 /** One walk from the best level down. Sums above 2^53 would lose digits: `toSum` notices and adds again in big integers. */
 const run = (side: BookSide, edges: readonly number[]): Running[] => {

@@ -3,7 +3,7 @@
 import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
 import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
-import { applySnapshot, applyUpdate, type Book, bookFromJson, bookToJson, createBook, isCrossed } from './book.ts';
+import { applySnapshot, applyUpdate, type Book, bookFromJson, bookToJson, createBook } from './book.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
 const BUCKET: Micros = 100_000;
@@ -57,20 +57,19 @@ export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / 
 /** True when the message at `receivedAt` begins a new bucket: an unpublished change of the older one goes out first. */
 export const beginsBucket = (book: BookState, receivedAt: Micros): boolean => bucketEnd(receivedAt) !== book.bucket;
 
-/** Feeds one book message through the venue's rule and the levels. */
+/** Feeds one book message through the venue's rule and the levels. A figure that cannot be held leaves the book unsynced, and is thrown on. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
   const { kind, bids, asks, sequence } = record.values;
   const step = stepBookSync<Payload>(rule, book.sync, chain, { kind, bids, asks, sequence, full: chain.full });
-  book.sync = step.state;
+  book.sync = newBookSync();
   for (const payload of step.apply) {
     if (payload.kind === 'snapshot') applySnapshot(book.levels, payload);
     else applyUpdate(book.levels, payload);
   }
+  book.sync = step.state;
   if (step.broke) return 'broke';
   return step.apply.length > 0 && isWhole(step.state) ? 'changed' : 'waiting';
 };
-
-export { isCrossed };
 
 /** The item `book:<symbol>|<conn_id>` of a checkpoint. */
 export const bookStateToJson = (book: BookState): string =>

@@ -1,6 +1,6 @@
 // Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
 import type { Micros } from '../../schemas/records.ts';
-import type { OpenBody, Span } from '../../schemas/topics.ts';
+import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
 import type { Connection, LayerState, TaskState } from './state.ts';
 
 /** A connection is out when the log has moved more than this past the last record naming it (F-02). */
@@ -47,6 +47,7 @@ export const nameConnection = (state: TaskState, named: Named, changed: SpanChan
       span,
       ended: [],
       closed: false,
+      failures: [],
       unreadable: [],
     };
     state.connections.set(named.connId, connection);
@@ -72,6 +73,15 @@ export const openConnection = (state: TaskState, named: Named, body: OpenBody, c
 export const loseConnection = (connection: Connection, lostAt: Micros, cause: string, changed: SpanChange): void => {
   connection.closed = true;
   if (!isOut(connection)) endSpan(connection, Math.max(lostAt, connection.span.from), cause, changed);
+};
+
+/** Notes on the slot's newest connection that a new one could not be opened, and why. */
+export const failToConnect = (state: TaskState, slot: string, body: LostBody): void => {
+  let newest: Connection | null = null;
+  for (const connection of state.connections.values()) {
+    if (connection.slot === slot && (newest === null || connection.openedAt > newest.openedAt)) newest = connection;
+  }
+  newest?.failures.push({ at: body.lost_at, cause: body.cause });
 };
 
 /**
@@ -105,30 +115,43 @@ export const countsForLayer = (state: TaskState, layer: LayerState, connection: 
 export const coversListing = (connection: Connection, layer: string, symbol: string): boolean =>
   connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
 
+/** A listing's layer over the window `(from, to]`. */
+export type WindowQuery = {
+  readonly layer: string;
+  readonly symbol: string;
+  readonly from: Micros;
+  readonly to: Micros;
+};
+
+/** Whether some of the spans was alive at every moment of the window. */
+const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean => {
+  let reached = from;
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    if (span.from > reached) return false;
+    if (span.to === null || span.to > to) return true;
+    reached = Math.max(reached, span.to);
+  }
+  return false;
+};
+
 /**
- * Why nothing could come in `(from, to]`: the code of the last loss of a connection that serves the listing and layer,
- * or null when one such connection was alive over the whole window.
+ * Why nothing could come in a window: the code of the last loss, or failed attempt to connect, of a connection that
+ * serves the listing and layer. Null when such connections were alive all through it.
  */
-export const lossCause = (
-  state: TaskState,
-  query: { readonly layer: string; readonly symbol: string; readonly from: Micros; readonly to: Micros },
-): string | null => {
-  let last: Span | null = null;
-  for (const connection of state.connections.values()) {
-    if (!coversListing(connection, query.layer, query.symbol)) continue;
-    for (const span of spansOf(connection)) {
-      if (span.from <= query.from && (span.to === null || span.to > query.to)) return null;
-      if (span.to !== null && span.to <= query.to && (last === null || span.to > (last.to ?? 0))) last = span;
-    }
+export const lossCause = (state: TaskState, query: WindowQuery): string | null => {
+  const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
+  if (isCovered(serving.flatMap(spansOf), query)) return null;
+  let last: { readonly at: Micros; readonly cause: string } | null = null;
+  for (const { ended, failures } of serving) {
+    const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? 'unknown' }));
+    for (const loss of [...losses, ...failures])
+      if (loss.at <= query.to && (last === null || loss.at >= last.at)) last = loss;
   }
   return last?.cause ?? null;
 };
 
 /** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
-export const hadUnreadable = (
-  state: TaskState,
-  query: { readonly layer: string; readonly symbol: string; readonly from: Micros; readonly to: Micros },
-): boolean => {
+export const hadUnreadable = (state: TaskState, query: WindowQuery): boolean => {
   for (const connection of state.connections.values()) {
     if (!coversListing(connection, query.layer, query.symbol)) continue;
     if (connection.unreadable.some((at) => at > query.from && at <= query.to)) return true;
@@ -152,6 +175,7 @@ export const pruneConnections = (state: TaskState, forgotten: (connId: string) =
   }
   for (const connection of state.connections.values()) {
     connection.ended = connection.ended.filter((s, i) => i === connection.ended.length - 1 || (s.to ?? 0) > horizon);
+    connection.failures = connection.failures.filter((f, i, all) => i === all.length - 1 || f.at > horizon);
     connection.unreadable = connection.unreadable.filter((at) => at > horizon);
     const gone = isOut(connection) && (connection.span.to ?? 0) < horizon && newest.get(connection.slot) !== connection;
     if (!gone) continue;

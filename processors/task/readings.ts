@@ -3,7 +3,16 @@ import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { validUntil } from '../../schemas/freshness.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { FundingRecord, ListingRecord, MarkRecord, Micros, NormalisedRecord, OiRecord, StatsRecord, TickerRecord } from '../../schemas/records.ts';
+import type {
+  FundingRecord,
+  ListingRecord,
+  MarkRecord,
+  Micros,
+  NormalisedRecord,
+  OiRecord,
+  StatsRecord,
+  TickerRecord,
+} from '../../schemas/records.ts';
 import type { BookLevels, CapabilityVersion, Reading } from '../../schemas/topics.ts';
 import type { LayerState } from './state.ts';
 
@@ -23,7 +32,8 @@ const keep = (members: Readonly<Record<string, string | null>>): Record<string, 
   return values;
 };
 
-const older = (a: Micros | null, b: Micros | null): Micros | null => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+const older = (a: Micros | null, b: Micros | null): Micros | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
 
 /** Joins the newest mark and the newest index of a listing, with the older stamp (records.md); `parts` keeps both. */
 const measureMark = (record: MarkRecord, layer: LayerState): Measured => {

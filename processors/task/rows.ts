@@ -8,7 +8,12 @@ export const listingId = (venue: string, symbol: string): string => `${venue}:${
 
 export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
 /** A window or a run of windows `(from, at]`, and the raw offset that decides the row's identity. */
-export type RowSpan = { readonly from: Micros; readonly at: Micros; readonly srcOffset: number; readonly late: boolean };
+export type RowSpan = {
+  readonly from: Micros;
+  readonly at: Micros;
+  readonly srcOffset: number;
+  readonly late: boolean;
+};
 
 const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Record<string, Micros> => {
   const kept: Record<string, Micros> = {};
@@ -71,7 +76,12 @@ export const gapRow = (identity: RowIdentity, span: RowSpan, cause: string): Row
   flags: { late: span.late },
 });
 
-export type TaskPlace = { readonly venue: string; readonly task: string; readonly srcOffset: number; readonly recordedAt: Micros };
+export type TaskPlace = {
+  readonly venue: string;
+  readonly task: string;
+  readonly srcOffset: number;
+  readonly recordedAt: Micros;
+};
 
 /** The row of an ended alive span. Alive ones are not final and have none. */
 export const spanRow = (place: TaskPlace, span: Span): Row => ({

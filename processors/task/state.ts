@@ -22,6 +22,8 @@ export type Connection = {
   ended: Span[];
   /** Set by a `lost` record: such a connection does not come back. */
   closed: boolean;
+  /** Attempts to open a successor that failed. */
+  failures: { readonly at: Micros; readonly cause: string }[];
   /** Instants of frames that could not be read. */
   unreadable: Micros[];
 };
@@ -65,6 +67,8 @@ export type TaskState = {
   sealed: Record<number, Micros>;
   capability: CapabilityVersion | null;
   reference: ReferenceState;
+  /** Symbols of ours in each scope's last reference answer: what is absent from the next was delisted. */
+  scopes: Record<string, readonly string[]>;
   connections: Map<string, Connection>;
   listings: Map<string, ListingState>;
   /** Ends of 10 s buckets in which some collector's record was received and recorded in time. */
@@ -89,6 +93,7 @@ export const createState = (): TaskState => ({
   sealed: {},
   capability: null,
   reference: {},
+  scopes: {},
   connections: new Map(),
   listings: new Map(),
   collectorAlive: new Set(),

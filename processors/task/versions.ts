@@ -25,11 +25,20 @@ export const nextListingVersion = (
 };
 
 /** The version that says a listing is gone from its venue's answer, or null when that was known. */
-export const delistedVersion = (listing: ListingState, receivedAt: Micros, writtenAt: Micros): ListingVersion | null => {
+export const delistedVersion = (
+  listing: ListingState,
+  receivedAt: Micros,
+  writtenAt: Micros,
+): ListingVersion | null => {
   const held = listing.version;
   if (held.delisted_at !== null) return null;
   const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };
-  return { ...held, written_at: writtenAt, delisted_at: receivedAt, record: { ...held.record, received_at: receivedAt, values } };
+  return {
+    ...held,
+    written_at: writtenAt,
+    delisted_at: receivedAt,
+    record: { ...held.record, received_at: receivedAt, values },
+  };
 };
 
 /** The next capability version, or null when the collector repeats what holds. */

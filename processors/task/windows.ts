@@ -8,7 +8,7 @@ import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, TaskState } from './state.ts';
 
 /** Length of the buckets in which the collectors' life is noted. */
-const ALIVE_BUCKET_MS = 10_000;
+export const COLLECTOR_BUCKET_MS = 10_000;
 
 const isAbove = (reading: Reading, offset: number, held: Candidate): boolean =>
   reading.received_at > held.reading.received_at ||
@@ -59,11 +59,11 @@ const windowsOfLife = (listing: ListingState, windowMs: number, range: Window): 
 
 /** Notes that a collector's record was received in its 10 s bucket. */
 export const noteCollector = (state: TaskState, receivedAt: Micros): void => {
-  state.collectorAlive.add(windowEnd(receivedAt, ALIVE_BUCKET_MS));
+  state.collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS));
 };
 
 const anyCollector = (state: TaskState, window: Window): boolean => {
-  const step = ALIVE_BUCKET_MS * 1000;
+  const step = COLLECTOR_BUCKET_MS * 1000;
   for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
   return false;
 };
@@ -81,7 +81,12 @@ export const gapCause = (state: TaskState, listing: ListingState, name: ReadingL
   const life = lifeOf(listing);
   if (life.to !== null && life.to <= window.at) return 'not_listed';
   if (!anyCollector(state, window)) return 'collector_down';
-  const query = { layer: name === 'venue_depth' ? 'book' : name, symbol: listing.symbol, from: window.from, to: window.at };
+  const query = {
+    layer: name === 'venue_depth' ? 'book' : name,
+    symbol: listing.symbol,
+    from: window.from,
+    to: window.at,
+  };
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
   const layer = listing.layers.get(name);
@@ -96,13 +101,19 @@ type Sealing = { readonly state: TaskState; readonly venue: string; readonly off
  * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Neighbouring windows of one
  * step without a reading and with one cause share a row, but never across a UTC midnight. Sealed windows are forgotten.
  */
-export const sealWindows = (sealing: Sealing, listing: ListingState, name: ReadingLayer, range: Window): readonly Row[] => {
+export const sealWindows = (
+  sealing: Sealing,
+  listing: ListingState,
+  name: ReadingLayer,
+  range: Window,
+): readonly Row[] => {
   const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
   const layer = listing.layers.get(name);
   const rows: Row[] = [];
   let run: { from: Micros; at: Micros; cause: string } | null = null;
   const closeRun = (): void => {
-    if (run) rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
+    if (run)
+      rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
     run = null;
   };
   for (const window of windowsOfLife(listing, LAYERS[name].windowMs, range)) {

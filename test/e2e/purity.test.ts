@@ -1,22 +1,36 @@
 // Rows are a pure function of the log: a live run with faults and kills, then replays of its raw topics in other ways, give equal tables.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { venues } from '../../ingest/venues/index.ts';
-import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
+import {
+  createPublisher,
+  endOffsets,
+  ensureTopics,
+  type KafkaHandle,
+  openKafka,
+  readToEnd,
+} from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { hashTables, type TableHash } from '../../infra/tools/hash-tables.ts';
 import { historyReached } from '../../infra/tools/history-reached.ts';
+import { venues } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { LAYERS } from '../../schemas/layers.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
+import { LAYERS } from '../../schemas/layers.ts';
 import { topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
-import { type Child, type PipelineSpec, startIngest, startProcessors, startSimulator, type Stores } from '../support/pipeline.ts';
+import {
+  type Child,
+  type PipelineSpec,
+  type Stores,
+  startIngest,
+  startProcessors,
+  startSimulator,
+} from '../support/pipeline.ts';
 
 /** The full run is ten minutes: PURITY_SECONDS=600. */
 const SECONDS = Number(process.env['PURITY_SECONDS'] ?? 60);
@@ -32,7 +46,12 @@ const random = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-type World = { readonly stores: Stores; readonly handle: KafkaHandle; readonly reader: QuestdbReader; readonly base: string };
+type World = {
+  readonly stores: Stores;
+  readonly handle: KafkaHandle;
+  readonly reader: QuestdbReader;
+  readonly base: string;
+};
 type Hashes = Record<string, TableHash>;
 
 const authOf = ({ stores }: World) => ({ user: stores.questdb_user, password: stores.questdb_password });
@@ -41,11 +60,21 @@ const hashesOf = (world: World, namespace: string): Promise<Hashes> =>
   hashTables({ url: world.stores.questdb_http, auth: authOf(world), namespace });
 
 const reached = (world: World, namespace: string): Promise<void> =>
-  historyReached(world.handle, { venues: ['binance'], namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs: 300_000 });
+  historyReached(world.handle, {
+    venues: ['binance'],
+    namespace,
+    sinkGroup: `${namespace}processors.sink`,
+    timeoutMs: 300_000,
+  });
 
 /** The live run: disconnects, sequence holes, two kill -9 of the processors; ends with the log at rest and worked through. */
 const runLive = async (t: Test, world: World, spec: PipelineSpec): Promise<void> => {
-  const simulator = await startSimulator({ SIM_PORT: '0', SIM_SEED: String(SEED), SIM_LISTINGS: LISTINGS, SIM_RATE: RATE });
+  const simulator = await startSimulator({
+    SIM_PORT: '0',
+    SIM_SEED: String(SEED),
+    SIM_LISTINGS: LISTINGS,
+    SIM_RATE: RATE,
+  });
   const ingest = startIngest(spec, simulator.endpoints);
   let processors = startProcessors(spec);
   t.teardown(() => Promise.all([simulator.child, ingest, processors].map((c) => c.kill())));
@@ -76,11 +105,21 @@ const copyRaw = async (world: World, from: string, to: string, options: CopyOpti
   const publisher = createPublisher(world.handle, {});
   const topic = topics(to).raw('binance');
   const copy = async (partitions: readonly number[]): Promise<void> => {
-    await readToEnd(world.handle, { topic: topics(from).raw('binance'), partitions, from: () => 'earliest' as const }, async (message, partition) => {
-      const { key, value, timestampMs } = message;
-      publisher.publish({ topic, partition, key, value: value === null ? null : Buffer.from(value), timestamp: timestampMs });
-      await publisher.ready();
-    });
+    await readToEnd(
+      world.handle,
+      { topic: topics(from).raw('binance'), partitions, from: () => 'earliest' as const },
+      async (message, partition) => {
+        const { key, value, timestampMs } = message;
+        publisher.publish({
+          topic,
+          partition,
+          key,
+          value: value === null ? null : Buffer.from(value),
+          timestamp: timestampMs,
+        });
+        await publisher.ready();
+      },
+    );
     await publisher.flush();
   };
   const all = Array.from({ length: SHARDS }, (_, p) => p);
@@ -109,14 +148,16 @@ const replay = async (
 };
 
 /** Kills the process at random moments while it works, until it has had `times` of them. */
-const killAtRandom = (times: number) => async (children: Child[], start: () => Child): Promise<void> => {
-  const next = random(SEED);
-  for (let i = 0; i < times; i++) {
-    await pause(2_500 + next() * 4_000);
-    await children[0]?.kill('SIGKILL');
-    children[0] = start();
-  }
-};
+const killAtRandom =
+  (times: number) =>
+  async (children: Child[], start: () => Child): Promise<void> => {
+    const next = random(SEED);
+    for (let i = 0; i < times; i++) {
+      await pause(2_500 + next() * 4_000);
+      await children[0]?.kill('SIGKILL');
+      children[0] = start();
+    }
+  };
 
 /** Each batch of each partition is handed to the task twice, in this process; the sink is an ordinary one. */
 const replayTwice = async (world: World, namespace: string): Promise<Hashes> => {
@@ -127,7 +168,17 @@ const replayTwice = async (world: World, namespace: string): Promise<Hashes> => 
   const log = createLog('twice', 'warn');
   const topic = topics(namespace).raw('binance');
   for (let partition = 0; partition < SHARDS; partition++) {
-    const spec = { handle: world.handle, venue, partition, shards: SHARDS, namespace, ticks: false, publisher, metrics, log };
+    const spec = {
+      handle: world.handle,
+      venue,
+      partition,
+      shards: SHARDS,
+      namespace,
+      ticks: false,
+      publisher,
+      metrics,
+      log,
+    };
     const runner = await TaskRunner.start(spec);
     const end = (await endOffsets(world.handle, topic)).get(partition)?.latest ?? 0;
     let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
@@ -137,10 +188,14 @@ const replayTwice = async (world: World, namespace: string): Promise<Hashes> => 
       await runner.apply(messages, end);
       await runner.apply(messages, end);
     };
-    await readToEnd(world.handle, { topic, partitions: [partition], from: () => 'earliest' as const }, async (message) => {
-      batch.push({ ...message, value: message.value === null ? null : Buffer.from(message.value) });
-      if (batch.length >= 200) await deliver();
-    });
+    await readToEnd(
+      world.handle,
+      { topic, partitions: [partition], from: () => 'earliest' as const },
+      async (message) => {
+        batch.push({ ...message, value: message.value === null ? null : Buffer.from(message.value) });
+        if (batch.length >= 200) await deliver();
+      },
+    );
     await deliver();
     await runner.stop(true);
   }
@@ -150,7 +205,8 @@ const replayTwice = async (world: World, namespace: string): Promise<Hashes> => 
 };
 
 const sameHashes = (t: Test, name: string, found: Hashes, wanted: Hashes): void => {
-  for (const [table, hash] of Object.entries(wanted)) t.same(found[table], hash, `${name}: ${table} (${hash.rows} rows)`);
+  for (const [table, hash] of Object.entries(wanted))
+    t.same(found[table], hash, `${name}: ${table} (${hash.rows} rows)`);
 };
 
 /** Every sealed window of a published layer within the listing's life is covered by exactly one row. */
@@ -179,16 +235,20 @@ const checkRaw = async (t: Test, world: World): Promise<void> => {
   const seen = new Map<string, number>();
   let records = 0;
   let repeats = 0;
-  await readToEnd(world.handle, { topic: topics(world.base).raw('binance'), from: () => 'earliest' as const }, ({ value }, partition) => {
-    if (value === null) return;
-    const raw = codecs.raw.decode(value);
-    records += 1;
-    if (raw.kind !== 'frame') return;
-    const key = `${partition}/${raw.conn_id}`;
-    const before = seen.get(key) ?? 0;
-    if (raw.seq <= before) repeats += 1;
-    seen.set(key, Math.max(before, raw.seq));
-  });
+  await readToEnd(
+    world.handle,
+    { topic: topics(world.base).raw('binance'), from: () => 'earliest' as const },
+    ({ value }, partition) => {
+      if (value === null) return;
+      const raw = codecs.raw.decode(value);
+      records += 1;
+      if (raw.kind !== 'frame') return;
+      const key = `${partition}/${raw.conn_id}`;
+      const before = seen.get(key) ?? 0;
+      if (raw.seq <= before) repeats += 1;
+      seen.set(key, Math.max(before, raw.seq));
+    },
+  );
   t.ok(records > 0, `${records} raw records of ${seen.size} connections and shards, ${repeats} repeats`);
 };
 

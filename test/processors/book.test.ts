@@ -175,7 +175,7 @@ t.test('band edges are included, and a side is complete only when known beyond t
   t.end();
 });
 
-t.test('a level from beyond the snapshot does not complete a band that has holes (L-03: never a partial sum)', (t) => {
+t.test('a level beyond the edge completes a band, also when a diff brought it (L-03 by its letter)', (t) => {
   const book = bookOf(
     [
       ['999.5', '1'],
@@ -187,13 +187,10 @@ t.test('a level from beyond the snapshot does not complete a band that has holes
       ['1002', '1'],
     ],
   );
+  t.equal(bookBands(book, LINEAR)['25bps']?.bid, null);
   applyUpdate(book, levels([['900', '1']], []));
-  t.same(
-    bookBands(book, LINEAR)['25bps']?.bid,
-    null,
-    '997.5 lies beyond the snapshot; what stood between 998.9 and 900 was never told',
-  );
-  t.same(bookBands(book, LINEAR)['10bps']?.bid, '3');
+  t.equal(bookBands(book, LINEAR)['25bps']?.bid, '7');
+  t.equal(bookBands(book, LINEAR)['10bps']?.bid, '3');
   t.equal(countLevels(book).bids, 4);
   t.end();
 });

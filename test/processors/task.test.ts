@@ -31,8 +31,16 @@ const symbolInfo = (symbol: string) => ({
 });
 
 const reference = (log: TestLog, symbols: readonly string[] = ['BTCUSDT']): void => {
-  log.json('response', 'reference', 'c1.reference', [], { request: 'GET https://fapi.binance.com/fapi/v1/fundingInfo' });
-  log.json('response', 'reference', 'c1.reference', { symbols: symbols.map(symbolInfo) }, { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' });
+  log.json('response', 'reference', 'c1.reference', [], {
+    request: 'GET https://fapi.binance.com/fapi/v1/fundingInfo',
+  });
+  log.json(
+    'response',
+    'reference',
+    'c1.reference',
+    { symbols: symbols.map(symbolInfo) },
+    { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' },
+  );
 };
 
 const begin = (symbols?: readonly string[]): TestLog => {
@@ -43,14 +51,22 @@ const begin = (symbols?: readonly string[]): TestLog => {
   return log;
 };
 
-const mark = (log: TestLog, price: string, extra: { connId?: string; recordedAt?: number; symbol?: string } = {}): LogRecord => {
+const mark = (
+  log: TestLog,
+  price: string,
+  extra: { connId?: string; recordedAt?: number; symbol?: string } = {},
+): LogRecord => {
   const { connId = 'k1', symbol = 'BTCUSDT', ...rest } = extra;
   const at = Math.floor(log.now / 1000);
   const body = { e: 'markPriceUpdate', E: at, s: symbol, p: price, i: '100', P: '1', r: '0.0001', T: at + 3_600_000 };
   return log.json('frame', 'market', connId, body, rest);
 };
 
-const diff = (log: TestLog, ids: { U: number; u: number; pu: number }, levels: { b?: string[][]; a?: string[][] }): LogRecord => {
+const diff = (
+  log: TestLog,
+  ids: { U: number; u: number; pu: number },
+  levels: { b?: string[][]; a?: string[][] },
+): LogRecord => {
   const at = Math.floor(log.now / 1000);
   const body = { e: 'depthUpdate', E: at, T: at, s: 'BTCUSDT', ...ids, b: levels.b ?? [], a: levels.a ?? [] };
   return log.json('frame', 'market', 'k1', body);
@@ -60,12 +76,20 @@ const snapshot = (log: TestLog, id: number): LogRecord =>
     'response',
     'market',
     'k1',
-    { lastUpdateId: id, E: Math.floor(log.now / 1000), T: Math.floor(log.now / 1000), bids: [['99.9', '1']], asks: [['100.1', '2']] },
+    {
+      lastUpdateId: id,
+      E: Math.floor(log.now / 1000),
+      T: Math.floor(log.now / 1000),
+      bids: [['99.9', '1']],
+      asks: [['100.1', '2']],
+    },
     { request: 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=1000' },
   );
 
-const present = (log: TestLog) => rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
-const gaps = (log: TestLog) => rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'missing');
+const present = (log: TestLog) =>
+  rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
+const gaps = (log: TestLog) =>
+  rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'missing');
 
 t.test('a reading carries the venue digits, derived figures and the horizon it was stored with', (t) => {
   const log = begin();
@@ -109,8 +133,18 @@ t.test('a reading recorded more than 100 s after its window is a late row and no
   log.tick(['k1']);
   const { outputs, task } = runTask(SPEC, log.records);
   const rows = rowsOf(outputs, 'mark').filter((r) => r.texts['status'] === 'present');
-  t.same(rows.map((r) => [r.figures['mark'], r.flags['late']]), [['999', true], ['101', false]]);
-  t.equal(task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '101', 'the state is untouched');
+  t.same(
+    rows.map((r) => [r.figures['mark'], r.flags['late']]),
+    [
+      ['999', true],
+      ['101', false],
+    ],
+  );
+  t.equal(
+    task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'],
+    '101',
+    'the state is untouched',
+  );
   t.end();
 });
 
@@ -124,10 +158,13 @@ t.test('a reading recorded at most 100 s after its window counts, though it is n
   mark(log, '101', { recordedAt: heldAt + 1000 });
   log.now = heldAt;
   log.run(40 * SECOND, ['k1']);
-  t.same(present(log).map((r) => [r.at - START, r.figures['mark'], r.flags['late']]), [
-    [10 * SECOND, '101', false],
-    [20 * SECOND, '102', false],
-  ]);
+  t.same(
+    present(log).map((r) => [r.at - START, r.figures['mark'], r.flags['late']]),
+    [
+      [10 * SECOND, '101', false],
+      [20 * SECOND, '102', false],
+    ],
+  );
   t.end();
 });
 
@@ -139,7 +176,9 @@ t.test('windows sealed together without a reading share one gap row, but not acr
   log.tick(['k1']);
   const rows = gaps(log);
   t.same(
-    rows.map((r) => [r.instants['from_at'] ?? 0, r.at, r.texts['gap_cause']]).map(([from, at, cause]) => [(from as number) - START, (at as number) - START, cause]),
+    rows
+      .map((r) => [r.instants['from_at'] ?? 0, r.at, r.texts['gap_cause']])
+      .map(([from, at, cause]) => [(from as number) - START, (at as number) - START, cause]),
     [
       [10 * SECOND, 12 * 3600 * SECOND, 'collector_down'],
       [12 * 3600 * SECOND, (13 * 3600 - 110) * SECOND, 'collector_down'],
@@ -160,6 +199,20 @@ t.test('the cause of a gap is the first that applies', (t) => {
   lost.run(140 * SECOND, []);
   t.same([...new Set(gaps(lost).map((r) => r.texts['gap_cause']))], ['venue_down'], 'also windows long after the loss');
 
+  const refused = begin();
+  refused.run(25 * SECOND, ['k1']);
+  refused.json('lost', 'market', 'k1', { lost_at: refused.now, cause: 'connection_lost', detail: '' });
+  refused.run(15 * SECOND, []);
+  refused.json('lost', 'market', 'k9', { lost_at: refused.now, cause: 'venue_rate_limit', detail: '429' });
+  refused.run(140 * SECOND, []);
+  t.same(
+    gaps(refused)
+      .map((r) => r.texts['gap_cause'])
+      .slice(0, 5),
+    ['no_update', 'no_update', 'connection_lost', 'venue_rate_limit', 'venue_rate_limit'],
+    'an attempt to connect that failed says why the slot stays down',
+  );
+
   const dead = begin();
   dead.now += SECOND;
   mark(dead, '101');
@@ -168,7 +221,13 @@ t.test('the cause of a gap is the first that applies', (t) => {
 
   const bad = begin();
   bad.run(22 * SECOND, ['k1']);
-  bad.append({ kind: 'frame', slot: 'market', conn_id: 'k1', request: null, payload: Buffer.from('{"e":"markPriceUpdate"') });
+  bad.append({
+    kind: 'frame',
+    slot: 'market',
+    conn_id: 'k1',
+    request: null,
+    payload: Buffer.from('{"e":"markPriceUpdate"'),
+  });
   bad.run(110 * SECOND, ['k1']);
   t.equal(gaps(bad).find((r) => r.at === START + 30 * SECOND)?.texts['gap_cause'], 'parse_error');
 
@@ -189,7 +248,9 @@ t.test('every window of a published layer within the listing life is covered exa
     if (i % 3 !== 0) mark(log, `${100 + i}`);
     if (i % 50 === 20) log.now += 17 * SECOND;
   }
-  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => !r.flags['late'] && r.texts['listing'] === LISTING);
+  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter(
+    (r) => !r.flags['late'] && r.texts['listing'] === LISTING,
+  );
   let from = START;
   for (const row of rows) {
     t.equal(row.instants['from_at'], from);
@@ -207,11 +268,14 @@ t.test('a connection is out 3 s after the last record naming it, and back with a
   log.tick(['k1']);
   const { outputs } = runTask(SPEC, log.records);
   const spans = outputs.flatMap((o) => o.live.flatMap((e) => (e.span ? [e.span] : [])));
-  t.same(spans.map((s) => [s.from - START, s.to === null ? null : s.to - START, s.cause]), [
-    [0, null, null],
-    [0, 4 * SECOND + 1000, 'collector_down'],
-    [11 * SECOND, null, null],
-  ]);
+  t.same(
+    spans.map((s) => [s.from - START, s.to === null ? null : s.to - START, s.cause]),
+    [
+      [0, null, null],
+      [0, 4 * SECOND + 1000, 'collector_down'],
+      [11 * SECOND, null, null],
+    ],
+  );
   t.equal(rowsOf(outputs, 'connections').length, 1, 'only ended spans are rows');
   t.end();
 });
@@ -230,8 +294,14 @@ t.test('the connection opened last counts once it has delivered; the older one i
   log.now += SECOND;
   mark(log, '105');
   const marks = readingsOf(runTask(SPEC, log.records).outputs, 'mark');
-  t.same(marks.map((r) => r.values['mark']), ['101', '102', '103', '105']);
-  t.same(marks.map((r) => r.rev), [1, 2, 3, 4]);
+  t.same(
+    marks.map((r) => r.values['mark']),
+    ['101', '102', '103', '105'],
+  );
+  t.same(
+    marks.map((r) => r.rev),
+    [1, 2, 3, 4],
+  );
   t.end();
 });
 
@@ -293,8 +363,14 @@ t.test('a book goes out at the first change of a 100 ms bucket and once more at 
   log.now = START + SECOND + 250_000;
   log.tick(['k1']);
   const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
-  t.same(books.map((r) => r.received_at - START - SECOND), [10_000, 60_000]);
-  t.same(books[1]?.book?.bids, [['99.9', '1'], ['99.8', '5']]);
+  t.same(
+    books.map((r) => r.received_at - START - SECOND),
+    [10_000, 60_000],
+  );
+  t.same(books[1]?.book?.bids, [
+    ['99.9', '1'],
+    ['99.8', '5'],
+  ]);
   t.end();
 });
 
@@ -302,18 +378,33 @@ t.test('repeats of a connection sequence number are no second message', (t) => {
   const log = begin();
   log.now += SECOND;
   const record = mark(log, '101');
-  log.append({ ...record.message, payload: Buffer.from('{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":"7","i":"7","r":"0","T":2}') });
-  t.same(readingsOf(runTask(SPEC, log.records).outputs, 'mark').map((r) => r.values['mark']), ['101']);
+  log.append({
+    ...record.message,
+    payload: Buffer.from('{"e":"markPriceUpdate","E":1,"s":"BTCUSDT","p":"7","i":"7","r":"0","T":2}'),
+  });
+  t.same(
+    readingsOf(runTask(SPEC, log.records).outputs, 'mark').map((r) => r.values['mark']),
+    ['101'],
+  );
   t.end();
 });
 
 t.test('a message that cannot be read is a dead letter with its code and stops nothing', (t) => {
   const log = begin();
-  log.append({ kind: 'frame', slot: 'market', conn_id: 'k1', request: null, payload: Buffer.from('{"e":"markPriceUpdate","s":1') });
+  log.append({
+    kind: 'frame',
+    slot: 'market',
+    conn_id: 'k1',
+    request: null,
+    payload: Buffer.from('{"e":"markPriceUpdate","s":1'),
+  });
   log.now += SECOND;
   mark(log, '101');
   const { outputs } = runTask(SPEC, log.records);
-  t.same(outputs.flatMap((o) => o.deadLetters.map((d) => d.code)), ['VENUE_BAD_FRAME']);
+  t.same(
+    outputs.flatMap((o) => o.deadLetters.map((d) => d.code)),
+    ['VENUE_BAD_FRAME'],
+  );
   t.equal(readingsOf(outputs, 'mark').length, 1);
   t.end();
 });
@@ -326,7 +417,11 @@ const busyLog = (): TestLog => {
   for (let i = 0; i < 900; i++) {
     log.now += 130_000 + ((i * 7919) % 90_000);
     const hole = i % 211 === 50 ? 3 : 0;
-    diff(log, { U: u + 1 + hole, u: u + 2 + hole, pu: u + hole }, { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] });
+    diff(
+      log,
+      { U: u + 1 + hole, u: u + 2 + hole, pu: u + hole },
+      { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] },
+    );
     u += 2 + hole;
     if (i % 211 === 80) snapshot(log, u);
     if (i % 5 === 0) mark(log, `${100 + (i % 13)}`, { symbol: i % 10 === 0 ? 'BTCUSDT' : 'ETHUSDT' });
@@ -339,13 +434,17 @@ const busyLog = (): TestLog => {
   return log;
 };
 
-const digestOf = (outputs: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(outputs)).digest('hex');
+const digestOf = (outputs: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(outputs)).digest('hex');
 
 t.test('the same log gives the same bytes, delivered once or twice, cut and restored anywhere', (t) => {
   const { records } = busyLog();
   const whole = runTask(SPEC, records).outputs;
   t.ok(rowsOf(whole).length > 150, `${rowsOf(whole).length} rows`);
-  t.ok(rowsOf(whole).some((r) => r.flags['late']), 'with late rows');
+  t.ok(
+    rowsOf(whole).some((r) => r.flags['late']),
+    'with late rows',
+  );
   const expected = digestOf(whole);
   t.equal(digestOf(runTask(SPEC, records).outputs), expected);
 

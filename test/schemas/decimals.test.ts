@@ -30,18 +30,54 @@ const runs = { numRuns: 2_000 };
 
 t.test('a figure keeps its digits without sign, zeros and exponent that say nothing (N-05 rule 1)', (t) => {
   const rows: readonly (readonly [string, string])[] = [
-    ['0', '0'], ['-0', '0'], ['+0.000', '0'], ['-0e5', '0'], ['0e-9', '0'],
-    ['63120.4', '63120.4'], ['+1.250', '1.25'], ['007', '7'], ['-007.70', '-7.7'], ['100', '100'], ['100.0', '100'],
-    ['.5', '0.5'], ['5.', '5'], ['-.50', '-0.5'],
-    ['1e-7', '0.0000001'], ['1E+3', '1000'], ['1.5e2', '150'], ['-12.50e-3', '-0.0125'], ['0.00012e4', '1.2'],
-    ['9007199254740993', '9007199254740993'], ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
+    ['0', '0'],
+    ['-0', '0'],
+    ['+0.000', '0'],
+    ['-0e5', '0'],
+    ['0e-9', '0'],
+    ['63120.4', '63120.4'],
+    ['+1.250', '1.25'],
+    ['007', '7'],
+    ['-007.70', '-7.7'],
+    ['100', '100'],
+    ['100.0', '100'],
+    ['.5', '0.5'],
+    ['5.', '5'],
+    ['-.50', '-0.5'],
+    ['1e-7', '0.0000001'],
+    ['1E+3', '1000'],
+    ['1.5e2', '150'],
+    ['-12.50e-3', '-0.0125'],
+    ['0.00012e4', '1.2'],
+    ['9007199254740993', '9007199254740993'],
+    ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
   ];
   for (const [text, expected] of rows) t.equal(canonicalDigits(text), expected, `${text} is ${expected}`);
   t.end();
 });
 
 t.test('what is no decimal is refused, also when its expansion would be absurdly long', (t) => {
-  const wrong = ['', ' ', '.', '-', '+', 'e5', '1e', '1e+', '--1', '1.2.3', '1,5', ' 1', '1 ', '1\n', '0x10', '1_000', 'NaN', 'Infinity', '١'];
+  const wrong = [
+    '',
+    ' ',
+    '.',
+    '-',
+    '+',
+    'e5',
+    '1e',
+    '1e+',
+    '--1',
+    '1.2.3',
+    '1,5',
+    ' 1',
+    '1 ',
+    '1\n',
+    '0x10',
+    '1_000',
+    'NaN',
+    'Infinity',
+    '١',
+  ];
   for (const text of [...wrong, '1e401', '1e-999999999', '9'.repeat(401)]) {
     t.throws(() => canonicalDigits(text), DecimalError, JSON.stringify(text.slice(0, 20)));
   }
@@ -64,7 +100,8 @@ t.test('unknown input is digits or null', (t) => {
   t.equal(toDigits('1.50'), '1.5');
   t.equal(toDigits(1e-7), '0.0000001');
   t.equal(toDigits(-0), '0');
-  for (const value of [null, undefined, '', 'x', Number.NaN, Number.POSITIVE_INFINITY, true, {}, [], 5n]) t.equal(toDigits(value), null);
+  for (const value of [null, undefined, '', 'x', Number.NaN, Number.POSITIVE_INFINITY, true, {}, [], 5n])
+    t.equal(toDigits(value), null);
   t.end();
 });
 
@@ -106,7 +143,10 @@ t.test('a quotient is rounded half-even to 18 significant digits (N-05 rule 2)',
   ];
   for (const [a, b, expected] of rows) t.equal(divide(a, b), expected, `${a} / ${b}`);
   const nonZero = canonical.filter((text) => text !== '0');
-  fc.assert(fc.property(canonical, nonZero, (a, b) => divide(a, b) === textOf(new Quotient(a).div(b))), runs);
+  fc.assert(
+    fc.property(canonical, nonZero, (a, b) => divide(a, b) === textOf(new Quotient(a).div(b))),
+    runs,
+  );
   fc.assert(
     fc.property(canonical, fc.integer({ min: 1, max: 12 }), (a, k) => {
       const b = `0.${'0'.repeat(k)}5`;
@@ -129,12 +169,15 @@ t.test('a binary64 prints as its shortest decimal without exponent, for every ve
     return plainDouble(n) !== textOf(new Exact(expected)) || Number(plainDouble(n)) !== n;
   });
   t.same(failed, []);
-  for (const n of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) t.throws(() => plainDouble(n), DecimalError);
+  for (const n of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+    t.throws(() => plainDouble(n), DecimalError);
   t.end();
 });
 
 t.test('a figure fits a double when the double gives the same digits back', (t) => {
-  for (const text of ['0', '0.1', '63120.45', '-1000', '0.0000001', '9007199254740992', '1'.padEnd(22, '0')]) t.ok(fitsDouble(text), text);
-  for (const text of ['9007199254740993', '0.1234567890123456789', '1'.padEnd(400, '0')]) t.notOk(fitsDouble(text), text.slice(0, 20));
+  for (const text of ['0', '0.1', '63120.45', '-1000', '0.0000001', '9007199254740992', '1'.padEnd(22, '0')])
+    t.ok(fitsDouble(text), text);
+  for (const text of ['9007199254740993', '0.1234567890123456789', '1'.padEnd(400, '0')])
+    t.notOk(fitsDouble(text), text.slice(0, 20));
   t.end();
 });

@@ -1,6 +1,14 @@
 // The error catalogue, the order of errors and the suggestions.
 import t from 'tap';
-import { type ApiError, CATALOGUE, type ErrorCode, nearest, orderErrors, ServiceError, serviceError } from '../../schemas/errors.ts';
+import {
+  type ApiError,
+  CATALOGUE,
+  type ErrorCode,
+  nearest,
+  orderErrors,
+  ServiceError,
+  serviceError,
+} from '../../schemas/errors.ts';
 
 // E-06, copied from the table.
 const STATUS: Readonly<Record<number, string>> = {
@@ -22,8 +30,13 @@ const STATUS: Readonly<Record<number, string>> = {
 };
 
 t.test('every code has the status of E-06, and there is no other code', (t) => {
-  const listed = Object.entries(STATUS).flatMap(([status, codes]) => codes.split(' ').map((code) => [code, Number(status)]));
-  t.same(Object.fromEntries(Object.entries(CATALOGUE).map(([code, entry]) => [code, entry.status])), Object.fromEntries(listed));
+  const listed = Object.entries(STATUS).flatMap(([status, codes]) =>
+    codes.split(' ').map((code) => [code, Number(status)]),
+  );
+  t.same(
+    Object.fromEntries(Object.entries(CATALOGUE).map(([code, entry]) => [code, entry.status])),
+    Object.fromEntries(listed),
+  );
   for (const [code, { meaning, fix }] of Object.entries(CATALOGUE)) {
     t.match(meaning, /^[A-Z].*\.$/, `${code} has a meaning of one sentence`);
     t.match(fix, /^[A-Z].*\.?$/, `${code} says what to do`);
@@ -64,7 +77,11 @@ t.test('suggestions are at most three names within two edits, nearest first (E-0
   t.same(nearest('okex', venues), ['okx']);
   t.same(nearest('BYBIT', venues), ['bybit'], 'letter case does not matter');
   t.same(nearest('hyperliquid', venues), []);
-  t.same(nearest('aab', ['aaa', 'bbb', 'aabx', 'aab', 'ab', 'zab']), ['aab', 'aaa', 'aabx'], 'nearest first, then by bytes, three at most');
+  t.same(
+    nearest('aab', ['aaa', 'bbb', 'aabx', 'aab', 'ab', 'zab']),
+    ['aab', 'aaa', 'aabx'],
+    'nearest first, then by bytes, three at most',
+  );
   t.same(nearest('', ['a', 'ab', 'abc']), ['a', 'ab']);
   t.end();
 });

@@ -1,7 +1,14 @@
 // Status of a reading at an instant: every legal pair, their precedence, every transition and the boundaries (L-07, F-01 to F-05).
 import fc from 'fast-check';
 import t from 'tap';
-import { type Held, type Reason, type Status, type StatusQuestion, statusAt, validUntil } from '../../schemas/freshness.ts';
+import {
+  type Held,
+  type Reason,
+  type Status,
+  type StatusQuestion,
+  statusAt,
+  validUntil,
+} from '../../schemas/freshness.ts';
 
 const T = Date.UTC(2026, 0, 15, 12) * 1_000;
 const SECOND = 1_000_000;
@@ -81,7 +88,12 @@ t.test('a value moves through the transitions of F-04', (t) => {
     ['first accepted reading', { reading: connected }, 'present', null],
     ['newer reading', { reading: newer, at: T + 2 }, 'present', null],
     ['connection lost', { reading: newer, lostAt: T + 3, at: T + 3 }, 'stale', 'connection_lost'],
-    ['reconnected without a new reading: the old span stays lost', { reading: newer, lostAt: T + 3, at: T + 9 }, 'stale', 'connection_lost'],
+    [
+      'reconnected without a new reading: the old span stays lost',
+      { reading: newer, lostAt: T + 3, at: T + 9 },
+      'stale',
+      'connection_lost',
+    ],
     ['re-confirmed on the new connection', { reading: { ...newer, received_at: T + 10 }, at: T + 11 }, 'present', null],
     ['pipeline behind', { stateLag: true }, 'stale', 'state_lag'],
     ['pipeline caught up', { stateLag: false }, 'present', null],
@@ -107,7 +119,11 @@ t.test('boundaries: valid through valid_until, lost at the loss, stale only abov
   t.same(pair({ lostAt: T - 5 }), ['present', null]);
   t.same(pair({ boundMs: 1_500 }), ['present', null], 'age 1500.5 ms is 1500 ms, which is not above 1500');
   t.same(pair({ boundMs: 1_499 }), ['stale', 'freshness_bound']);
-  t.same(pair({ reading: connected, boundMs: 1_499 }), ['stale', 'freshness_bound'], 'the bound holds for connections too (F-03)');
+  t.same(
+    pair({ reading: connected, boundMs: 1_499 }),
+    ['stale', 'freshness_bound'],
+    'the bound holds for connections too (F-03)',
+  );
   t.end();
 });
 
@@ -115,9 +131,16 @@ t.test('ages are floors of receipt and venue stamps; a layer that is not collect
   const answer = statusAt(ask({}));
   t.equal(answer.age_ms, 1_500);
   t.equal(answer.venue_age_ms, 2_000);
-  t.equal(statusAt(ask({ reading: { ...clocked, venue_ts: T + 1 } })).venue_age_ms, -1, 'negative when the venue’s clock is ahead');
+  t.equal(
+    statusAt(ask({ reading: { ...clocked, venue_ts: T + 1 } })).venue_age_ms,
+    -1,
+    'negative when the venue’s clock is ahead',
+  );
   t.equal(statusAt(ask({ reading: { ...clocked, venue_ts: null } })).venue_age_ms, null);
-  t.equal(statusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })).gap_cause, 'crossed_book');
+  t.equal(
+    statusAt(ask({ reading: { ...clocked, valid: false, gap_cause: 'crossed_book' } })).gap_cause,
+    'crossed_book',
+  );
   t.equal(statusAt(ask({ reading: { ...clocked, valid: false } })).gap_cause, 'unknown', 'a gap always has a cause');
   const none = { gap_cause: null, age_ms: null, venue_age_ms: null, valid_until: null };
   t.same(statusAt(ask({ reading: null })), { status: 'missing', reason: 'no_value', ...none });
@@ -125,17 +148,21 @@ t.test('ages are floors of receipt and venue stamps; a layer that is not collect
   t.end();
 });
 
-t.test('valid_until is fixed at storage: the venue’s stamp plus the horizon, receipt when there is none or it is ahead (F-01, F-02)', (t) => {
-  const stored = { venue_ts: T - 5, received_at: T, horizon_ms: 2_000, horizon_source: 'documented' };
-  t.equal(validUntil(stored), T - 5 + 2 * SECOND);
-  t.equal(validUntil({ ...stored, venue_ts: null }), T + 2 * SECOND);
-  t.equal(validUntil({ ...stored, venue_ts: T + 7 }), T + 2 * SECOND, 'a fast venue clock buys no freshness');
-  for (const horizon_source of ['assumed', 'measured', 'venue_declared']) t.equal(validUntil({ ...stored, horizon_source }), T - 5 + 2 * SECOND);
-  t.equal(validUntil({ ...stored, horizon_source: 'connection' }), null);
-  t.equal(validUntil({ ...stored, horizon_source: null }), null);
-  t.equal(validUntil({ ...stored, horizon_ms: null }), null);
-  t.end();
-});
+t.test(
+  'valid_until is fixed at storage: the venue’s stamp plus the horizon, receipt when there is none or it is ahead (F-01, F-02)',
+  (t) => {
+    const stored = { venue_ts: T - 5, received_at: T, horizon_ms: 2_000, horizon_source: 'documented' };
+    t.equal(validUntil(stored), T - 5 + 2 * SECOND);
+    t.equal(validUntil({ ...stored, venue_ts: null }), T + 2 * SECOND);
+    t.equal(validUntil({ ...stored, venue_ts: T + 7 }), T + 2 * SECOND, 'a fast venue clock buys no freshness');
+    for (const horizon_source of ['assumed', 'measured', 'venue_declared'])
+      t.equal(validUntil({ ...stored, horizon_source }), T - 5 + 2 * SECOND);
+    t.equal(validUntil({ ...stored, horizon_source: 'connection' }), null);
+    t.equal(validUntil({ ...stored, horizon_source: null }), null);
+    t.equal(validUntil({ ...stored, horizon_ms: null }), null);
+    t.end();
+  },
+);
 
 t.test('without a new reading a value never comes back to life', (t) => {
   const reading = fc.record({
@@ -150,7 +177,9 @@ t.test('without a new reading a value never comes back to life', (t) => {
   const later = fc.integer({ min: 0, max: 90 * SECOND });
   fc.assert(
     fc.property(reading, lostAt, later, later, (held, lost, a, b) => {
-      const [first, second] = [Math.min(a, b), Math.max(a, b)].map((d) => statusAt(ask({ reading: held, lostAt: lost, at: T + d })).status);
+      const [first, second] = [Math.min(a, b), Math.max(a, b)].map(
+        (d) => statusAt(ask({ reading: held, lostAt: lost, at: T + d })).status,
+      );
       return first === 'present' || second === 'stale';
     }),
     { numRuns: 2_000 },

@@ -5,7 +5,10 @@ import { byKey, figure, type JsonValue, rawJson, writeJson } from '../../schemas
 
 t.test('a figure keeps its digits in both formats; counts stay numbers (N-05, N-06)', (t) => {
   const item = { age_ms: 315, values: { oi: figure('9007199254740993.000000000000000001'), levels: 12 }, none: null };
-  t.equal(writeJson(item), '{"age_ms":315,"values":{"oi":9007199254740993.000000000000000001,"levels":12},"none":null}');
+  t.equal(
+    writeJson(item),
+    '{"age_ms":315,"values":{"oi":9007199254740993.000000000000000001,"levels":12},"none":null}',
+  );
   t.equal(
     writeJson(item, { numberFormat: 'string' }),
     '{"age_ms":315,"values":{"oi":"9007199254740993.000000000000000001","levels":12},"none":null}',
@@ -23,7 +26,10 @@ t.test('members keep the order they were written in; undefined ones are left out
 
 t.test('maps keyed by data ascend by the bytes of their keys (N-01, H-16a)', (t) => {
   t.equal(writeJson(byKey({ mark: 1, index: 2, basis: 3 })), '{"basis":3,"index":2,"mark":1}');
-  t.equal(writeJson(byKey({ '50bps': 1, '100bps': 2, '10bps': 3, Z: 4, a: 5 })), '{"100bps":2,"10bps":3,"50bps":1,"Z":4,"a":5}');
+  t.equal(
+    writeJson(byKey({ '50bps': 1, '100bps': 2, '10bps': 3, Z: 4, a: 5 })),
+    '{"100bps":2,"10bps":3,"50bps":1,"Z":4,"a":5}',
+  );
   // UTF-16 order would put the first of these last: U+FF5E is EF BD 9E, U+1F600 is F0 9F 98 80.
   t.equal(writeJson(byKey({ '\u{1f600}': 1, '～': 2 })), '{"～":2,"\u{1f600}":1}');
   t.end();
@@ -31,7 +37,8 @@ t.test('maps keyed by data ascend by the bytes of their keys (N-01, H-16a)', (t)
 
 t.test('plain numbers print without exponent and never as NaN or infinity', (t) => {
   t.equal(writeJson([1e-7, 1e21, -0, 0.1]), '[0.0000001,1000000000000000000000,0,0.1]');
-  for (const n of [Number.NaN, Number.POSITIVE_INFINITY]) t.throws(() => writeJson({ a: [n] }), /does not exist on the wire/);
+  for (const n of [Number.NaN, Number.POSITIVE_INFINITY])
+    t.throws(() => writeJson({ a: [n] }), /does not exist on the wire/);
   t.end();
 });
 

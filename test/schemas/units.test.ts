@@ -2,9 +2,20 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { multiply } from '../../schemas/decimals.ts';
-import { convertQuantity, needsMark, type QuantityRule, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import {
+  convertQuantity,
+  needsMark,
+  type QuantityRule,
+  type QuantityUnit,
+  quantityUnitFor,
+  type UnitsMode,
+} from '../../schemas/units.ts';
 
-const rule = (venue_kind: QuantityRule['venue_kind'], multiplier: string | null, contract_size: string | null): QuantityRule => ({
+const rule = (
+  venue_kind: QuantityRule['venue_kind'],
+  multiplier: string | null,
+  contract_size: string | null,
+): QuantityRule => ({
   venue_kind,
   multiplier,
   contract_size,
@@ -15,7 +26,15 @@ const THOUSANDS = rule('linear', '1000', '1');
 const INVERSE = rule('inverse', '1', '100');
 const QUANTO = rule('quanto', '1', '0.000001');
 
-type Row = readonly [name: string, listing: QuantityRule, unit: QuantityUnit, mode: UnitsMode, digits: string, mark: string | null, expected: string | null];
+type Row = readonly [
+  name: string,
+  listing: QuantityRule,
+  unit: QuantityUnit,
+  mode: UnitsMode,
+  digits: string,
+  mark: string | null,
+  expected: string | null,
+];
 
 const ROWS: readonly Row[] = [
   ['published is as the venue sent it', QUANTO, 'contracts', 'published', '5', null, '5'],

@@ -40,5 +40,5 @@ function ownCount(isNot: boolean, rest: string): TapCount {
 }
 
 function isExcused(rest: string): boolean {
-  return /#\s*(skip|todo)\b/i.test(rest);
+  return /(?<!\\)#\s*(skip|todo)\b/i.test(rest);
 }

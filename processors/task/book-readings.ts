@@ -1,0 +1,149 @@
+// Readings made from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
+import type { Chain } from '../../ingest/venue.ts';
+import type { BookRecord, Micros } from '../../schemas/records.ts';
+import type { Reading } from '../../schemas/topics.ts';
+import { acceptReading, type Subject, sourceOf } from './accept.ts';
+import { bandValues, bookBands, bookValues, countLevels, isCrossed, topLevels } from './book.ts';
+import { type BookState, beginsBucket, bookKey, bucketEnd, createBookState, feedBook } from './books.ts';
+import { countsForLayer } from './connections.ts';
+import { isCollected, layerOf, pushRecord, type TaskContext } from './context.ts';
+import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
+
+/** Levels a side that readings and `md.book` carry (`endpoints.book_depth`). */
+const BOOK_LEVELS = 25;
+
+export type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
+
+const bookOf = (context: TaskContext, { connection, listing }: Subject): BookState => {
+  const key = bookKey(listing.symbol, connection.conn_id);
+  context.beforeChange(`book:${key}`);
+  let book = context.state.books.get(key);
+  if (!book) {
+    book = createBookState(listing.symbol, connection.conn_id);
+    context.state.books.set(key, book);
+  }
+  return book;
+};
+
+/** Applies a book message. Throws the `VenueError` of a figure that cannot be held, after invalidating the book. */
+export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
+  if (!isCollected(context, subject.listing, 'book')) return;
+  const { record, chain, raw } = message;
+  const book = bookOf(context, subject);
+  const begins = beginsBucket(book, record.received_at);
+  if (begins && book.pending !== null) publishPending(context, book);
+  const note = (): void => {
+    book.bucket = bucketEnd(record.received_at);
+    const { recordedAt } = context.state;
+    book.change = {
+      offset: context.out.offset,
+      receivedAt: record.received_at,
+      recordedAt,
+      venueTs: record.venue_ts,
+      raw,
+    };
+  };
+  try {
+    const outcome = feedBook(book, context.venue.bookRule, chain, record);
+    if (outcome === 'waiting') return;
+    note();
+    if (outcome === 'broke') breakBook(context, subject, book, 'sequence_break');
+    else if (begins) publishBook(context, subject, book);
+    else waitForBucket(context, book);
+  } catch (error) {
+    note();
+    breakBook(context, subject, book, 'parse_error');
+    throw error;
+  }
+};
+
+const waitForBucket = ({ state, pending }: TaskContext, book: BookState): void => {
+  if (book.pending !== null) return;
+  book.pending = state.pendings++;
+  pending.add(book);
+};
+
+const stopWaiting = ({ pending }: TaskContext, book: BookState): void => {
+  pending.delete(book);
+  book.pending = null;
+};
+
+/** The bucket of a book with an unpublished change has ended. */
+export const publishPending = (context: TaskContext, book: BookState): void => {
+  const listing = context.state.listings.get(book.symbol);
+  const connection = context.state.connections.get(book.connId);
+  context.beforeChange(`book:${bookKey(book.symbol, book.connId)}`);
+  context.beforeChange(`listing:${book.symbol}`);
+  stopWaiting(context, book);
+  if (listing && connection) publishBook(context, { listing, connection }, book);
+};
+
+/** The book is not whole any more: both layers made from it have no value until the next snapshot. */
+const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: string): void => {
+  stopWaiting(context, book);
+  const broken = offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, cause, venueTs));
+  if (!broken) return;
+  const gap = {
+    layer: 'gap' as const,
+    venue: context.venue.id,
+    venue_symbol: book.symbol,
+    venue_ts: null,
+    received_at: receivedAtOf(book),
+    values: { scope: 'symbol', cause, of: ['book'] },
+  };
+  pushRecord(context, gap, subject.connection);
+};
+
+const receivedAtOf = (book: BookState): Micros => book.change?.receivedAt ?? 0;
+
+const publishBook = (context: TaskContext, subject: Subject, book: BookState): void => {
+  if (isCrossed(book.levels)) {
+    offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, 'crossed_book', venueTs));
+    return;
+  }
+  const rule = subject.listing.version.record.values;
+  const top = topLevels(book.levels, BOOK_LEVELS);
+  const held = countLevels(book.levels);
+  const bands = bookBands(book.levels, rule);
+  const { sequence } = book.levels;
+  const levels = { ...top, sequence, collected_bids: held.bids, collected_asks: held.asks };
+  const values = { book: bookValues(book.levels), venue_depth: bandValues(bands) };
+  const replaced = offerBook(context, subject, book, (source, venueTs) => {
+    const { values: figures, null_reasons } = values[source.layer as 'book' | 'venue_depth'];
+    const measured: Measured = { values: { ...figures }, instants: {}, quantityUnit: rule.quantity_unit, venueTs };
+    const reading = toReading(source, measured, source.layer === 'book' ? levels : null);
+    return { ...reading, null_reasons };
+  });
+  if (!replaced) return;
+  const record = {
+    layer: 'book' as const,
+    venue: context.venue.id,
+    venue_symbol: book.symbol,
+    venue_ts: book.change?.venueTs ?? null,
+    received_at: receivedAtOf(book),
+    values: { ...top, sequence, collected_levels: held, bands },
+  };
+  pushRecord(context, record, subject.connection);
+};
+
+/** Offers the book's reading to both layers made from it; answers whether `book` was replaced. */
+const offerBook = (
+  context: TaskContext,
+  subject: Subject,
+  book: BookState,
+  make: (source: ReadingSource, venueTs: Micros | null) => Reading,
+): boolean => {
+  const { change } = book;
+  if (!change) return false;
+  let replaced = false;
+  for (const name of ['book', 'venue_depth'] as const) {
+    const layer = layerOf(subject.listing, name);
+    if (!countsForLayer(context.state, layer, subject.connection)) continue;
+    const source = sourceOf(context, subject, name, { ...change, raw: name === 'book' ? change.raw : null });
+    const taken = acceptReading(context, subject.listing, change, layer, (rev) =>
+      make({ ...source, rev }, change.venueTs),
+    );
+    if (name === 'book') replaced = taken;
+  }
+  return replaced;
+};

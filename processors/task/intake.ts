@@ -1,0 +1,191 @@
+// What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
+import { type Mapped, VenueError, type VenueMessage } from '../../ingest/venue.ts';
+import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
+import { counts, windowEnd } from '../../schemas/windows.ts';
+import { applyReading } from './accept.ts';
+import { applyBook } from './book-readings.ts';
+import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
+import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { pushLive, pushRow } from './outputs.ts';
+import { capabilityRow, listingRow } from './rows.ts';
+import type { Connection } from './state.ts';
+import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
+import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
+
+/** A bigger piece of a message is not kept for `include_raw`. */
+const RAW_LIMIT = 16_384;
+
+/** Applies one raw record. What cannot be read becomes a dead letter with its code, and nothing stops. */
+export const applyMessage = (context: TaskContext, message: RawMessage): void => {
+  const { state } = context;
+  const fromCollector = message.slot !== 'owner';
+  if (fromCollector && counts(state.recordedAt, windowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
+    noteCollector(state, message.received_at);
+  }
+  try {
+    dispatch(context, message);
+  } catch (error) {
+    const code = error instanceof VenueError ? error.code : 'INTERNAL';
+    const text = error instanceof Error ? error.message : String(error);
+    pushDeadLetter(context, { code, text, payload: message.payload });
+  }
+};
+
+const dispatch = (context: TaskContext, message: RawMessage): void => {
+  switch (message.kind) {
+    case 'tick':
+      return applyTick(context, message);
+    case 'capability':
+      return applyCapability(context, message);
+    case 'open':
+      return applyOpen(context, message);
+    case 'lost':
+      return applyLost(context, message);
+    case 'response':
+      return message.slot === 'reference' ? applyReference(context, message) : applyData(context, message);
+    case 'frame':
+      return applyData(context, message);
+    default: {
+      const unknown: never = message.kind;
+      throw new VenueError('VENUE_BAD_FRAME', `unknown raw kind "${String(unknown)}"`);
+    }
+  }
+};
+
+const bodyOf = <T>(message: RawMessage): T => JSON.parse(Buffer.from(message.payload).toString('utf8')) as T;
+
+const named = (message: RawMessage, openedAt: Micros) => ({
+  connId: message.conn_id,
+  slot: message.slot,
+  openedAt,
+  receivedAt: message.received_at,
+});
+
+const applyTick = (context: TaskContext, message: RawMessage): void => {
+  const changed = spanChanged(context);
+  for (const { conn_id, opened_at } of bodyOf<TickBody>(message).connections) {
+    const slot = context.state.connections.get(conn_id)?.slot ?? '';
+    const receivedAt = message.received_at;
+    nameConnection(context.state, { connId: conn_id, slot, openedAt: opened_at, receivedAt }, changed);
+  }
+};
+
+const applyCapability = (context: TaskContext, message: RawMessage): void => {
+  const { state, out } = context;
+  const body = bodyOf<CapabilityBody>(message);
+  const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
+  if (!version) return;
+  state.capability = version;
+  out.capabilities.push(version);
+  pushLive(out, state.recordedAt, 'capability', { capability: version });
+  pushRow(out, capabilityRow(placeOf(context), version));
+};
+
+const applyOpen = (context: TaskContext, message: RawMessage): void => {
+  const body = bodyOf<OpenBody>(message);
+  openConnection(context.state, named(message, body.opened_at), body, spanChanged(context));
+};
+
+const applyLost = (context: TaskContext, message: RawMessage): void => {
+  const { state } = context;
+  const body = bodyOf<LostBody>(message);
+  // A connection that never opened was never alive: it only tells why its slot stays down.
+  if (!state.connections.has(message.conn_id)) return failToConnect(state, message.slot, body);
+  const changed = spanChanged(context);
+  const connection = nameConnection(state, named(message, message.received_at), changed);
+  loseConnection(connection, body.lost_at, body.cause, changed);
+};
+
+const applyReference = (context: TaskContext, message: RawMessage): void => {
+  const { state } = context;
+  const answer = context.venue.mapReference(state.reference, toVenueMessage(context, message));
+  if (!answer) return;
+  const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
+  for (const record of owned) applyListing(context, record);
+  const present = new Set(owned.map((record) => record.venue_symbol));
+  const before = state.scopes[answer.scope] ?? [];
+  for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
+  state.scopes[answer.scope] = [...present];
+};
+
+const applyListing = (context: TaskContext, record: ListingRecord): void => {
+  const held = context.state.listings.get(record.venue_symbol)?.version ?? null;
+  const version = nextListingVersion(held, record, context.state.recordedAt);
+  if (version) writeVersion(context, version);
+};
+
+const delist = (context: TaskContext, symbol: string, receivedAt: Micros): void => {
+  const listing = context.state.listings.get(symbol);
+  const version = listing ? delistedVersion(listing, receivedAt, context.state.recordedAt) : null;
+  if (version) writeVersion(context, version);
+};
+
+const writeVersion = (context: TaskContext, version: ListingVersion): void => {
+  const { state, out } = context;
+  const symbol = version.venue_symbol;
+  context.beforeChange(`listing:${symbol}`);
+  const listing = state.listings.get(symbol);
+  if (listing) listing.version = version;
+  else state.listings.set(symbol, { symbol, version, layers: new Map() });
+  state.unknown.delete(symbol);
+  context.listings.set(symbol, version.record);
+  out.listings.push(version);
+  pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
+  pushRow(out, listingRow(placeOf(context), version));
+};
+
+const applyData = (context: TaskContext, message: RawMessage): void => {
+  const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
+  if (message.seq <= connection.lastSeq) return;
+  connection.lastSeq = message.seq;
+  for (const mapped of mapMessage(context, connection, message)) applyMapped(context, connection, mapped);
+};
+
+const mapMessage = (context: TaskContext, connection: Connection, message: RawMessage): readonly Mapped[] => {
+  const { mappers } = context.state;
+  let mapper = mappers.get(message.conn_id);
+  if (!mapper) {
+    mapper = {};
+    mappers.set(message.conn_id, mapper);
+  }
+  try {
+    return context.venue.map(mapper, toVenueMessage(context, message), { listings: context.listings });
+  } catch (error) {
+    connection.unreadable.push(message.received_at);
+    throw error;
+  }
+};
+
+const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessage => ({
+  kind: message.kind === 'response' ? 'response' : 'frame',
+  received_at: message.received_at,
+  request: message.request,
+  payload: venue.decode ? venue.decode(message.payload) : message.payload,
+});
+
+const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped): void => {
+  const { record, chain } = mapped;
+  const symbol = record.venue_symbol;
+  if (symbol === null || !ownsSymbol(context, symbol)) return;
+  const listing = context.state.listings.get(symbol);
+  if (!listing) return noteUnknown(context, record);
+  context.beforeChange(`listing:${symbol}`);
+  const subject = { connection, listing };
+  if (record.layer !== 'book') return applyReading(context, subject, record, rawOf(mapped));
+  if (chain) applyBook(context, subject, { record, chain, raw: rawOf(mapped) });
+};
+
+/** One dead letter a symbol until its listing is known: a venue may speak of it many times a second. */
+const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
+  const symbol = record.venue_symbol ?? '';
+  if (context.state.unknown.has(symbol)) return;
+  context.state.unknown.add(symbol);
+  const payload = Buffer.from(JSON.stringify(record));
+  pushDeadLetter(context, { code: 'VENUE_UNKNOWN_LISTING', text: `no listing "${symbol}"`, payload });
+};
+
+const rawOf = ({ element }: Mapped): string | null => {
+  const text = typeof element === 'string' ? element : JSON.stringify(element);
+  return text === undefined || text.length > RAW_LIMIT ? null : text;
+};

@@ -1,0 +1,123 @@
+// What happens because the log has moved: connections go out, buckets and windows end, watermarks and state rounds are due.
+import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { StateEntry } from '../../schemas/topics.ts';
+import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
+import { publishPending } from './book-readings.ts';
+import { expireConnections, pruneConnections } from './connections.ts';
+import { layersSampledAt, pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
+import { pushWatermark } from './outputs.ts';
+import type { TaskState } from './state.ts';
+import { sealWindows, windowsToAnnounce } from './windows.ts';
+
+const WATERMARK_EVERY: Micros = 250_000;
+const STATE_ROUND_EVERY: Micros = 60_000_000;
+const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
+
+/** At the first record: no window that ended before it is ours. */
+export const beginLog = (state: TaskState): void => {
+  state.startedAt = state.recordedAt;
+  state.watermarkAt = state.recordedAt;
+  state.stateRoundAt = state.recordedAt;
+  for (const ms of WINDOW_LENGTHS_MS) {
+    const before = windowEnd(state.recordedAt, ms) - ms * 1000;
+    state.announced[ms] = before;
+    state.sealed[ms] = before;
+  }
+};
+
+/** Everything that is due before the record at `recordedAt` is applied. */
+export const advanceTime = (context: TaskContext): void => {
+  const { state, pending } = context;
+  expireConnections(state, state.recordedAt, spanChanged(context));
+  for (const book of pending) {
+    if (book.bucket > state.recordedAt) break;
+    publishPending(context, book);
+  }
+  const watermark = watermarkOf(state);
+  for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
+  for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, lastEnd(watermark - SEALS_AFTER, ms));
+};
+
+/** End of the newest window of length `ms` that ended by `at`. */
+const lastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
+
+const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
+  const { state } = context;
+  const announced = state.announced[ms] ?? 0;
+  if (to <= announced) return;
+  // Windows that are sealed in this same step need no announcement.
+  const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
+  state.announced[ms] = to;
+  for (const listing of state.listings.values()) {
+    for (const name of layersSampledAt(context, listing, ms)) {
+      for (const window of windowsToAnnounce(listing, name, { from, at: to })) {
+        pushProvisional(context, listing, name, window.at);
+      }
+    }
+  }
+};
+
+const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
+  const { state } = context;
+  const from = state.sealed[ms] ?? 0;
+  if (to <= from) return;
+  const sealing = { state, venue: context.venue.id, offset: context.out.offset };
+  for (const listing of state.listings.values()) {
+    context.beforeChange(`listing:${listing.symbol}`);
+    for (const name of layersSampledAt(context, listing, ms)) {
+      for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, listing.symbol, row);
+    }
+  }
+  state.sealed[ms] = to;
+  prune(context);
+};
+
+const prune = (context: TaskContext): void => {
+  const { state } = context;
+  const oldest = Math.min(...WINDOW_LENGTHS_MS.map((ms) => state.sealed[ms] ?? 0));
+  for (const end of state.collectorAlive) if (end <= oldest) state.collectorAlive.delete(end);
+  pruneConnections(state, (connId) => forgetConnection(context, connId));
+};
+
+const forgetConnection = ({ state, pending }: TaskContext, connId: string): void => {
+  state.mappers.delete(connId);
+  for (const [key, book] of state.books) {
+    if (book.connId !== connId) continue;
+    state.books.delete(key);
+    pending.delete(book);
+  }
+};
+
+/** After a record: its watermark and state round, when they are due. */
+export const publishTime = (context: TaskContext): void => {
+  const { state, out } = context;
+  if (state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
+    state.watermarkAt = state.recordedAt;
+    pushWatermark(out, state.recordedAt, watermarkOf(state));
+  }
+  if (state.recordedAt - state.stateRoundAt >= STATE_ROUND_EVERY) {
+    state.stateRoundAt = state.recordedAt;
+    out.stateRound = stateRound(state, out.offset);
+  }
+};
+
+const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
+
+/** The newest reading of each listing and layer, connections, listings, capability: as of this record. */
+const stateRound = (state: TaskState, round: number): StateEntry[] => {
+  const entries: StateEntry[] = [];
+  const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
+    entries.push({ round, kind, ...NO_BODY, ...body });
+  };
+  if (state.capability) push('capability', { capability: state.capability });
+  for (const connection of state.connections.values()) {
+    for (const span of connection.ended) push('connection', { span });
+    if (connection.span.to === null) push('connection', { span: connection.span });
+  }
+  for (const { symbol, version, layers } of state.listings.values()) {
+    push('listing', { symbol, listing: version });
+    for (const { reading } of layers.values()) if (reading) push('reading', { symbol, reading });
+  }
+  return entries;
+};
