@@ -18,10 +18,12 @@ export const canonicalDigits = (text: string): Digits => {
   const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
-  if (!found || whole.length + fraction.length === 0 || Math.abs(exponent) > LONGEST) {
-    throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
+  if (found && whole.length + fraction.length > 0 && Math.abs(exponent) <= LONGEST) {
+    const expanded = place(sign === '-', whole + fraction, fraction.length - exponent);
+    // What is accepted must be readable again, also when expanding an exponent made it longer.
+    if (expanded.length <= LONGEST) return expanded;
   }
-  return place(sign === '-', whole + fraction, fraction.length - exponent);
+  throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
 };
 
 /** Digits of a string or finite number; null when it is no decimal. */
@@ -114,7 +116,7 @@ export const isPositive = (a: Digits): boolean => a !== '0' && !a.startsWith('-'
 export const plainDouble = (n: number): string => {
   if (!Number.isFinite(n)) throw new DecimalError(`${n} does not exist on the wire (N-05)`);
   const text = String(n);
-  return text.includes('e') ? canonicalDigits(text) : text === '-0' ? '0' : text;
+  return text.includes('e') ? canonicalDigits(text) : text;
 };
 
 /** True when a binary64 gives exactly these digits back. */

@@ -17,7 +17,7 @@ import { asServiceError, INTERNAL, sendAnswer, sendErrors } from './answers.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { addOperational } from './operational.ts';
 import { makeReceiptId } from './receipt.ts';
-import { checkInput, readBody, readQuery } from './validate.ts';
+import { checkInput, prepareValidator, readBody, readQuery } from './validate.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
@@ -30,6 +30,8 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
 };
 
 const BODY_BYTES = 65_536;
+/** A client that dribbles its request holds a socket no longer than this. */
+const REQUEST_TIMEOUT_MS = 30_000;
 const EXPOSED = [
   ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Evaluated-At', 'X-Service-Settled', 'X-Service-Items-Sha256'],
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
@@ -65,6 +67,7 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
     threshold: 1_024,
+    globalDecompression: false,
     // Answers repeat themselves: higher levels take several times longer for a few per cent.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } },
     zlibOptions: { level: 3 },
@@ -163,6 +166,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps): void => {
     return sendAnswer(call.operation.run(input, context), call.operation, { request, reply });
   };
   for (const operation of OPERATIONS) {
+    prepareValidator(operation);
     app.route({
       method: operation.method,
       url: operation.path,
@@ -218,6 +222,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: true,
     // Fastify answers these before any hook runs, so the receipt is set here too.

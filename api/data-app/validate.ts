@@ -15,6 +15,9 @@ const validatorOf = (schema: TSchema): ValidateFunction => {
   return validate;
 };
 
+/** Compiles an operation's schema ahead of its first request. */
+export const prepareValidator = ({ input }: Operation): void => void validatorOf(input);
+
 const CLIPPED = 40;
 const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
 const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -94,4 +94,4 @@ export const printBounds = (bounds: Bounds, layers: readonly ReadingLayer[]): Re
   byKey(Object.fromEntries(layers.map((layer) => [layer, formatSeconds(bounds[layer])])));
 
 /** A member name inside a JSON pointer (RFC 6901). */
-export const pointer = (name: string): string => name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');
+const pointer = (name: string): string => name.slice(0, 40).replaceAll('~', '~0').replaceAll('/', '~1');

@@ -153,6 +153,7 @@ function findBinaries(data: string): string {
 }
 
 function* binaryFolders(): Generator<string> {
+  if (process.env.POSTGRES_BIN !== undefined) yield process.env.POSTGRES_BIN;
   const debian = '/usr/lib/postgresql';
   if (existsSync(debian)) {
     const newestFirst = readdirSync(debian).sort((a, b) => Number(b) - Number(a));

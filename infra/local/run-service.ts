@@ -5,8 +5,9 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from './progress.ts';
 import { analystUrl, type Service, type ServiceOptions, startService } from './service.ts';
 
-const ENDPOINTS_FILE = join(PROJECT_ROOT, '.local', 'endpoints.json');
+const ENDPOINTS_FILE = process.env.ENDPOINTS_FILE ?? join(PROJECT_ROOT, '.local', 'endpoints.json');
 const PARENT_LOOK_MS = 1000;
+const SAME_WISH_MS = 500;
 const STOP_DEADLINE_MS = 60_000;
 
 export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings'> & { readonly defaultDir: string };
@@ -17,12 +18,14 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   const dir = process.env.DATA_DIR ?? join(PROJECT_ROOT, '.local', defaultDir);
   const data = process.argv.includes('--fresh') ? 'wipe' : 'keep';
   let service: Service | null = null;
-  let stopping = false;
+  let stoppingSince: number | null = null;
 
   const stop = async (reason: string): Promise<void> => {
-    // A second signal, or one during the start: the guard ends what runs.
-    if (stopping || service === null) process.exit(130);
-    stopping = true;
+    // One wish may come twice, from the terminal and from whoever started us.
+    if (stoppingSince !== null && performance.now() - stoppingSince < SAME_WISH_MS) return;
+    // A second wish, or one during the start: the guard ends what runs.
+    if (stoppingSince !== null || service === null) process.exit(130);
+    stoppingSince = performance.now();
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     progress.say(`${reason}: stopping (again to stop at once)`);
     rmSync(ENDPOINTS_FILE, { force: true });
@@ -66,7 +69,7 @@ function banner(
     source === 'simulated'
       ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/simulator, nothing here is a market.`
       : `Live venues: ${venues.join(', ')}.`;
-  const body = JSON.stringify({ query: { select: ['BTC'], layers: ['mark', 'book'] } });
+  const body = JSON.stringify({ where: 'base = BTC and quote = USDT', layers: ['mark', 'book'] });
   const lines = [
     '',
     what,

@@ -37,6 +37,8 @@ const SECONDS = Number(process.env['PURITY_SECONDS'] ?? 60);
 const LISTINGS = process.env['PURITY_LISTINGS'] ?? '24';
 const RATE = process.env['PURITY_RATE'] ?? '400';
 const SHARDS = 4;
+/** 100 s after their end windows are sealed (N-11). */
+const SEAL_MS = 115_000;
 /** Two kills of a run, and every random choice, come from here so that a failure can be run again. */
 const SEED = Number(process.env['PURITY_SEED'] ?? 7);
 const QUIET = { OWNER_TICKS: 'false' };
@@ -91,6 +93,8 @@ const runLive = async (t: Test, world: World, spec: PipelineSpec): Promise<void>
   }
   await ingest.kill('SIGTERM');
   await simulator.child.kill('SIGTERM');
+  // The owner's ticks move the log on until the windows of the run are sealed, the first ones of the silence too.
+  await pause(SEAL_MS);
   await processors.kill('SIGKILL');
   processors = startProcessors(spec, QUIET);
   await reached(world, spec.namespace);

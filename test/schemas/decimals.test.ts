@@ -78,7 +78,7 @@ t.test('what is no decimal is refused, also when its expansion would be absurdly
     'Infinity',
     '١',
   ];
-  for (const text of [...wrong, '1e401', '1e-999999999', '9'.repeat(401)]) {
+  for (const text of [...wrong, '1e400', '1e-399', '1.5e-398', '1e401', '1e-999999999', '9'.repeat(401)]) {
     t.throws(() => canonicalDigits(text), DecimalError, JSON.stringify(text.slice(0, 20)));
   }
   t.end();
@@ -93,6 +93,14 @@ t.test('canonical form agrees with the oracle and is a fixpoint', (t) => {
     }),
     runs,
   );
+  t.end();
+});
+
+t.test('the longest figures that are accepted are accepted again', (t) => {
+  for (const text of ['1e399', '9e399', '1e-398', '-1e-397', '-1e398', '5e-324', '1.7976931348623157e308', '0e-400']) {
+    const form = canonicalDigits(text);
+    t.equal(canonicalDigits(form), form, text);
+  }
   t.end();
 });
 

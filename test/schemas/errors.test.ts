@@ -74,6 +74,7 @@ t.test('suggestions are at most three names within two edits, nearest first (E-0
   const venues = ['binance', 'bybit', 'bitget', 'bitmex', 'bitfinex', 'okx', 'gate'];
   t.same(nearest('binnance', venues), ['binance'], 'one letter too many');
   t.same(nearest('bniance', venues), ['binance'], 'two letters swapped are one edit');
+  t.same(nearest('ibnanec', venues), ['binance'], 'two swaps are two edits');
   t.same(nearest('okex', venues), ['okx']);
   t.same(nearest('BYBIT', venues), ['bybit'], 'letter case does not matter');
   t.same(nearest('hyperliquid', venues), []);

@@ -43,7 +43,20 @@ t.test('plain numbers print without exponent and never as NaN or infinity', (t) 
 });
 
 t.test('strings are escaped as JSON.stringify does; lone surrogates survive; other text goes out as it is', (t) => {
-  for (const text of ['', '"\\/\b\f\n\r\t\u0000\u001f\u007f', '币安人生', '\u2028\u{1f600}', '\ud800', 'x\udfff']) {
+  for (const text of [
+    '',
+    '"',
+    '\\',
+    '[',
+    ']',
+    '~',
+    '\u007f',
+    '"\\/\b\f\n\r\t\u0000\u001f\u007f',
+    '币安人生',
+    '\u2028\u{1f600}',
+    '\ud800',
+    'x\udfff',
+  ]) {
     t.equal(writeJson(text), JSON.stringify(text));
     t.equal(JSON.parse(writeJson({ [text]: text }))[text], text);
   }

@@ -1,10 +1,16 @@
 // Instants, durations, windows and shards: texts, boundaries and refusals.
+import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
 import { formatDuration, formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { dayOf, formatInstant, formatInstantMicros, MICROS_PER_SECOND, parseInstant } from '../../schemas/instants.ts';
 import { murmur2, shardOf } from '../../schemas/shards.ts';
 import { counts, dayOfWindow, sealsAt, windowEnd } from '../../schemas/windows.ts';
+
+/** The Kafka client's own hash, an implementation that is not ours. */
+const kafkaMurmur2 = createRequire(import.meta.url)('kafkajs/src/producer/partitioners/default/murmur2') as (
+  key: Buffer | string,
+) => number;
 
 const at = (iso: string, micros = 0): number => Date.parse(iso) * 1_000 + micros;
 const NOON = at('2026-01-15T12:00:00Z');
@@ -163,6 +169,12 @@ t.test('a symbol’s shard is Kafka’s default partition of it', (t) => {
   ];
   for (const [text, hash] of vectors) t.equal(murmur2(Buffer.from(text)), hash, text);
   t.equal(shardOf('foobar', 6), (-790332482 & 0x7fffffff) % 6);
+  const bytes = fc.uint8Array({ maxLength: 40 }).map((b) => Buffer.from(b));
+  fc.assert(fc.property(bytes, (key) => murmur2(key) === kafkaMurmur2(key)));
+  const partition = fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 64 }), (symbol, shards) => {
+    return shardOf(symbol, shards) === (kafkaMurmur2(symbol) & 0x7fffffff) % shards;
+  });
+  fc.assert(partition);
   t.equal(shardOf('BTCUSDT', 1), 0);
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 64 }), (symbol, shards) => {

@@ -1,9 +1,13 @@
 // The whole service as child processes over real engines: simulator, collector, processors, API. Tests kill and restart them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from '../../infra/engines/ports.ts';
+import { type DemoKeys, ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -102,6 +106,43 @@ export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<strin
     METRICS_PORT: '0',
     ...extra,
   });
+
+export type Api = {
+  readonly child: Child;
+  readonly baseUrl: string;
+  readonly keys: DemoKeys;
+  /** Answers the parsed body; rejects on anything but a 200. */
+  post<T>(path: string, body: Readonly<Record<string, unknown>>): Promise<T>;
+};
+
+/** Starts the API on a free port with keys of its own; it answers once `/readyz` does. */
+export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise<Api> => {
+  const port = await freePort();
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const folder = await mkdtemp(join(tmpdir(), 'keys-'));
+  const keys = await ensureDemoKeys(databaseUrl, join(folder, 'keys.json'));
+  await rm(folder, { recursive: true });
+  const child = startChild(`${spec.namespace}api`, 'api/main.ts', {
+    KAFKA_BROKERS: spec.stores.kafka,
+    VENUES: 'binance',
+    DATABASE_URL: databaseUrl,
+    PORT: String(port),
+    METRICS_PORT: '0',
+    TOPIC_NAMESPACE: spec.namespace,
+    SIMULATED: 'true',
+  });
+  return {
+    child,
+    baseUrl,
+    keys,
+    post: async <T>(path: string, body: Readonly<Record<string, unknown>>) => {
+      const headers = { authorization: `Bearer ${keys.pro_plus}`, 'content-type': 'application/json' };
+      const answer = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as T;
+    },
+  };
+};
 
 /** Polls until `probe` gives a value other than null; rejects after `timeoutMs` naming what was awaited. */
 export const until = async <T>(

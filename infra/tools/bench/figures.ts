@@ -1,0 +1,93 @@
+// What a bench prints: figures beside their limit and their aim, percentiles, one table of plain text.
+
+/** `limit` is what this machine does at best for the same step, measured in the same run; `aim` is design section 10. */
+export type Figure = {
+  readonly name: string;
+  readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB';
+  readonly measured: number | null;
+  readonly limit: number | null;
+  /** What the limit is; empty without one. */
+  readonly limitIs: string;
+  readonly aim: { readonly is: 'below' | 'at least'; readonly value: number } | null;
+  readonly note: string;
+};
+
+type Parts = Partial<Omit<Figure, 'name' | 'unit' | 'measured'>>;
+
+export const figureOf = (name: string, unit: Figure['unit'], measured: number | null, parts: Parts = {}): Figure => ({
+  name,
+  unit,
+  measured,
+  limit: null,
+  limitIs: '',
+  aim: null,
+  note: '',
+  ...parts,
+});
+
+export const below = (value: number): Figure['aim'] => ({ is: 'below', value });
+export const atLeast = (value: number): Figure['aim'] => ({ is: 'at least', value });
+
+/** The value that the share `q` of the samples does not exceed (nearest rank); null without samples. */
+export const quantile = (samples: readonly number[], q: number): number | null => {
+  if (samples.length === 0) return null;
+  const sorted = samples.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? null;
+};
+
+export const sum = (values: Iterable<number>): number => {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+};
+
+const written = (value: number | null): string => {
+  if (value === null) return '-';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return value.toPrecision(3).replace(/\.?0+$/, '');
+};
+
+const withUnit = (value: number | null, unit: Figure['unit']): string => {
+  if (value === null) return '-';
+  return unit === '/s' ? `${written(value)}/s` : `${written(value)} ${unit}`;
+};
+
+/** Times over their limit (latencies), share of it (rates); null without one. */
+export const ratioOf = ({ measured, limit }: Figure): number | null =>
+  measured === null || limit === null || limit === 0 ? null : measured / limit;
+
+export const isMet = ({ measured, aim }: Figure): boolean | null => {
+  if (measured === null || aim === null) return null;
+  return aim.is === 'below' ? measured < aim.value : measured >= aim.value;
+};
+
+const aimText = (figure: Figure): string => {
+  const { aim, unit } = figure;
+  if (aim === null) return '';
+  const met = isMet(figure);
+  const verdict = met === null ? '' : met ? ' met' : ' MISSED';
+  return `${aim.is === 'below' ? '<' : '>='} ${withUnit(aim.value, unit)}${verdict}`;
+};
+
+const HEAD = ['figure', 'measured', 'limit', 'ratio', 'aim', 'limit is; note'] as const;
+const RIGHT: ReadonlySet<number> = new Set([1, 2, 3]);
+
+export const renderTable = (figures: readonly Figure[]): string => {
+  const rows = figures.map((figure) => [
+    figure.name,
+    withUnit(figure.measured, figure.unit),
+    withUnit(figure.limit, figure.unit),
+    written(ratioOf(figure)),
+    aimText(figure),
+    [figure.limitIs, figure.note].filter((text) => text !== '').join('; '),
+  ]);
+  const all = [[...HEAD], ...rows];
+  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => (RIGHT.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  const rule = widths.map((width) => '-'.repeat(width)).join('  ');
+  return [line(HEAD), rule, ...rows.map(line)].join('\n');
+};

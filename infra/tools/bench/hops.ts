@@ -1,0 +1,108 @@
+// Latency of each hop of a reading: venue's stamp, received, recorded, readable on `live`, served by the API.
+import { setTimeout as pause } from 'node:timers/promises';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { parseInstant } from '../../../schemas/instants.ts';
+import type { Reading } from '../../../schemas/topics.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { createClock } from '../../runtime/clock.ts';
+import { readPartitions } from '../../runtime/kafka.ts';
+import type { ApiClient } from './api-client.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { type Run, VENUE } from './run.ts';
+
+export type HopsSpec = { readonly rate: number; readonly seconds: number; readonly client: ApiClient };
+
+type Hop = 'received' | 'recorded' | 'live' | 'whole';
+type Samples = Record<Hop, number[]>;
+const noSamples = (): Samples => ({ received: [], recorded: [], live: [], whole: [] });
+
+const POLL_PAUSE_MS = 3;
+const POLLED_LISTINGS = 20;
+
+const addReading = (samples: Samples, reading: Reading, arrived: number): void => {
+  const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
+  if (venueTs === null) return;
+  samples.received.push((received - venueTs) / 1_000);
+  samples.recorded.push((recorded - received) / 1_000);
+  samples.live.push((arrived - recorded) / 1_000);
+  samples.whole.push((arrived - venueTs) / 1_000);
+};
+
+/** Readings as a consumer of `live` gets them, by layer. */
+const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
+  const { nowMicros } = createClock();
+  return readPartitions(run.handle, {
+    topic: topics().live(VENUE),
+    from: () => 'latest',
+    onBatch: (_partition, messages) => {
+      const arrived = nowMicros();
+      for (const { value } of messages) {
+        const reading = value === null ? null : codecs.live.decode(value).reading;
+        const samples = reading === null ? undefined : byLayer.get(reading.layer);
+        if (reading?.valid === true && samples) addReading(samples, reading, arrived);
+      }
+    },
+  });
+};
+
+type Item = {
+  readonly venue_symbol: string;
+  readonly layers: { readonly mark?: { readonly venue_ts: string | null } };
+};
+
+/** Asks again and again: a new stamp in an answer is as old as the poll was late, so this errs on the long side. */
+const pollServed = async (client: ApiClient, symbols: readonly string[], untilMs: number): Promise<number[]> => {
+  const seen = new Map<string, string>();
+  const delays: number[] = [];
+  const body = { where: { symbol: symbols }, layers: ['mark'] };
+  while (performance.now() < untilMs) {
+    const { text } = await client.post('/v2/snapshots', body);
+    const atMs = Date.now();
+    for (const { venue_symbol: symbol, layers } of (JSON.parse(text) as { items: readonly Item[] }).items) {
+      const stamp = layers.mark?.venue_ts ?? null;
+      const micros = stamp === null ? null : parseInstant(stamp);
+      if (stamp === null || micros === null || seen.get(symbol) === stamp) continue;
+      if (seen.has(symbol)) delays.push(atMs - micros / 1_000);
+      seen.set(symbol, stamp);
+    }
+    await pause(POLL_PAUSE_MS);
+  }
+  return delays;
+};
+
+const HOPS: readonly (readonly [Hop, string])[] = [
+  ['received', "venue's stamp to received_at"],
+  ['recorded', 'received_at to recorded_at'],
+  ['live', 'recorded_at to readable on live'],
+  ['whole', "venue's stamp to readable on live"],
+];
+
+const NOTES: Readonly<Record<string, string>> = {
+  mark: 'all listings step at once, each second',
+  book: '100 ms conflation: the first change of a bucket at once, the last at its end',
+};
+
+const figuresOf = (layer: string, samples: Samples, rate: number): Figure[] =>
+  HOPS.flatMap(([hop, words]) =>
+    [0.5, 0.99].map((q) =>
+      figureOf(`${layer}: ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
+        note: hop === 'whole' ? `at ${rate}/s; ${samples[hop].length} readings; ${NOTES[layer] ?? ''}` : '',
+      }),
+    ),
+  );
+
+export const measureHops = async (run: Run, { rate, seconds, client }: HopsSpec): Promise<Figure[]> => {
+  await run.setRate(rate);
+  await pause(2_000);
+  const byLayer = new Map(['mark', 'book'].map((layer) => [layer, noSamples()]));
+  const reader = await followLive(run, byLayer);
+  const symbols = (await client.symbols()).slice(0, POLLED_LISTINGS);
+  const served = await pollServed(client, symbols, performance.now() + seconds * 1_000);
+  await reader.stop();
+  const note = `at ${rate}/s; ${served.length} readings of ${symbols.length} listings polled, the poll's own time included`;
+  return [
+    ...[...byLayer].flatMap(([layer, samples]) => figuresOf(layer, samples, rate)),
+    figureOf("mark: venue's stamp to served p50", 'ms', quantile(served, 0.5), { aim: below(20), note }),
+    figureOf("mark: venue's stamp to served p99", 'ms', quantile(served, 0.99), { aim: below(100) }),
+  ];
+};

@@ -1,0 +1,72 @@
+// The machine a bench ran on, and what each process of the run costs it: CPU and memory from /proc (nothing elsewhere than Linux).
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { readRun } from '../../engines/data-dir.ts';
+import { engineJars } from '../../engines/java.ts';
+
+export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
+export type ProcessName = (typeof PROCESSES)[number];
+
+export type Usage = { readonly cpuSeconds: number; readonly residentMb: number };
+export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
+const TICKS_PER_SECOND = 100;
+
+const usageOf = (pid: number): Usage | null => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    const ticks = Number(fields[11]) + Number(fields[12]);
+    return { cpuSeconds: ticks / TICKS_PER_SECOND, residentMb: Number(resident ?? 0) / 1024 };
+  } catch {
+    return null;
+  }
+};
+
+/** Process ids by name, of a run whose processes are recorded under `dir`. */
+export const pidOf = (dir: string, name: ProcessName): number | null =>
+  name === 'bench' ? process.pid : (readRun(dir, name)?.pid ?? null);
+
+export const readUsage = (dir: string): UsageByProcess => {
+  const usage = new Map<ProcessName, Usage>();
+  for (const name of PROCESSES) {
+    const pid = pidOf(dir, name);
+    const of = pid === null ? null : usageOf(pid);
+    if (of !== null) usage.set(name, of);
+  }
+  return usage;
+};
+
+/** Cores each process kept busy between two readings; a process that was restarted meanwhile is left out. */
+export const coresBetween = (before: UsageByProcess, after: UsageByProcess, seconds: number): Map<ProcessName, number> => {
+  const cores = new Map<ProcessName, number>();
+  for (const [name, { cpuSeconds }] of after) {
+    const used = cpuSeconds - (before.get(name)?.cpuSeconds ?? cpuSeconds);
+    if (used >= 0) cores.set(name, used / seconds);
+  }
+  return cores;
+};
+
+const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
+  for (const file of readdirSync(engineJars(engine))) {
+    const version = pattern.exec(file)?.[1];
+    if (version !== undefined) return version;
+  }
+  return 'from outside';
+};
+
+/** One line that a figure must never be quoted without. */
+export const describeMachine = (): string => {
+  const cores = cpus();
+  return [
+    `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'})`,
+    `${Math.round(totalmem() / 1024 ** 3)} GB`,
+    `Node ${process.versions.node}`,
+    `Kafka ${jarVersion('kafka', /^kafka_[\d.]+-([\d.]+)\.jar$/)}`,
+    `QuestDB ${jarVersion('questdb', /^questdb-([\d.]+)\.jar$/)}`,
+    'everything on this machine',
+  ].join(', ');
+};

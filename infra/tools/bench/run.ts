@@ -1,0 +1,98 @@
+// One run of the service under load: the service itself, the simulator's knobs, the processes' own metrics.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Progress } from '../../local/progress.ts';
+import type { Service } from '../../local/service.ts';
+import { openKafka } from '../../runtime/kafka.ts';
+import { createLog } from '../../runtime/log.ts';
+import { sum } from './figures.ts';
+import { type LogWatch, watchLog } from './log-watch.ts';
+
+export const VENUE = 'binance';
+
+export type Counters = {
+  /** Frames the simulator handed to sockets. */
+  readonly sent: number;
+  /** Messages the collector wrote. */
+  readonly collected: number;
+  /** Raw records the tasks applied, ticks included. */
+  readonly applied: number;
+  readonly deadLetters: number;
+  readonly connectionsLost: number;
+};
+
+export type Run = {
+  readonly service: Service;
+  readonly dir: string;
+  readonly handle: ReturnType<typeof openKafka>;
+  readonly watch: LogWatch;
+  readonly progress: Progress;
+  setRate(framesPerSecond: number): Promise<void>;
+  counters(): Promise<Counters>;
+  /** Waits until the tasks are less than a second behind. */
+  caughtUp(deadlineMs: number): Promise<boolean>;
+  close(): Promise<void>;
+};
+
+/** Values of a metric in Prometheus text, one a line of labels. */
+export const metricValues = (text: string, name: string): number[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+
+const textOf = async (url: string): Promise<string> => {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer.text();
+};
+
+type Sent = { readonly connections: readonly { readonly frames: number }[] };
+
+const readCounters = async ({ endpoints }: Service): Promise<Counters> => {
+  const [ingest, processors, sent] = await Promise.all([
+    textOf(endpoints.metrics_urls.ingest),
+    textOf(endpoints.metrics_urls.processors),
+    textOf(`${endpoints.control_url}/sent`),
+  ]);
+  return {
+    sent: sum((JSON.parse(sent) as Sent).connections.map(({ frames }) => frames)),
+    collected: sum(metricValues(ingest, 'ingest_messages_total')),
+    applied: sum(metricValues(processors, 'processor_records_applied_total')),
+    deadLetters: sum(metricValues(processors, 'processor_dead_letters_total')),
+    connectionsLost: sum(metricValues(ingest, 'ingest_connections_lost_total')),
+  };
+};
+
+const CAUGHT_UP_MS = 1_000;
+const POLL_MS = 100;
+
+export const openRun = async (service: Service, dir: string, progress: Progress): Promise<Run> => {
+  const { kafka, control_url: control } = service.endpoints;
+  if (kafka === null || control === null) throw new Error('a bench runs on simulated venues and Kafka');
+  const handle = openKafka({ brokers: kafka.split(','), clientId: 'bench' }, createLog('bench', 'warn'));
+  const watch = await watchLog(handle, VENUE);
+  return {
+    service,
+    dir,
+    handle,
+    watch,
+    progress,
+    setRate: async (rate) => {
+      const answer = await fetch(`${control}/rate?rate=${rate}`, { method: 'POST' });
+      if (!answer.ok) throw new Error(`the simulator refused ${rate} frames/s: ${await answer.text()}`);
+    },
+    counters: () => readCounters(service),
+    caughtUp: async (deadlineMs) => {
+      const deadline = performance.now() + deadlineMs;
+      while (watch.lagMs() === null || (watch.lagMs() ?? 0) > CAUGHT_UP_MS) {
+        if (performance.now() > deadline) return false;
+        await pause(POLL_MS);
+      }
+      return true;
+    },
+    close: async () => {
+      await watch.stop();
+      await handle.close();
+    },
+  };
+};

@@ -1,0 +1,77 @@
+// Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
+import type { ApiClient } from './api-client.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+
+export type SnapshotsSpec = { readonly client: ApiClient; readonly seconds: number };
+
+const CONNECTIONS = 8;
+/** `where` takes at most 32 members a list. */
+const SOME = 32;
+const STRINGIFY_ROUNDS = 50;
+
+type Loop = { readonly times: number[]; readonly perSecond: number; readonly text: string };
+
+/** So many callers at once, each asking again when it has its answer. */
+const ask = async (client: ApiClient, body: unknown, { callers, seconds }: { callers: number; seconds: number }): Promise<Loop> => {
+  const times: number[] = [];
+  const began = performance.now();
+  let last = '';
+  const caller = async (): Promise<void> => {
+    while (performance.now() - began < seconds * 1_000) {
+      const { ms, text } = await client.post('/v2/snapshots', body);
+      times.push(ms);
+      last = text;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return { times, perSecond: (times.length * 1_000) / (performance.now() - began), text: last };
+};
+
+const stringifyMs = (value: unknown): number => {
+  const times = Array.from({ length: STRINGIFY_ROUNDS }, () => {
+    const began = performance.now();
+    JSON.stringify(value);
+    return performance.now() - began;
+  });
+  return quantile(times, 0.5) ?? 0;
+};
+
+const measureOne = async (
+  { client, seconds }: SnapshotsSpec,
+  body: unknown,
+  { layers, aimMs }: { readonly layers: string; readonly aimMs: number | null },
+): Promise<Figure[]> => {
+  await ask(client, body, { callers: 1, seconds: 1 });
+  const alone = await ask(client, body, { callers: 1, seconds });
+  const many = await ask(client, body, { callers: CONNECTIONS, seconds });
+  const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
+  const limit = stringifyMs(answer);
+  const name = `snapshot of ${answer.items.length} listings x ${layers}`;
+  const limitIs = 'JSON.stringify of the same answer';
+  return [
+    figureOf(`${name} p50`, 'ms', quantile(alone.times, 0.5), {
+      limit,
+      limitIs,
+      note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.times.length} calls, one after the other`,
+    }),
+    figureOf(`${name} p99`, 'ms', quantile(alone.times, 0.99), {
+      limit,
+      limitIs,
+      aim: aimMs === null ? null : below(aimMs),
+    }),
+    figureOf(`${name}, ${CONNECTIONS} callers`, '/s', many.perSecond, {
+      limit: 1_000 / limit,
+      limitIs,
+      note: `p50 ${quantile(many.times, 0.5)?.toFixed(1)} ms, p99 ${quantile(many.times, 0.99)?.toFixed(1)} ms`,
+    }),
+  ];
+};
+
+export const measureSnapshots = async (spec: SnapshotsSpec): Promise<Figure[]> => {
+  const symbols = (await spec.client.symbols()).slice(0, SOME);
+  const some = { where: { symbol: symbols }, layers: ['mark', 'funding', 'book', 'venue_depth'] };
+  return [
+    ...(await measureOne(spec, some, { layers: '4 layers', aimMs: null })),
+    ...(await measureOne(spec, {}, { layers: 'all 7 layers', aimMs: 50 })),
+  ];
+};

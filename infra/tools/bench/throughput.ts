@@ -1,0 +1,56 @@
+// Sustained raw messages a second: what was sent, what was applied, how far behind the tasks were, what each process used.
+import { setTimeout as pause } from 'node:timers/promises';
+import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
+import { coresBetween, PROCESSES, readUsage } from './machine.ts';
+import type { Run } from './run.ts';
+
+export type ThroughputSpec = { readonly rate: number; readonly seconds: number; readonly settleMs: number };
+
+const SAMPLE_MS = 50;
+/** Design section 10. */
+const AIM_RATE = 3_000;
+const AIM_LAG_MS = 1_000;
+
+const sampleLag = async (run: Run, seconds: number): Promise<number[]> => {
+  const samples: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  while (performance.now() < end) {
+    const lag = run.watch.lagMs();
+    if (lag !== null) samples.push(lag);
+    await pause(SAMPLE_MS);
+  }
+  return samples;
+};
+
+/** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
+export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: ThroughputSpec): Promise<Figure[]> => {
+  await run.setRate(rate);
+  await pause(settleMs);
+  const [before, usageBefore, began] = [await run.counters(), readUsage(run.dir), performance.now()];
+  const lags = await sampleLag(run, seconds);
+  const [after, usageAfter] = [await run.counters(), readUsage(run.dir)];
+  const tookS = (performance.now() - began) / 1_000;
+  const cores = coresBetween(usageBefore, usageAfter, tookS);
+  const at = `at ${rate.toLocaleString('en-US')}/s`;
+  const dead = after.deadLetters - before.deadLetters;
+  const lost = after.connectionsLost - before.connectionsLost;
+  return [
+    figureOf(`raw messages applied ${at}`, '/s', (after.applied - before.applied) / tookS, {
+      limit: (after.sent - before.sent) / tookS,
+      limitIs: 'frames the simulator sent',
+      aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
+      note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s, ${dead} dead letters, ${lost} connections lost`,
+    }),
+    figureOf(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
+    figureOf(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
+    figureOf(`task lag max ${at}`, 'ms', quantile(lags, 1), rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
+    ...PROCESSES.map((name) =>
+      figureOf(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
+        note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
+      }),
+    ),
+  ];
+};
+
+export const measureMemory = (run: Run): Figure[] =>
+  [...readUsage(run.dir)].map(([name, { residentMb }]) => figureOf(`resident memory of ${name}`, 'MB', residentMb));
