@@ -3,7 +3,7 @@ import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Digits, FieldTransform, ListingValues, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { figureOrNull } from '../live/layer-object.ts';
@@ -95,6 +95,12 @@ const rulesOf = ({ record }: ListingVersion, { units: mode, mark }: RecordOption
   return { lot: convert(values.lot_size, values.units.lot_size), min: convert(values.min_qty, values.units.min_qty) };
 };
 
+// Decoded records carry more than their members, so what is written is named.
+const transformOf = ({ venue_field, transform }: FieldTransform): JsonValue => ({ venue_field, transform });
+
+const rulesNormalisationOf = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
+  Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, transformOf(made)]));
+
 /** The record of a listing as its version says, seen at `at`. */
 export const listingRecord = (
   listing: LiveListing,
@@ -136,9 +142,13 @@ export const listingRecord = (
     oi_sides: values.oi_sides,
     funding_interval: values.funding_interval,
     funding_interval_source: values.funding_interval_source,
-    funding_normalisation: values.funding_normalisation,
-    rules_normalisation: byKey(values.rules_normalisation),
-    candles: values.candles,
+    funding_normalisation: values.funding_normalisation === null ? null : transformOf(values.funding_normalisation),
+    rules_normalisation: byKey(rulesNormalisationOf(values)),
+    candles: {
+      base_timeframe: values.candles.base_timeframe,
+      price_types: values.candles.price_types,
+      timeframes: values.candles.timeframes,
+    },
     layers: layersOf(listing, capability, version.first_seen_at),
     not_published: values.not_published,
     bands: values.bands,

@@ -5,6 +5,7 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -41,7 +42,8 @@ export async function startPostgres(
   const home = postgresHome(dataDir.path);
   if (home !== join(dataDir.path, 'postgres'))
     log(`postgres keeps its data in ${home}: its user cannot enter ${dataDir.path}`);
-  mkdirSync(home, { recursive: true });
+  mkdirSync(home, { recursive: true, mode: 0o755 });
+  refuseStranger(home);
   const data = join(home, 'data');
   const user = prepareOwner(data);
   const binaries = reachableBinaries(findBinaries(data), home);
@@ -106,6 +108,13 @@ function isOpenToAll(path: string): boolean {
     if (existsSync(at) && (statSync(at).mode & 0o001) === 0) return false;
     if (at === dirname(at)) return true;
   }
+}
+
+/** The shared folder for temporary files is open to all: a name there may have been taken by somebody else first. */
+function refuseStranger(home: string): void {
+  const found = lstatSync(home);
+  if (found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())) return;
+  throw new EngineMissingError(`${home} belongs to somebody else: remove it, or set DATA_DIR to another folder`);
 }
 
 /** Makes the data folder belong to the user the server runs as; null when that is us. */

@@ -10,6 +10,7 @@ import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { createLog } from '../../infra/runtime/log.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion, LiveEntry, Reading } from '../../schemas/topics.ts';
@@ -112,7 +113,7 @@ export const markReading = (mark: string, over: Partial<Reading> = {}): Reading 
 
 type Body = Partial<Omit<LiveEntry, 'offset' | 'index' | 'recorded_at'>> & Pick<LiveEntry, 'kind'>;
 
-/** Feeds a memory copy through the same door as Kafka's messages. */
+/** Feeds a memory copy with what a message of Kafka decodes to. */
 export class Feed {
   readonly memory: LiveMemory;
   #offset = 0;
@@ -133,7 +134,8 @@ export class Feed {
       capability: null,
       watermark: null,
     };
-    this.memory.applyLive(venue, 0, { ...none, offset, index, recorded_at: NOW, ...body });
+    const entry = codecs.live.encode({ ...none, offset, index, recorded_at: NOW, ...body });
+    this.memory.applyLive(venue, 0, codecs.live.decode(entry));
   }
 
   list(version: ListingVersion): void {

@@ -138,6 +138,11 @@ t.test('prints a listing in the order of the interface, its figures digit by dig
     text,
     '"units":{"tick_size":"quote","lot_size":"base","min_qty":"base","min_notional":"quote","contract_size":"base"}',
   );
+  t.same(item.funding_normalisation, { venue_field: 'r', transform: 'identity' });
+  t.same(item.rules_normalisation, {
+    tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' },
+  });
+  t.same(item.candles, { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: ['1m'] });
   const layers = item.layers as Record<string, unknown>;
   t.same(Object.keys(layers), [
     'book',

@@ -245,7 +245,9 @@ const AFTER = 5 * SECOND;
 
 const layersOf = ({ kind, streams }: FaultEntry): ReadonlySet<string> => {
   if (kind === 'sequence_hole' || kind === 'crossed_book') return new Set(['book', 'venue_depth']);
-  const names = streams.flatMap((stream) => (stream.includes('@depth') ? ['book', 'venue_depth'] : ['mark', 'funding']));
+  const names = streams.flatMap((stream) =>
+    stream.includes('@depth') ? ['book', 'venue_depth'] : ['mark', 'funding'],
+  );
   return new Set(names);
 };
 

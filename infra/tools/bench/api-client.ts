@@ -21,7 +21,9 @@ const storeKeys = async (databaseUrl: string): Promise<readonly string[]> => {
   const keys = Array.from({ length: KEYS }, makeKey);
   const pool = openPostgres(databaseUrl, { max: 1 });
   try {
-    await pool.query("insert into accounts (account_id, plan) values ($1, 'pro_plus') on conflict do nothing", [ACCOUNT]);
+    await pool.query("insert into accounts (account_id, plan) values ($1, 'pro_plus') on conflict do nothing", [
+      ACCOUNT,
+    ]);
     await pool.query(
       `insert into api_keys (key_id, account_id, hash, display, name, plan)
        select id, $1, hash, display, 'bench', 'pro_plus' from unnest($2::text[], $3::bytea[], $4::text[]) as k (id, hash, display)`,

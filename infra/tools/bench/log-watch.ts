@@ -1,10 +1,11 @@
 // Watches the tasks from outside, as any reader may: their watermarks, and when a sealed row became readable in QuestDB.
-import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka.ts';
+
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
+import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka.ts';
 
 /** Milliseconds of one row: from the earliest instant it could be sealed, and from being published, to being visible. */
 export type SealDelay = { readonly fromSealMs: number; readonly fromRowMs: number };

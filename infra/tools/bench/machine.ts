@@ -41,7 +41,11 @@ export const readUsage = (dir: string): UsageByProcess => {
 };
 
 /** Cores each process kept busy between two readings; a process that was restarted meanwhile is left out. */
-export const coresBetween = (before: UsageByProcess, after: UsageByProcess, seconds: number): Map<ProcessName, number> => {
+export const coresBetween = (
+  before: UsageByProcess,
+  after: UsageByProcess,
+  seconds: number,
+): Map<ProcessName, number> => {
   const cores = new Map<ProcessName, number>();
   for (const [name, { cpuSeconds }] of after) {
     const used = cpuSeconds - (before.get(name)?.cpuSeconds ?? cpuSeconds);

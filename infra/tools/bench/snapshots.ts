@@ -12,7 +12,11 @@ const STRINGIFY_ROUNDS = 50;
 type Loop = { readonly times: number[]; readonly perSecond: number; readonly text: string };
 
 /** So many callers at once, each asking again when it has its answer. */
-const ask = async (client: ApiClient, body: unknown, { callers, seconds }: { callers: number; seconds: number }): Promise<Loop> => {
+const ask = async (
+  client: ApiClient,
+  body: unknown,
+  { callers, seconds }: { callers: number; seconds: number },
+): Promise<Loop> => {
   const times: number[] = [];
   const began = performance.now();
   let last = '';

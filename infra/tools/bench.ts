@@ -1,0 +1,212 @@
+// `npm run bench`: what this machine reaches with the whole service, real engines and simulated venues; a measurement, never a test.
+//
+//   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about six minutes
+//   npm run bench -- --quick           one rate, few listings, no sealed windows; under a minute
+//   npm run bench -- --rates 3000 --seconds 600
+//   npm run bench -- --profile         one rate only, then the functions that took the time of each process
+//
+//   --rates LIST      raw frames a second, ascending (1000,3000,5000)
+//   --seconds N       how long each rate is held (20)
+//   --listings N      perpetuals the simulated venue lists (500, the most one snapshot may name)
+//   --shards N        raw partitions, hence tasks (1)
+//   --json FILE       the figures as JSON too
+//
+// Prints one table: each figure beside its limit (what this machine does at best for that step, measured in the same run) and
+// its aim (design section 10). Engines and data live in a folder of their own, .local/bench, wiped at each start; ports are free
+// ones. Ctrl-C stops everything. Figures of a machine that does something else meanwhile say little: its load is printed.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { createProgress, type Progress } from '../local/progress.ts';
+import { type Service, startService } from '../local/service.ts';
+import { type ApiClient, openApiClient } from './bench/api-client.ts';
+import { type Figure, isMet, ratioOf, renderTable } from './bench/figures.ts';
+import { measureHops } from './bench/hops.ts';
+import { measureLimits } from './bench/limits.ts';
+import { describeMachine, pidOf } from './bench/machine.ts';
+import { readProfile } from './bench/profile.ts';
+import { measureRestart } from './bench/restart.ts';
+import { openRun, type Run, VENUE } from './bench/run.ts';
+import { measureSeal } from './bench/seal.ts';
+import { measureSnapshots } from './bench/snapshots.ts';
+import { measureMemory, measureThroughput } from './bench/throughput.ts';
+
+const DIR = join(PROJECT_ROOT, '.local', 'bench');
+const PROFILES = join(PROJECT_ROOT, '.local', 'bench-profiles');
+const PROFILED = ['processors', 'ingest', 'api', 'simulator'] as const;
+
+type Plan = {
+  readonly rates: readonly number[];
+  readonly seconds: number;
+  readonly listings: number;
+  readonly shards: number;
+  readonly kind: 'full' | 'quick' | 'profile';
+  readonly json: string | null;
+};
+
+type Stage = readonly [name: string, measure: () => Promise<readonly Figure[]>];
+
+const readPlan = (): Plan => {
+  const { values } = parseArgs({
+    options: {
+      rates: { type: 'string' },
+      seconds: { type: 'string' },
+      listings: { type: 'string' },
+      shards: { type: 'string', default: '1' },
+      quick: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
+      json: { type: 'string' },
+    },
+  });
+  const kind = values.profile ? 'profile' : values.quick ? 'quick' : 'full';
+  const defaults = { full: '1000,3000,5000', quick: '1000', profile: '3000' } as const;
+  const plan = {
+    rates: (values.rates ?? defaults[kind]).split(',').map(Number),
+    seconds: Number(values.seconds ?? (kind === 'quick' ? 6 : 20)),
+    listings: Number(values.listings ?? (kind === 'quick' ? 50 : 500)),
+    shards: Number(values.shards),
+    kind,
+    json: values.json ?? null,
+  } as const;
+  const numbers = [...plan.rates, plan.seconds, plan.listings, plan.shards];
+  if (numbers.some((n) => !(n > 0))) throw new Error('--rates, --seconds, --listings and --shards are numbers above 0');
+  return plan;
+};
+
+/** What is measured at less than the highest rate is measured at the first one. */
+const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => {
+  const quick = plan.kind === 'quick';
+  const calm = plan.rates[0] ?? 1_000;
+  const hopRate = plan.rates.find((rate) => rate >= 3_000) ?? calm;
+  const throughput = plan.rates.map(
+    (rate): Stage => [
+      `${rate} frames/s for ${plan.seconds} s`,
+      () => measureThroughput(run, { rate, seconds: plan.seconds, settleMs: quick ? 1_000 : 3_000 }),
+    ],
+  );
+  if (plan.kind === 'profile') return throughput;
+  const few: readonly Stage[] = [
+    ...throughput,
+    ['latency of each hop', () => measureHops(run, { rate: hopRate, seconds: quick ? 5 : 15, client })],
+    ['snapshots', () => run.setRate(calm).then(() => measureSnapshots({ client, seconds: quick ? 1 : 5 }))],
+    ['seal to visible', () => measureSeal(run, { waitMs: quick ? 0 : 150_000, seconds: 22 })],
+    ['memory', async () => measureMemory(run)],
+  ];
+  return [
+    ...few,
+    ['restart', () => measureRestart(run, quick ? calm : hopRate)],
+    ['limits of the machine', () => measureLimits(run, quick ? 1 : 3)],
+  ];
+};
+
+/** Runs the stages one after the other; one that fails is named and the rest still measured. */
+const measure = async (stages: readonly Stage[], run: Run): Promise<Figure[]> => {
+  const figures: Figure[] = [];
+  for (const [name, stage] of stages) {
+    run.progress.say(name);
+    try {
+      const measured = await run.progress.during(name, stage());
+      figures.push(...measured);
+      for (const { name: figure, measured: value, unit } of measured) {
+        run.progress.say(`  ${figure}: ${value === null ? 'not measured' : `${value.toFixed(2)} ${unit}`}`);
+      }
+    } catch (error) {
+      run.progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    }
+    if (!(await run.caughtUp(30_000))) run.progress.say('the tasks are still behind: the next figures suffer from it');
+  }
+  return figures;
+};
+
+const startBenched = (plan: Plan, progress: Progress): Promise<Service> =>
+  startService({
+    dir: DIR,
+    venues: [VENUE],
+    source: 'simulated',
+    data: 'wipe',
+    ports: 'free',
+    settings: {
+      LOG_LEVEL: 'info',
+      SHARDS: String(plan.shards),
+      SIM_LISTINGS: String(plan.listings),
+      SIM_RATE: String(plan.rates[0] ?? 1_000),
+      // Every book is asked for at once.
+      SIM_WEIGHT: '1000000',
+      ...(plan.kind === 'profile' ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${PROFILES}` } : {}),
+    },
+    progress,
+  });
+
+const report = (plan: Plan, figures: readonly Figure[], loadBefore: number): void => {
+  const about = {
+    machine: describeMachine(),
+    listings: plan.listings,
+    shards: plan.shards,
+    seconds: plan.seconds,
+    load_before: loadBefore,
+  };
+  const head = `${about.machine}\n${plan.listings} listings, ${plan.shards} shards, ${plan.seconds} s a rate; load of the machine before: ${loadBefore.toFixed(1)}`;
+  process.stdout.write(`\n${head}\n\n${renderTable(figures)}\n`);
+  if (plan.json === null) return;
+  const rows = figures.map((figure) => ({ ...figure, ratio: ratioOf(figure), met: isMet(figure) }));
+  writeFileSync(plan.json, `${JSON.stringify({ ...about, figures: rows }, null, 2)}\n`);
+};
+
+const reportProfiles = (pids: ReadonlyMap<string, number>, endedAtMs: number, seconds: number): void => {
+  for (const [name, pid] of pids) {
+    const text = readProfile({ dir: PROFILES, pid, endedAtMs, seconds });
+    process.stdout.write(`\n${name}\n${text ?? 'left no profile'}\n`);
+  }
+};
+
+/** One run from start to stop; the service is stopped whatever happens. */
+const bench = async (plan: Plan, progress: Progress, onService: (service: Service) => void): Promise<void> => {
+  const loadBefore = loadavg()[0] ?? 0;
+  if (plan.kind === 'profile') {
+    rmSync(PROFILES, { recursive: true, force: true });
+    mkdirSync(PROFILES, { recursive: true });
+  }
+  const service = await startBenched(plan, progress);
+  onService(service);
+  const run = await openRun(service, DIR, progress);
+  const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
+  if (!(await progress.during('the books', run.caughtUp(60_000)))) progress.say('the tasks are behind from the start');
+  const figures = await measure(stagesOf(plan, run, client), run);
+  const endedAtMs = Date.now();
+  const pids = new Map(PROFILED.map((name) => [name, pidOf(DIR, name) ?? 0]));
+  client.close();
+  await run.close();
+  await progress.during('the processes to end', service.stop());
+  report(plan, figures, loadBefore);
+  if (plan.kind === 'profile') reportProfiles(pids, endedAtMs, plan.seconds);
+};
+
+const main = async (): Promise<void> => {
+  const plan = readPlan();
+  const progress = createProgress((text) => process.stderr.write(text));
+  let service: Service | null = null;
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    // During the start, or a second time: the engines' guard ends what runs.
+    if (isStopping || service === null) process.exit(130);
+    isStopping = true;
+    progress.say('stopping (again to stop at once)');
+    await service.stop();
+    process.exit(130);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop());
+  try {
+    await bench(plan, progress, (started) => {
+      service = started;
+    });
+    process.exit(0);
+  } catch (error) {
+    progress.say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    await (service as Service | null)?.stop();
+    process.exit(1);
+  }
+};
+
+await main();

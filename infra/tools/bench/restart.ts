@@ -1,0 +1,60 @@
+// How long the tasks say nothing after a kill -9 of the processors, and until they stand at the log's end again.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PROJECT_ROOT } from '../../engines/java.ts';
+import { below, type Figure, figureOf } from './figures.ts';
+import { pidOf } from './machine.ts';
+import type { Run } from './run.ts';
+
+const DEADLINE_MS = 60_000;
+const POLL_MS = 20;
+const AT_END_MS = 1_000;
+
+/** What no restart can do without: Node's start and the loading of the process's modules (measured by running its parts' imports). */
+const bareStartMs = (): number => {
+  const began = performance.now();
+  const parts = ['processors/run.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
+    (file) => `import(${JSON.stringify(join(PROJECT_ROOT, file))})`,
+  );
+  spawnSync(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `await Promise.all([${parts.join(',')}]); process.exit(0)`,
+  ]);
+  return performance.now() - began;
+};
+
+const until = async (holds: () => boolean): Promise<boolean> => {
+  const deadline = performance.now() + DEADLINE_MS;
+  while (!holds()) {
+    if (performance.now() > deadline) return false;
+    await pause(POLL_MS);
+  }
+  return true;
+};
+
+export const measureRestart = async (run: Run, rate: number): Promise<Figure[]> => {
+  await run.setRate(rate);
+  await run.caughtUp(DEADLINE_MS);
+  const pid = pidOf(run.dir, 'processors');
+  if (pid === null) throw new Error('the processors do not run');
+  const before = run.watch.watermark() ?? 0;
+  const killedAtMicros = Date.now() * 1_000;
+  const began = performance.now();
+  process.kill(pid, 'SIGKILL');
+  const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros));
+  const spokeMs = performance.now() - began;
+  const atEnd = spoke && (await until(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS));
+  const atEndMs = performance.now() - began;
+  const limit = bareStartMs() / 1_000;
+  const parts = { limit, limitIs: 'Node starts and loads the modules' };
+  return [
+    figureOf('restart: kill -9 to the watermark passing the kill', 's', spoke ? spokeMs / 1_000 : null, {
+      ...parts,
+      aim: below(5),
+      note: `at ${rate}/s; the supervisor waits 0.25 s before it starts a process again`,
+    }),
+    figureOf("restart: kill -9 to the log's end (lag < 1 s)", 's', atEnd ? atEndMs / 1_000 : null, parts),
+  ];
+};

@@ -1,0 +1,105 @@
+// From the earliest instant a window could be sealed to its row being readable in QuestDB, beside a bare write of as many rows.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Row } from '../../../schemas/topics.ts';
+import { createRowSender, openQuestdbReader } from '../../runtime/questdb.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+import type { SealDelay } from './log-watch.ts';
+import type { Run } from './run.ts';
+
+export type SealSpec = {
+  /** The first windows seal about 110 s after the first reading. */
+  readonly waitMs: number;
+  readonly seconds: number;
+};
+
+const TABLE = 'bench_limit';
+const ROUNDS = 10;
+const LIMIT_ROWS = 500;
+
+const rowOf = (at: number): Row => ({
+  table: TABLE,
+  at,
+  texts: { listing: `binance|SIM${at % LIMIT_ROWS}`, venue: 'binance', status: 'present' },
+  instants: { received_at: at, recorded_at: at },
+  integers: { src_offset: at },
+  figures: { mark: '97000.1', index_price: '97001.2', basis: '-0.00001134' },
+  flags: { late: false },
+});
+
+/** Median time until 500 rows of one table, sent in one request, can be read. */
+export const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
+  const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
+  if (http === null || pg === null) return null;
+  const auth = { user: user ?? '', password: password ?? '' };
+  const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth });
+  const sender = createRowSender(http, { auth });
+  try {
+    await reader.query({
+      text: `CREATE TABLE IF NOT EXISTS ${TABLE} (at TIMESTAMP, listing SYMBOL INDEX, venue SYMBOL, status SYMBOL, received_at TIMESTAMP,
+        recorded_at TIMESTAMP, src_offset LONG, mark DOUBLE, index_price DOUBLE, basis DOUBLE, late BOOLEAN, digits VARCHAR)
+        TIMESTAMP(at) PARTITION BY DAY WAL DEDUP UPSERT KEYS(at, listing, src_offset)`,
+    });
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const first = Date.now() * 1_000;
+      const began = performance.now();
+      await sender.send(
+        TABLE,
+        Array.from({ length: LIMIT_ROWS }, (_, i) => rowOf(first + i)),
+      );
+      await sender.waitVisible([TABLE]);
+      times.push(performance.now() - began);
+    }
+    return quantile(times, 0.5);
+  } finally {
+    await sender.close();
+    await reader.close();
+  }
+};
+
+const POLL_MS = 200;
+
+const collect = async (run: Run, { waitMs, seconds }: SealSpec): Promise<readonly SealDelay[]> => {
+  const deadline = performance.now() + waitMs;
+  let rows = [...run.watch.takeSealed()];
+  while (rows.length === 0 && performance.now() < deadline) {
+    await pause(POLL_MS);
+    rows = [...run.watch.takeSealed()];
+  }
+  if (rows.length === 0) return rows;
+  await pause(seconds * 1_000);
+  return [...rows, ...run.watch.takeSealed()];
+};
+
+export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> => {
+  const rows = await collect(run, spec);
+  const limit = await bareWriteMs(run);
+  const of = (pick: (delay: SealDelay) => number, q: number): number | null => quantile(rows.map(pick), q);
+  const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible` };
+  return [
+    figureOf(
+      'window seal to visible in QuestDB p50',
+      'ms',
+      of((d) => d.fromSealMs, 0.5),
+      { ...parts, note: `${rows.length} rows` },
+    ),
+    figureOf(
+      'window seal to visible in QuestDB p99',
+      'ms',
+      of((d) => d.fromSealMs, 0.99),
+      { ...parts, aim: below(3_000) },
+    ),
+    figureOf(
+      'row published to visible in QuestDB p50',
+      'ms',
+      of((d) => d.fromRowMs, 0.5),
+      parts,
+    ),
+    figureOf(
+      'row published to visible in QuestDB p99',
+      'ms',
+      of((d) => d.fromRowMs, 0.99),
+      parts,
+    ),
+  ];
+};
