@@ -90,7 +90,8 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
     return `${text}]`;
   }
   let text = '{';
-  for (const key in value) {
+  // Own members only: records decoded from Avro have enumerable methods on their prototype.
+  for (const key of Object.keys(value)) {
     const member = (value as { readonly [member: string]: JsonValue | undefined })[key];
     if (member === undefined) continue;
     text += `${text.length === 1 ? '' : ','}${labelOf(key)}${write(member, format)}`;

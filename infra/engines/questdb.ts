@@ -94,6 +94,8 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     // Defaults are 16 MB per column, table and writer.
     'cairo.writer.data.append.page.size': '1M',
     'cairo.o3.column.memory.size': '256k',
+    // Without a folder to export into, COPY TO is refused: the read-only user could fill the disk with it.
+    'cairo.sql.copy.export.root': '',
     'query.timeout': '15s',
   };
   return `${Object.entries(lines)

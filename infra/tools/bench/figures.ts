@@ -49,6 +49,7 @@ const written = (value: number | null): string => {
 
 const withUnit = (value: number | null, unit: Figure['unit']): string => {
   if (value === null) return '-';
+  if (unit === 'cores') return `${value.toFixed(2)} cores`;
   return unit === '/s' ? `${written(value)}/s` : `${written(value)} ${unit}`;
 };
 

@@ -19,6 +19,7 @@ const noSamples = (): Samples => ({ received: [], recorded: [], live: [], whole:
 const POLL_PAUSE_MS = 3;
 const POLLED_LISTINGS = 20;
 
+/** A reading put together from two frames repeats the stamp of the older one: only the first with a stamp tells its way. */
 const addReading = (samples: Samples, reading: Reading, arrived: number): void => {
   const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
   if (venueTs === null) return;
@@ -31,15 +32,20 @@ const addReading = (samples: Samples, reading: Reading, arrived: number): void =
 /** Readings as a consumer of `live` gets them, by layer. */
 const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
   const { nowMicros } = createClock();
+  const newest = new Map<string, number | null>();
   return readPartitions(run.handle, {
     topic: topics().live(VENUE),
     from: () => 'latest',
     onBatch: (_partition, messages) => {
       const arrived = nowMicros();
       for (const { value } of messages) {
-        const reading = value === null ? null : codecs.live.decode(value).reading;
+        const entry = value === null ? null : codecs.live.decode(value);
+        const reading = entry?.reading ?? null;
         const samples = reading === null ? undefined : byLayer.get(reading.layer);
-        if (reading?.valid === true && samples) addReading(samples, reading, arrived);
+        if (reading?.valid !== true || samples === undefined) continue;
+        const key = `${reading.layer} ${entry?.symbol}`;
+        if (newest.get(key) !== reading.venue_ts) addReading(samples, reading, arrived);
+        newest.set(key, reading.venue_ts);
       }
     },
   });
