@@ -65,16 +65,18 @@ const start = async (): Promise<Stop> => {
     handle,
     topicSpecs({ venues: config.VENUES, shards, namespace, replay: namespace.startsWith('replay') }),
   );
-  const sink = await openSink({ config, handle, registry, log });
-  const tasks = await startTasks({
-    handle,
-    venues: known,
-    namespace,
-    groupId: `${namespace}${config.PROCESSOR_GROUP}`,
-    ticks: config.OWNER_TICKS,
-    metrics: createProcessorMetrics(registry),
-    log,
-  });
+  const [sink, tasks] = await Promise.all([
+    openSink({ config, handle, registry, log }),
+    startTasks({
+      handle,
+      venues: known,
+      namespace,
+      groupId: `${namespace}${config.PROCESSOR_GROUP}`,
+      ticks: config.OWNER_TICKS,
+      metrics: createProcessorMetrics(registry),
+      log,
+    }),
+  ]);
   const server = await serveMetrics(registry, config.METRICS_PORT, { problem: () => sink?.problem() ?? null });
   return async () => {
     await tasks.stop();

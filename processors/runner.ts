@@ -44,13 +44,13 @@ export class TaskRunner {
   readonly #timer: NodeJS.Timeout;
   #round: Round | null = null;
   #roundStart = 0;
-  #closingRound = false;
+  #closing: Promise<void> | null = null;
   #roundAtMs = performance.now();
   #heardAtMs = performance.now();
   #tickedAtMs = 0;
   #logEnd = 0;
   #watermark: { readonly watermark: number; readonly offset: number } | null = null;
-  #publishingWatermark = false;
+  #sayingWatermark: Promise<void> | null = null;
   #appliedAtMs = performance.now();
   #saidOffset = -1;
   #stopped = false;
@@ -68,12 +68,11 @@ export class TaskRunner {
   static async start(spec: RunnerSpec): Promise<TaskRunner> {
     const names = topics(spec.namespace);
     const outputs = [names.live, names.state, names.rows, names.checkpoints].map((of) => of(spec.venue.id));
-    const starts = new Map<string, number>();
-    for (const topic of outputs) {
-      const ends = await endOffsets(spec.handle, topic);
-      starts.set(topic, ends.get(spec.partition)?.latest ?? 0);
-    }
-    const restored = await restore(spec, names);
+    const [restored, ends] = await Promise.all([
+      restore(spec, names),
+      Promise.all(outputs.map(async (topic) => [topic, await endOffsets(spec.handle, topic)] as const)),
+    ]);
+    const starts = new Map(ends.map(([topic, found]) => [topic, found.get(spec.partition)?.latest ?? 0]));
     spec.log.info(
       { task: restored.task.id, offset: restored.task.state.offset, emittedTo: restored.emittedTo },
       'task restored',
@@ -114,10 +113,13 @@ export class TaskRunner {
   async stop(save: boolean): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
+    await this.#closing;
     if (save && this.#task.state.offset >= 0) {
       if (this.#round === null) this.#beginRound();
       this.#advanceRound(Number.POSITIVE_INFINITY);
+      await this.#closing;
     }
+    await this.#sayingWatermark;
     await this.#spec.publisher.flush();
   }
 
@@ -157,7 +159,7 @@ export class TaskRunner {
     if (outputs.stateRound) this.#publishRound(outputs.stateRound, outputs.offset);
     if (outputs.watermark !== null) {
       this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
-      void this.#publishWatermark();
+      this.#sayWatermark();
     }
   }
 
@@ -196,9 +198,13 @@ export class TaskRunner {
   }
 
   /** The newest watermark goes out once everything before it is acknowledged: an owner that comes later may trust it. */
-  async #publishWatermark(): Promise<void> {
-    if (this.#publishingWatermark) return;
-    this.#publishingWatermark = true;
+  #sayWatermark(): void {
+    this.#sayingWatermark ??= this.#sayNewestWatermark().finally(() => {
+      this.#sayingWatermark = null;
+    });
+  }
+
+  async #sayNewestWatermark(): Promise<void> {
     while (this.#watermark !== null) {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
@@ -206,7 +212,6 @@ export class TaskRunner {
       this.#saidOffset = offset;
       this.#putWatermark('task', watermark, offset, this.#positions());
     }
-    this.#publishingWatermark = false;
   }
 
   #putWatermark(
@@ -241,10 +246,9 @@ export class TaskRunner {
   /** Saves some more of the round; when it is whole its marker follows, after the outputs up to its offset. */
   #advanceRound(sliceMs: number): void {
     const round = this.#round;
-    if (round === null || this.#closingRound) return;
+    if (round === null || this.#closing !== null) return;
     if (!saveSome(this.#task, round, performance.now() + sliceMs, this.#save)) return;
-    this.#closingRound = true;
-    void this.#closeRound(round);
+    this.#closing = this.#closeRound(round);
   }
 
   async #closeRound(round: Round): Promise<void> {
@@ -255,7 +259,7 @@ export class TaskRunner {
     await publisher.flush();
     this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
     this.#round = null;
-    this.#closingRound = false;
+    this.#closing = null;
     this.#spec.metrics.checkpointSaved(this.#task.id);
   }
 
@@ -268,7 +272,7 @@ export class TaskRunner {
     const { offset } = this.#task.state;
     if (offset <= Math.max(this.#saidOffset, this.#emittedTo) || now - this.#appliedAtMs < REST_AFTER_MS) return;
     this.#watermark ??= { watermark: this.#task.watermark, offset };
-    void this.#publishWatermark();
+    this.#sayWatermark();
   }
 
   /** The owner that stands at the log's end and hears nothing for a second keeps the log moving itself. */

@@ -24,7 +24,10 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
     // One wish may come twice, from the terminal and from whoever started us.
     if (stoppingSince !== null && performance.now() - stoppingSince < SAME_WISH_MS) return;
     // A second wish, or one during the start: the guard ends what runs.
-    if (stoppingSince !== null || service === null) process.exit(130);
+    if (stoppingSince !== null || service === null) {
+      progress.say(`${reason}: stopping at once`);
+      process.exit(130);
+    }
     stoppingSince = performance.now();
     setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
     progress.say(`${reason}: stopping (again to stop at once)`);

@@ -1,5 +1,5 @@
 /** The whole service on one machine: engines, the three processes, demo keys; on live or on simulated venues. */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
@@ -67,6 +67,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }),
   );
   try {
+    // Addresses of an earlier run that was killed; not removed before the folder is known to be ours.
+    if (options.endpointsFile !== undefined) rmSync(options.endpointsFile, { force: true });
     const endpoints = await startProcesses(options, engines, ports);
     if (options.endpointsFile !== undefined) writeEndpoints(options.endpointsFile, endpoints);
     return { endpoints, engines, stop: engines.stop };

@@ -1,0 +1,83 @@
+// What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
+import { compare } from '../../schemas/decimals.ts';
+import type { Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import { shardOf } from '../../schemas/shards.ts';
+import type { Chain, Delivery, Mapped, Slot, Venue } from '../venue.ts';
+
+/** Candles the service rolls up from base minutes. */
+export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
+
+export const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
+export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };
+export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
+
+/** What a record says about besides its values. */
+export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
+
+/** `of(at, layer, values, element)` builds a venue's mapped records. */
+export const recordsOf =
+  (venue: string) =>
+  <R extends NormalisedRecord>(
+    { symbol, venueTs, receivedAt }: At,
+    layer: R['layer'],
+    values: R['values'],
+    element: unknown,
+  ): Mapped => ({
+    record: {
+      layer,
+      venue,
+      venue_symbol: symbol,
+      venue_ts: venueTs,
+      received_at: receivedAt,
+      values,
+    } as NormalisedRecord,
+    element,
+  });
+
+/** A snapshot's sides, best first; a level without size is none. */
+export const sortSides = (bids: readonly Level[], asks: readonly Level[]): { bids: Level[]; asks: Level[] } => ({
+  bids: bids.filter(hasSize).toSorted((a, b) => compare(b[0], a[0])),
+  asks: asks.filter(hasSize).toSorted((a, b) => compare(a[0], b[0])),
+});
+
+const hasSize = ([, size]: Level): boolean => size !== '0';
+
+/** The chain of a message that is whole by itself. */
+export const snapshotChain = (symbol: string, last: bigint | null = null): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last,
+  previous: null,
+});
+
+/** Everything that can be listened to. */
+export const isOpen = ({ values }: ListingRecord): boolean =>
+  values.status !== 'delisted' && values.status !== 'pre_launch';
+
+type PlanEnv = Parameters<Venue['plan']>[1];
+type Spread = { readonly sockets: number; readonly slot: (listings: readonly ListingRecord[], place: Place) => Slot };
+/** `tag` is unique among the slots of one spread. */
+export type Place = { readonly shard: number; readonly tag: string };
+
+/** Open listings spread over about `sockets` sockets by their names: a new listing changes one socket, whatever the order. */
+export const spreadListings = (listings: readonly ListingRecord[], env: PlanEnv, { sockets, slot }: Spread): Slot[] => {
+  const perShard = Math.max(1, Math.ceil(sockets / env.shards));
+  const groups = new Map<string, { readonly place: Place; readonly members: ListingRecord[] }>();
+  for (const listing of listings.filter(isOpen)) {
+    const shard = env.shardOf(listing.venue_symbol);
+    // Salted: the same hash already chose the shard.
+    const tag = `${shard}.${shardOf(`socket ${listing.venue_symbol}`, perShard)}`;
+    const group = groups.get(tag) ?? { place: { shard, tag }, members: [] };
+    groups.set(tag, group);
+    group.members.push(listing);
+  }
+  return [...groups.values()]
+    .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
+    .map(({ place, members }) => slot(members.toSorted(bySymbol), place));
+};
+
+const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
+
+export const chunks = <T>(items: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
