@@ -1,6 +1,6 @@
 // The collector process: for each venue of VENUES its messages to the raw topic, until it is told to stop.
 import { createClock } from '../infra/runtime/clock.ts';
-import { type ConfigSpec, printableConfig, readConfig } from '../infra/runtime/config.ts';
+import { printableConfig, readConfig } from '../infra/runtime/config.ts';
 import { createPublisher, ensureTopics, openKafka } from '../infra/runtime/kafka.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
@@ -9,29 +9,12 @@ import { topicSpecs } from '../infra/runtime/topics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { topics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
+import { INGEST_CONFIG } from './config.ts';
 import { startCollector } from './feed/collector.ts';
 import { createMeters } from './feed/meters.ts';
 import { createRawWriter } from './publish.ts';
 import type { Venue } from './venue.ts';
 import { venues } from './venues/index.ts';
-
-export const INGEST_CONFIG = {
-  KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas' },
-  VENUES: { type: 'list', description: 'venues to collect, separated by commas' },
-  SHARDS: { type: 'integer', default: 1, description: 'raw partitions a venue; fixed once the topics exist' },
-  COLLECTOR_ID: {
-    type: 'string',
-    default: 'collector',
-    description: 'name of this collector, unique among those that run',
-  },
-  VENUE_ENDPOINTS: {
-    type: 'json',
-    default: {},
-    description: 'JSON {"<venue>": {"<endpoint>": "<url>"}} laid over the venues\' own endpoints (simulators)',
-  },
-  METRICS_PORT: { type: 'integer', default: 9101, description: 'port of /metrics and /healthz; 0 takes a free one' },
-  TOPIC_NAMESPACE: { type: 'string', default: '', description: 'prefix of every topic; empty is live' },
-} as const satisfies ConfigSpec;
 
 /** The publisher blocks at the second; reading stops at the first, so that what is already on its way still fits. */
 const FULL_BYTES = 48 * 1024 * 1024;

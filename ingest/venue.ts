@@ -122,8 +122,8 @@ export type Venue = {
   ) => readonly Slot[];
   /** Cheap look at a frame: what it is. `error` frames are logged and counted; `data` resets the silence watch. */
   readonly classify: (text: string) => 'data' | 'ack' | 'heartbeat' | 'error';
-  /** Client ping to send every `everyMs`, when the venue wants one. */
-  readonly ping?: { readonly everyMs: number; readonly frame: string };
+  /** Client ping to send every `everyMs`, when the venue wants one; `frame` null is a ping of the WebSocket protocol itself. */
+  readonly ping?: { readonly everyMs: number; readonly frame: string | null };
   /** Answer to a venue's own ping frame (application level), or null. */
   readonly replyTo?: (text: string) => string | null;
   readonly decode?: (bytes: Uint8Array) => Uint8Array;

@@ -1,5 +1,7 @@
 // Settings of the processors' process.
-export const processorConfig = {
+import type { ConfigSpec } from '../infra/runtime/config.ts';
+
+export const PROCESSORS_CONFIG = {
   KAFKA_BROKERS: { type: 'list', description: 'Kafka bootstrap servers, comma separated.' },
   VENUES: { type: 'list', description: 'Venue codes whose raw topics are worked on.' },
   SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is made.' },
@@ -16,4 +18,4 @@ export const processorConfig = {
   QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
   QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
   METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics and /healthz.' },
-} as const;
+} as const satisfies ConfigSpec;

@@ -8,13 +8,13 @@ import { createRowSender, openQuestdbReader } from '../infra/runtime/questdb.ts'
 import { topicSpecs } from '../infra/runtime/topics.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { venues } from '../ingest/venues/index.ts';
-import { processorConfig } from './config.ts';
+import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
 import { startTasks } from './run.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
 
-type Settings = Config<typeof processorConfig>;
+type Settings = Config<typeof PROCESSORS_CONFIG>;
 type Parts = {
   readonly config: Settings;
   readonly handle: KafkaHandle;
@@ -55,7 +55,7 @@ const openSink = async ({ config, handle, registry, log }: Parts) => {
 };
 
 const start = async (): Promise<Stop> => {
-  const config = readConfig(processorConfig, process.env);
+  const config = readConfig(PROCESSORS_CONFIG, process.env);
   const log = createLog('processors');
   const registry = createMetrics();
   const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'processors' }, log);

@@ -138,7 +138,7 @@ class SocketLink implements Link {
       this.end('connection_lost', `closed with ${code} ${reason.toString()}`.trim()),
     );
     deps.books.add(this.client);
-    if (ping) this.pingTimer = setInterval(() => this.send(ping.frame), ping.everyMs);
+    if (ping) this.pingTimer = setInterval(() => this.ping(ping.frame), ping.everyMs);
     this.subscribe().catch((error: unknown) => {
       if (!this.over.signal.aborted) throw error;
     });
@@ -245,6 +245,11 @@ class SocketLink implements Link {
       this.send(frame);
     }
     this.subscribedMs = performance.now();
+  }
+
+  private ping(frame: string | null): void {
+    if (frame !== null) this.send(frame);
+    else if (this.socket.readyState === WebSocket.OPEN) this.socket.ping();
   }
 
   private send(text: string): void {

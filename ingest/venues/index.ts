@@ -1,5 +1,10 @@
 // The registry of venues: adding one is its file and its line here.
 import type { Venue } from '../venue.ts';
 import { binance } from './binance.ts';
+import { hyperliquid } from './hyperliquid.ts';
+import { krakenFutures } from './kraken-futures.ts';
+import { okx } from './okx.ts';
 
-export const venues: ReadonlyMap<string, Venue> = new Map([binance].map((venue) => [venue.id, venue]));
+export const venues: ReadonlyMap<string, Venue> = new Map(
+  [binance, hyperliquid, krakenFutures, okx].map((venue) => [venue.id, venue]),
+);

@@ -1,5 +1,4 @@
 // What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
-import { compare } from '../../schemas/decimals.ts';
 import type { Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { Chain, Delivery, Mapped, Slot, Venue } from '../venue.ts';
@@ -34,13 +33,11 @@ export const recordsOf =
     element,
   });
 
-/** A snapshot's sides, best first; a level without size is none. */
+/** A snapshot's sides, best first. */
 export const sortSides = (bids: readonly Level[], asks: readonly Level[]): { bids: Level[]; asks: Level[] } => ({
-  bids: bids.filter(hasSize).toSorted((a, b) => compare(b[0], a[0])),
-  asks: asks.filter(hasSize).toSorted((a, b) => compare(a[0], b[0])),
+  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
+  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
 });
-
-const hasSize = ([, size]: Level): boolean => size !== '0';
 
 /** The chain of a message that is whole by itself. */
 export const snapshotChain = (symbol: string, last: bigint | null = null): Chain => ({

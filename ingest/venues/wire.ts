@@ -3,6 +3,7 @@
 // Figures keep the venue's digits. Where a venue sends a figure as a JSON number, `JSON.parse` has already lost them: the reader then throws
 // `NumberFigure`, and `readMessage` parses once more with every number as its source text. Messages with figures as strings never pay for it.
 import { canonicalDigits, isPositive } from '../../schemas/decimals.ts';
+import { parseInstant } from '../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
 import { VenueError } from '../venue.ts';
 
@@ -113,6 +114,14 @@ export const readMsOrNull = (value: unknown, name: string): Micros | null => {
   if (ms === null || ms === 0) return null;
   if (ms > LATEST_MS) throw badFrame(`${name} is no instant`);
   return ms * 1000;
+};
+
+/** RFC 3339 text to microseconds, what is finer cut (records.md). Null, absent and empty mean: no stamp. */
+export const readInstantOrNull = (value: unknown, name: string): Micros | null => {
+  if (value === undefined || value === null || value === '') return null;
+  const at = typeof value === 'string' ? parseInstant(value.replace(/(\.\d{6})\d+/, '$1')) : null;
+  if (at === null) throw badFrame(`${name} is no instant`);
+  return at;
 };
 
 /** `[price, size]` levels. Throws when a price is not above zero or a size is below it. */

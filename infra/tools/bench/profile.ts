@@ -27,9 +27,9 @@ const TOP = 12;
 const placeOf = (url: string): string => {
   const [, packages] = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
   if (packages !== undefined) return packages;
-  if (url.startsWith('node:')) return 'node';
+  if (url.startsWith('node:')) return url;
   const [, own] = /\/((?:schemas|infra\/runtime|ingest|processors|api|infra)\/.*)$/.exec(url) ?? [];
-  return own ?? (url === '' ? 'engine (native code, garbage collector, idle)' : url);
+  return own ?? (url === '' ? 'native code and garbage collector' : url);
 };
 
 const add = (totals: Map<string, number>, key: string, micros: number): void => {
@@ -65,14 +65,16 @@ export const readProfile = ({ dir, pid, endedAtMs, seconds }: ProfileSpec): stri
     at += micros;
     const frame = frames.get(sample);
     if (at < from || at > to || frame === undefined) continue;
+    if (frame.functionName === '(idle)') continue;
     whole += micros;
     const place = placeOf(frame.url);
     const named = frame.functionName === '' ? '(anonymous)' : frame.functionName;
     add(byFunction, frame.url === '' ? named : `${named}  ${place}:${frame.lineNumber + 1}`, micros);
     add(byPlace, place, micros);
   }
+  const busy = `busy ${((100 * whole) / (to - from)).toFixed(0)} % of the time`;
   return [
-    'self time by function',
+    `${busy}; of it self time by function`,
     ...lines(byFunction, whole),
     'self time by package or file',
     ...lines(byPlace, whole),

@@ -1,0 +1,20 @@
+// Settings of the collector process.
+import type { ConfigSpec } from '../infra/runtime/config.ts';
+
+export const INGEST_CONFIG = {
+  KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas' },
+  VENUES: { type: 'list', description: 'venues to collect, separated by commas' },
+  SHARDS: { type: 'integer', default: 1, description: 'raw partitions a venue; fixed once the topics exist' },
+  COLLECTOR_ID: {
+    type: 'string',
+    default: 'collector',
+    description: 'name of this collector, unique among those that run',
+  },
+  VENUE_ENDPOINTS: {
+    type: 'json',
+    default: {},
+    description: 'JSON {"<venue>": {"<endpoint>": "<url>"}} laid over the venues\' own endpoints (simulators)',
+  },
+  METRICS_PORT: { type: 'integer', default: 9101, description: 'port of /metrics and /healthz; 0 takes a free one' },
+  TOPIC_NAMESPACE: { type: 'string', default: '', description: 'prefix of every topic; empty is live' },
+} as const satisfies ConfigSpec;

@@ -1,0 +1,150 @@
+// OKX's reference answers: instruments and funding rates become listings (records.md, V-02 to V-04).
+import { multiply } from '../../schemas/decimals.ts';
+import { formatDuration } from '../../schemas/durations.ts';
+import { BANDS } from '../../schemas/layers.ts';
+import type { ListingRecord, ListingValues } from '../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { isSwap, splitSymbol } from './okx-symbols.ts';
+import { TIMEFRAMES } from './shape.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readFields,
+  readFigure,
+  readFigureOrNull,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readText,
+} from './wire.ts';
+
+/** Milliseconds by venue symbol, as the answers about funding said. */
+type Intervals = Record<string, number>;
+
+/** Notes the intervals of a funding-rate answer; an instruments answer about swaps is the whole reference. */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const request = parseRequest(message.request);
+  const endpoint = /\/api\/v5\/public\/(funding-rate|instruments)$/.exec(request?.path ?? '')?.[1];
+  if (endpoint === undefined) return null;
+  return readMessage(message.payload, (body) => {
+    const data = readAnswer(body);
+    if (endpoint === 'funding-rate') {
+      const known = (state.intervals ?? {}) as Intervals;
+      state.intervals = { ...known, ...toIntervals(data) };
+      return null;
+    }
+    const swaps = data.filter((item) => item.instType === 'SWAP');
+    // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
+    if (swaps.length === 0) return null;
+    const intervals = (state.intervals ?? {}) as Intervals;
+    return { scope: 'swap', listings: swaps.map((item) => toListing(item, message, intervals)) };
+  });
+};
+
+/** `data` of an answer. Throws when the venue refused. */
+export const readAnswer = (body: unknown): readonly Fields[] => {
+  const answer = readFields(body, 'answer');
+  if (String(answer.code) !== '0') throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.msg)}`);
+  return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
+};
+
+const toIntervals = (data: readonly Fields[]): Intervals =>
+  Object.fromEntries(
+    data.flatMap((item) => {
+      const interval = readInterval(item);
+      return interval === null ? [] : [[readText(item.instId, 'instId'), interval]];
+    }),
+  );
+
+/** The coming settlement and the one after it tell the interval, which the venue changes at will (8, 6, 4, 2 or 1 hours). */
+export const readInterval = (item: Fields): number | null => {
+  const coming = readMsOrNull(item.fundingTime, 'fundingTime');
+  const after = readMsOrNull(item.nextFundingTime, 'nextFundingTime');
+  return coming === null || after === null || after <= coming ? null : (after - coming) / 1000;
+};
+
+const STATUSES: Readonly<Record<string, string>> = {
+  live: 'tradeable',
+  suspend: 'halted',
+  rebase: 'halted',
+  post_only: 'post_only',
+  preopen: 'pre_launch',
+  settling: 'settling',
+  expired: 'delisted',
+};
+
+const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
+  const venue_symbol = readText(item.instId, 'instId');
+  if (!isSwap(venue_symbol)) throw badFrame(`${venue_symbol} is no swap`);
+  return {
+    layer: 'listing',
+    venue: 'okx',
+    venue_symbol,
+    venue_ts: null,
+    received_at: message.received_at,
+    values: toValues(item, venue_symbol, intervals[venue_symbol]),
+  };
+};
+
+const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
+  const { base, quote } = splitSymbol(symbol);
+  const kind = readKind(item.ctType);
+  const tick_size = readFigureOrNull(item.tickSz, 'tickSz');
+  const lot_size = readFigureOrNull(item.lotSz, 'lotSz');
+  const min_qty = readFigureOrNull(item.minSz, 'minSz');
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: symbol,
+    base,
+    quote,
+    base_venue_alias: null,
+    kind: 'perpetual',
+    venue_kind: kind,
+    pair: readPair(item),
+    post_only: null,
+    status: STATUSES[String(item.state)] ?? 'unknown',
+    contract_size: multiply(readFigure(item.ctVal, 'ctVal'), readFigureOrNull(item.ctMult, 'ctMult') ?? '1'),
+    // A contract may be worth a million coins, but its price is that of one.
+    multiplier: '1',
+    tick_size,
+    lot_size,
+    min_qty,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: null,
+    units: {
+      tick_size: tick_size === null ? null : 'quote',
+      lot_size: lot_size === null ? null : 'contracts',
+      min_qty: min_qty === null ? null : 'contracts',
+      min_notional: null,
+      contract_size: kind === 'inverse' ? 'quote' : 'base',
+    },
+    quantity_unit: 'contracts',
+    funding_interval: interval === undefined ? null : formatDuration(interval),
+    funding_interval_source: interval === undefined ? null : 'venue',
+    funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+    rules_normalisation: Object.fromEntries(
+      Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' })
+        .filter(([, venue_field]) => readFigureOrNull(item[venue_field], venue_field) !== null)
+        .map(([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }]),
+    ),
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    // `volCcy24h` counts base, and the day's change is not sent (only the price a day ago).
+    not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readMsOrNull(item.listTime, 'listTime'),
+    delisted_at: readMsOrNull(item.expTime, 'expTime'),
+  };
+};
+
+const readKind = (ctType: unknown): 'linear' | 'inverse' => {
+  if (ctType !== 'linear' && ctType !== 'inverse') throw badFrame('ctType is neither linear nor inverse');
+  return ctType;
+};
+
+const readPair = (item: Fields): string | null => {
+  const pair = item.uly === '' || item.uly === undefined ? item.instFamily : item.uly;
+  return pair === '' || pair === undefined ? null : readText(pair, 'uly');
+};
