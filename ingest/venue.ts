@@ -2,6 +2,7 @@
 
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { BookRecord, Level, ListingRecord, ListingValues, Micros, NormalisedRecord } from '../schemas/records.ts';
+import type { CapabilityBody } from '../schemas/topics.ts';
 
 /** One REST request. `url` is complete; `weight` counts against `limits.restWeightPerMinute`. */
 export type VenueRequest = {
@@ -159,3 +160,14 @@ export class VenueError extends Error {
 }
 
 export type { BookRecord, Level, ReadingLayer };
+
+/** A venue's deliveries in the words of the log; cadence `live` is no number of milliseconds. */
+export const toCapability = ({ name, layers }: Pick<Venue, 'name' | 'layers'>): CapabilityBody => ({
+  name,
+  layers: Object.fromEntries(
+    Object.entries(layers).map(([layer, { policy, cadence, horizonMs, horizonSource }]) => [
+      layer,
+      { policy, cadence_ms: cadence === 'live' ? null : cadence, horizon_ms: horizonMs, horizon_source: horizonSource },
+    ]),
+  ),
+});

@@ -54,7 +54,11 @@ export type LayerCapability = {
   readonly horizon_ms: number | null;
   readonly horizon_source: string | null;
 };
-export type CapabilityBody = { readonly layers: Readonly<Record<string, LayerCapability>> };
+export type CapabilityBody = {
+  /** The venue's public name. */
+  readonly name: string;
+  readonly layers: Readonly<Record<string, LayerCapability>>;
+};
 
 /** A reading of one listing and layer, as live and state carry it. Figures are digits, absent members are absent. */
 export type Reading = {
@@ -112,6 +116,7 @@ export type ListingVersion = {
 };
 export type CapabilityVersion = {
   readonly venue: string;
+  readonly name: string;
   readonly written_at: Micros;
   readonly layers: CapabilityBody['layers'];
 };

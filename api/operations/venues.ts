@@ -10,7 +10,6 @@ import { policyOf } from '../live/listing-view.ts';
 import { type LiveMemory, type LiveVenue, STATE_LAG } from '../live/memory.ts';
 import { defineOperation } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
-import { venueName } from './venue-names.ts';
 
 const Output = Type.Object({
   evaluated_at: InstantText,
@@ -79,7 +78,7 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
   const { state, since: stateSince } = stateOf(live, venue, at);
   return {
     venue: venue.venue,
-    name: venueName(venue.venue),
+    name: venue.capabilities.at(-1)?.name ?? venue.venue,
     kind: 'order_book',
     listings: listed.length,
     listings_collected: listed.filter(isCollected).length,

@@ -3,7 +3,7 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import type { Venue } from '../../ingest/venue.ts';
+import { toCapability, type Venue } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { startTasks } from '../../processors/run.ts';
@@ -48,20 +48,6 @@ async function* linesOf(file: string): AsyncGenerator<Line> {
 }
 
 const json = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
-
-const capabilityOf = (venue: Venue) => ({
-  layers: Object.fromEntries(
-    Object.entries(venue.layers).map(([name, d]) => [
-      name,
-      {
-        policy: d.policy,
-        cadence_ms: d.cadence === 'live' ? null : d.cadence,
-        horizon_ms: d.horizonMs,
-        horizon_source: d.horizonSource,
-      },
-    ]),
-  ),
-});
 
 /** Writes recorded lines as a collector would have: one socket, reference answers apart, ticks between. */
 class Recorder {
@@ -114,7 +100,7 @@ class Recorder {
       slot: 'collector',
       conn_id: COLLECTOR,
       kind: 'capability',
-      payload: json(capabilityOf(this.#venue)),
+      payload: json(toCapability(this.#venue)),
     });
     this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: 'open', payload: json(open) });
   }

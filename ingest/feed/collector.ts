@@ -104,7 +104,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
     for (const slot of slots) follow(slot);
   };
 
-  connections.capability(venue.layers);
+  connections.capability(venue);
   connections.tick();
   const ticks = setInterval(() => connections.tick(), TICK_MS);
   const everyShard = Array.from({ length: shards }, (_, index) => index);

@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import type { Cover, Venue } from '../venue.ts';
+import { type Cover, toCapability, type Venue } from '../venue.ts';
 import type { VenueMeters } from './meters.ts';
 
 /** Causes a collector may give (decision L-08). */
@@ -31,7 +31,7 @@ export type ConnectionLog = {
   readonly failed: (names: SourceNames, cause: LossCause, detail: string) => void;
   /** One tick a shard, naming the open connections that write to it. Says nothing while Kafka takes no more. */
   readonly tick: () => void;
-  readonly capability: (layers: Venue['layers']) => void;
+  readonly capability: (venue: Pick<Venue, 'name' | 'layers'>) => void;
   readonly isFull: () => boolean;
   readonly ready: () => Promise<void>;
 };
@@ -131,20 +131,10 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       if (writer.isFull()) onTickSkipped();
       else for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
     },
-    capability: (layers) => {
-      for (const shard of everyShard) writeOwn(shard, 'capability', toCapability(layers));
+    capability: (venue) => {
+      for (const shard of everyShard) writeOwn(shard, 'capability', toCapability(venue));
     },
     isFull: () => writer.isFull(),
     ready: () => writer.ready(),
   };
 };
-
-/** The words of the log for a venue's deliveries; cadence `live` is no number of milliseconds. */
-export const toCapability = (layers: Venue['layers']): CapabilityBody => ({
-  layers: Object.fromEntries(
-    Object.entries(layers).map(([layer, { policy, cadence, horizonMs, horizonSource }]) => [
-      layer,
-      { policy, cadence_ms: cadence === 'live' ? null : cadence, horizon_ms: horizonMs, horizon_source: horizonSource },
-    ]),
-  ),
-});

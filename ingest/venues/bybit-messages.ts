@@ -1,15 +1,14 @@
 // Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
-import type { Digits, Level, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
+import type { Level, PriceType } from '../../schemas/records.ts';
 import { type MapContext, type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
-import { bookKind, isDated, quantityUnitOf, toChain } from './bybit-symbols.ts';
+import { type MessageSource, readSymbol, type Stamps, toMapped, turnoverOf } from './bybit-mapping.ts';
+import { bookKind, quantityUnitOf, toChain } from './bybit-symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './bybit-tickers.ts';
 import {
   badFrame,
   type Fields,
-  isFields,
   parseRequest,
   readAmount,
-  readAmountOrNull,
   readFields,
   readId,
   readLevels,
@@ -19,33 +18,6 @@ import {
   readPrice,
   readText,
 } from './wire.ts';
-
-export type MessageSource = {
-  readonly receivedAt: Micros;
-  readonly context: MapContext;
-  readonly state: MapState;
-  /** Of the request; empty for frames. */
-  readonly query: URLSearchParams;
-};
-
-export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
-
-export const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Stamps,
-  layer: R['layer'],
-  values: R['values'],
-  element: unknown,
-): Mapped => ({
-  record: {
-    layer,
-    venue: 'bybit',
-    venue_symbol: symbol,
-    venue_ts: venueTs,
-    received_at: source.receivedAt,
-    values,
-  } as NormalisedRecord,
-  element,
-});
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage, context: MapContext): readonly Mapped[] =>
@@ -79,12 +51,6 @@ const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource)
 type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
 /** `sentAt`: the answer's own stamp, milliseconds. */
 type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
-
-/** Symbol of an element, null when it is no perpetual's. */
-const readSymbol = (value: unknown): string | null => {
-  const symbol = readText(value, 'symbol');
-  return isDated(symbol) ? null : symbol;
-};
 
 // ---- books ----
 
@@ -258,10 +224,6 @@ const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped =>
   };
   return toMapped(at, 'candle', values, element);
 };
-
-/** The turnover of an inverse listing counts the base asset: it is no amount of quote. */
-export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
-  quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;
 
 const mapTickers: FrameMapper = (frame, source) => {
   const data = readFields(frame.data, 'data');

@@ -3,6 +3,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { quantityOf, type SymbolQuantity } from './kraken-futures-symbols.ts';
+import { TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
   type Fields,
@@ -15,9 +16,6 @@ import {
   readMessage,
   readText,
 } from './wire.ts';
-
-/** Candles the service rolls up from base minutes. */
-const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
 
 /** `instruments` names everything at once, also instruments with a maturity and indices. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {

@@ -2,9 +2,10 @@
 //
 // Figures are JSON numbers. A frame of the feed `ticker` always holds everything; a figure of zero may be left out (the docs), and is then none.
 import { multiply } from '../../schemas/decimals.ts';
-import type { Digits, Level, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
+import type { Digits, Level, Micros, PriceType } from '../../schemas/records.ts';
 import { type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import { quantityOf, type SymbolQuantity, toChain } from './kraken-futures-symbols.ts';
+import { type At, recordsOf, sortSides } from './shape.ts';
 import {
   badFrame,
   type Fields,
@@ -33,7 +34,7 @@ type Source = {
   readonly query: URLSearchParams;
 };
 /** What a record is about. */
-type Subject = SymbolQuantity & { readonly symbol: string; readonly venueTs: Micros | null; readonly source: Source };
+type Subject = At & SymbolQuantity;
 type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
 /** Records of one message, in its order. Throws `VenueError` only. */
@@ -60,25 +61,10 @@ const mapFrame: Mapper = (body, source) => {
 const subjectOf = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
   const quantity = quantityOf(name);
-  return quantity === null ? null : { ...quantity, symbol: name, venueTs, source };
+  return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
 };
 
-const toMapped = <R extends NormalisedRecord>(
-  { symbol, venueTs, source }: Subject,
-  layer: R['layer'],
-  values: R['values'],
-  element: unknown,
-): Mapped => ({
-  record: {
-    layer,
-    venue: 'kraken-futures',
-    venue_symbol: symbol,
-    venue_ts: venueTs,
-    received_at: source.receivedAt,
-    values,
-  } as NormalisedRecord,
-  element,
-});
+const toMapped = recordsOf('kraken-futures');
 
 // ---- ticker ----
 
@@ -199,11 +185,6 @@ const mapOrderBook: Mapper = (body, source) => {
   const sides = sortSides(readLevels(book.bids, 'bids'), readLevels(book.asks, 'asks'));
   return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }, body)];
 };
-
-const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
-  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
-  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
-});
 
 const readAsked = ({ query }: Source, what: string): string => {
   const symbol = query.get('symbol');

@@ -2,22 +2,19 @@
 //
 // One socket path for everything; a book's snapshot comes with its subscription, then one price level a message.
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
+import type { BookRule, Slot, Venue } from '../venue.ts';
 import { mapReference } from './kraken-futures-listings.ts';
 import { mapMessage } from './kraken-futures-messages.ts';
 import { quantityOf, readChain } from './kraken-futures-symbols.ts';
+import { chunks, OFF, ON_CHANGE, spreadListings } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://futures.kraken.com/derivatives/api/v3',
   ws: 'wss://futures.kraken.com/ws/v1',
 };
 
-const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
-/** Tickers are sent when they change, at most once a second. */
-const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
-
-/** The docs name no limit; few keep a lost socket small. */
-const PRODUCTS_PER_CONNECTION = 100;
+/** The docs name no limit on products; some 300 listings over four sockets keep a lost one small. */
+const SOCKETS = 4;
 const PRODUCTS_PER_FRAME = 50;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
@@ -39,7 +36,7 @@ export const krakenFutures: Venue = {
   docs: 'https://docs.kraken.com/exchange/api-reference/futures-websocket',
   endpoints: ENDPOINTS,
   limits: {
-    streamsPerConnection: PRODUCTS_PER_CONNECTION,
+    streamsPerConnection: 200,
     subscribePerSecond: 5,
     restWeightPerMinute: 600,
     connectionsPerMinute: 60,
@@ -59,13 +56,11 @@ export const krakenFutures: Venue = {
   reference: (endpoints) => [{ method: 'GET', url: `${endpoints.rest}/instruments`, weight: 1 }],
   referenceEveryMs: 300_000,
   mapReference,
-  plan: (listings, env) => {
-    const open = listings.filter(({ values }) => values.status !== 'delisted' && values.status !== 'pre_launch');
-    return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
-      const mine = open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard);
-      return FEEDS.flatMap((feed) => planSockets(mine, { ...feed, shard, url: env.endpoints.ws ?? '' }));
-    });
-  },
+  // Books apart from tickers, so that a busy book never delays a mark.
+  plan: (listings, env) => [
+    ...planSockets(listings, env, { feed: 'book', layers: ['book', 'venue_depth'] }),
+    ...planSockets(listings, env, { feed: 'ticker', layers: ['ticker', 'mark', 'funding', 'oi', 'stats'] }),
+  ],
   classify: (text) => {
     const event = /^\{"event":"([a-z_]+)"/.exec(text)?.[1];
     if (event !== undefined) return event === 'subscribed' || event === 'info' ? 'ack' : 'error';
@@ -80,37 +75,28 @@ export const krakenFutures: Venue = {
   map: (_state, message) => mapMessage(message),
 };
 
-// ---- plan ----
-
 type Feed = { readonly feed: string; readonly layers: readonly string[] };
 
-/** Books apart from tickers, so that a busy book never delays a mark. */
-const FEEDS: readonly Feed[] = [
-  { feed: 'book', layers: ['book', 'venue_depth'] },
-  { feed: 'ticker', layers: ['ticker', 'mark', 'funding', 'oi', 'stats'] },
-];
-
-type SocketPlan = Feed & { readonly shard: number; readonly url: string };
-
-/** Listings by age, so that a new one changes only the last socket. */
-const planSockets = (listings: readonly ListingRecord[], { feed, layers, shard, url }: SocketPlan): Slot[] => {
-  const byAge = listings.toSorted(
-    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
-  );
-  const symbols = byAge.map(({ venue_symbol }) => venue_symbol);
-  return chunks(symbols, PRODUCTS_PER_CONNECTION).map((chunk, i) => ({
-    kind: 'socket',
-    id: `${feed}.${shard}.${i}`,
-    shards: [shard],
-    url,
-    subscribe: chunks(chunk, PRODUCTS_PER_FRAME).map((product_ids) =>
-      JSON.stringify({ event: 'subscribe', feed, product_ids }),
-    ),
-    covers: [{ layers, symbols: chunk }],
-    silenceMs: SILENCE_MS,
-    renewAfterMs: RENEW_AFTER_MS,
-  }));
-};
-
-const chunks = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+const planSockets = (
+  listings: readonly ListingRecord[],
+  env: Parameters<Venue['plan']>[1],
+  { feed, layers }: Feed,
+): Slot[] =>
+  spreadListings(listings, env, {
+    sockets: SOCKETS,
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      return {
+        kind: 'socket',
+        id: `${feed}.${tag}`,
+        shards: [shard],
+        url: env.endpoints.ws ?? '',
+        subscribe: chunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) =>
+          JSON.stringify({ event: 'subscribe', feed, product_ids }),
+        ),
+        covers: [{ layers, symbols }],
+        silenceMs: SILENCE_MS,
+        renewAfterMs: RENEW_AFTER_MS,
+      };
+    },
+  });

@@ -48,6 +48,7 @@ export const nextCapability = (
   body: CapabilityBody,
   writtenAt: Micros,
 ): CapabilityVersion | null => {
-  if (held && JSON.stringify(held.layers) === JSON.stringify(body.layers)) return null;
-  return { venue, written_at: writtenAt, layers: body.layers };
+  const { name, layers } = body;
+  if (held && held.name === name && JSON.stringify(held.layers) === JSON.stringify(layers)) return null;
+  return { venue, name, written_at: writtenAt, layers };
 };

@@ -82,7 +82,7 @@ export const capability = (
 ): CapabilityVersion => {
   const layers: Record<string, LayerCapability> = {};
   for (const layer of READING_LAYERS) layers[layer] = { ...ON, ...over[layer] };
-  return { venue, written_at: writtenAt, layers };
+  return { venue, name: `Name of ${venue}`, written_at: writtenAt, layers };
 };
 
 /** A funding reading on a live connection, as in the example of L-04, unless told otherwise. */

@@ -45,8 +45,8 @@ t.test('lists venues with their coverage, layers and state', async (t) => {
   t.equal(
     text,
     '{"evaluated_at":"2026-01-15T12:00:00.500Z","items":[' +
-      `{"venue":"binance","name":"Binance","kind":"order_book","listings":2,"listings_collected":2,"since":"2026-01-10T00:00:00.000Z","layers":${layers({})},"state":"live","state_since":"2026-01-10T00:00:00.000Z"},` +
-      `{"venue":"okx","name":"OKX","kind":"order_book","listings":1,"listings_collected":1,"since":"2026-01-10T00:00:00.000Z","layers":${layers({ oi: 'off', stats: 'not_published' })},"state":"live","state_since":"2026-01-10T00:00:00.000Z"}]}`,
+      `{"venue":"binance","name":"Name of binance","kind":"order_book","listings":2,"listings_collected":2,"since":"2026-01-10T00:00:00.000Z","layers":${layers({})},"state":"live","state_since":"2026-01-10T00:00:00.000Z"},` +
+      `{"venue":"okx","name":"Name of okx","kind":"order_book","listings":1,"listings_collected":1,"since":"2026-01-10T00:00:00.000Z","layers":${layers({ oi: 'off', stats: 'not_published' })},"state":"live","state_since":"2026-01-10T00:00:00.000Z"}]}`,
   );
 });
 

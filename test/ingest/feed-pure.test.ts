@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { clockOffsetMs } from '../../ingest/clock-guard.ts';
 import { createBookWatch } from '../../ingest/feed/book-watch.ts';
-import { toCapability } from '../../ingest/feed/connection-log.ts';
+import { toCapability } from '../../ingest/venue.ts';
 import { createRateWindow } from '../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
 import type { Chain } from '../../ingest/venue.ts';
@@ -144,9 +144,13 @@ t.test('a book that is quiet for 20 s is confirmed, after those that are not who
 
 t.test('a live cadence is no number of milliseconds in a capability', async (t) => {
   const body = toCapability({
-    book: { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' },
-    mark: { policy: 'on', cadence: 1_000, horizonMs: 2_000, horizonSource: 'documented' },
+    name: 'Somewhere',
+    layers: {
+      book: { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' },
+      mark: { policy: 'on', cadence: 1_000, horizonMs: 2_000, horizonSource: 'documented' },
+    },
   });
+  t.equal(body.name, 'Somewhere');
   t.same(body.layers.book, { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' });
   t.same(body.layers.mark, { policy: 'on', cadence_ms: 1_000, horizon_ms: 2_000, horizon_source: 'documented' });
 });

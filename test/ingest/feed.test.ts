@@ -419,6 +419,7 @@ t.test('capability and reference come before any connection, to every shard', as
     [[0], [1]],
   );
   t.same(bodyOf(memory.of('capability')[0] as Written), {
+    name: 'Paper',
     layers: { book: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } },
   });
   const [reference] = memory.of('response');

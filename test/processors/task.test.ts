@@ -5,7 +5,7 @@ import { binance } from '../../ingest/venues/binance.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
 import { type LogRecord, Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../schemas/topics.ts';
-import { capabilitiesOf, readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const SPEC = { venue: binance, partition: 0, shards: 1 };
 const COVERS = [{ layers: ['mark', 'funding', 'book'], symbols: null }];
@@ -45,7 +45,7 @@ const reference = (log: TestLog, symbols: readonly string[] = ['BTCUSDT']): void
 
 const begin = (symbols?: readonly string[]): TestLog => {
   const log = new TestLog();
-  log.capability(capabilitiesOf(binance));
+  log.capability(binance);
   reference(log, symbols);
   log.open('k1', 'market', COVERS);
   return log;

@@ -1,8 +1,8 @@
 // Synchronous driver of a task: raw messages in, outputs out, with a log whose clock the test holds.
-import type { Venue } from '../../ingest/venue.ts';
+import { toCapability, type Venue } from '../../ingest/venue.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.ts';
-import type { CapabilityBody, OpenBody, RawMessage } from '../../schemas/topics.ts';
+import type { OpenBody, RawMessage } from '../../schemas/topics.ts';
 
 /** 2026-01-15T12:00:00Z, the start of every test's log, in microseconds. */
 export const START = 1_768_478_400_000_000;
@@ -54,8 +54,8 @@ export class TestLog {
     });
   }
 
-  capability(layers: CapabilityBody['layers']): LogRecord {
-    return this.json('capability', 'collector', 'c1', { layers });
+  capability(venue: Venue): LogRecord {
+    return this.json('capability', 'collector', 'c1', toCapability(venue));
   }
 
   /** Moves the clock and ticks every `everyMs` on the way. */
@@ -68,20 +68,6 @@ export class TestLog {
     this.now = end;
   }
 }
-
-/** Capabilities of a venue as its collector writes them. */
-export const capabilitiesOf = (venue: Venue): CapabilityBody['layers'] =>
-  Object.fromEntries(
-    Object.entries(venue.layers).map(([name, d]) => [
-      name,
-      {
-        policy: d.policy,
-        cadence_ms: d.cadence === 'live' ? null : d.cadence,
-        horizon_ms: d.horizonMs,
-        horizon_source: d.horizonSource,
-      },
-    ]),
-  );
 
 export const runTask = (
   spec: TaskSpec,

@@ -1,5 +1,12 @@
 // What the test of every venue asks: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
-import { type MapContext, type Mapped, type MapState, type Venue, VenueError, type VenueMessage } from '../../ingest/venue.ts';
+import {
+  type MapContext,
+  type Mapped,
+  type MapState,
+  type Venue,
+  VenueError,
+  type VenueMessage,
+} from '../../ingest/venue.ts';
 import { canonicalDigits } from '../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import { mutate, randomOf } from './mutations.ts';

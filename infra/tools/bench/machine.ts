@@ -54,6 +54,10 @@ export const coresBetween = (
   return cores;
 };
 
+/** CPU time the whole machine has used since it started, everything that is not ours included. */
+export const machineCpuSeconds = (): number =>
+  cpus().reduce((total, { times }) => total + times.user + times.nice + times.sys + times.irq, 0) / 1_000;
+
 const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
   for (const file of readdirSync(engineJars(engine))) {
     const version = pattern.exec(file)?.[1];

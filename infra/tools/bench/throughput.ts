@@ -1,7 +1,8 @@
 // Sustained raw messages a second: what was sent, what was applied, how far behind the tasks were, what each process used.
+import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
-import { coresBetween, PROCESSES, readUsage } from './machine.ts';
+import { coresBetween, machineCpuSeconds, PROCESSES, readUsage } from './machine.ts';
 import type { Run } from './run.ts';
 
 export type ThroughputSpec = { readonly rate: number; readonly seconds: number; readonly settleMs: number };
@@ -26,10 +27,15 @@ const sampleLag = async (run: Run, seconds: number): Promise<number[]> => {
 export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: ThroughputSpec): Promise<Figure[]> => {
   await run.setRate(rate);
   await pause(settleMs);
-  const [before, usageBefore, began] = [await run.counters(), readUsage(run.dir), performance.now()];
+  const before = await run.counters();
+  const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
   const lags = await sampleLag(run, seconds);
-  const [after, usageAfter] = [await run.counters(), readUsage(run.dir)];
-  const tookS = (performance.now() - began) / 1_000;
+  const [usageAfter, machineAfter, tookS] = [
+    readUsage(run.dir),
+    machineCpuSeconds(),
+    (performance.now() - began) / 1_000,
+  ];
+  const after = await run.counters();
   const cores = coresBetween(usageBefore, usageAfter, tookS);
   const at = `at ${rate.toLocaleString('en-US')}/s`;
   const dead = after.deadLetters - before.deadLetters;
@@ -44,6 +50,10 @@ export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: T
     figureOf(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
     figureOf(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
     figureOf(`task lag max ${at}`, 'ms', quantile(lags, 1), rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
+    figureOf(`whole machine ${at}`, 'cores', (machineAfter - machineBefore) / tookS, {
+      limit: availableParallelism(),
+      limitIs: 'cores there are; what the processes below do not account for is not ours',
+    }),
     ...PROCESSES.map((name) =>
       figureOf(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,

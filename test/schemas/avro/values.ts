@@ -145,6 +145,7 @@ const layerCapability: Arbitrary<LayerCapability> = fc.record({
 });
 const capability: Arbitrary<CapabilityVersion> = fc.record({
   venue: text,
+  name: text,
   written_at: micros,
   layers: map(layerCapability),
 });

@@ -1,0 +1,42 @@
+// What every mapper of Bybit's messages shares: the message's source, its stamp, the record around its values.
+import type { Digits, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { MapContext, Mapped, MapState } from '../venue.ts';
+import { isDated, quantityUnitOf } from './bybit-symbols.ts';
+import { readAmountOrNull, readText } from './wire.ts';
+
+export type MessageSource = {
+  readonly receivedAt: Micros;
+  readonly context: MapContext;
+  readonly state: MapState;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+};
+
+export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+
+export const toMapped = <R extends NormalisedRecord>(
+  { symbol, venueTs, source }: Stamps,
+  layer: R['layer'],
+  values: R['values'],
+  element: unknown,
+): Mapped => ({
+  record: {
+    layer,
+    venue: 'bybit',
+    venue_symbol: symbol,
+    venue_ts: venueTs,
+    received_at: source.receivedAt,
+    values,
+  } as NormalisedRecord,
+  element,
+});
+
+/** Symbol of an element, null when it is no perpetual's. */
+export const readSymbol = (value: unknown): string | null => {
+  const symbol = readText(value, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** The turnover of an inverse listing counts the base asset: it is no amount of quote. */
+export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
+  quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;

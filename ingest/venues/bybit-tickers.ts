@@ -1,0 +1,133 @@
+// Bybit's tickers: a full message, then only what changed; merged here explicitly, so that what a delta leaves out is neither null nor said anew.
+import type { Micros } from '../../schemas/records.ts';
+import type { Mapped } from '../venue.ts';
+import { type Stamps, toMapped, turnoverOf } from './bybit-mapping.ts';
+import { quantityUnitOf } from './bybit-symbols.ts';
+import {
+  badFrame,
+  type Fields,
+  readAmountOrNull,
+  readFigureOrNull,
+  readId,
+  readMsOrNull,
+  readPriceOrNull,
+} from './wire.ts';
+
+/** A last price of zero means that nothing was traded yet. */
+const readLastOrNull = (value: unknown, name: string): string | null =>
+  readAmountOrNull(value, name) === '0' ? null : readPriceOrNull(value, name);
+
+const readMsTextOrNull = (value: unknown, name: string): string | null =>
+  readMsOrNull(value === '' ? null : value, name) === null ? null : readId(value, name);
+
+/** What is kept of a ticker, under the venue's names, as text. */
+const READERS = {
+  lastPrice: readLastOrNull,
+  markPrice: readPriceOrNull,
+  indexPrice: readPriceOrNull,
+  fundingRate: readFigureOrNull,
+  nextFundingTime: readMsTextOrNull,
+  fundingIntervalHour: readAmountOrNull,
+  openInterest: readAmountOrNull,
+  volume24h: readAmountOrNull,
+  turnover24h: readAmountOrNull,
+  price24hPcnt: readFigureOrNull,
+} as const;
+type Member = keyof typeof READERS;
+const MEMBERS = Object.keys(READERS) as readonly Member[];
+
+type Ticker = Readonly<Partial<Record<Member, string | null>>>;
+type Layer = 'ticker' | 'mark' | 'funding' | 'oi' | 'stats';
+const LAYER_MEMBERS: Readonly<Record<Layer, readonly Member[]>> = {
+  ticker: ['lastPrice'],
+  mark: ['markPrice', 'indexPrice'],
+  funding: ['fundingRate', 'nextFundingTime', 'fundingIntervalHour'],
+  oi: ['openInterest'],
+  stats: ['volume24h', 'turnover24h', 'price24hPcnt'],
+};
+const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
+
+/** The members a message names; an empty text is a member without a value. */
+const readTicker = (data: Fields): Ticker => {
+  const ticker: Partial<Record<Member, string | null>> = {};
+  for (const name of MEMBERS) if (name in data) ticker[name] = READERS[name](data[name], name);
+  return ticker;
+};
+
+/**
+ * A frame of `tickers.<symbol>`. A delta says nothing before its listing's full message; a layer is said again only when one of its members is
+ * another than before (the venue also repeats members that are the same). A full message without a mark is the spot market's.
+ */
+export const mapTickerFrame = (at: Stamps, data: Fields, isFull: boolean): readonly Mapped[] => {
+  if (isFull && !('markPrice' in data)) return [];
+  const tickers = tickersOf(at.source.state);
+  const held = tickers[at.symbol];
+  if (!isFull && held === undefined) return [];
+  const sent = readTicker(data);
+  const merged = isFull ? sent : { ...held, ...sent };
+  const before = isFull ? {} : (held ?? {});
+  const mapped = LAYERS.filter((layer) => isChanged(at, layer, before, merged)).map((layer) =>
+    toLayer(at, layer, merged, data),
+  );
+  // Last, so that a message that cannot be read changes nothing.
+  tickers[at.symbol] = merged;
+  return mapped;
+};
+
+/** A row of the REST answer: always full. */
+export const mapTickerAnswer = (at: Stamps, data: Fields): readonly Mapped[] => {
+  const ticker = readTicker(data);
+  return LAYERS.filter((layer) => isChanged(at, layer, {}, ticker)).map((layer) => toLayer(at, layer, ticker, data));
+};
+
+const tickersOf = (state: Record<string, unknown>): Record<string, Ticker> => {
+  state.tickers ??= {};
+  return state.tickers as Record<string, Ticker>;
+};
+
+const isChanged = ({ symbol }: Stamps, layer: Layer, before: Ticker, after: Ticker): boolean =>
+  LAYER_MEMBERS[layer].some((name) => isMember(symbol, name) && (before[name] ?? null) !== (after[name] ?? null));
+
+/** The turnover of an inverse listing is no figure of ours. */
+const isMember = (symbol: string, name: Member): boolean => name !== 'turnover24h' || quantityUnitOf(symbol) === 'base';
+
+const toLayer = (at: Stamps, layer: Layer, ticker: Ticker, data: Fields): Mapped => {
+  switch (layer) {
+    case 'ticker':
+      return toMapped(at, layer, { last: ticker.lastPrice ?? null }, data);
+    case 'mark':
+      return toMapped(at, layer, { mark: ticker.markPrice ?? null, index: ticker.indexPrice ?? null }, data);
+    case 'funding':
+      return toMapped(at, layer, toFunding(ticker), data);
+    // Both sides are counted; `singleOpenInterest` would count one.
+    case 'oi':
+      return toMapped(at, layer, { oi: ticker.openInterest ?? null, oi_unit: quantityUnitOf(at.symbol) }, data);
+    case 'stats':
+      return toMapped(at, layer, toStats(at.symbol, ticker), data);
+    default:
+      return layer satisfies never;
+  }
+};
+
+const MS_PER_HOUR = 3_600_000;
+
+const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker) => ({
+  funding: fundingRate ?? null,
+  funding_interval_ms: toIntervalMs(fundingIntervalHour ?? null),
+  next_funding_at: nextFundingTime ? ((Number(nextFundingTime) * 1000) as Micros) : null,
+});
+
+const toIntervalMs = (hours: string | null): number | null => {
+  if (hours === null) return null;
+  const ms = Number(hours) * MS_PER_HOUR;
+  if (!Number.isSafeInteger(ms) || ms === 0) throw badFrame('fundingIntervalHour is no interval');
+  return ms;
+};
+
+/** The change is a fraction already. */
+const toStats = (symbol: string, { volume24h, turnover24h, price24hPcnt }: Ticker) => ({
+  volume_24h: volume24h ?? null,
+  volume_unit: quantityUnitOf(symbol),
+  turnover_24h: turnoverOf(symbol, turnover24h, 'turnover24h'),
+  change_24h: price24hPcnt ?? null,
+});

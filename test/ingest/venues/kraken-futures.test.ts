@@ -1,0 +1,646 @@
+// Kraken Futures: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import t from 'tap';
+import type { VenueMessage } from '../../../ingest/venue.ts';
+import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
+
+const SESSION = 'cryptofeed-v1-ws-1.ndjson.gz';
+const INSTRUMENTS_2021 = 'cryptofeed-v1-rest-instruments.ndjson.gz';
+const JKORF_REST = 'jkorf-rest-examples.ndjson';
+const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const NAUTILUS_REST = 'nautilus-rest-singles.ndjson';
+const NAUTILUS_WS = 'nautilus-ws-singles.ndjson';
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  t.same(
+    mapLine(JKORF_WS, 3),
+    [
+      record('ticker', 'PF_ETHUSD', [1783587648112, null], { last: '1751.7' }),
+      record('mark', 'PF_ETHUSD', [1783587648112, null], { mark: '1751.97553924942', index: '1751.75' }),
+      record('funding', 'PF_ETHUSD', [1783587648112, null], {
+        funding: '0.0000186711875',
+        funding_interval_ms: null,
+        next_funding_at: 1783591200000_000,
+      }),
+      record('oi', 'PF_ETHUSD', [1783587648112, null], { oi: '24085.822', oi_unit: 'base' }),
+      record('stats', 'PF_ETHUSD', [1783587648112, null], {
+        volume_24h: '57204.177',
+        volume_unit: 'base',
+        turnover_24h: '99424431.8132',
+        change_24h: '0.0097',
+      }),
+    ],
+    'a linear ticker counts base; its rate is the relative one, as sent',
+  );
+  t.same(
+    mapLine(NAUTILUS_WS, 1),
+    [
+      record('ticker', 'PI_XBTUSD', [1676393235406, null], { last: '21983.5' }),
+      record('mark', 'PI_XBTUSD', [1676393235406, null], { mark: '21979.68641534714', index: '21984.54' }),
+      record('funding', 'PI_XBTUSD', [1676393235406, null], {
+        funding: '-0.000001380384722222',
+        funding_interval_ms: null,
+        next_funding_at: 1676394000000_000,
+      }),
+      record('oi', 'PI_XBTUSD', [1676393235406, null], { oi: '30072580', oi_unit: 'contracts' }),
+      record('stats', 'PI_XBTUSD', [1676393235406, null], {
+        volume_24h: '31403908',
+        volume_unit: 'contracts',
+        turnover_24h: '31403908',
+        change_24h: '0.019974017538161748',
+      }),
+    ],
+    'an inverse ticker counts contracts',
+  );
+  t.same(
+    mapLine(SESSION, 46),
+    [
+      record('stats', 'PI_XRPUSD', [null, 1626994927949], {
+        volume_24h: '3562602',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: '0.04086665492337493',
+      }),
+    ],
+    'ticker_lite has the figures of the day, no last price, no stamp',
+  );
+  t.same(
+    mapLine(SESSION, 57),
+    [
+      record('book', 'PI_LTCUSD', [1626994927748, 1626994928037], {
+        kind: 'update',
+        bids: [],
+        asks: [['119.46', '21884']],
+        sequence: '3423036',
+      }),
+    ],
+    'one level a message, on the side of the sellers',
+  );
+  t.same(
+    mapLine(SESSION, 58),
+    [
+      record('book', 'PI_LTCUSD', [1626994927751, 1626994928037], {
+        kind: 'update',
+        bids: [['119.21', '24508']],
+        asks: [],
+        sequence: '3423037',
+      }),
+    ],
+    'and of the buyers',
+  );
+  t.same(
+    mapLine(NAUTILUS_WS, 5),
+    [
+      record('book', 'PI_XBTUSD', [1612269953629, null], {
+        kind: 'update',
+        bids: [],
+        asks: [['34981', '0']],
+        sequence: '326094134',
+      }),
+    ],
+    'a size of zero removes the level',
+  );
+  t.same(
+    mapLine(NAUTILUS_WS, 4),
+    [
+      record('book', 'PI_XBTUSD', [1612269825817, null], {
+        kind: 'snapshot',
+        bids: [
+          ['34892.5', '6385'],
+          ['34892', '10924'],
+        ],
+        asks: [
+          ['34911.5', '20598'],
+          ['34912', '2300'],
+        ],
+        sequence: '326072249',
+      }),
+    ],
+    'a snapshot, best first',
+  );
+  t.same(
+    mapLine(SESSION, 262),
+    [
+      record('trade', 'PI_LTCUSD', [1626994929946, 1626994929929], {
+        id: 'e2429e31-8b9d-4195-900e-fd42be2dec89',
+        side: 'buy',
+        price: '119.44',
+        quantity: '320',
+        quantity_unit: 'contracts',
+      }),
+    ],
+    'a trade',
+  );
+  t.end();
+});
+
+t.test('answers give what they name; what names nobody is not read', (t) => {
+  t.same(
+    mapLine(JKORF_REST, 6),
+    [
+      record('ticker', 'PI_XBTUSD', [1655462795705, null], { last: '49289' }),
+      record('mark', 'PI_XBTUSD', [1655463631335, null], { mark: '30209.9', index: '21087.8' }),
+      record('oi', 'PI_XBTUSD', [1655463631335, null], { oi: '149655', oi_unit: 'contracts' }),
+      record('stats', 'PI_XBTUSD', [1655463631335, null], {
+        volume_24h: '15304',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: '0.019974017538161748',
+      }),
+    ],
+    'tickers: the last price has its own time; an absolute rate is no funding; dated ones and indices are left out',
+  );
+  t.same(
+    mapLine(NAUTILUS_REST, 7)[2],
+    record('trade', 'PF_XBTUSD', [1764206268219, null], {
+      id: '4e9cc105-a3b8-44f9-bde2-c593a419000c',
+      side: 'buy',
+      price: '90766',
+      quantity: '0.0006',
+      quantity_unit: 'base',
+    }),
+    "executions: the taker's side",
+  );
+  t.equal(mapLine(NAUTILUS_REST, 7).length, 3);
+  const book = {
+    result: 'success',
+    serverTime: '2025-07-11T12:00:00.000Z',
+    orderBook: {
+      bids: [
+        [5, 1],
+        [6, 2],
+      ],
+      asks: [
+        [8, 3],
+        [7, 4],
+      ],
+    },
+  };
+  t.same(map(answer('GET https://futures.kraken.com/derivatives/api/v3/orderbook?symbol=PF_XBTUSD', book)), [
+    record('book', 'PF_XBTUSD', [1752235200000, null], {
+      kind: 'snapshot',
+      bids: [
+        ['6', '2'],
+        ['5', '1'],
+      ],
+      asks: [
+        ['7', '4'],
+        ['8', '3'],
+      ],
+      sequence: null,
+    }),
+  ]);
+  const history = {
+    result: 'success',
+    history: [
+      {
+        time: '2024-05-03T13:05:43.974Z',
+        trade_id: 100,
+        price: 61081,
+        size: 25,
+        side: 'sell',
+        type: 'liquidation',
+        uid: 'd0692c0c',
+      },
+    ],
+  };
+  const sold = { id: 'd0692c0c', price: '61081', quantity: '25', quantity_unit: 'contracts' };
+  t.same(
+    map(answer('GET /derivatives/api/v3/history?symbol=PI_XBTUSD', history)),
+    [
+      record('trade', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'sell' }),
+      record('liquidation', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'long', price_kind: 'fill' }),
+    ],
+    'what a liquidated taker sells is a long',
+  );
+  for (const [what, file, line] of [
+    ['an order book', JKORF_REST, 3],
+    ['an order book', NAUTILUS_REST, 6],
+    ['a history', JKORF_REST, 7],
+    ['candles', NAUTILUS_REST, 3],
+  ] as const)
+    t.equal(codeOf(toVenueMessage(lineOf(file, line))), 'VENUE_UNKNOWN_LISTING', `${what} of nobody (${file}:${line})`);
+  t.end();
+});
+
+t.test('candles of a minute, by price type; mark and index have no volume', (t) => {
+  const body = {
+    candles: [
+      { time: 1731715200000, open: '91069', high: '91373.5', low: '90956', close: '91045.50', volume: '319499' },
+    ],
+  };
+  const url = (type: string, resolution: string): string =>
+    `GET https://futures.kraken.com/api/charts/v1/${type}/PI_XBTUSD/${resolution}`;
+  const candle = {
+    open_time: 1731715200000_000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '91069',
+    high: '91373.5',
+    low: '90956',
+    close: '91045.5',
+    volume: '319499',
+    volume_unit: 'contracts',
+    turnover: null,
+    trades: null,
+    closed: null,
+  };
+  t.same(map(answer(url('trade', '1m'), body)), [record('candle', 'PI_XBTUSD', [null, null], candle)]);
+  const unmeasured = { ...candle, volume: null, volume_unit: null };
+  t.match(map(answer(url('mark', '1m'), body)), [{ values: { ...unmeasured, price_type: 'mark' } }]);
+  t.match(map(answer(url('spot', '1m'), body)), [{ values: { ...unmeasured, price_type: 'index' } }]);
+  t.same(map(answer(url('trade', '1h'), body)), [], 'other lengths');
+  t.same(mapLine(JKORF_REST, 2), [], 'candles of twelve hours, of no perpetual');
+  t.end();
+});
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['an acknowledgement', JKORF_WS, 2],
+    ['past trades after a subscription', NAUTILUS_WS, 3],
+    ['past trades after a subscription', SESSION, 45],
+    ['past funding', JKORF_REST, 1],
+    ['market states', JKORF_REST, 4],
+    ['past funding', NAUTILUS_REST, 5],
+    ['instruments', NAUTILUS_REST, 1],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame({ event: 'info', version: 1 })), []);
+  t.same(map(frame({ feed: 'heartbeat', time: 1534262350627 })), []);
+  const symbols = new Set(mapFile(SESSION).map(({ venue_symbol }) => venue_symbol));
+  t.same([...symbols].toSorted(), ['PI_LTCUSD', 'PI_XRPUSD'], 'five instruments of the session have a maturity');
+  const trade = {
+    feed: 'trade',
+    product_id: 'PF_XBTUSD',
+    uid: 'u',
+    side: 'buy',
+    seq: 1,
+    time: 1612266317519,
+    qty: 2,
+    price: 3,
+  };
+  for (const type of ['assignment', 'termination']) t.same(map(frame({ ...trade, type })), [], type);
+  t.equal(map(frame({ ...trade, type: 'block' })).length, 1);
+  t.same(
+    map(frame({ ...trade, type: 'liquidation' })).map(({ layer, values }) => [layer, values]),
+    [
+      ['trade', { id: 'u', side: 'buy', price: '3', quantity: '2', quantity_unit: 'base' }],
+      ['liquidation', { id: 'u', side: 'short', price: '3', price_kind: 'fill', quantity: '2', quantity_unit: 'base' }],
+    ],
+    'what a liquidated taker buys back is a short',
+  );
+  t.end();
+});
+
+t.test('a figure of zero is left out by the venue and is none; an end of zero says there is no funding', (t) => {
+  const ticker = { feed: 'ticker', product_id: 'PF_XBTUSD', time: 1700000000000, markPrice: 5 };
+  const fundingOf = (members: object): unknown =>
+    map(frame({ ...ticker, ...members })).find(({ layer }) => layer === 'funding')?.values;
+  t.same(fundingOf({ next_funding_rate_time: 1700003600000 }), {
+    funding: null,
+    funding_interval_ms: null,
+    next_funding_at: 1700003600000_000,
+  });
+  t.equal(fundingOf({ relative_funding_rate: 0.1, next_funding_rate_time: 0 }), undefined);
+  t.equal(fundingOf({ funding_rate: 0.1 }), undefined, 'the absolute rate is no fraction');
+  t.match(map(frame({ ...ticker, index: 4 })), [{ layer: 'mark', values: { mark: '5', index: '4' } }]);
+  t.equal(map(frame({ ...ticker, last: 0 })).length, 1, 'nothing was traded yet');
+  t.end();
+});
+
+t.test('a size below zero is none, and digits of JSON numbers are kept', (t) => {
+  const text = (price: string, qty: string): VenueMessage =>
+    frame(
+      `{"feed":"book","product_id":"PF_PEPEUSD","side":"buy","seq":9007199254740993,"price":${price},"qty":${qty},"timestamp":1}`,
+    );
+  t.match(map(text('1.10e-9', '-3')), [{ values: { bids: [['0.0000000011', '0']], sequence: '9007199254740993' } }]);
+  t.match(map(text('0.12345678901234567890', '1')), [{ values: { bids: [['0.1234567890123456789', '1']] } }]);
+  t.equal(venue.sequence(text('1', '1').payload.toString())?.last, 9007199254740993n);
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const book = { feed: 'book', product_id: 'PF_XBTUSD', side: 'buy', seq: 1, price: 2, qty: 3, timestamp: 4 };
+  const table: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"feed":"book","pro'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('17'), 'VENUE_BAD_FRAME'],
+    ['a price of zero', frame({ ...book, price: 0 }), 'VENUE_BAD_FIGURE'],
+    ['a price of letters', frame({ ...book, price: 'x' }), 'VENUE_BAD_FIGURE'],
+    ['no price', frame({ ...book, price: undefined }), 'VENUE_BAD_FRAME'],
+    ['no side', frame({ ...book, side: 'up' }), 'VENUE_BAD_FRAME'],
+    ['no sequence', frame({ ...book, seq: 'x' }), 'VENUE_BAD_FRAME'],
+    [
+      'an error answer',
+      answer('GET /derivatives/api/v3/tickers', { result: 'error', error: 'apiLimitExceeded' }),
+      'VENUE_BAD_FRAME',
+    ],
+  ];
+  for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
+    [
+      frame,
+      {
+        feed: 'ticker',
+        product_id: 'PF_AUSD',
+        time: 1700000000001,
+        last: 11,
+        markPrice: 12,
+        index: 13,
+        relative_funding_rate: 0.14,
+        funding_rate: 0.15,
+        relative_funding_rate_prediction: 0.16,
+        next_funding_rate_time: 1700000000004,
+        openInterest: 17,
+        volume: 18,
+        volumeQuote: 19,
+        change: 20,
+        bid: 21,
+        ask: 22,
+      },
+      [
+        'time',
+        'last',
+        'markPrice',
+        'index',
+        'relative_funding_rate',
+        'next_funding_rate_time',
+        'openInterest',
+        'volume',
+        'volumeQuote',
+        'change',
+      ],
+    ],
+    [
+      frame,
+      { feed: 'book', product_id: 'PF_AUSD', side: 'buy', seq: 31, price: 32, qty: 33, timestamp: 34 },
+      ['seq', 'price', 'qty', 'timestamp'],
+    ],
+    [
+      frame,
+      {
+        feed: 'book_snapshot',
+        product_id: 'PF_AUSD',
+        timestamp: 41,
+        seq: 42,
+        bids: [{ price: 1, qty: 2 }],
+        asks: [{ price: 3, qty: 4 }],
+      },
+      ['timestamp', 'seq', 'bids', 'asks'],
+    ],
+    [
+      frame,
+      {
+        feed: 'trade',
+        product_id: 'PF_AUSD',
+        uid: 'u',
+        side: 'buy',
+        type: 'fill',
+        seq: 1,
+        time: 51,
+        qty: 52,
+        price: 53,
+      },
+      ['time', 'qty', 'price', 'uid'],
+    ],
+    [
+      (body) => answer('GET /derivatives/api/v3/tickers', { serverTime: '2024-05-03T13:15:34.1Z', tickers: [body] }),
+      {
+        symbol: 'PF_AUSD',
+        last: 61,
+        lastTime: '2024-05-03T13:15:33.1Z',
+        markPrice: 62,
+        indexPrice: 63,
+        vol24h: 64,
+        volumeQuote: 65,
+        openInterest: 66,
+        change24h: 67,
+      },
+      ['last', 'markPrice', 'indexPrice', 'vol24h', 'volumeQuote', 'openInterest', 'change24h'],
+    ],
+    [
+      (body) => answer('GET /api/charts/v1/trade/PF_AUSD/1m', { candles: [body] }),
+      { time: 1731715200000, open: '71', high: '72', low: '73', close: '74', volume: '75' },
+      ['time', 'open', 'high', 'low', 'close', 'volume'],
+    ],
+  ];
+  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  const seeds: readonly (readonly [string, number])[] = [
+    [JKORF_WS, 3],
+    [SESSION, 46],
+    [SESSION, 57],
+    [NAUTILUS_WS, 4],
+    [SESSION, 262],
+    [NAUTILUS_REST, 2],
+    [NAUTILUS_REST, 7],
+  ];
+  for (const [file, line] of seeds) {
+    const message = toVenueMessage(lineOf(file, line));
+    t.equal(findUnsafeDamage({ venue, message, derived: ['change_24h'] }), null, `${file}:${line}`);
+  }
+  const reference = toVenueMessage(lineOf(NAUTILUS_REST, 1));
+  t.equal(findUnsafeDamage({ venue, message: reference }), null, 'instruments');
+  t.end();
+});
+
+// ---- books ----
+
+t.test('the recorded session is continuous, and a missing frame is found', (t) => {
+  const lines = readRecording(`kraken-futures/${SESSION}`);
+  const chains = chainsOf(venue, lines);
+  t.same(followBooks(venue, chains), { broke: [], whole: ['PI_LTCUSD', 'PI_XRPUSD'], applied: 449 + 235 + 2 });
+  const holed = chains.filter((_chain, i) => i !== 200 && i !== 201);
+  t.same(followBooks(venue, holed).broke, [chains[200]?.symbol]);
+  const repeated = chains.flatMap((chain) => (chain.kind === 'update' ? [chain, chain] : [chain]));
+  t.same(followBooks(venue, repeated).broke, [], 'a repeat says nothing new');
+  const mapped = lines.flatMap((line) =>
+    line.dir === 'in'
+      ? venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
+      : [],
+  );
+  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  const [inverse, linear, thousands, share] = listingsOf(NAUTILUS_REST);
+  t.same(
+    inverse,
+    record('listing', 'PI_XBTUSD', [null, null], {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'PI_XBTUSD',
+      base: 'BTC',
+      quote: 'USD',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'inverse',
+      pair: 'BTC:USD',
+      post_only: false,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.5',
+      lot_size: '1',
+      min_qty: null,
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: 0,
+      units: { tick_size: 'quote', lot_size: 'contracts', min_qty: null, min_notional: null, contract_size: 'quote' },
+      quantity_unit: 'contracts',
+      funding_interval: '1h',
+      funding_interval_source: 'documented',
+      funding_normalisation: { venue_field: 'relative_funding_rate', transform: 'identity' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'tickSize', transform: 'identity' },
+        lot_size: { venue_field: 'contractValueTradePrecision', transform: 'decimals_to_step' },
+        qty_decimals: { venue_field: 'contractValueTradePrecision', transform: 'identity' },
+        contract_size: { venue_field: 'contractSize', transform: 'identity' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['min_notional', 'min_qty', 'price_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: Date.UTC(2018, 7, 31) * 1000,
+      delisted_at: null,
+    }),
+  );
+  t.match(linear?.values, {
+    venue_kind: 'linear',
+    quantity_unit: 'base',
+    tick_size: '0.1',
+    lot_size: '0.001',
+    qty_decimals: 3,
+    contract_size: '1',
+    units: { lot_size: 'base', contract_size: 'base' },
+    listed_at: Date.UTC(2022, 2, 22, 13, 18, 45) * 1000,
+  });
+  t.match(
+    thousands?.values,
+    { venue_symbol: 'PF_PEPEUSD', multiplier: '1', tick_size: '0.0000000001', lot_size: '1000', qty_decimals: -3 },
+    'a precision below zero is a step of thousands',
+  );
+  t.match(share?.values, { base: 'AAPLx', instrument: 'AAPLx-PERP', venue_symbol: 'PF_AAPLxUSD' });
+  t.end();
+});
+
+t.test('only perpetuals are listed; the oldest answers name assets by the symbol alone', (t) => {
+  const old = listingsOf(INSTRUMENTS_2021);
+  t.same(
+    old.map(({ venue_symbol, values }) => [
+      venue_symbol,
+      values.base,
+      values.base_venue_alias,
+      values.quote,
+      values.tick_size,
+    ]),
+    [
+      ['pi_xbtusd', 'BTC', 'XBT', 'USD', '0.5'],
+      ['pi_ethusd', 'ETH', null, 'USD', '0.05'],
+      ['pi_ltcusd', 'LTC', null, 'USD', '0.01'],
+      ['pi_bchusd', 'BCH', null, 'USD', '0.1'],
+      ['pi_xrpusd', 'XRP', null, 'USD', '0.0001'],
+    ],
+  );
+  t.match(old[0]?.values, { lot_size: null, qty_decimals: null, contract_size: '1', listed_at: null });
+  t.match(
+    listingsOf(JKORF_REST).map(({ venue_symbol, values }) => [venue_symbol, values.base_venue_alias, values.lot_size]),
+    [
+      ['PI_XBTUSD', 'XBT', '1'],
+      ['PF_XBTUSD', 'XBT', '0.0001'],
+    ],
+    'of three, one has a maturity',
+  );
+  t.end();
+});
+
+t.test('states of a listing', (t) => {
+  const statusOf = (members: object): unknown => {
+    const instrument = {
+      symbol: 'PF_AUSD',
+      base: 'A',
+      quote: 'USD',
+      tickSize: 1,
+      openingDate: '2024-01-02T00:00:00Z',
+      ...members,
+    };
+    const body = { result: 'success', serverTime: '2024-01-01T00:00:00Z', instruments: [instrument] };
+    return venue.mapReference({}, answer('GET https://futures.kraken.com/derivatives/api/v3/instruments', body))
+      ?.listings[0]?.values.status;
+  };
+  t.equal(statusOf({ tradeable: true, postOnly: false }), 'tradeable');
+  t.equal(statusOf({ tradeable: true, postOnly: true }), 'post_only');
+  t.equal(statusOf({ tradeable: false }), 'pre_launch');
+  t.equal(statusOf({ tradeable: false, openingDate: '2023-01-02T00:00:00Z' }), 'halted');
+  t.equal(statusOf({}), 'unknown');
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes book and ticker of every perpetual once, on sockets of its shard', (t) => {
+  const template = listingsOf(NAUTILUS_REST)[1] as ListingRecord;
+  const listings = Array.from({ length: 120 }, (_, i) => ({ ...template, venue_symbol: `PF_A${i}USD` }));
+  const shardOf = (symbol: string): number => symbol.length % 2;
+  const slots = venue.plan(listings, { shards: 2, shardOf, endpoints: venue.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const asked: string[] = [];
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    t.equal(slot.url, 'wss://futures.kraken.com/ws/v1');
+    const frames = slot.subscribe.map(
+      (text) => JSON.parse(text) as { event: string; feed: string; product_ids: string[] },
+    );
+    const symbols = frames.flatMap(({ feed, product_ids }) => product_ids.map((id) => `${feed} ${id}`));
+    asked.push(...symbols);
+    t.ok(frames.every(({ event, product_ids }) => event === 'subscribe' && product_ids.length <= 50));
+    const covered = slot.covers.flatMap((cover) => cover.symbols ?? []);
+    t.ok(
+      covered.every((symbol) => slot.shards.includes(shardOf(symbol))),
+      'a socket serves its shard',
+    );
+  }
+  t.same(
+    asked.toSorted(),
+    listings.flatMap(({ venue_symbol }) => [`book ${venue_symbol}`, `ticker ${venue_symbol}`]).toSorted(),
+  );
+  const gone = { ...template, values: { ...template.values, status: 'pre_launch' } };
+  t.same(
+    venue.plan([gone], { shards: 1, shardOf: () => 0, endpoints: venue.endpoints }),
+    [],
+    'nothing is asked before the launch',
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(venue.classify('{"event":"info","version":1}'), 'ack');
+  t.equal(venue.classify(lineOf(JKORF_WS, 2).raw), 'ack');
+  t.equal(venue.classify('{"event":"error","message":"Invalid product id"}'), 'error');
+  t.equal(venue.classify('{"event":"alert","message":"Bad request"}'), 'error');
+  t.equal(venue.classify('{"feed":"heartbeat","time":1534262350627}'), 'heartbeat');
+  t.equal(venue.classify(lineOf(SESSION, 57).raw), 'data');
+  t.equal(venue.classify(lineOf(JKORF_WS, 3).raw), 'data');
+  t.same(venue.reference(venue.endpoints), [
+    { method: 'GET', url: 'https://futures.kraken.com/derivatives/api/v3/instruments', weight: 1 },
+  ]);
+  t.same(venue.ping, { everyMs: 20_000, frame: null }, 'the venue wants a ping of the protocol each minute');
+  t.end();
+});
