@@ -27,7 +27,7 @@ export const mapMessage = (state: MapState, message: VenueMessage, context: MapC
     const query = request?.query ?? new URLSearchParams();
     const source: MessageSource = { receivedAt: message.received_at, context, state, query };
     if (message.kind === 'frame') return mapFrame(fields, source);
-    return mapAnswer(/\/v5\/market\/([a-z-]+)$/.exec(request?.path ?? '')?.[1] ?? null, fields, source);
+    return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
   });
 
 const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
@@ -39,9 +39,8 @@ const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
 
 const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource): readonly Mapped[] => {
   if (Number(body.retCode ?? 0) !== 0) throw badFrame(`the venue refused: ${String(body.retMsg).slice(0, 120)}`);
-  if (endpoint === null && 'retCode' in body)
-    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
-  const mapper = ANSWERS.get(endpoint ?? '');
+  if (endpoint === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+  const mapper = ANSWERS.get(endpoint);
   if (!mapper) return [];
   const result = readFields(body.result, 'result');
   const market = result.category ?? source.query.get('category');

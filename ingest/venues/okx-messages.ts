@@ -164,12 +164,15 @@ const mapBook = ofSwap((at, element, { channel, action }) => {
   return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
 });
 
-const mapTrade = ofSwap((at, element) => {
-  const { side } = element;
+const readSide = (side: unknown): 'buy' | 'sell' => {
   if (side !== 'buy' && side !== 'sell') throw badFrame('side is none');
+  return side;
+};
+
+const mapTrade = ofSwap((at, element) => {
   const values = {
     id: element.tradeId === undefined ? null : readId(element.tradeId, 'tradeId'),
-    side,
+    side: readSide(element.side),
     price: readPrice(element.px, 'px'),
     quantity: readAmount(element.sz, 'sz'),
     quantity_unit: 'contracts' as const,
@@ -198,8 +201,7 @@ const mapLiquidations: Mapper = (element, source) => {
 /** One-way positions are `net`: the order's side tells which way they stood. */
 const readClosedSide = ({ posSide, side }: Fields): 'long' | 'short' => {
   if (posSide === 'long' || posSide === 'short') return posSide;
-  if (side !== 'buy' && side !== 'sell') throw badFrame('neither posSide nor side tells the position');
-  return side === 'sell' ? 'long' : 'short';
+  return readSide(side) === 'sell' ? 'long' : 'short';
 };
 
 /** `[ts, o, h, l, c, vol, volCcy, volCcyQuote, confirm]`; before 2022-07 without the last two. */

@@ -5,8 +5,10 @@ import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, Ti
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
 import { applyBook } from './book-readings.ts';
+import { applyCandle } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { applyEvent } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import type { Connection } from './state.ts';
@@ -127,7 +129,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   context.beforeChange(`listing:${symbol}`);
   const listing = state.listings.get(symbol);
   if (listing) listing.version = version;
-  else state.listings.set(symbol, { symbol, version, layers: new Map() });
+  else state.listings.set(symbol, { symbol, version, layers: new Map(), events: {}, candles: {} });
   state.unknown.delete(symbol);
   context.listings.set(symbol, version.record);
   out.listings.push(version);
@@ -139,7 +141,9 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
   if (message.seq <= connection.lastSeq) return;
   connection.lastSeq = message.seq;
-  for (const mapped of mapMessage(context, connection, message)) applyMapped(context, connection, mapped);
+  for (const [index, mapped] of mapMessage(context, connection, message).entries()) {
+    applyMapped(context, connection, mapped, index);
+  }
 };
 
 const mapMessage = (context: TaskContext, connection: Connection, message: RawMessage): readonly Mapped[] => {
@@ -164,7 +168,7 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped): void => {
+const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, index: number): void => {
   const { record, chain } = mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
@@ -172,8 +176,18 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
   if (!listing) return noteUnknown(context, record);
   context.beforeChange(`listing:${symbol}`);
   const subject = { connection, listing };
-  if (record.layer !== 'book') return applyReading(context, subject, record, rawOf(mapped));
-  if (chain) applyBook(context, subject, { record, chain, raw: rawOf(mapped) });
+  switch (record.layer) {
+    case 'book':
+      if (chain) applyBook(context, subject, { record, chain, raw: rawOf(mapped) });
+      return;
+    case 'trade':
+    case 'liquidation':
+      return applyEvent(context, subject, record, index);
+    case 'candle':
+      return applyCandle(context, subject, record);
+    default:
+      return applyReading(context, subject, record, rawOf(mapped));
+  }
 };
 
 /** One dead letter a symbol until its listing is known: a venue may speak of it many times a second. */

@@ -1,8 +1,9 @@
 // Rows for QuestDB: readings, gaps, alive spans and versions in the columns of `processors/sinks/tables.ts` (design section 7).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
+import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';
 import { columnOf } from '../sinks/tables.ts';
+import type { Minute } from './state.ts';
 
 export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
 
@@ -140,3 +141,108 @@ export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row
   figures: {},
   flags: {},
 });
+
+export type EventSource = {
+  readonly id: string;
+  readonly connId: string;
+  readonly recordedAt: Micros;
+  readonly srcOffset: number;
+  readonly late: boolean;
+};
+
+/** The row of a trade or liquidation. */
+export const eventRow = (
+  table: 'trades' | 'liquidations',
+  { venue, symbol }: { readonly venue: string; readonly symbol: string },
+  source: EventSource,
+  { values, venue_ts, received_at }: TradeRecord | LiquidationRecord,
+): Row => ({
+  table,
+  at: received_at,
+  texts: definedTexts({
+    listing: listingId(venue, symbol),
+    venue,
+    status: 'present',
+    id: source.id,
+    side: values.side,
+    price_kind: 'price_kind' in values ? values.price_kind : null,
+    quantity_unit: values.quantity_unit,
+    conn: source.connId,
+  }),
+  instants: definedInstants({ venue_ts, recorded_at: source.recordedAt }),
+  integers: { src_offset: source.srcOffset },
+  figures: { price: values.price, quantity: values.quantity },
+  flags: { late: source.late },
+});
+
+/** A sealed candle of any timeframe: present, proved empty (volume 0, no prices), or a gap with its cause. */
+export type CandleRow = {
+  readonly openTime: Micros;
+  readonly closeTime: Micros;
+  readonly timeframe: string;
+  /** The record whose stamps the row carries; null for gaps and proved empty minutes. */
+  readonly minute: Minute | null;
+  readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+  readonly trades: number | null;
+  readonly gapCause: string | null;
+  readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
+};
+
+const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
+const PRICES = ['open', 'high', 'low', 'close'] as const;
+
+const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
+  const kept: Record<string, Digits> = {};
+  for (const name of CANDLE_FIGURES) {
+    const digits = figures[name];
+    if (digits !== null && digits !== undefined) kept[name] = digits;
+  }
+  return kept;
+};
+
+/** A period without trades has no prices (H-12, H-16c). */
+const candleNulls = ({ gapCause, figures }: CandleRow): string | null => {
+  const missing =
+    gapCause === null ? PRICES.filter((name) => figures[name] === null || figures[name] === undefined) : [];
+  return missing.length === 0 ? null : JSON.stringify(Object.fromEntries(missing.map((name) => [name, 'no_value'])));
+};
+
+/** `sealedBy` is the raw offset that sealed the minute: the row's identity when no single record made it. */
+export const candleRow = (
+  identity: { readonly venue: string; readonly symbol: string; readonly priceType: PriceType },
+  candle: CandleRow,
+  sealedBy?: number,
+): Row => {
+  const { minute, counted } = candle;
+  const isOwn = candle.timeframe === '1m' && minute !== null;
+  return {
+    table: 'candles',
+    at: candle.openTime,
+    texts: definedTexts({
+      listing: listingId(identity.venue, identity.symbol),
+      venue: identity.venue,
+      status: candle.gapCause === null ? 'present' : 'missing',
+      gap_cause: candle.gapCause,
+      price_type: identity.priceType,
+      timeframe: candle.timeframe,
+      quantity_unit: minute?.values.volume_unit ?? null,
+      conn: isOwn ? minute.connId : null,
+      null_reasons: candleNulls(candle),
+    }),
+    instants: definedInstants({
+      close_time: candle.closeTime,
+      venue_ts: isOwn ? minute.venue_ts : null,
+      received_at: minute?.received_at ?? null,
+      recorded_at: minute?.recordedAt ?? null,
+    }),
+    integers: {
+      ...(candle.trades === null ? {} : { trades: candle.trades }),
+      minutes_expected: counted.expected,
+      minutes_present: counted.present,
+      minutes_no_trades: counted.noTrades,
+      src_offset: isOwn ? minute.srcOffset : (sealedBy ?? -1),
+    },
+    figures: candleFigures(candle),
+    flags: { late: minute?.late ?? false },
+  };
+};

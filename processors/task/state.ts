@@ -1,7 +1,7 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
 import type { MapState, ReferenceState } from '../../ingest/venue.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
+import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
 
@@ -52,6 +52,47 @@ export type ListingState = {
   readonly symbol: string;
   version: ListingVersion;
   layers: Map<ReadingLayer, LayerState>;
+  events: Partial<Record<'trade' | 'liquidation', EventState>>;
+  candles: Partial<Record<PriceType, CandleState>>;
+};
+
+/** Ids of events by the instant they were recorded, oldest first, and who delivers those without an id. */
+export type EventState = { readonly seen: Record<string, Micros>; readonly delivery: LayerState };
+
+/** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
+export type Minute = {
+  readonly values: CandleRecord['values'];
+  readonly venue_ts: Micros | null;
+  readonly received_at: Micros;
+  readonly recordedAt: Micros;
+  readonly connId: string;
+  readonly srcOffset: number;
+  readonly late: boolean;
+  readonly final: boolean;
+};
+
+/** A longer period in the making: what its sealed minutes say so far. */
+export type Rollup = {
+  readonly openTime: Micros;
+  readonly expected: number;
+  readonly seen: number;
+  readonly present: number;
+  readonly noTrades: number;
+  readonly gapCause: string | null;
+  readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+  readonly trades: number | null;
+  /** The last present minute: whose stamps the period carries. */
+  readonly last: Minute | null;
+};
+
+export type CandleState = {
+  /** Unsealed minutes by open time. */
+  readonly minutes: Record<number, Minute>;
+  /** Minutes proved to be without trades, by open time (H-12). */
+  readonly proved: Record<number, true>;
+  /** Newest minute delivered by each alive span of a connection. */
+  readonly newest: Record<string, Micros>;
+  readonly rollups: Record<string, Rollup>;
 };
 
 export type TaskState = {
@@ -64,6 +105,10 @@ export type TaskState = {
   stateRoundAt: Micros;
   /** By window length in ms: ends up to which windows are announced (live) and sealed (rows). */
   announced: Record<number, Micros>;
+  /** Close time up to which minutes are sealed. */
+  minutesSealed: Micros;
+  /** Instant up to which nothing of windows and minutes is left to explain. */
+  prunedTo: Micros;
   sealed: Record<number, Micros>;
   capability: CapabilityVersion | null;
   reference: ReferenceState;
@@ -90,6 +135,8 @@ export const createState = (): TaskState => ({
   watermarkAt: 0,
   stateRoundAt: 0,
   announced: {},
+  minutesSealed: 0,
+  prunedTo: 0,
   sealed: {},
   capability: null,
   reference: {},

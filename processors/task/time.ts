@@ -4,6 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { publishPending } from './book-readings.ts';
+import { collectsCandles, lastMinuteToSeal, MINUTE, sealMinutes } from './candles.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
 import { layersSampledAt, pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
 import { pushWatermark } from './outputs.ts';
@@ -19,6 +20,7 @@ export const beginLog = (state: TaskState): void => {
   state.startedAt = state.recordedAt;
   state.watermarkAt = state.recordedAt;
   state.stateRoundAt = state.recordedAt;
+  state.minutesSealed = Math.floor(state.recordedAt / MINUTE) * MINUTE;
   for (const ms of WINDOW_LENGTHS_MS) {
     const before = windowEnd(state.recordedAt, ms) - ms * 1000;
     state.announced[ms] = before;
@@ -37,6 +39,8 @@ export const advanceTime = (context: TaskContext): void => {
   const watermark = watermarkOf(state);
   for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
   for (const ms of WINDOW_LENGTHS_MS) sealTo(context, ms, lastEnd(watermark - SEALS_AFTER, ms));
+  sealCandles(context);
+  prune(context);
 };
 
 /** End of the newest window of length `ms` that ended by `at`. */
@@ -70,12 +74,26 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
     }
   }
   state.sealed[ms] = to;
-  prune(context);
+};
+
+const sealCandles = (context: TaskContext): void => {
+  const { state } = context;
+  const from = state.minutesSealed;
+  const to = lastMinuteToSeal(context);
+  if (to <= from) return;
+  state.minutesSealed = to;
+  if (!collectsCandles(context)) return;
+  for (const listing of state.listings.values()) {
+    context.beforeChange(`listing:${listing.symbol}`);
+    sealMinutes(context, listing, from, to);
+  }
 };
 
 const prune = (context: TaskContext): void => {
   const { state } = context;
-  const oldest = Math.min(...WINDOW_LENGTHS_MS.map((ms) => state.sealed[ms] ?? 0));
+  const oldest = Math.min(state.minutesSealed, ...WINDOW_LENGTHS_MS.map((ms) => state.sealed[ms] ?? 0));
+  if (oldest <= state.prunedTo) return;
+  state.prunedTo = oldest;
   for (const end of state.collectorAlive) if (end <= oldest) state.collectorAlive.delete(end);
   pruneConnections(state, (connId) => forgetConnection(context, connId));
 };

@@ -77,7 +77,12 @@ const faultIn = (layer: LayerState, window: Window): string | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (state: TaskState, listing: ListingState, name: ReadingLayer, window: Window): string => {
+export const gapCause = (
+  state: TaskState,
+  listing: ListingState,
+  name: ReadingLayer | 'candles',
+  window: Window,
+): string => {
   const life = lifeOf(listing);
   if (life.to !== null && life.to <= window.at) return 'not_listed';
   if (!anyCollector(state, window)) return 'collector_down';
@@ -89,7 +94,7 @@ export const gapCause = (state: TaskState, listing: ListingState, name: ReadingL
   };
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
-  const layer = listing.layers.get(name);
+  const layer = name === 'candles' ? undefined : listing.layers.get(name);
   const fault = layer ? faultIn(layer, window) : null;
   if (fault !== null) return fault;
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';

@@ -23,23 +23,8 @@ import {
 
 const MUTANTS = 1_000;
 const SECONDS = 10;
+const CUT_BOOKS = 12;
 const SOURCE_FRAMES = 200;
-
-/** Recent frames of real connections, with the partition they stand in. */
-const realFrames = async ({ handle, spec }: World): Promise<{ partition: number; raw: RawMessage }[]> => {
-  const frames: { partition: number; raw: RawMessage }[] = [];
-  await readToEnd(
-    handle,
-    { topic: topics(spec.namespace).raw('binance'), from: () => 'earliest' },
-    ({ value }, partition) => {
-      const raw = value === null ? null : codecs.raw.decode(value);
-      if (raw?.kind !== 'frame' || !Buffer.from(raw.payload).includes('"e":')) return;
-      frames.push({ partition, raw: { ...raw, payload: Buffer.from(raw.payload) } });
-    },
-  );
-  const step = Math.max(1, Math.floor(frames.length / SOURCE_FRAMES));
-  return frames.filter((_, n) => n % step === 0);
-};
 
 const isJson = (payload: Buffer): boolean => {
   try {
@@ -48,6 +33,26 @@ const isJson = (payload: Buffer): boolean => {
   } catch {
     return false;
   }
+};
+
+type Frame = { readonly partition: number; readonly payload: Buffer };
+
+/** Whole frames of real connections (the simulator has cut some), with the partition they stand in. */
+const realFrames = async ({ handle, spec }: World): Promise<Frame[]> => {
+  const frames: Frame[] = [];
+  await readToEnd(
+    handle,
+    { topic: topics(spec.namespace).raw('binance'), from: () => 'earliest' },
+    ({ value }, partition) => {
+      if (value === null) return;
+      const raw = codecs.raw.decode(value);
+      const payload = Buffer.from(raw.payload);
+      if (raw.kind !== 'frame' || !payload.includes('"e":') || !isJson(payload)) return;
+      frames.push({ partition, payload });
+    },
+  );
+  const step = Math.max(1, Math.floor(frames.length / SOURCE_FRAMES));
+  return frames.filter((_, n) => n % step === 0);
 };
 
 /** What the venue's mapping says of a payload: its error's code, or null when it can be read. */
@@ -77,7 +82,7 @@ const writeMutants = async (world: World): Promise<Map<string, string>> => {
   for (let n = 0; n < MUTANTS; n++) {
     const frame = frames[n % frames.length];
     if (frame === undefined) throw new Error('no frame in the raw topic');
-    const payload = mutate(Buffer.from(frame.raw.payload), random);
+    const payload = mutate(frame.payload, random);
     const code = codeOf(payload);
     if (code === null && !isJson(payload)) throw new Error(`the venue reads what is no JSON: ${payload.toString()}`);
     if (code !== null) unreadable.set(payload.toString('base64'), code);
@@ -104,6 +109,8 @@ const checkMutants = async (t: Test, world: World): Promise<void> => {
   const watching = watch(world, SECONDS);
   const symbols = [...world.contractSizes.keys()];
   await world.simulator.fault({ kind: 'malformed', stream: 'markPrice', symbols, count: 2 });
+  // Cut behind their ids: collector and task must both see the hole, or the book stays broken.
+  await world.simulator.fault({ kind: 'malformed', stream: 'depth', symbols: symbols.slice(0, CUT_BOOKS), count: 4 });
   const unreadable = await writeMutants(world);
   await compare(t, world, await watching, 'while mutated frames came');
   const letters = await until('every unreadable frame is a dead letter', 30_000, async () => {

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { createClock } from '../../runtime/clock.ts';
@@ -12,20 +13,23 @@ import { type Run, VENUE } from './run.ts';
 
 export type HopsSpec = { readonly rate: number; readonly seconds: number; readonly client: ApiClient };
 
-type Hop = 'received' | 'recorded' | 'live' | 'whole';
+type Hop = 'received' | 'recorded' | 'sent' | 'live' | 'whole';
 type Samples = Record<Hop, number[]>;
-const noSamples = (): Samples => ({ received: [], recorded: [], live: [], whole: [] });
+const noSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: [], whole: [] });
 
 const POLL_PAUSE_MS = 3;
 const POLLED_LISTINGS = 20;
 
+type Times = { readonly sent: Micros; readonly arrived: Micros };
+
 /** A reading put together from two frames repeats the stamp of the older one: only the first with a stamp tells its way. */
-const addReading = (samples: Samples, reading: Reading, arrived: number): void => {
+const addReading = (samples: Samples, reading: Reading, { sent, arrived }: Times): void => {
   const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
   if (venueTs === null) return;
   samples.received.push((received - venueTs) / 1_000);
   samples.recorded.push((recorded - received) / 1_000);
-  samples.live.push((arrived - recorded) / 1_000);
+  samples.sent.push((sent - recorded) / 1_000);
+  samples.live.push((arrived - sent) / 1_000);
   samples.whole.push((arrived - venueTs) / 1_000);
 };
 
@@ -38,13 +42,13 @@ const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
     from: () => 'latest',
     onBatch: (_partition, messages) => {
       const arrived = nowMicros();
-      for (const { value } of messages) {
+      for (const { value, timestampMs } of messages) {
         const entry = value === null ? null : codecs.live.decode(value);
         const reading = entry?.reading ?? null;
         const samples = reading === null ? undefined : byLayer.get(reading.layer);
         if (reading?.valid !== true || samples === undefined) continue;
         const key = `${reading.layer} ${entry?.symbol}`;
-        if (newest.get(key) !== reading.venue_ts) addReading(samples, reading, arrived);
+        if (newest.get(key) !== reading.venue_ts) addReading(samples, reading, { sent: timestampMs * 1_000, arrived });
         newest.set(key, reading.venue_ts);
       }
     },
@@ -79,7 +83,8 @@ const pollServed = async (client: ApiClient, symbols: readonly string[], untilMs
 const HOPS: readonly (readonly [Hop, string])[] = [
   ['received', "venue's stamp to received_at"],
   ['recorded', 'received_at to recorded_at'],
-  ['live', 'recorded_at to readable on live'],
+  ['sent', 'recorded_at to sent by the task'],
+  ['live', 'sent by the task to readable on live'],
   ['whole', "venue's stamp to readable on live"],
 ];
 

@@ -30,12 +30,9 @@ export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: T
   const before = await run.counters();
   const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
   const lags = await sampleLag(run, seconds);
-  const [usageAfter, machineAfter, tookS] = [
-    readUsage(run.dir),
-    machineCpuSeconds(),
-    (performance.now() - began) / 1_000,
-  ];
   const after = await run.counters();
+  const tookS = (performance.now() - began) / 1_000;
+  const [usageAfter, machineAfter] = [readUsage(run.dir), machineCpuSeconds()];
   const cores = coresBetween(usageBefore, usageAfter, tookS);
   const at = `at ${rate.toLocaleString('en-US')}/s`;
   const dead = after.deadLetters - before.deadLetters;

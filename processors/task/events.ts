@@ -1,0 +1,78 @@
+// Trades and liquidations: one row each as they come, repeats of an id within ten minutes suppressed (design section 7, N-11).
+import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
+import { counts } from '../../schemas/windows.ts';
+import type { Subject } from './accept.ts';
+import { countsForLayer } from './connections.ts';
+import { pushRecord, type TaskContext } from './context.ts';
+import { pushLive, pushRow } from './outputs.ts';
+import { eventRow } from './rows.ts';
+import { createLayer, type EventState, type ListingState } from './state.ts';
+
+/** Repeats of an id are looked for this far back. */
+const REPEATS_WITHIN: Micros = 600_000_000;
+
+export type EventRecord = TradeRecord | LiquidationRecord;
+/** Name of the policy in capabilities and of the table, by layer (L-01). */
+const KINDS = {
+  trade: { policy: 'trades', table: 'trades' },
+  liquidation: { policy: 'liquidation', table: 'liquidations' },
+} as const;
+
+const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventState => {
+  let events = listing.events[layer];
+  if (!events) {
+    events = { seen: {}, delivery: createLayer() };
+    listing.events[layer] = events;
+  }
+  return events;
+};
+
+/** Ids are remembered in the order they came, so the oldest stand first. */
+const forgetOld = (events: EventState, now: Micros): void => {
+  for (const id in events.seen) {
+    if ((events.seen[id] ?? 0) >= now - REPEATS_WITHIN) return;
+    delete events.seen[id];
+  }
+};
+
+/** Keys that look like integers would be reordered by the engine; a prefix keeps insertion order. */
+const keyOf = (id: string): string => `#${id}`;
+
+/** The venue's id from every connection, or one of our own from the connection that counts; null for a repeat. */
+const identify = (
+  context: TaskContext,
+  { connection, listing }: Subject,
+  record: EventRecord,
+  index: number,
+): string | null => {
+  const events = eventsOf(listing, record.layer);
+  const { id } = record.values;
+  if (id === null) {
+    if (!countsForLayer(context.state, events.delivery, connection)) return null;
+    return `${connection.conn_id}.${connection.lastSeq}.${index}`;
+  }
+  forgetOld(events, context.state.recordedAt);
+  if (keyOf(id) in events.seen) return null;
+  events.seen[keyOf(id)] = context.state.recordedAt;
+  return id;
+};
+
+/** Applies one event; `index` is its place among the records of its message. */
+export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
+  const kind = KINDS[record.layer];
+  if (context.state.capability?.layers[kind.policy]?.policy !== 'on') return;
+  const id = identify(context, subject, record, index);
+  if (id === null) return;
+  const { listing, connection } = subject;
+  const late = !counts(context.state.recordedAt, record.received_at);
+  const source = {
+    connId: connection.conn_id,
+    recordedAt: context.state.recordedAt,
+    srcOffset: context.out.offset,
+    late,
+  };
+  const row = eventRow(kind.table, { venue: context.venue.id, symbol: listing.symbol }, { ...source, id }, record);
+  pushRow(context.out, row);
+  pushLive(context.out, context.state.recordedAt, 'event', { symbol: listing.symbol, row });
+  if (!late) pushRecord(context, { ...record, values: { ...record.values, id } }, connection);
+};

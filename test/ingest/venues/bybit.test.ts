@@ -1,0 +1,870 @@
+// Bybit: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import t from 'tap';
+import { normalise } from '../../../infra/tools/normalise.ts';
+import { type MapContext, type MapState, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { bybit } from '../../../ingest/venues/bybit.ts';
+import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
+import { mutate, randomOf } from '../../support/mutations.ts';
+import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
+
+const NO_LISTINGS: MapContext = { listings: new Map() };
+const at2000 = 946_684_800_000_000;
+const REST = 'jkorf-rest-examples.ndjson';
+const WS = 'jkorf-ws-examples.ndjson';
+const TARDIS = 'tardis-tests-bybit-messagesV5.ndjson';
+
+const lineOf = (file: string, line: number): Recorded => {
+  const recorded = readRecording(`bybit/${file}`)[line - 1];
+  if (!recorded) throw new Error(`${file} has no line ${line}`);
+  return recorded;
+};
+const map = (message: VenueMessage, state: MapState = {}): readonly NormalisedRecord[] =>
+  bybit.map(state, message, NO_LISTINGS).map(({ record }) => record);
+const mapLine = (file: string, line: number): readonly NormalisedRecord[] => map(toVenueMessage(lineOf(file, line)));
+const frame = (body: unknown): VenueMessage => ({
+  kind: 'frame',
+  received_at: at2000,
+  request: null,
+  payload: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+});
+const answer = (path: string, result: unknown, time: number | undefined = 1700000000001): VenueMessage => ({
+  ...frame({ retCode: 0, retMsg: 'OK', result, time }),
+  kind: 'response',
+  request: `GET https://api.bybit.com/v5/market/${path}`,
+});
+const record = (layer: string, venue_symbol: string, venueMs: number | null, values: unknown): unknown => ({
+  layer,
+  venue: 'bybit',
+  venue_symbol,
+  venue_ts: venueMs === null ? null : venueMs * 1000,
+  received_at: at2000,
+  values,
+});
+const codeOf = (run: () => unknown): string => {
+  try {
+    return `gave ${JSON.stringify(run())}`;
+  } catch (error) {
+    return error instanceof VenueError ? error.code : String(error);
+  }
+};
+
+// ---- recorded messages ----
+
+const ticker = (symbol: string, ms: number, figures: Readonly<Record<string, unknown>>): readonly unknown[] => [
+  record('ticker', symbol, ms, { last: figures.last }),
+  record('mark', symbol, ms, { mark: figures.mark, index: figures.index }),
+  record('funding', symbol, ms, {
+    funding: figures.funding,
+    funding_interval_ms: null,
+    next_funding_at: (figures.next as number) * 1000,
+  }),
+  record('oi', symbol, ms, { oi: figures.oi, oi_unit: figures.unit }),
+  record('stats', symbol, ms, {
+    volume_24h: figures.volume,
+    volume_unit: figures.unit,
+    turnover_24h: figures.turnover,
+    change_24h: figures.change,
+  }),
+];
+const trade = (symbol: string, ms: number, id: string, values: unknown): unknown =>
+  record('trade', symbol, ms, { id, side: 'buy', ...(values as object) });
+const liquidation = (symbol: string, ms: number, values: unknown): unknown =>
+  record('liquidation', symbol, ms, { id: null, price_kind: 'bankruptcy', ...(values as object) });
+
+const CASES: readonly (readonly [name: string, file: string, line: number, records: readonly unknown[]])[] = [
+  [
+    'a full linear ticker gives five layers in base units',
+    WS,
+    6,
+    ticker('BTCUSDT', 1673272861686, {
+      last: '17216',
+      mark: '17217.33',
+      index: '17227.36',
+      funding: '-0.000212',
+      next: 1673280000000,
+      oi: '68744.761',
+      unit: 'base',
+      volume: '91705.276',
+      turnover: '1570383121.943499',
+      change: '0.017103',
+    }),
+  ],
+  [
+    'a full inverse ticker counts dollars, and its turnover in the base asset is none',
+    TARDIS,
+    7,
+    ticker('BTCUSD', 1680673822577, {
+      last: '28560',
+      mark: '28560',
+      index: '28566.94',
+      funding: '0.0001',
+      next: 1680681600000,
+      oi: '449736676',
+      unit: 'quote',
+      volume: '661543991',
+      turnover: null,
+      change: '0.023362',
+    }),
+  ],
+  [
+    'a REST ticker has the stamp of its answer',
+    REST,
+    6,
+    ticker('BTCUSD', 1672376496682, {
+      last: '16597',
+      mark: '16596',
+      index: '16598.54',
+      funding: '-0.001034',
+      next: 1672387200000,
+      oi: '373504107',
+      unit: 'quote',
+      volume: '49337318',
+      turnover: null,
+      change: '0.008047',
+    }),
+  ],
+  [
+    'a snapshot of fifty levels',
+    TARDIS,
+    5,
+    [
+      record('book', 'BTCPERP', 1680673821591, {
+        kind: 'snapshot',
+        bids: [['28555.2', '0.597']],
+        asks: [['28555.3', '0.225']],
+        sequence: '20683568',
+      }),
+    ],
+  ],
+  [
+    'a delta keeps its order and removals',
+    TARDIS,
+    14,
+    [
+      record('book', 'BTCUSDT', 1682092584425, {
+        kind: 'update',
+        bids: [
+          ['27994.6', '0'],
+          ['27991.7', '0.777'],
+        ],
+        asks: [
+          ['27994.4', '0.058'],
+          ['27994.8', '0'],
+        ],
+        sequence: '1188472',
+      }),
+    ],
+  ],
+  [
+    'a REST book is a snapshot',
+    REST,
+    11,
+    [
+      record('book', 'BTCUSDT', 1709199771584, {
+        kind: 'snapshot',
+        bids: [['62710.2', '5.52']],
+        asks: [['62710.3', '0.01']],
+        sequence: '243781',
+      }),
+    ],
+  ],
+  [
+    'inverse trades are amounts of dollars, one record each',
+    TARDIS,
+    1,
+    [
+      trade('BTCUSD', 1680673823564, '0cbf2330-952d-5d03-a462-4bf826c867af', {
+        price: '28560.5',
+        quantity: '5823',
+        quantity_unit: 'quote',
+      }),
+      trade('BTCUSD', 1680673823564, '912e56de-9ed6-5f4f-9421-f0ff5a42d84a', {
+        price: '28560.5',
+        quantity: '3',
+        quantity_unit: 'quote',
+      }),
+      trade('BTCUSD', 1680673823564, 'cb558b74-cf72-5157-b53b-93944db336ad', {
+        price: '28560.5',
+        quantity: '5593',
+        quantity_unit: 'quote',
+      }),
+    ],
+  ],
+  [
+    'linear trades are amounts of base',
+    WS,
+    9,
+    [
+      trade('BTCUSDT', 1672304486865, '20f43950-d8dd-5b31-9112-a178eb6023af', {
+        price: '16578.5',
+        quantity: '0.001',
+        quantity_unit: 'base',
+      }),
+    ],
+  ],
+  [
+    'a liquidation of the old topic: Buy is a long that was closed, at its bankruptcy price',
+    TARDIS,
+    12,
+    [
+      liquidation('GALAUSDT', 1673251091822, {
+        side: 'long',
+        price: '0.03803',
+        quantity: '1637',
+        quantity_unit: 'base',
+      }),
+    ],
+  ],
+  [
+    'Sell is a short, in dollars where the listing is inverse',
+    TARDIS,
+    13,
+    [
+      liquidation('XRPUSD', 1680673944093, {
+        side: 'short',
+        price: '0.5149',
+        quantity: '6949',
+        quantity_unit: 'quote',
+      }),
+    ],
+  ],
+  [
+    'allLiquidation has a stamp for each',
+    TARDIS,
+    15,
+    [
+      liquidation('PIPPINUSDT', 1740480207110, {
+        side: 'short',
+        price: '0.02456',
+        quantity: '2846',
+        quantity_unit: 'base',
+      }),
+    ],
+  ],
+  [
+    'past open interest keeps the stamp of each row',
+    REST,
+    9,
+    [
+      record('oi', 'BTCUSD', 1669571400000, { oi: '461134384', oi_unit: 'quote' }),
+      record('oi', 'BTCUSD', 1669571100000, { oi: '461134292', oi_unit: 'quote' }),
+    ],
+  ],
+];
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  for (const [name, file, line, records] of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
+  t.end();
+});
+
+// ---- tickers ----
+
+const tickerFrame = (type: string, data: object, ts = 1700000000001): VenueMessage =>
+  frame({ topic: 'tickers.AUSDT', type, data: { symbol: 'AUSDT', ...data }, cs: 9, ts });
+const FULL = {
+  lastPrice: '21.50',
+  markPrice: '22.0',
+  indexPrice: '23',
+  openInterest: '24',
+  turnover24h: '25',
+  volume24h: '26',
+  price24hPcnt: '-0.027',
+  fundingRate: '0.0028',
+  nextFundingTime: '1700000029000',
+  fundingIntervalHour: '4',
+};
+
+t.test('a delta is merged, and only a layer with another value is said again', (t) => {
+  const state: MapState = {};
+  t.same(map(tickerFrame('delta', { lastPrice: '20' }), state), [], 'nothing before the full message');
+  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5);
+  const later = map(
+    tickerFrame('delta', { markPrice: '22.1', lastPrice: '21.5', bid1Price: '3' }, 1700000000101),
+    state,
+  );
+  t.same(
+    later,
+    [record('mark', 'AUSDT', 1700000000101, { mark: '22.1', index: '23' })],
+    'the index is the one held; the last price is the same as before in other digits',
+  );
+  t.same(map(tickerFrame('delta', { nextFundingTime: '1700000030000' }), state), [
+    record('funding', 'AUSDT', 1700000000001, {
+      funding: '0.0028',
+      funding_interval_ms: 14_400_000,
+      next_funding_at: 1700000030000_000,
+    }),
+  ]);
+  t.same(map(tickerFrame('delta', { fundingRate: '' }), state), [
+    record('funding', 'AUSDT', 1700000000001, {
+      funding: null,
+      funding_interval_ms: 14_400_000,
+      next_funding_at: 1700000030000_000,
+    }),
+  ]);
+  t.throws(() => map(tickerFrame('delta', { indexPrice: '7', openInterest: 'x' }), state), VenueError);
+  t.same(
+    map(tickerFrame('delta', { markPrice: '22.2' }), state),
+    [record('mark', 'AUSDT', 1700000000001, { mark: '22.2', index: '23' })],
+    'a message that cannot be read changes nothing',
+  );
+  t.equal(map(tickerFrame('snapshot', FULL), state).length, 5, 'a full message says everything');
+  t.same(JSON.parse(JSON.stringify(state)), state, 'what is kept is plain data');
+  t.end();
+});
+
+t.test('the recorded delta of BTCUSD repeats what is the same and changes open interest', (t) => {
+  const state: MapState = {};
+  map(toVenueMessage(lineOf(TARDIS, 7)), state);
+  t.same(map(toVenueMessage(lineOf(TARDIS, 8)), state), [
+    record('oi', 'BTCUSD', 1680673822776, { oi: '449736674', oi_unit: 'quote' }),
+  ]);
+  t.end();
+});
+
+t.test('a turnover of an inverse listing is no change of its stats', (t) => {
+  const state: MapState = {};
+  const inverse = (type: string, data: object): VenueMessage =>
+    frame({ topic: 'tickers.AUSD', type, data: { symbol: 'AUSD', ...data }, ts: 1700000000001 });
+  map(inverse('snapshot', FULL), state);
+  t.same(map(inverse('delta', { turnover24h: '999' }), state), []);
+  t.equal(map(inverse('delta', { volume24h: '999' }), state).length, 1);
+  t.end();
+});
+
+// ---- books ----
+
+const bookFrame = (type: string, u: number, depth = 1000, levels = { b: [['5', '6']], a: [['7', '8']] }): string =>
+  JSON.stringify({
+    topic: `orderbook.${depth}.AUSDT`,
+    type,
+    ts: 1700000000002,
+    data: { s: 'AUSDT', ...levels, u, seq: 99 },
+    cts: 1700000000001,
+  });
+
+t.test('the stamp of a book is the matching engine, before the sending', (t) => {
+  t.equal(map(frame(bookFrame('delta', 2)))[0]?.venue_ts, 1700000000001_000);
+  t.end();
+});
+
+t.test('a book continues by one, breaks on a hole, and is whole again at a snapshot or at u 1', (t) => {
+  const steps: readonly (readonly [string, number, string])[] = [
+    ['delta', 4, 'waits'],
+    ['snapshot', 10, 'applies'],
+    ['delta', 11, 'applies'],
+    ['delta', 11, 'waits'],
+    ['delta', 12, 'applies'],
+    ['delta', 14, 'breaks'],
+    ['delta', 15, 'waits'],
+    ['snapshot', 20, 'applies'],
+    ['delta', 21, 'applies'],
+    ['delta', 1, 'applies'],
+    ['delta', 2, 'applies'],
+    ['snapshot', 2, 'applies'],
+    ['delta', 3, 'applies'],
+  ];
+  let sync: BookSync<null> = newBookSync();
+  for (const [type, u, expected] of steps) {
+    const chain = bybit.sequence(bookFrame(type, u));
+    if (!chain) throw new Error('no chain');
+    const step = stepBookSync(bybit.bookRule, sync, chain, null);
+    sync = step.state;
+    t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${type} ${u}`);
+  }
+  t.equal(map(frame(bookFrame('delta', 1)))[0]?.layer, 'book');
+  t.match(map(frame(bookFrame('delta', 1)))[0]?.values, { kind: 'snapshot' }, 'u 1 is the whole book');
+  t.end();
+});
+
+t.test(
+  'a side of a snapshot with fewer levels than its depth is all there is; the best level alone has no chain',
+  (t) => {
+    const levels = {
+      b: [
+        ['5', '6'],
+        ['4', '6'],
+      ],
+      a: [['7', '8']],
+    };
+    const chainOf = (type: string, depth: number) =>
+      bybit.map({}, frame(bookFrame(type, 9, depth, levels)), NO_LISTINGS)[0]?.chain;
+    t.same(chainOf('snapshot', 2)?.full, { bids: false, asks: true });
+    t.equal(chainOf('delta', 50)?.full, undefined);
+    t.equal(chainOf('snapshot', 1), undefined);
+    t.equal(bybit.sequence(bookFrame('snapshot', 9, 1)), null);
+    t.end();
+  },
+);
+
+t.test('the cheap look at a frame says what the mapper says', (t) => {
+  for (const file of [WS, TARDIS]) {
+    for (const line of readRecording(`bybit/${file}`).filter(({ dir }) => dir === 'in')) {
+      const mapped = bybit.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain ?? null;
+      const { full: _, ...ids } = mapped ?? { full: undefined };
+      t.same(bybit.sequence(line.raw) ?? {}, ids, line.raw.slice(0, 60));
+    }
+  }
+  t.equal(
+    bybit.sequence('{"topic":"orderbook.50.X","type":"delta","data":{"s":"X","u":9007199254740993}}')?.last,
+    9007199254740993n,
+  );
+  t.end();
+});
+
+t.test('the assembled book joins the recorded snapshot and its delta', async (t) => {
+  const lines: string[] = [];
+  await normalise({
+    venue: bybit,
+    files: [fixturePath(`bybit/${TARDIS}`)],
+    assembled: true,
+    write: (line) => void lines.push(line),
+  });
+  const books = lines.map((line) => JSON.parse(line)).filter(({ layer }) => layer === 'book');
+  t.match(books, [
+    { venue_symbol: 'BTCPERP', values: { bids: [['28555.2', '0.597']], asks: [['28555.3', '0.225']] } },
+    { venue_symbol: 'BTCPERP', values: { bids: [['28555.2', '0.677']], asks: [['28555.3', '0.029']] } },
+  ]);
+  t.equal(books.length, 2);
+});
+
+// ---- candles ----
+
+t.test('candles of a minute from the socket are closed when confirmed, others are none of ours', (t) => {
+  const kline = {
+    start: 1700000040000,
+    end: 1700000099999,
+    interval: '1',
+    open: '61.0',
+    close: '62',
+    high: '63',
+    low: '64',
+    volume: '65',
+    turnover: '66',
+    confirm: true,
+    timestamp: 1700000098000,
+  };
+  const of = (topic: string): VenueMessage => frame({ topic, data: [kline], ts: 1700000098005, type: 'snapshot' });
+  const values = {
+    open_time: 1700000040000_000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '61',
+    high: '63',
+    low: '64',
+    close: '62',
+    volume: '65',
+    volume_unit: 'base',
+    turnover: '66',
+    trades: null,
+    closed: true,
+  };
+  t.same(map(of('kline.1.AUSDT')), [record('candle', 'AUSDT', 1700000098000, values)]);
+  t.same(map(of('kline.1.AUSD')), [
+    record('candle', 'AUSD', 1700000098000, { ...values, volume_unit: 'quote', turnover: null }),
+  ]);
+  t.same(map(of('kline.5.AUSDT')), []);
+  t.same(map(of('kline_lt.1.AUSDT')), []);
+  t.end();
+});
+
+t.test('candles asked by REST: one minute only, mark and index without volume', (t) => {
+  const of = (path: string, row: readonly string[], symbol = 'AUSDT'): VenueMessage =>
+    answer(path, { symbol, category: 'linear', list: [row] });
+  const row = ['1700000040000', '61', '63', '60', '62'];
+  t.match(map(of('kline?symbol=AUSDT&interval=1', [...row, '65', '66'])), [
+    {
+      venue_ts: 1700000000001_000,
+      values: {
+        price_type: 'trade',
+        open: '61',
+        high: '63',
+        low: '60',
+        close: '62',
+        volume: '65',
+        turnover: '66',
+        closed: null,
+      },
+    },
+  ]);
+  for (const type of ['mark', 'index'])
+    t.match(map(of(`${type}-price-kline?interval=1`, row))[0]?.values, {
+      price_type: type,
+      open_time: 1700000040000_000,
+      close: '62',
+      volume: null,
+      volume_unit: null,
+      turnover: null,
+    });
+  t.same(map(of('kline?interval=60', [...row, '65', '66'])), []);
+  t.same(map(of('index-price-kline?interval=1', row, 'BTCUSDZ22')), []);
+  for (const line of [3, 8])
+    t.equal(
+      codeOf(() => mapLine(REST, line)),
+      'VENUE_UNKNOWN_LISTING',
+      'no interval is known',
+    );
+  t.end();
+});
+
+// ---- nothing, refusals ----
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['settled funding', REST, 1],
+    ['an index of a dated future', REST, 2],
+    ['long and short accounts', REST, 7],
+    ['price limits', REST, 10],
+    ['a premium index', REST, 12],
+    ['risk limits', REST, 13],
+    ['spot trades', REST, 14],
+    ['an acknowledgement', WS, 2],
+    ['a dated ticker', TARDIS, 9],
+    ['a dated delta', TARDIS, 10],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame({ success: true, ret_msg: 'pong', conn_id: 'x', op: 'ping' })), []);
+  const spot = { symbol: 'BTCUSDT', lastPrice: '5', volume24h: '1', turnover24h: '1', price24hPcnt: '0' };
+  t.same(map(frame({ topic: 'tickers.BTCUSDT', ts: 1, type: 'snapshot', cs: 1, data: spot })), [], 'a spot ticker');
+  for (const symbol of ['BTCUSDT-25DEC26', 'BTC-25DEC26', 'BTC-6JAN23-17500-C', 'ETHUSDH26'])
+    t.same(map(frame({ topic: `publicTrade.${symbol}`, data: [{ s: symbol }] })), [], symbol);
+  t.equal(map(tickerFrame('snapshot', { ...FULL, lastPrice: '0' })).length, 4, 'nothing was traded yet');
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const trade = { T: 1, s: 'AUSDT', S: 'Buy', v: '1', p: '2', i: 'x' };
+  const trades = (change: object): VenueMessage =>
+    frame({ topic: 'publicTrade.AUSDT', type: 'snapshot', ts: 1, data: [{ ...trade, ...change }] });
+  const table: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"topic":"tickers.'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('17'), 'VENUE_BAD_FRAME'],
+    ['a refusal', frame({ success: false, ret_msg: 'error:handler not found', op: 'subscribe' }), 'VENUE_BAD_FRAME'],
+    [
+      'a refused request',
+      { ...answer('tickers', {}), payload: Buffer.from('{"retCode":10006,"retMsg":"Too many visits!"}') },
+      'VENUE_BAD_FRAME',
+    ],
+    ['a price of letters', trades({ p: 'abc' }), 'VENUE_BAD_FIGURE'],
+    ['a price of zero', trades({ p: '0' }), 'VENUE_BAD_FIGURE'],
+    ['a negative size', trades({ v: '-1' }), 'VENUE_BAD_FIGURE'],
+    ['no side', trades({ S: 'buy' }), 'VENUE_BAD_FRAME'],
+    [
+      'a book without its id',
+      frame({ topic: 'orderbook.50.AUSDT', type: 'delta', data: { s: 'AUSDT', b: [], a: [] } }),
+      'VENUE_BAD_FRAME',
+    ],
+    ['an answer to nobody', { ...answer('tickers', { list: [] }), request: null }, 'VENUE_UNKNOWN_LISTING'],
+  ];
+  for (const [what, message, code] of table)
+    t.equal(
+      codeOf(() => map(message)),
+      code,
+      what,
+    );
+  t.end();
+});
+
+t.test('figures sent as JSON numbers keep their digits', (t) => {
+  const text =
+    '{"topic":"tickers.AUSDT","type":"snapshot","ts":1,"data":{"symbol":"AUSDT","markPrice":0.123456789012345678901,"indexPrice":1e-7}}';
+  t.same(map(frame(text)), [record('mark', 'AUSDT', 1, { mark: '0.123456789012345678901', index: '0.0000001' })]);
+  t.end();
+});
+
+// ---- every member counts ----
+
+type Distinct = {
+  readonly message: (body: Record<string, unknown>) => VenueMessage;
+  readonly body: Record<string, unknown>;
+  readonly members: readonly string[];
+};
+const DISTINCT: readonly Distinct[] = [
+  {
+    message: (data) => tickerFrame('snapshot', data),
+    body: FULL,
+    members: Object.keys(FULL),
+  },
+  {
+    message: ({ u, ...data }) =>
+      frame({
+        topic: 'orderbook.50.AUSDT',
+        type: 'delta',
+        ts: data.ts,
+        cts: data.cts,
+        data: { ...data, s: 'AUSDT', u },
+      }),
+    body: { ts: 1700000000001, cts: 1700000000002, u: 31, seq: 32, b: [['5', '6']], a: [['7', '8']] },
+    members: ['cts', 'u', 'seq', 'b', 'a'],
+  },
+  {
+    message: (data) => frame({ topic: 'publicTrade.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
+    body: { T: 1700000000001, s: 'AUSDT', S: 'Buy', v: '42', p: '43', i: '44' },
+    members: ['T', 'v', 'p', 'i'],
+  },
+  {
+    message: (data) => frame({ topic: 'allLiquidation.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
+    body: { T: 1700000000001, s: 'AUSDT', S: 'Buy', v: '42', p: '43' },
+    members: ['T', 'v', 'p'],
+  },
+  {
+    message: (data) => frame({ topic: 'kline.1.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
+    body: {
+      start: 1700000040000,
+      end: 1700000099999,
+      open: '61',
+      close: '62',
+      high: '63',
+      low: '64',
+      volume: '65',
+      turnover: '66',
+      confirm: false,
+      timestamp: 1700000098000,
+    },
+    members: ['start', 'end', 'open', 'close', 'high', 'low', 'volume', 'turnover', 'timestamp'],
+  },
+];
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  for (const { message, body, members } of DISTINCT) {
+    const before = codeOf(() => map(message(body)));
+    t.match(before, /^gave \[\{/);
+    for (const [i, a] of members.entries())
+      for (const b of members.slice(i + 1))
+        t.not(
+          codeOf(() => map(message({ ...body, [a]: body[b], [b]: body[a] }))),
+          before,
+          `${a} and ${b}`,
+        );
+  }
+  t.end();
+});
+
+// ---- listings ----
+
+const listingsOf = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
+  bybit.mapReference(state, message)?.listings ?? [];
+const instrument = (symbol: string, change: object = {}): object => ({
+  symbol,
+  contractType: 'LinearPerpetual',
+  status: 'Trading',
+  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
+  quoteCoin: 'USDT',
+  launchTime: '1585526400000',
+  deliveryTime: '0',
+  priceScale: '2',
+  fundingInterval: 480,
+  ...change,
+});
+
+t.test('listings say how each rule was made', (t) => {
+  t.same(listingsOf(toVenueMessage(lineOf(REST, 4))), [
+    record('listing', 'BTCUSDT', 1707186451514, {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'BTCUSDT',
+      base: 'BTC',
+      quote: 'USDT',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: null,
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: '0.001',
+      min_qty: '0.001',
+      min_notional: '5',
+      price_decimals: 2,
+      qty_decimals: null,
+      units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+      quantity_unit: 'base',
+      funding_interval: '8h',
+      funding_interval_source: 'venue',
+      funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'priceFilter.tickSize', transform: 'string_to_number' },
+        lot_size: { venue_field: 'lotSizeFilter.qtyStep', transform: 'string_to_number' },
+        min_qty: { venue_field: 'lotSizeFilter.minOrderQty', transform: 'string_to_number' },
+        min_notional: { venue_field: 'lotSizeFilter.minNotionalValue', transform: 'string_to_number' },
+        price_decimals: { venue_field: 'priceScale', transform: 'string_to_number' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['qty_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: 'two',
+      listed_at: 1585526400000_000,
+      delisted_at: null,
+    }),
+  ]);
+  t.match(listingsOf(toVenueMessage(lineOf(REST, 5))), [
+    { venue_symbol: 'PRE02ZROUSDT', values: { status: 'pre_launch', base: 'PRE02ZRO', lot_size: '0.1' } },
+  ]);
+  t.end();
+});
+
+t.test('inverse listings count dollars; dated futures are none; the funding interval is in minutes', (t) => {
+  const list = [
+    instrument('BTCUSD', { contractType: 'InversePerpetual', quoteCoin: 'USD', fundingInterval: 60 }),
+    instrument('BTCUSDU23', { contractType: 'InverseFutures' }),
+    instrument('XUSD', { contractType: 'InversePerpetual', status: 'Closed', deliveryTime: '1700000000000' }),
+  ];
+  const listings = listingsOf(answer('instruments-info?category=inverse', { category: 'inverse', list }));
+  t.match(listings, [
+    {
+      venue_symbol: 'BTCUSD',
+      values: {
+        venue_kind: 'inverse',
+        quantity_unit: 'quote',
+        contract_size: '1',
+        units: { contract_size: 'quote' },
+        funding_interval: '1h',
+        not_published: ['qty_decimals', 'min_notional', 'turnover_24h'],
+      },
+    },
+    { venue_symbol: 'XUSD', values: { status: 'delisted', delisted_at: 1700000000000_000 } },
+  ]);
+  t.equal(listings.length, 2);
+  t.end();
+});
+
+t.test('multipliers before and behind a name are undone, names that begin with a digit are not', (t) => {
+  for (const [baseCoin, base, multiplier] of [
+    ['1000PEPE', 'PEPE', '1000'],
+    ['1000000MOG', 'MOG', '1000000'],
+    ['SHIB1000', 'SHIB', '1000'],
+    ['1INCH', '1INCH', '1'],
+    ['BTC', 'BTC', '1'],
+  ]) {
+    const list = [instrument('AUSDT', { baseCoin })];
+    const [listing] = listingsOf(answer('instruments-info?category=linear', { category: 'linear', list }));
+    t.match(listing?.values, {
+      base,
+      multiplier,
+      instrument: `${base}-PERP`,
+      base_venue_alias: base === baseCoin ? null : baseCoin,
+    });
+  }
+  t.end();
+});
+
+t.test('listings before their launch come first and pass into the scope of their market', (t) => {
+  const state = {};
+  const early = answer('instruments-info?category=linear&status=PreLaunch&limit=1000', {
+    category: 'linear',
+    list: [instrument('NEWUSDT', { status: 'PreLaunch' }), instrument('SOONUSDT', { status: 'PreLaunch' })],
+  });
+  const open = answer('instruments-info?category=linear&limit=1000', {
+    category: 'linear',
+    list: [instrument('BTCUSDT'), instrument('NEWUSDT')],
+  });
+  t.equal(bybit.mapReference(state, early), null);
+  const whole = bybit.mapReference(state, open);
+  t.equal(whole?.scope, 'linear');
+  t.same(
+    whole?.listings.map((l) => [l.venue_symbol, l.values.status]),
+    [
+      ['BTCUSDT', 'tradeable'],
+      ['NEWUSDT', 'tradeable'],
+      ['SOONUSDT', 'pre_launch'],
+    ],
+  );
+  t.equal(bybit.mapReference({}, toVenueMessage(lineOf(REST, 6))), null, 'another answer is no reference');
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes books and tickers apart, each market on its socket, within the limits', (t) => {
+  const linear = Array.from({ length: 230 }, (_, i) => instrument(`A${i}USDT`));
+  const listings = [
+    ...listingsOf(answer('instruments-info?category=linear', { category: 'linear', list: linear })),
+    ...listingsOf(
+      answer('instruments-info?category=inverse', {
+        category: 'inverse',
+        list: [instrument('BTCUSD', { contractType: 'InversePerpetual' })],
+      }),
+    ),
+  ];
+  const shardOf = (symbol: string): number => symbol.length % 2;
+  const slots = bybit.plan(listings, { shards: 2, shardOf, endpoints: bybit.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const topics = new Set<string>();
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    const args = slot.subscribe.flatMap((text) => (JSON.parse(text) as { args: string[] }).args);
+    t.ok(JSON.stringify(args).length < 21_000, 'characters of a connection');
+    t.ok(slot.subscribe.every((text) => JSON.parse(text).args.length <= 10));
+    t.same(
+      args.map((topic) => topic.replace(/^.*\./, '')),
+      slot.covers[0]?.symbols,
+    );
+    t.ok(slot.covers[0]?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
+    for (const topic of args) topics.add(`${slot.url} ${topic}`);
+  }
+  t.equal(topics.size, 2 * 231);
+  t.ok(topics.has('wss://stream.bybit.com/v5/public/linear orderbook.1000.A7USDT'));
+  t.ok(topics.has('wss://stream.bybit.com/v5/public/linear tickers.A7USDT'));
+  t.ok(topics.has('wss://stream.bybit.com/v5/public/inverse tickers.BTCUSD'));
+  const first = slots[0];
+  t.equal(
+    first?.kind === 'socket' ? first.subscribe[0]?.slice(0, 60) : '',
+    '{"req_id":"1","op":"subscribe","args":["orderbook.1000.A0USD',
+  );
+  t.same(
+    bybit.reference(bybit.endpoints).map(({ url }) => url),
+    ['linear&status=PreLaunch', 'linear', 'inverse'].map(
+      (category) => `https://api.bybit.com/v5/market/instruments-info?category=${category}&limit=1000`,
+    ),
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(bybit.classify(lineOf(WS, 2).raw), 'ack');
+  t.equal(bybit.classify('{"success":false,"ret_msg":"error:handler not found","op":"subscribe"}'), 'error');
+  t.equal(bybit.classify('{"success":true,"ret_msg":"pong","conn_id":"x","req_id":"","op":"ping"}'), 'heartbeat');
+  t.equal(bybit.classify('{"req_id":"1","op":"pong","args":["1675418560633"],"conn_id":"x"}'), 'heartbeat');
+  t.equal(bybit.classify(lineOf(TARDIS, 12).raw), 'data', 'its topic stands behind its data');
+  t.same(bybit.ping, { everyMs: 20_000, frame: '{"op":"ping"}' });
+  t.end();
+});
+
+// ---- mutated frames ----
+
+t.test('a mutated message gives records, nothing or a VenueError', (t) => {
+  const seeds: readonly (readonly [string, number])[] = [
+    [WS, 6],
+    [TARDIS, 7],
+    [TARDIS, 14],
+    [TARDIS, 1],
+    [TARDIS, 12],
+    [TARDIS, 15],
+    [REST, 4],
+    [REST, 6],
+    [REST, 9],
+    [REST, 11],
+  ];
+  for (const [file, line] of seeds) {
+    const random = randomOf(line);
+    const recorded = toVenueMessage(lineOf(file, line));
+    for (let run = 0; run < 1_000; run++) {
+      const payload = mutate(Buffer.from(recorded.payload), random);
+      const text = payload.toString();
+      const outcome = codeOf(() => [
+        map({ ...recorded, payload }),
+        bybit.mapReference({}, { ...recorded, payload }),
+        bybit.classify(text),
+        bybit.sequence(text) === null,
+      ]);
+      if (!/^(gave|VENUE_)/.test(outcome)) t.fail(`${outcome}: ${text}`);
+    }
+    t.pass(`${file}:${line}`);
+  }
+  t.end();
+});

@@ -1,0 +1,602 @@
+// Deribit: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
+import t from 'tap';
+import type { Chain } from '../../../ingest/venue.ts';
+import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { deribit } from '../../../ingest/venues/deribit.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(deribit);
+const NAUTILUS = 'nautilus-ws-singles.ndjson';
+const TARDIS = 'tardis-tests-deribit.ndjson';
+const INSTRUMENTS = 'cryptofeed-v2-rest-instruments.ndjson.gz';
+const OPTIONS = 'cryptofeed-v2-ws-1.ndjson.gz';
+
+const notify = (channel: string, data: unknown): unknown => ({
+  jsonrpc: '2.0',
+  method: 'subscription',
+  params: { channel, data },
+});
+const accruing = (funding: string): unknown => ({ funding, funding_interval_ms: null, next_funding_at: null });
+const fill = (id: string, side: string, price: string, quantity: string): object => ({
+  id,
+  side,
+  price,
+  quantity,
+  quantity_unit: 'quote',
+});
+
+t.test('recorded notifications give the records their bytes say', (t) => {
+  const at = [1765541474086, null] as const;
+  t.same(
+    mapLine(NAUTILUS, 1),
+    [
+      record('ticker', 'BTC-PERPETUAL', at, { last: '92283.5' }),
+      record('mark', 'BTC-PERPETUAL', at, { mark: '92281.78', index: '92263.55' }),
+      record('funding', 'BTC-PERPETUAL', at, accruing('0')),
+      record('oi', 'BTC-PERPETUAL', at, { oi: '1132329370', oi_unit: 'quote' }),
+      record('stats', 'BTC-PERPETUAL', at, {
+        volume_24h: '11897.27640428',
+        volume_unit: 'base',
+        turnover_24h: '1092371540',
+        change_24h: '0.023275',
+      }),
+    ],
+    'a ticker says five layers; open interest of an inverse perpetual counts USD, its volume base',
+  );
+  t.same(
+    mapLine(TARDIS, 6).slice(2),
+    [
+      record('funding', 'BTC-PERPETUAL', [1569888003897, null], accruing('0')),
+      record('oi', 'BTC-PERPETUAL', [1569888003897, null], { oi: '84844461', oi_unit: 'quote' }),
+      record('stats', 'BTC-PERPETUAL', [1569888003897, null], {
+        volume_24h: '43610.27177267',
+        volume_unit: 'base',
+        turnover_24h: null,
+        change_24h: null,
+      }),
+    ],
+    'funding is what accrues now, not what eight hours cost; a ticker of 2019 has no turnover',
+  );
+  t.same(
+    mapLine(NAUTILUS, 2),
+    [
+      record('trade', 'BTC-PERPETUAL', [1765531356452, null], fill('403691824', 'sell', '92294.5', '10')),
+      record('trade', 'BTC-PERPETUAL', [1765531356452, null], fill('403691825', 'sell', '92288.5', '750')),
+    ],
+    'trades count USD, not contracts',
+  );
+  t.same(
+    mapLine(NAUTILUS, 3),
+    [
+      record('candle', 'BTC-PERPETUAL', [null, null], {
+        open_time: 1767200040000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '87490',
+        high: '87500',
+        low: '87465',
+        close: '87474',
+        volume: '0.95978896',
+        volume_unit: 'base',
+        turnover: '83970',
+        trades: null,
+        closed: null,
+      }),
+    ],
+    'a candle starts at its tick; volume in base, cost in quote',
+  );
+  t.same(
+    mapLine(NAUTILUS, 5),
+    [
+      record('book', 'BTC-PERPETUAL', [1699999999500, null], {
+        kind: 'update',
+        bids: [
+          ['42500', '950'],
+          ['42498.5', '300'],
+        ],
+        asks: [
+          ['42501', '0'],
+          ['42501.5', '700'],
+        ],
+        sequence: '123456790',
+      }),
+    ],
+    'a deletion is a size of zero',
+  );
+  t.same(
+    mapLine(TARDIS, 3),
+    [
+      record('book', 'ETH-PERPETUAL', [1564617600273, null], {
+        kind: 'snapshot',
+        bids: [
+          ['217.8', '1895'],
+          ['217.75', '712'],
+        ],
+        asks: [
+          ['218.6', '179803'],
+          ['218.65', '7887'],
+        ],
+        sequence: '1776289261',
+      }),
+    ],
+    'before there was a type, a snapshot was what had nothing before it',
+  );
+  t.match(
+    mapLine(TARDIS, 14),
+    [
+      {
+        venue_symbol: 'LINK_USDC-PERPETUAL',
+        venue_ts: 1654041599955_000,
+        values: { kind: 'snapshot', asks: [], sequence: '1232767964' },
+      },
+    ],
+    'a snapshot may name a change before it and lack a side',
+  );
+  const best = mapLine(NAUTILUS, 6);
+  t.match(best, [{ venue_symbol: 'BTC-PERPETUAL', values: { kind: 'snapshot', sequence: '136725664747' } }]);
+  t.same(best[0]?.layer === 'book' && best[0].values.bids[9], ['89523.5', '11000'], 'the best ten levels, ungrouped');
+  t.end();
+});
+
+t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
+  const long = { side: 'long', price_kind: 'fill' };
+  t.same(mapLine(TARDIS, 11), [
+    record('trade', 'BTC-PERPETUAL', [1584058044032, null], fill('66460463', 'sell', '4469.5', '1120')),
+    record('liquidation', 'BTC-PERPETUAL', [1584058044032, null], {
+      ...fill('66460463', 'long', '4469.5', '1120'),
+      ...long,
+    }),
+  ]);
+  t.same(
+    mapLine(TARDIS, 12),
+    [
+      record('trade', 'BTC-PERPETUAL', [1584058067675, null], fill('66460626', 'buy', '4458.5', '2500')),
+      record('liquidation', 'BTC-PERPETUAL', [1584058067675, null], {
+        ...fill('66460626', 'long', '4458.5', '2500'),
+        ...long,
+      }),
+    ],
+    'the taker bought from a maker whose long was closed',
+  );
+  const trade = {
+    instrument_name: 'BTC_USDC-PERPETUAL',
+    direction: 'sell',
+    price: 7,
+    amount: 0.5,
+    trade_id: 'x-1',
+    timestamp: 1,
+  };
+  const sides = (liquidation: string): unknown =>
+    map(frame(notify('trades.BTC_USDC-PERPETUAL.100ms', [{ ...trade, liquidation }]))).map(
+      ({ values }) => 'side' in values && values.side,
+    );
+  t.same(sides('MT'), ['sell', 'long', 'short']);
+  t.same(sides('M'), ['sell', 'short']);
+  t.equal(codeOf(frame(notify('trades', [{ ...trade, liquidation: 'X' }]))), 'VENUE_BAD_FRAME');
+  t.match(map(frame(notify('trades', [trade]))), [{ values: { quantity: '0.5', quantity_unit: 'base' } }]);
+  t.end();
+});
+
+t.test('answers are told by their shape', (t) => {
+  const ticker = {
+    instrument_name: 'ETH_USDC-PERPETUAL',
+    timestamp: 1765541474086,
+    last_price: 1,
+    mark_price: 2,
+    index_price: 3,
+    current_funding: 4e-5,
+    open_interest: 5,
+    stats: { volume: 6, volume_usd: 7, price_change: null },
+  };
+  const layers = (result: unknown, query = ''): readonly string[] =>
+    map(answer(`GET https://www.deribit.com/api/v2/public/x?${query}`, { jsonrpc: '2.0', result })).map((r) => r.layer);
+  t.same(layers(ticker), ['ticker', 'mark', 'funding', 'oi', 'stats']);
+  const book = { ...ticker, change_id: 9, bids: [[5, 1]], asks: [] };
+  t.same(layers(book), ['ticker', 'mark', 'funding', 'oi', 'stats', 'book']);
+  const [, , rate, oi, stats] = map(answer('/api/v2/public/ticker', { result: ticker }));
+  t.match(rate?.values, { funding: '0.00004' }, 'an exponent is written out');
+  t.match(oi?.values, { oi: '5', oi_unit: 'base' });
+  t.match(stats?.values, { turnover_24h: null }, 'USD is not the quote of a linear perpetual');
+  const columns = {
+    ticks: [1767200040000, 1767200100000],
+    open: [1, 2],
+    high: [3, 4],
+    low: [1, 2],
+    close: [2, 3],
+    volume: [5, 0],
+    cost: [6, 0],
+  };
+  t.same(layers(columns, 'instrument_name=BTC-PERPETUAL&resolution=1'), ['candle', 'candle']);
+  t.same(layers(columns, 'instrument_name=BTC-PERPETUAL&resolution=60'), []);
+  t.match(
+    map(answer('GET /public/x?instrument_name=BTC-PERPETUAL&resolution=1', { result: columns }))[1]?.values,
+    { open_time: 1767200100000_000, open: '2', high: '4', low: '2', close: '3', volume: '0', turnover: '0' },
+    'a minute without trades is published with zero volume',
+  );
+  t.end();
+});
+
+t.test('an index goes to each perpetual that uses it', (t) => {
+  const index = frame(notify('deribit_price_index.btc_usd', { timestamp: 1, price: 92263.55, index_name: 'btc_usd' }));
+  const expected = [record('mark', 'BTC-PERPETUAL', [1, null], { mark: null, index: '92263.55' })];
+  t.same(map(index), expected, 'by name while no listing is known');
+  const known = new Map(listingsOf(INSTRUMENTS).map((listing) => [listing.venue_symbol, listing]));
+  const sol = frame(notify('deribit_price_index.sol_usd', { timestamp: 1, price: 150, index_name: 'sol_usd' }));
+  t.same(map(sol, {}, { listings: known }), [record('mark', 'SOL-PERPETUAL', [1, null], { mark: null, index: '150' })]);
+  const perpetual = frame(
+    notify('perpetual.BTC-PERPETUAL.100ms', { timestamp: 1, index_price: 92263.55, interest: 0.005 }),
+  );
+  t.same(map(perpetual), expected);
+  t.end();
+});
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  t.same(mapFile(OPTIONS), [], 'a session of options');
+  for (const [what, file, line] of [
+    ['top of book', NAUTILUS, 4],
+    ['top of book', TARDIS, 2],
+    ['an option', TARDIS, 7],
+    ['an option without trades', TARDIS, 9],
+    ['the book of an option', TARDIS, 13],
+    ['a combo', TARDIS, 15],
+    ['a combo with a perpetual leg', TARDIS, 16],
+  ] as const)
+    t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame({ jsonrpc: '2.0', id: 1, result: ['ticker.BTC-PERPETUAL.100ms'] })), [], 'an acknowledgement');
+  t.same(map(frame({ jsonrpc: '2.0', method: 'heartbeat', params: { type: 'test_request' } })), [], 'a heartbeat');
+  const levels = { instrument_name: 'BTC-PERPETUAL', timestamp: 1, change_id: 5, bids: [[100, 1]], asks: [] };
+  t.same(map(frame(notify('book.BTC-PERPETUAL.25.10.100ms', levels))), [], 'a book in groups of prices');
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const book = {
+    instrument_name: 'BTC-PERPETUAL',
+    timestamp: 1,
+    type: 'change',
+    change_id: 5,
+    prev_change_id: 4,
+    asks: [],
+  };
+  const change = (level: unknown): unknown => notify('book.BTC-PERPETUAL.100ms', { ...book, bids: [level] });
+  for (const [what, body, code] of [
+    ['cut off', '{"jsonrpc":"2.0","method":"subscr', 'VENUE_BAD_FRAME'],
+    [
+      'a refusal',
+      { jsonrpc: '2.0', id: 1, error: { code: 13778, message: 'raw_subscriptions_not_available' } },
+      'VENUE_BAD_FRAME',
+    ],
+    ['an unknown change', change(['moved', 1, 1]), 'VENUE_BAD_FRAME'],
+    ['a price of zero', change(['new', 0, 1]), 'VENUE_BAD_FIGURE'],
+    ['a negative amount', change(['new', 1, -1]), 'VENUE_BAD_FIGURE'],
+    [
+      'no id before it',
+      notify('book.BTC-PERPETUAL.100ms', { ...book, prev_change_id: undefined, bids: [] }),
+      'VENUE_BAD_FRAME',
+    ],
+  ] as const)
+    t.equal(codeOf(frame(body)), code, what);
+  t.end();
+});
+
+t.test('figures keep the digits of their JSON numbers', (t) => {
+  const text =
+    '{"jsonrpc":"2.0","method":"subscription","params":{"channel":"ticker.BTC-PERPETUAL.100ms","data":{"timestamp":1765541474086,' +
+    '"instrument_name":"BTC-PERPETUAL","mark_price":92281.780000000000001,"index_price":1e5,"current_funding":-8.477e-05}}}';
+  t.match(map(frame(text)), [
+    { venue_ts: 1765541474086_000, values: { mark: '92281.780000000000001', index: '100000' } },
+    { values: { funding: '-0.00008477' } },
+  ]);
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  const named = { instrument_name: 'BTC-PERPETUAL' };
+  for (const probe of [
+    {
+      message: (body: unknown) => frame(notify('ticker.BTC-PERPETUAL.100ms', body)),
+      body: {
+        ...named,
+        timestamp: 11,
+        last_price: 1,
+        mark_price: 2,
+        index_price: 3,
+        current_funding: 4,
+        funding_8h: 5,
+        open_interest: 6,
+        best_bid_price: 7,
+      },
+      members: [
+        'timestamp',
+        'last_price',
+        'mark_price',
+        'index_price',
+        'current_funding',
+        'funding_8h',
+        'open_interest',
+        'best_bid_price',
+      ],
+    },
+    {
+      message: (body: unknown) => frame(notify('ticker.BTC-PERPETUAL.100ms', { ...named, timestamp: 11, stats: body })),
+      body: { volume: 1, volume_usd: 2, volume_notional: 3, price_change: 4, high: 5 },
+      members: ['volume', 'volume_notional', 'price_change', 'high'],
+    },
+    {
+      message: (body: unknown) => frame(notify('trades.BTC-PERPETUAL.100ms', [body])),
+      body: {
+        ...named,
+        direction: 'buy',
+        price: 1,
+        amount: 2,
+        timestamp: 3,
+        trade_id: '4',
+        trade_seq: 5,
+        contracts: 6,
+        index_price: 7,
+      },
+      members: ['price', 'amount', 'timestamp', 'trade_id', 'contracts'],
+    },
+    {
+      message: (body: unknown) => frame(notify('chart.trades.BTC-PERPETUAL.1', body)),
+      body: { tick: 1767200040000, open: 2, high: 3, low: 1, close: 4, volume: 5, cost: 6 },
+      members: ['tick', 'open', 'high', 'low', 'close', 'volume', 'cost'],
+    },
+    {
+      message: (body: unknown) => frame(notify('book.BTC-PERPETUAL.100ms', body)),
+      body: {
+        ...named,
+        type: 'change',
+        timestamp: 1,
+        change_id: 7,
+        prev_change_id: 6,
+        bids: [['new', 5, 6]],
+        asks: [['new', 7, 8]],
+      },
+      members: ['timestamp', 'change_id', 'prev_change_id', 'bids', 'asks'],
+    },
+  ])
+    t.same(findExchangeable({ venue: deribit, ...probe }), []);
+  t.end();
+});
+
+// ---- books ----
+
+const chainOf = (text: string): Chain | null => deribit.sequence(text);
+const change = (change_id: number, prev_change_id: number): Chain =>
+  chainOf(
+    JSON.stringify(
+      notify('book.BTC-PERPETUAL.100ms', {
+        type: 'change',
+        timestamp: 1,
+        prev_change_id,
+        instrument_name: 'BTC-PERPETUAL',
+        change_id,
+        bids: [],
+        asks: [],
+      }),
+    ),
+  ) as Chain;
+
+t.test('a book goes on while each change names the one before it, and breaks where one is missing', (t) => {
+  const snapshot = { ...change(100, 99), kind: 'snapshot', previous: null } as const;
+  let state = stepBookSync(deribit.bookRule, newBookSync<null>(), change(98, 97), null).state;
+  t.equal(state.phase, 'unsynced', 'changes before the snapshot say nothing');
+  state = stepBookSync(deribit.bookRule, state, snapshot, null).state;
+  for (const id of [101, 105, 230]) {
+    const step = stepBookSync(deribit.bookRule, state, change(id, Number(state.last)), null);
+    t.equal(step.apply.length, 1, `${id} goes on`);
+    state = step.state;
+  }
+  t.equal(stepBookSync(deribit.bookRule, state, change(105, 101), null).apply.length, 0, 'a repeat is left out');
+  const broken = stepBookSync(deribit.bookRule, state, change(300, 299), null);
+  t.match(broken, { broke: true, needSnapshot: true, apply: [] });
+  t.equal(stepBookSync(deribit.bookRule, broken.state, { ...snapshot, last: 400n }, null).state.phase, 'joined');
+  t.end();
+});
+
+t.test('the cheap look at a book says what the mapper says, and the first message is the whole book', (t) => {
+  for (const file of [NAUTILUS, TARDIS, OPTIONS]) {
+    const wrong = readRecording(`deribit/${file}`)
+      .filter(({ dir }) => dir === 'in')
+      .filter((line) => {
+        const mapped = deribit.map({}, toVenueMessage(line), { listings: new Map() }).find(({ chain }) => chain)?.chain;
+        const print = (chain: Chain | null | undefined): string =>
+          chain ? `${chain.symbol} ${chain.kind} ${chain.previous} ${chain.last} ${chain.full?.asks}` : 'none';
+        return print(mapped) !== print(deribit.sequence(line.raw));
+      });
+    t.same(wrong, [], file);
+  }
+  t.same(chainOf(lineOf(TARDIS, 14).raw)?.full, { bids: true, asks: true });
+  t.same(chainOf(lineOf(TARDIS, 4).raw), {
+    symbol: 'ETH-PERPETUAL',
+    kind: 'update',
+    first: null,
+    last: 1776294623n,
+    previous: 1776294621n,
+  });
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  t.equal(listings.length, 19, 'perpetuals of 1,017 instruments');
+  t.same(
+    listings[0],
+    {
+      ...(record('listing', 'BTC-PERPETUAL', [null, lineOf(INSTRUMENTS, 1).recv_ms], null) as ListingRecord),
+      venue_ts: 1626993723162185,
+      values: {
+        instrument: 'BTC-PERP',
+        venue_symbol: 'BTC-PERPETUAL',
+        base: 'BTC',
+        quote: 'USD',
+        base_venue_alias: null,
+        kind: 'perpetual',
+        venue_kind: 'inverse',
+        pair: null,
+        post_only: null,
+        status: 'tradeable',
+        contract_size: '1',
+        multiplier: '1',
+        tick_size: '0.5',
+        lot_size: '10',
+        min_qty: '10',
+        min_notional: null,
+        price_decimals: null,
+        qty_decimals: null,
+        units: { tick_size: 'quote', lot_size: 'quote', min_qty: 'quote', min_notional: null, contract_size: 'quote' },
+        quantity_unit: 'quote',
+        funding_interval: '8h',
+        funding_interval_source: 'documented',
+        funding_normalisation: { venue_field: 'current_funding', transform: 'identity' },
+        rules_normalisation: {
+          tick_size: { venue_field: 'tick_size', transform: 'identity' },
+          lot_size: { venue_field: 'contract_size', transform: 'identity' },
+          min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
+        },
+        candles: {
+          base_timeframe: '1m',
+          price_types: ['trade'],
+          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+        },
+        not_published: ['min_notional'],
+        bands: ['10bps', '25bps', '50bps', '100bps'],
+        oi_sides: null,
+        listed_at: 1534242287000_000,
+        delisted_at: null,
+      },
+    },
+    'amounts are of USD: the contract size of 10 is their step',
+  );
+  const doge = listings.find(({ venue_symbol }) => venue_symbol === 'DOGE_USDC-PERPETUAL');
+  t.match(doge?.values, {
+    base: 'DOGE',
+    quote: 'USDC',
+    venue_kind: 'linear',
+    quantity_unit: 'base',
+    tick_size: '0.00001',
+    lot_size: '100',
+    pair: 'doge_usdc',
+    contract_size: '1',
+  });
+  t.match(listings.find(({ venue_symbol }) => venue_symbol === 'SOL-PERPETUAL')?.values, {
+    venue_kind: 'inverse',
+    quote: 'USD',
+  });
+  for (const { venue_symbol, values } of listings) {
+    const linear = venue_symbol.includes('_USDC');
+    t.match(values, {
+      venue_kind: linear ? 'linear' : 'inverse',
+      quote: linear ? 'USDC' : 'USD',
+      quantity_unit: linear ? 'base' : 'quote',
+    });
+    t.equal(`${values.base}${linear ? '_USDC' : ''}-PERPETUAL`, venue_symbol);
+  }
+  t.end();
+});
+
+t.test('statuses are the words of V-02', (t) => {
+  const row = {
+    kind: 'future',
+    settlement_period: 'perpetual',
+    instrument_name: 'A-PERPETUAL',
+    base_currency: 'A',
+    quote_currency: 'USD',
+    tick_size: 1,
+    expiration_timestamp: 4_000_000_000_000,
+  };
+  const one = (members: object): ListingRecord | undefined =>
+    deribit.mapReference({}, answer('GET /public/get_instruments?currency=any', { result: [{ ...row, ...members }] }))
+      ?.listings[0];
+  t.equal(one({ state: 'open', is_active: true })?.values.status, 'tradeable');
+  t.equal(one({ state: 'locked', is_active: true })?.values.status, 'halted');
+  t.equal(one({ is_active: false })?.values.status, 'halted');
+  t.equal(one({})?.values.status, 'unknown');
+  t.equal(one({})?.values.delisted_at, 4_000_000_000_000_000);
+  t.equal(one({ kind: 'option' }), undefined);
+  t.end();
+});
+
+// ---- wire ----
+
+t.test('the plan asks for a heartbeat, then for the book and the ticker of each open perpetual', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  const env = { shards: 2, shardOf: (symbol: string) => symbol.length % 2, endpoints: deribit.endpoints };
+  const slots = deribit.plan(listings, env);
+  const frames = slots.map((slot) => (slot.kind === 'socket' ? slot.subscribe.map((text) => JSON.parse(text)) : []));
+  for (const first of frames)
+    t.match(first[0], { jsonrpc: '2.0', method: 'public/set_heartbeat', params: { interval: 30 } });
+  const channels = frames.flatMap((some) => some.slice(1).flatMap(({ params }) => params.channels as string[]));
+  t.equal(new Set(channels).size, 38);
+  t.ok(channels.includes('book.BTC-PERPETUAL.100ms') && channels.includes('ticker.DOGE_USDC-PERPETUAL.100ms'));
+  for (const slot of slots)
+    t.ok(
+      slot.covers.flatMap(({ symbols }) => symbols ?? []).every((symbol) => slot.shards.includes(symbol.length % 2)),
+    );
+  t.equal(new Set(slots.map(({ id }) => id)).size, 4);
+  t.end();
+});
+
+t.test('a test request is answered, other frames are told apart', (t) => {
+  const request = '{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"test_request"}}';
+  t.match(JSON.parse(deribit.replyTo?.(request) ?? 'null'), { jsonrpc: '2.0', method: 'public/test' });
+  t.equal(deribit.replyTo?.('{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"heartbeat"}}'), null);
+  t.equal(deribit.replyTo?.(lineOf(NAUTILUS, 1).raw), null);
+  t.equal(deribit.classify(request), 'heartbeat');
+  t.equal(deribit.classify(lineOf(OPTIONS, 3).raw), 'ack');
+  t.equal(deribit.classify(lineOf(NAUTILUS, 1).raw), 'data');
+  t.equal(deribit.classify('{"jsonrpc":"2.0","id":2,"error":{"code":11050,"message":"bad_request"}}'), 'error');
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  for (const [kind, file, line] of [
+    ['ticker', NAUTILUS, 1],
+    ['trades', NAUTILUS, 2],
+    ['candle', NAUTILUS, 3],
+    ['change', NAUTILUS, 5],
+    ['best levels', NAUTILUS, 6],
+    ['snapshot', TARDIS, 14],
+    ['liquidation', TARDIS, 11],
+  ] as const) {
+    const message = toVenueMessage(lineOf(file, line));
+    // Percent to fraction and a deletion are the two transforms; an id is any text.
+    t.equal(
+      findUnsafeDamage({
+        venue: deribit,
+        message,
+        derived: kind === 'change' ? ['bids', 'asks'] : ['change_24h', 'id'],
+      }),
+      null,
+      kind,
+    );
+  }
+  const instruments = JSON.stringify({
+    usOut: 1626993723162185,
+    result: [
+      {
+        kind: 'future',
+        settlement_period: 'perpetual',
+        instrument_name: 'A-PERPETUAL',
+        base_currency: 'A',
+        quote_currency: 'USD',
+        tick_size: 0.5,
+        contract_size: 10,
+        min_trade_amount: 10,
+        expiration_timestamp: 32503708800000,
+        creation_timestamp: 1534242287000,
+      },
+    ],
+  });
+  t.equal(
+    findUnsafeDamage({ venue: deribit, message: answer('GET /public/get_instruments', instruments) }),
+    null,
+    'instruments',
+  );
+  t.end();
+});

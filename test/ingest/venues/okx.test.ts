@@ -1,0 +1,672 @@
+// OKX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import { crc32 } from 'node:zlib';
+import t from 'tap';
+import type { MapContext } from '../../../ingest/venue.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { okx } from '../../../ingest/venues/okx.ts';
+import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
+import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
+
+const SESSION = 'cryptofeed-v5-ws-1.ndjson.gz';
+const INSTRUMENTS = 'cryptofeed-v5-rest-instruments.ndjson.gz';
+const SWAP = 'tardis-tests-okex-swap-okexSwapV5Messages.ndjson';
+const FUTURES = 'tardis-tests-okex-futures-okexFuturesV5Messages.ndjson';
+const REST = 'jkorf-rest-examples.ndjson';
+const WS = 'jkorf-ws-examples.ndjson';
+const REST_URL = 'GET https://www.okx.com/api/v5';
+
+const NO_LISTINGS: MapContext = { listings: new Map() };
+
+type Case = { readonly name: string; readonly from: readonly [file: string, line: number]; readonly records: unknown };
+
+const CASES: readonly Case[] = [
+  {
+    name: 'a ticker gives last, then a volume in contracts; what counts base is no turnover',
+    from: [SESSION, 24],
+    records: [
+      record('ticker', 'UNI-USD-SWAP', [1652459223143, 1652459225506], { last: '5.123' }),
+      record('stats', 'UNI-USD-SWAP', [1652459223143, 1652459225506], {
+        volume_24h: '289425',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: null,
+      }),
+    ],
+  },
+  {
+    name: 'a trade counts contracts',
+    from: [SESSION, 27],
+    records: [
+      record('trade', 'UNI-USD-SWAP', [1652459215150, 1652459225507], {
+        id: '12883020',
+        side: 'sell',
+        price: '5.123',
+        quantity: '100',
+        quantity_unit: 'contracts',
+      }),
+    ],
+  },
+  {
+    name: 'an update keeps its levels in order, sizes of zero and an empty side',
+    from: [SESSION, 366],
+    records: [
+      record('book', 'UNI-USD-SWAP', [1652459234826, 1652459235002], {
+        kind: 'update',
+        bids: [],
+        asks: [
+          ['5.142', '0'],
+          ['5.148', '311'],
+          ['5.152', '36'],
+        ],
+        sequence: null,
+      }),
+    ],
+  },
+  {
+    name: 'books by tick are read like the slower ones',
+    from: [SWAP, 1],
+    records: [
+      record('book', 'REN-USDT-SWAP', [1640131236035, null], {
+        kind: 'update',
+        bids: [
+          ['0.65441', '1'],
+          ['0.65418', '0'],
+        ],
+        asks: [['0.65442', '14']],
+        sequence: null,
+      }),
+    ],
+  },
+  {
+    name: 'an old funding message has no stamp and no interval; the rate after the next one is not ours',
+    from: [SWAP, 2],
+    records: [
+      record('funding', 'WNCG-USDT-SWAP', [null, null], {
+        funding: '0.00048105',
+        funding_interval_ms: null,
+        next_funding_at: 1640131200000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a funding message without a rate has the settlement alone',
+    from: [SWAP, 8],
+    records: [
+      record('funding', 'SOS-USDT-SWAP', [null, null], {
+        funding: null,
+        funding_interval_ms: null,
+        next_funding_at: 1640851200000_000,
+      }),
+    ],
+  },
+  {
+    name: 'the coming settlement and the one after it tell the funding interval; the data names the instrument, not the argument',
+    from: [WS, 6],
+    records: [
+      record('funding', 'BTC-USD-SWAP', [1700724675402, null], {
+        funding: '0.0001875391284828',
+        funding_interval_ms: 28_800_000,
+        next_funding_at: 1700726400000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a REST funding rate loses its insignificant zeros only',
+    from: [REST, 3],
+    records: [
+      record('funding', 'BTC-USDT-SWAP', [1703070685309, null], {
+        funding: '0.000079238688534',
+        funding_interval_ms: 28_800_000,
+        next_funding_at: 1703088000000_000,
+      }),
+    ],
+  },
+  {
+    name: 'a mark carries no index',
+    from: [SWAP, 6],
+    records: [record('mark', 'WNCG-USDT-SWAP', [1640131259180, null], { mark: '2.1729', index: null })],
+  },
+  {
+    name: 'an index carries no mark',
+    from: [SWAP, 5],
+    records: [record('mark', 'WNCG-USDT-SWAP', [1640131290649, null], { mark: null, index: '2.1675' })],
+  },
+  {
+    name: 'a REST mark price',
+    from: [REST, 11],
+    records: [record('mark', 'BTC-USDT-SWAP', [1597026383085, null], { mark: '200', index: null })],
+  },
+  {
+    name: 'a REST index goes to the perpetual of its name while no listing is known',
+    from: [REST, 6],
+    records: [record('mark', 'BTC-USDT-SWAP', [1649419644492, null], { mark: null, index: '43350' })],
+  },
+  {
+    name: 'of open interest in contracts and in coins the contracts are ours',
+    from: [REST, 12],
+    records: [record('oi', 'BTC-USDT-SWAP', [1597026383085, null], { oi: '5000', oi_unit: 'contracts' })],
+  },
+  {
+    name: 'open interest of a socket',
+    from: [SWAP, 7],
+    records: [record('oi', 'WNCG-USDT-SWAP', [1640131258756, null], { oi: '644195', oi_unit: 'contracts' })],
+  },
+  {
+    name: 'a trade of a linear swap',
+    from: [SWAP, 3],
+    records: [
+      record('trade', 'BTC-USDT-SWAP', [1640131236050, null], {
+        id: '148266905',
+        side: 'buy',
+        price: '48938.5',
+        quantity: '5',
+        quantity_unit: 'contracts',
+      }),
+    ],
+  },
+];
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  for (const { name, from, records } of CASES) t.same(mapLine(...from), records, `${name} (${from.join(':')})`);
+  const tickers = mapLine(REST, 26);
+  t.same(
+    tickers.map(({ layer, venue_symbol }) => `${layer} ${venue_symbol}`),
+    ['ticker LTC-USD-SWAP', 'stats LTC-USD-SWAP', 'ticker BTC-USD-SWAP', 'stats BTC-USD-SWAP'],
+    'an answer about several keeps its order',
+  );
+  const [snapshot] = mapLine(SESSION, 30);
+  t.match(snapshot, { layer: 'book', venue_symbol: 'UNI-USD-SWAP', venue_ts: 1652459225363_000 });
+  const { bids, asks, kind } = (snapshot as BookRecord).values;
+  t.same([kind, bids.length, asks.length], ['snapshot', 121, 119]);
+  t.same(
+    [bids[0], bids[1], bids.at(-1)],
+    [
+      ['5.14', '251'],
+      ['5.139', '25'],
+      ['1.23', '42'],
+    ],
+  );
+  t.same(
+    [asks[0], asks[1], asks.at(-1)],
+    [
+      ['5.148', '60'],
+      ['5.149', '192'],
+      ['15.6', '500'],
+    ],
+  );
+  t.end();
+});
+
+t.test('liquidations: the position closed at its bankruptcy price, each detail for itself', (t) => {
+  const body = {
+    arg: { channel: 'liquidation-orders', instType: 'SWAP' },
+    data: [
+      {
+        details: [
+          { bkLoss: '0', bkPx: '0.55205', ccy: '', posSide: 'short', side: 'buy', sz: '39', ts: '1680173247614' },
+          { bkLoss: '0', bkPx: '0.5521', ccy: '', posSide: 'net', side: 'sell', sz: '40.5', ts: '1680173247615' },
+        ],
+        instFamily: 'XRP-USD',
+        instId: 'XRP-USD-SWAP',
+        instType: 'SWAP',
+        uly: 'XRP-USD',
+      },
+    ],
+  };
+  const expected = [
+    record('liquidation', 'XRP-USD-SWAP', [1680173247614, null], {
+      id: null,
+      side: 'short',
+      price: '0.55205',
+      price_kind: 'bankruptcy',
+      quantity: '39',
+      quantity_unit: 'contracts',
+    }),
+    record('liquidation', 'XRP-USD-SWAP', [1680173247615, null], {
+      id: null,
+      side: 'long',
+      price: '0.5521',
+      price_kind: 'bankruptcy',
+      quantity: '40.5',
+      quantity_unit: 'contracts',
+    }),
+  ];
+  t.same(map(frame(body)), expected);
+  t.same(map(answer(`${REST_URL}/public/liquidation-orders?instType=SWAP`, { code: '0', msg: '', ...body })), expected);
+  t.end();
+});
+
+t.test(
+  'candles: minutes only, contracts and turnover when the venue sends them, an index for each that uses it',
+  (t) => {
+    const push = (channel: string, instId: string, row: readonly string[]): unknown[] =>
+      map(frame({ arg: { channel, instId }, data: [row] })).map((r) => [r.venue_symbol, r.venue_ts, r.values]);
+    const row = ['1597026360000', '8533.02', '8553.74', '8527.17', '8548.26'];
+    const traded = {
+      open_time: 1597026360000_000,
+      price_type: 'trade',
+      timeframe: '1m',
+      open: '8533.02',
+      high: '8553.74',
+      low: '8527.17',
+      close: '8548.26',
+      volume: '45247',
+      volume_unit: 'contracts',
+      turnover: '5529.5858061',
+      trades: null,
+      closed: false,
+    };
+    const long = [...row, '45247', '529.5858061', '5529.5858061', '0'];
+    t.same(push('candle1m', 'BTC-USD-SWAP', long), [['BTC-USD-SWAP', null, traded]]);
+    t.same(
+      push('candle1m', 'BTC-USD-SWAP', long.slice(0, 7)),
+      [['BTC-USD-SWAP', null, { ...traded, turnover: null, closed: null }]],
+      'rows before 2022-07 have neither turnover nor flag',
+    );
+    const untraded = { ...traded, volume: null, volume_unit: null, turnover: null, closed: true };
+    t.same(push('mark-price-candle1m', 'BTC-USD-SWAP', [...row, '1']), [
+      ['BTC-USD-SWAP', null, { ...untraded, price_type: 'mark' }],
+    ]);
+    t.same(push('index-candle1m', 'BTC-USD', [...row, '1']), [
+      ['BTC-USD-SWAP', null, { ...untraded, price_type: 'index' }],
+    ]);
+    t.same(push('candle1D', 'BTC-USD-SWAP', long), [], 'other lengths');
+    t.same(push('candle1m', 'BTC-USDT', long), [], 'spot');
+    const asked = (query: string): unknown =>
+      map(answer(`${REST_URL}/market/history-candles?${query}`, { code: '0', msg: '', data: [long] })).length;
+    t.equal(asked('instId=BTC-USD-SWAP'), 1, 'a request without a bar means minutes');
+    t.equal(asked('instId=BTC-USD-SWAP&bar=1m'), 1);
+    t.equal(asked('instId=BTC-USD-SWAP&bar=1H'), 0);
+    t.end();
+  },
+);
+
+t.test('an index goes to each known listing that uses it: contracts in USDC follow the dollar', (t) => {
+  const template = listingsOf(INSTRUMENTS)[0] as ListingRecord;
+  const listings = new Map(
+    ['BTC-USD', 'BTC-USDT', 'BTC-USDC', 'ETH-USD'].map((pair) => {
+      const venue_symbol = `${pair}-SWAP`;
+      return [venue_symbol, { ...template, venue_symbol, values: { ...template.values, venue_symbol, pair } }];
+    }),
+  );
+  const usersOf = (index: string): unknown =>
+    map(
+      frame({ arg: { channel: 'index-tickers', instId: index }, data: [{ instId: index, idxPx: '7', ts: '5' }] }),
+      {},
+      { listings },
+    ).map((r) => r.venue_symbol);
+  t.same(usersOf('BTC-USD'), ['BTC-USD-SWAP', 'BTC-USDC-SWAP']);
+  t.same(usersOf('BTC-USDT'), ['BTC-USDT-SWAP']);
+  t.same(usersOf('BTC-USDC'), ['BTC-USDC-SWAP'], 'as before the change of 2023');
+  t.same(usersOf('DOGE-USD'), [], 'an index of no listing');
+  t.end();
+});
+
+t.test('what says nothing of a swap gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['top of book', SWAP, 9],
+    ['a dated book', FUTURES, 2],
+    ['a dated trade', FUTURES, 3],
+    ['a dated mark', FUTURES, 4],
+    ['dated open interest', FUTURES, 5],
+    ['a price limit', FUTURES, 6],
+    ['a dated ticker', FUTURES, 7],
+    ['a body that its recorder wrapped', FUTURES, 9],
+    ['a dated liquidation', FUTURES, 13],
+    ['an acknowledgement', SESSION, 5],
+    ['an option', WS, 27],
+    ['instruments of spot', WS, 36],
+    ['a spot ticker', WS, 39],
+    ['a spot trade', WS, 42],
+    ['settled funding', REST, 2],
+    ['components of an index', REST, 4],
+    ['statistics of traders', REST, 17],
+    ['instruments', INSTRUMENTS, 2],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame('pong')), [], 'the answer to a ping');
+  t.same(map(frame({ event: 'notice', code: '64008', msg: 'upgrade', connId: 'a' })), []);
+  const ticker = { instId: 'A-USDT-SWAP', last: '', vol24h: '0', ts: '5' };
+  t.same(
+    map(frame({ arg: { channel: 'tickers', instId: 'A-USDT-SWAP' }, data: [ticker] })).map((r) => r.layer),
+    ['stats'],
+    'no last before the first trade',
+  );
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const book = (values: object): unknown => ({
+    arg: { channel: 'books', instId: 'BTC-USDT-SWAP' },
+    action: 'update',
+    data: [{ asks: [['1', '1', '0', '1']], bids: [], ts: '5', checksum: 0, seqId: 8, prevSeqId: 7, ...values }],
+  });
+  t.match(codeOf(frame(book({}))), /^gave \[\{/);
+  t.equal(codeOf(frame('{"arg":{"channel":"books"')), 'VENUE_BAD_FRAME', 'cut off');
+  t.equal(codeOf(frame(book({ asks: [['x', '1']] }))), 'VENUE_BAD_FIGURE');
+  t.equal(codeOf(frame(book({ asks: [['0', '1']] }))), 'VENUE_BAD_FIGURE');
+  t.equal(codeOf(frame(book({ bids: undefined }))), 'VENUE_BAD_FRAME');
+  t.equal(codeOf(frame(book({ seqId: 'a' }))), 'VENUE_BAD_FRAME');
+  t.equal(codeOf(frame({ event: 'error', code: '60012', msg: 'Invalid request' })), 'VENUE_BAD_FRAME');
+  t.equal(
+    codeOf(answer(`${REST_URL}/market/tickers`, { code: '50011', msg: 'Too Many Requests', data: [] })),
+    'VENUE_BAD_FRAME',
+  );
+  t.equal(codeOf(toVenueMessage(lineOf(REST, 8))), 'VENUE_UNKNOWN_LISTING', 'candles of nobody');
+  t.equal(codeOf(toVenueMessage(lineOf(REST, 13))), 'VENUE_UNKNOWN_LISTING', 'a book of nobody');
+  t.end();
+});
+
+t.test('listings say how each rule was made', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  t.equal(listings.length, 166, 'the swaps; dated futures are none');
+  const of = (symbol: string): ListingRecord | undefined => listings.find((l) => l.venue_symbol === symbol);
+  t.same(
+    of('SHIB-USDT-SWAP'),
+    record('listing', 'SHIB-USDT-SWAP', [null, 1652458996525], {
+      instrument: 'SHIB-PERP',
+      venue_symbol: 'SHIB-USDT-SWAP',
+      base: 'SHIB',
+      quote: 'USDT',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: 'SHIB-USDT',
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '1000000',
+      multiplier: '1',
+      tick_size: '0.00000001',
+      lot_size: '1',
+      min_qty: '1',
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: {
+        tick_size: 'quote',
+        lot_size: 'contracts',
+        min_qty: 'contracts',
+        min_notional: null,
+        contract_size: 'base',
+      },
+      quantity_unit: 'contracts',
+      funding_interval: null,
+      funding_interval_source: null,
+      funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'tickSz', transform: 'string_to_number' },
+        lot_size: { venue_field: 'lotSz', transform: 'string_to_number' },
+        min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
+        contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: 1620551348000_000,
+      delisted_at: null,
+    }),
+  );
+  t.match(of('BTC-USD-SWAP')?.values, {
+    venue_kind: 'inverse',
+    quote: 'USD',
+    contract_size: '100',
+    units: { contract_size: 'quote' },
+  });
+  t.match(of('BTC-USDT-SWAP')?.values, { venue_kind: 'linear', contract_size: '0.01', instrument: 'BTC-PERP' });
+  t.match(of('1INCH-USD-SWAP')?.values, { base: '1INCH', instrument: '1INCH-PERP', contract_size: '10' });
+  for (const { venue_symbol, values } of listings) {
+    const [base, quote] = venue_symbol.split('-');
+    const kind = quote === 'USD' ? 'inverse' : 'linear';
+    t.match(values, { base, quote, venue_kind: kind, multiplier: '1', status: 'tradeable' }, venue_symbol);
+    t.ok(kind === 'linear' || values.contract_size === (base === 'BTC' ? '100' : '10'), venue_symbol);
+  }
+  t.end();
+});
+
+t.test(
+  'listings of today: states, dollar-margined symbols, multiplied contracts, the interval once funding was asked',
+  (t) => {
+    const item = {
+      instType: 'SWAP',
+      instId: 'BTC-USD_UM-SWAP',
+      instFamily: 'BTC-USD_UM',
+      uly: 'BTC-USD',
+      ctType: 'linear',
+      ctVal: '0.001',
+      ctMult: '10',
+      ctValCcy: 'BTC',
+      tickSz: '0.1',
+      lotSz: '0.01',
+      minSz: '0.02',
+      state: 'live',
+      listTime: '1700000000000',
+      expTime: '1800000000000',
+    };
+    const url = `${REST_URL}/public/instruments?instType=SWAP`;
+    const valuesOf = (changed: object, state = {}): unknown =>
+      okx.mapReference(state, answer(url, { code: '0', data: [{ ...item, ...changed }] }))?.listings[0]?.values;
+    t.match(valuesOf({}), {
+      base: 'BTC',
+      quote: 'USD',
+      pair: 'BTC-USD',
+      contract_size: '0.01',
+      tick_size: '0.1',
+      lot_size: '0.01',
+      min_qty: '0.02',
+      listed_at: 1700000000000_000,
+      delisted_at: 1800000000000_000,
+    });
+    const statuses = ['live', 'suspend', 'rebase', 'post_only', 'preopen', 'settling', 'test'].map(
+      (state) => (valuesOf({ state }) as ListingRecord['values']).status,
+    );
+    t.same(statuses, ['tradeable', 'halted', 'halted', 'post_only', 'pre_launch', 'settling', 'unknown']);
+    const state = {};
+    const funding = { instId: item.instId, fundingTime: '1700000000000', nextFundingTime: '1700014400000' };
+    t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, { code: '0', data: [funding] })), null);
+    t.match(valuesOf({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
+    t.equal(
+      okx.mapReference({}, answer(url, { code: '0', data: [{ ...item, instType: 'SPOT' }] })),
+      null,
+      'an answer about spot delists nothing',
+    );
+    t.end();
+  },
+);
+
+t.test('every book of the recorded session has the checksum the venue then sent', (t) => {
+  const book = createBook();
+  let sync: BookSync<BookRecord['values']> = newBookSync();
+  let compared = 0;
+  for (const line of readRecording(`okx/${SESSION}`)) {
+    if (line.dir !== 'in') continue;
+    for (const { record: mapped, chain } of okx.map({}, toVenueMessage(line), NO_LISTINGS)) {
+      if (mapped.layer !== 'book' || !chain) continue;
+      const step = stepBookSync(okx.bookRule, sync, chain, mapped.values);
+      sync = step.state;
+      for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
+      const sent = (JSON.parse(line.raw) as { data: [{ checksum: number }] }).data[0].checksum;
+      const { bids, asks } = topLevels(book, 25);
+      const text = Array.from({ length: 25 }, (_, i) => [bids[i] ?? [], asks[i] ?? []].flat()).flat();
+      if ((crc32(text.join(':')) | 0) !== sent) t.fail(`line of ${mapped.venue_ts}`);
+      compared++;
+    }
+  }
+  t.equal(compared, 93, 'one snapshot, 92 updates of the one swap');
+  t.end();
+});
+
+t.test('a book goes on while each predecessor is the last id, and a hole is found', (t) => {
+  const seen: string[] = [];
+  let sync: BookSync<null> = newBookSync();
+  const feed = (action: string | null, seqId: bigint, prevSeqId: bigint): void => {
+    const text = `{"arg":{"channel":"books","instId":"BTC-USDT-SWAP"},${action === null ? '' : `"action":"${action}",`}"data":[{"asks":[],"bids":[],"ts":"5","checksum":0,"seqId":${seqId},"prevSeqId":${prevSeqId}}]}`;
+    const chain = okx.sequence(text);
+    const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
+    t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
+    if (!chain) return;
+    const step = stepBookSync(okx.bookRule, sync, chain, null);
+    sync = step.state;
+    seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
+  };
+  const big = 9007199254740993n;
+  feed('update', 5n, 4n);
+  feed('snapshot', big, -1n);
+  feed('update', big + 2n, big);
+  feed('update', big + 2n, big + 2n);
+  feed('update', 15n, big + 2n);
+  feed('update', 18n, 17n);
+  feed('update', 20n, 18n);
+  feed(null, 30n, -1n);
+  t.same(
+    seen,
+    ['unsynced', 'joined', 'live', 'live', 'live', 'broken broke', 'broken', 'joined'],
+    'a quiet book repeats its id, ids may start anew after maintenance, only a snapshot mends a hole',
+  );
+  for (const line of readRecording(`okx/${SESSION}`)) {
+    if (line.dir !== 'in') continue;
+    const chain = okx.map({}, toVenueMessage(line), NO_LISTINGS)[0]?.chain;
+    t.equal(okx.sequence(line.raw)?.kind, chain?.kind, line.raw.slice(0, 60));
+  }
+  t.end();
+});
+
+t.test(
+  'a side of a snapshot with fewer levels than the channel sends is all the venue has; five levels are no chain',
+  (t) => {
+    const levels = (n: number): string[][] => Array.from({ length: n }, (_, i) => [String(i + 1), '1', '0', '1']);
+    const push = (channel: string): unknown =>
+      okx.map(
+        {},
+        frame({
+          arg: { channel, instId: 'A-USDT-SWAP' },
+          action: 'snapshot',
+          data: [{ bids: levels(399), asks: levels(400), ts: '5', seqId: 1, prevSeqId: -1 }],
+        }),
+        NO_LISTINGS,
+      )[0]?.chain?.full;
+    t.same(push('books'), { bids: true, asks: false });
+    t.same(push('books50-l2-tbt'), { bids: false, asks: false });
+    const five = { arg: { channel: 'books5', instId: 'A-USDT-SWAP' }, data: [{ bids: levels(2), asks: [], ts: '5' }] };
+    const [mapped] = okx.map({}, frame(five), NO_LISTINGS);
+    t.equal(mapped?.chain, undefined);
+    t.same(
+      (mapped?.record.values as BookRecord['values'] | undefined)?.bids,
+      [
+        ['2', '1'],
+        ['1', '1'],
+      ],
+      'best first',
+    );
+    t.equal(okx.sequence(JSON.stringify(five)), null);
+    t.end();
+  },
+);
+
+t.test('the plan subscribes prices and books apart, an index once for those that share it', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  const slots = okx.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: okx.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const args = slots.flatMap((slot) => {
+    if (slot.kind !== 'socket') return [];
+    t.ok(
+      slot.subscribe.every((text) => text.length < 16_000),
+      'frames are small',
+    );
+    t.ok(
+      slot.covers.every(({ symbols }) => symbols?.every((s) => slot.shards.includes(s.length % 2))),
+      slot.id,
+    );
+    return slot.subscribe.flatMap((text) => {
+      const { op, args } = JSON.parse(text) as { op: string; args: { channel: string; instId: string }[] };
+      t.equal(op, 'subscribe');
+      return args.map(({ channel, instId }) => `${slot.url} ${channel} ${instId}`);
+    });
+  });
+  const count = (channel: string): number => args.filter((arg) => arg.includes(` ${channel} `)).length;
+  t.same(['books', 'tickers', 'mark-price', 'funding-rate', 'open-interest'].map(count), [166, 166, 166, 166, 166]);
+  t.equal(count('index-tickers'), 166, 'none is shared here');
+  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public books BTC-USDT-SWAP'));
+  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public index-tickers BTC-USDT'));
+  const streams = slots.map((slot) =>
+    slot.kind === 'socket' ? slot.subscribe.join().split('"channel"').length - 1 : 0,
+  );
+  t.ok(Math.max(...streams) <= okx.limits.streamsPerConnection, `at most ${Math.max(...streams)} streams a socket`);
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(okx.classify('pong'), 'heartbeat');
+  t.equal(okx.classify(lineOf(SESSION, 5).raw), 'ack');
+  t.equal(okx.classify('{"id":"1","event":"subscribe","arg":{"channel":"books"}}'), 'ack');
+  t.equal(okx.classify('{"event":"error","code":"60012","msg":"Invalid request"}'), 'error');
+  t.equal(okx.classify('{"event":"notice","code":"64008","msg":"upgrade"}'), 'error');
+  t.equal(okx.classify(lineOf(SESSION, 24).raw), 'data');
+  t.same(okx.ping, { everyMs: 20_000, frame: 'ping' });
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  const push =
+    (channel: string) =>
+    (body: unknown): ReturnType<typeof frame> =>
+      frame({ arg: { channel, instId: 'A-USDT-SWAP' }, action: 'update', data: [body] });
+  const ids = { instId: 'A-USDT-SWAP', ts: '1700000000001' };
+  const bodies = {
+    tickers: { ...ids, last: '11', vol24h: '12' },
+    'mark-price': { ...ids, markPx: '21' },
+    'index-tickers': { instId: 'A-USDT', idxPx: '31', ts: '1700000000001' },
+    'funding-rate': { ...ids, fundingRate: '0.4', fundingTime: '1700000000000', nextFundingTime: '1700014400000' },
+    'open-interest': { ...ids, oi: '51' },
+    books: { ...ids, bids: [['5', '6']], asks: [['7', '8']], seqId: 62, prevSeqId: 61 },
+    trades: { ...ids, tradeId: '71', px: '72', sz: '73', side: 'buy' },
+    'liquidation-orders': {
+      instId: 'A-USDT-SWAP',
+      details: [{ bkPx: '81', sz: '82', posSide: 'long', ts: '1700000000001' }],
+    },
+  };
+  for (const [channel, body] of Object.entries(bodies)) {
+    const members = Object.keys(body).filter((name) => name !== 'side');
+    t.same(findExchangeable({ venue: okx, message: push(channel), body, members }), [], channel);
+  }
+  const detail = { bkPx: '81', sz: '82', ts: '1700000000001', posSide: 'long' };
+  const ofDetail = (body: unknown): ReturnType<typeof frame> =>
+    frame({ arg: { channel: 'liquidation-orders' }, data: [{ instId: 'A-USDT-SWAP', details: [body] }] });
+  t.same(findExchangeable({ venue: okx, message: ofDetail, body: detail, members: ['bkPx', 'sz', 'ts'] }), []);
+  const row = { 0: '1700000040000', 1: '91', 2: '94', 3: '90', 4: '92', 5: '95', 7: '97', 8: '1' };
+  const ofRow = (body: unknown): ReturnType<typeof frame> =>
+    push('candle1m')(Array.from({ length: 9 }, (_, i) => (body as Record<string, string>)[i] ?? '96'));
+  t.same(findExchangeable({ venue: okx, message: ofRow, body: row, members: Object.keys(row) }), []);
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  const candle = ['1597026360000', '8533.02', '8553.74', '8527.17', '8548.26', '45247', '529.58', '5529.58', '0'];
+  const chained =
+    '{"arg":{"channel":"books","instId":"BTC-USDT-SWAP"},"action":"update","data":[{"asks":[["8476.98","415","0","13"]],"bids":[["8476.97","256","0","12"]],"ts":"1597026383085","checksum":0,"prevSeqId":123455,"seqId":123456}]}';
+  const messages = {
+    ticker: toVenueMessage(lineOf(SESSION, 24)),
+    trade: toVenueMessage(lineOf(SESSION, 27)),
+    update: toVenueMessage(lineOf(SESSION, 366)),
+    chained: frame(chained),
+    funding: toVenueMessage(lineOf(WS, 6)),
+    mark: toVenueMessage(lineOf(SWAP, 6)),
+    index: toVenueMessage(lineOf(SWAP, 5)),
+    'open interest': toVenueMessage(lineOf(SWAP, 7)),
+    candle: frame({ arg: { channel: 'candle1m', instId: 'BTC-USDT-SWAP' }, data: [candle] }),
+    liquidation: frame(lineOf(FUTURES, 13).raw.replace('XRP-USD-230929', 'XRP-USD-SWAP')),
+    instruments: answer(`${REST_URL}/public/instruments?instType=SWAP`, lineOf(REST, 24).raw.replace('SPOT', 'SWAP')),
+  };
+  for (const [kind, message] of Object.entries(messages)) {
+    t.equal(findUnsafeDamage({ venue: okx, message }), null, kind);
+  }
+  t.end();
+});
