@@ -128,6 +128,12 @@ export type Venue = {
   /** Answer to a venue's own ping frame (application level), or null. */
   readonly replyTo?: (text: string) => string | null;
   readonly decode?: (bytes: Uint8Array) => Uint8Array;
+  /** Asked before each connection, when the venue hands out the address to connect to (a token that expires): a socket slot's `url` is then where to ask. */
+  readonly prepare?: {
+    readonly request: (slotUrl: string) => VenueRequest;
+    /** The socket's URL as the answer says. Throws VenueError. */
+    readonly socketUrl: (answer: Uint8Array) => string;
+  };
   /** Cheap look: the book chain of a frame or of a snapshot's body (there its symbol is empty where the venue leaves it out); null when it is no book. */
   readonly sequence: (text: string) => Chain | null;
   readonly bookRule: BookRule;

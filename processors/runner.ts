@@ -4,8 +4,8 @@ import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts'
 import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
-import { codecs, mdCodec } from '../schemas/avro/codec.ts';
-import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
+import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
+import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
 import { beginRound, createRestorer, markerOf, type Round, saveSome } from './checkpoint.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import type { Outputs } from './task/outputs.ts';
@@ -95,11 +95,11 @@ export class TaskRunner {
     this.#appliedAtMs = performance.now();
     for (const message of messages) {
       if (message.value === null || message.offset < this.next) continue;
-      const raw = codecs.raw.decode(message.value);
-      if (raw.slot !== 'owner') this.#heardAtMs = performance.now();
-      const outputs = this.#task.process({ offset: message.offset, timestampMs: message.timestampMs, message: raw });
-      this.#publish(outputs);
-      this.#spec.metrics.recordApplied(this.#task.id, raw.kind);
+      const { offset, timestampMs, value } = message;
+      const raw = readRaw(value);
+      if (raw?.slot !== 'owner') this.#heardAtMs = performance.now();
+      this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
+      this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
     }
     this.#spec.metrics.taskState(this.#task.id, {
       watermarkMicros: this.#task.watermark,
@@ -294,6 +294,16 @@ export class TaskRunner {
     publisher.publish({ topic: this.#names.raw(venue.id), partition, key: 'owner', value });
   }
 }
+
+/** Null for bytes that are no raw message: somebody else wrote to the topic. */
+const readRaw = (value: Buffer): RawMessage | null => {
+  try {
+    return codecs.raw.decode(value);
+  } catch (error) {
+    if (error instanceof AvroError) return null;
+    throw error;
+  }
+};
 
 /** The newest complete checkpoint of a task and the raw offset up to which its outputs are out. */
 const restore = async (spec: RunnerSpec, names: Topics): Promise<Restored> => {

@@ -94,27 +94,30 @@ const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => 
     ['memory', async () => measureMemory(run)],
   ];
   const slow: readonly Stage[] = [
-    ['seal to visible', () => measureSeal(run, { waitMs: 150_000, seconds: 22 })],
+    ['seal to visible', () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 22 }))],
     ['restart', () => measureRestart(run, hopRate)],
   ];
   return [...shared, ...(quick ? [] : slow), ['limits of the machine', () => measureLimits(run, quick ? 1 : 3)]];
 };
 
-/** Runs the stages one after the other; one that fails is named and the rest still measured. */
+const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
+const CATCH_UP_MS = 60_000;
+
+/** Runs the stages one after the other, each from the log's end; one that fails is named and the rest still measured. */
 const measure = async (stages: readonly Stage[], run: Run): Promise<Figure[]> => {
   const figures: Figure[] = [];
   for (const [name, stage] of stages) {
-    run.progress.say(name);
+    await run.setRate(1);
+    const behind = !(await run.progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
+    run.progress.say(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
     try {
       const measured = await run.progress.during(name, stage());
-      figures.push(...measured);
-      for (const { name: figure, measured: value, unit } of measured) {
-        run.progress.say(`  ${figure}: ${value === null ? 'not measured' : `${value.toFixed(2)} ${unit}`}`);
-      }
+      figures.push(
+        ...(behind ? measured.map((figure) => ({ ...figure, note: `${BEHIND}; ${figure.note}` })) : measured),
+      );
     } catch (error) {
       run.progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     }
-    if (!(await run.caughtUp(30_000))) run.progress.say('the tasks are still behind: the next figures suffer from it');
   }
   return figures;
 };
@@ -172,7 +175,6 @@ const bench = async (plan: Plan, progress: Progress, onService: (service: Servic
   onService(service);
   const run = await openRun(service, DIR, progress);
   const client = await openApiClient(service.endpoints.base_url, service.endpoints.database_url ?? '');
-  if (!(await progress.during('the books', run.caughtUp(60_000)))) progress.say('the tasks are behind from the start');
   const figures = await measure(stagesOf(plan, run, client), run);
   const endedAtMs = Date.now();
   const pids = new Map(PROFILED.map((name) => [name, pidOf(DIR, name) ?? 0]));

@@ -76,7 +76,7 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
       return true;
     }
     const request = bookSnapshot(listing, endpoints);
-    if (next.need.why === 'confirm' && rest.used(request.url) > CONFIRM_SHARE) return false;
+    if (next.need.why !== 'join' && rest.used(request.url) > CONFIRM_SHARE) return false;
     await serve(next, request).catch((error: unknown) => {
       if (!(error instanceof RestError)) throw error;
       log.warn({ err: error, symbol: next.need.symbol }, 'no book snapshot');

@@ -4,9 +4,18 @@ import { type BookSync, isWhole, newBookSync, stepBookSync } from '../venues/boo
 
 /** A book that says nothing is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
 const QUIET_MS = 20_000;
+/**
+ * A whole book is asked for again after this long: levels that no diff ever named come in, and a book that the task had to
+ * give up for a figure it could not read is whole again.
+ */
+const REFRESH_MS = 300_000;
 
-/** `join`: the book is not whole without it; `confirm`: whole, but quiet. */
-export type BookNeed = { readonly symbol: string; readonly why: 'join' | 'confirm'; readonly sinceMs: number };
+/** `join`: the book is not whole without it; `confirm`: whole, but quiet; `refresh`: its last snapshot is old. */
+export type BookNeed = {
+  readonly symbol: string;
+  readonly why: 'join' | 'confirm' | 'refresh';
+  readonly sinceMs: number;
+};
 
 export type BookWatch = {
   /** Takes one message of the chain, frame or snapshot. True when it broke a book that was whole. */
@@ -18,19 +27,28 @@ export type BookWatch = {
   readonly allWhole: () => boolean;
 };
 
-type Watched = { sync: BookSync<null>; heardMs: number; neededMs: number | null; notBeforeMs: number };
+type Watched = {
+  sync: BookSync<null>;
+  heardMs: number;
+  snapshotMs: number;
+  neededMs: number | null;
+  notBeforeMs: number;
+};
 
 export type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
 
 export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOptions): BookWatch => {
   const books = new Map<string, Watched>();
   for (const symbol of symbols) {
-    books.set(symbol, { sync: newBookSync(), heardMs: openedMs, neededMs: null, notBeforeMs: 0 });
+    books.set(symbol, { sync: newBookSync(), heardMs: openedMs, snapshotMs: openedMs, neededMs: null, notBeforeMs: 0 });
   }
   const needOf = (symbol: string, book: Watched, nowMs: number): BookNeed | null => {
     if (nowMs < book.notBeforeMs) return null;
     if (book.neededMs !== null) return { symbol, why: 'join', sinceMs: book.neededMs };
-    if (nowMs - book.heardMs < QUIET_MS) return null;
+    if (nowMs - book.heardMs < QUIET_MS) {
+      const isOld = rule.style === 'snapshot' && nowMs - book.snapshotMs >= REFRESH_MS;
+      return isOld ? { symbol, why: 'refresh', sinceMs: book.snapshotMs } : null;
+    }
     // A book that was never heard may be one nobody trades: its snapshot is all there is to say.
     return { symbol, why: isWhole(book.sync) ? 'confirm' : 'join', sinceMs: book.heardMs };
   };
@@ -42,6 +60,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       const step = stepBookSync(rule, book.sync, chain, null);
       book.sync = step.state;
       book.heardMs = nowMs;
+      if (chain.kind === 'snapshot') book.snapshotMs = nowMs;
       // Only a join by request can be asked for; a venue that sends its snapshots itself needs no asking.
       book.neededMs = step.needSnapshot && rule.style === 'snapshot' ? (book.neededMs ?? nowMs) : null;
       return step.broke;
@@ -62,5 +81,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
   };
 };
 
+const URGENCY = { join: 0, confirm: 1, refresh: 2 } as const;
+
 export const isMoreUrgent = (a: BookNeed, b: BookNeed): boolean =>
-  a.why === b.why ? a.sinceMs < b.sinceMs : a.why === 'join';
+  a.why === b.why ? a.sinceMs < b.sinceMs : URGENCY[a.why] < URGENCY[b.why];

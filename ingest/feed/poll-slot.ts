@@ -86,7 +86,7 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
 };
 
 /** The cause of a loss by the status that showed it; null is no answer at all. */
-const toLoss = (status: number | null): LossCause => {
+export const toLoss = (status: number | null): LossCause => {
   if (status === 429 || status === 418) return 'venue_rate_limit';
   return status === null || status >= 500 ? 'venue_down' : 'connection_lost';
 };

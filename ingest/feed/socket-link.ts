@@ -4,12 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { LIMITS } from '../../infra/runtime/topics.ts';
-import type { Slot, Venue } from '../venue.ts';
+import { type Slot, type Venue, VenueError } from '../venue.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
-import { retryAfterMs } from './rest-client.ts';
+import { toLoss } from './poll-slot.ts';
+import { type RestClient, RestError, retryAfterMs } from './rest-client.ts';
 
 export type SocketSlot = Extract<Slot, { kind: 'socket' }>;
 
@@ -17,6 +18,8 @@ export type LinkDeps = {
   readonly venue: Venue;
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
+  /** Asks for the address where the venue hands them out. */
+  readonly rest: RestClient;
   /** Every known symbol of the venue, for covers that name none. */
   readonly symbols: () => Iterable<string>;
   readonly meters: VenueMeters;
@@ -56,9 +59,20 @@ const BOOKS_MS = 300_000;
 
 /** Resolves at the handshake's end with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const link = new SocketLink(await handshake(slot.url), slot, deps);
+  const link = new SocketLink(await handshake(await addressOf(slot, deps)), slot, deps);
   link.start();
   return link;
+};
+
+const addressOf = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<string> => {
+  if (!venue.prepare) return slot.url;
+  try {
+    return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url)));
+  } catch (error) {
+    if (error instanceof RestError) throw new ConnectFailure(toLoss(error.status), error.message);
+    if (error instanceof VenueError) throw new ConnectFailure('venue_down', error.message);
+    throw error;
+  }
 };
 
 const handshake = (url: string): Promise<WebSocket> =>

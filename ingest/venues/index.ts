@@ -1,12 +1,20 @@
 // The registry of venues: adding one is its file and its line here.
 import type { Venue } from '../venue.ts';
 import { binance } from './binance.ts';
+import { bitget } from './bitget.ts';
+import { bitmex } from './bitmex.ts';
 import { bybit } from './bybit.ts';
 import { deribit } from './deribit.ts';
+import { dydx } from './dydx.ts';
+import { htx } from './htx.ts';
 import { hyperliquid } from './hyperliquid.ts';
 import { krakenFutures } from './kraken-futures.ts';
+import { kucoin } from './kucoin.ts';
 import { okx } from './okx.ts';
 
 export const venues: ReadonlyMap<string, Venue> = new Map(
-  [binance, bybit, deribit, hyperliquid, krakenFutures, okx].map((venue) => [venue.id, venue]),
+  [binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin].map((venue) => [
+    venue.id,
+    venue,
+  ]),
 );

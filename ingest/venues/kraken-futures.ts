@@ -63,8 +63,9 @@ export const krakenFutures: Venue = {
   ],
   classify: (text) => {
     const event = /^\{"event":"([a-z_]+)"/.exec(text)?.[1];
-    if (event !== undefined) return event === 'subscribed' || event === 'info' ? 'ack' : 'error';
-    return text.startsWith('{"feed":"heartbeat"') ? 'heartbeat' : 'data';
+    if (event === 'info' || text.startsWith('{"feed":"heartbeat"')) return 'heartbeat';
+    if (event === undefined) return 'data';
+    return event === 'subscribed' ? 'ack' : 'error';
   },
   // The venue closes a socket that has not pinged for 60 s.
   ping: { everyMs: 20_000, frame: null },

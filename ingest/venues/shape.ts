@@ -1,5 +1,5 @@
 // What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
-import type { Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { Chain, Delivery, Mapped, Slot, Venue } from '../venue.ts';
 
@@ -53,12 +53,21 @@ export const isOpen = ({ values }: ListingRecord): boolean =>
   values.status !== 'delisted' && values.status !== 'pre_launch';
 
 type PlanEnv = Parameters<Venue['plan']>[1];
-type Spread = { readonly sockets: number; readonly slot: (listings: readonly ListingRecord[], place: Place) => Slot };
+type Spread = {
+  readonly sockets: number;
+  /** Most listings a socket takes; more of them make another. */
+  readonly most?: number;
+  readonly slot: (listings: readonly ListingRecord[], place: Place) => Slot;
+};
 /** `tag` is unique among the slots of one spread. */
 export type Place = { readonly shard: number; readonly tag: string };
 
 /** Open listings spread over about `sockets` sockets by their names: a new listing changes one socket, whatever the order. */
-export const spreadListings = (listings: readonly ListingRecord[], env: PlanEnv, { sockets, slot }: Spread): Slot[] => {
+export const spreadListings = (
+  listings: readonly ListingRecord[],
+  env: PlanEnv,
+  { sockets, most, slot }: Spread,
+): Slot[] => {
   const perShard = Math.max(1, Math.ceil(sockets / env.shards));
   const groups = new Map<string, { readonly place: Place; readonly members: ListingRecord[] }>();
   for (const listing of listings.filter(isOpen)) {
@@ -71,10 +80,21 @@ export const spreadListings = (listings: readonly ListingRecord[], env: PlanEnv,
   }
   return [...groups.values()]
     .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
-    .map(({ place, members }) => slot(members.toSorted(bySymbol), place));
+    .flatMap(({ place, members }) =>
+      chunks(members.toSorted(bySymbol), most ?? members.length).map((some, i) =>
+        slot(some, most === undefined ? place : { ...place, tag: `${place.tag}.${i}` }),
+      ),
+    );
 };
 
 const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
 
 export const chunks = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+
+/** `1000PEPE`, `1000000MOG`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
+export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
+  const [, ahead, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
+  if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
+  return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
+};

@@ -3,7 +3,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
-import { countsForLayer } from './connections.ts';
+import { countsForLayer, isAbout } from './connections.ts';
 import { isCollected, layerOf, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingSource, toReading } from './readings.ts';
@@ -41,6 +41,7 @@ export const applyReading = (
   const name = record.layer as ReadingLayer;
   const { connection, listing } = subject;
   if (!(name in LAYERS) || !isCollected(context, listing, name)) return;
+  if (!isAbout(connection, name, listing.symbol)) return;
   const layer = layerOf(listing, name);
   if (!countsForLayer(context.state, layer, connection)) return;
   const measured = measure(record, listing.version.record, layer);

@@ -115,6 +115,10 @@ export const countsForLayer = (state: TaskState, layer: LayerState, connection: 
 export const coversListing = (connection: Connection, layer: string, symbol: string): boolean =>
   connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
 
+/** Whether what a connection carries of a layer is meant: an answer may tell more than the layer it is polled for. One that never said is believed. */
+export const isAbout = (connection: Connection, layer: string, symbol: string): boolean =>
+  connection.covers.length === 0 || coversListing(connection, layer, symbol);
+
 /** A listing's layer over the window `(from, to]`. */
 export type WindowQuery = {
   readonly layer: string;

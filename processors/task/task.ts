@@ -2,13 +2,19 @@
 import type { Venue } from '../../ingest/venue.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
-import { type BeforeChange, type TaskContext, watermarkOf } from './context.ts';
+import { type BeforeChange, pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { createState, type TaskState } from './state.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';
 
-export type LogRecord = { readonly offset: number; readonly timestampMs: number; readonly message: RawMessage };
+export type LogRecord = {
+  readonly offset: number;
+  readonly timestampMs: number;
+  /** Null when the record is no raw message; it then becomes a dead letter with its bytes. */
+  readonly message: RawMessage | null;
+  readonly payload?: Uint8Array;
+};
 
 export type TaskSpec = {
   readonly venue: Venue;
@@ -57,7 +63,7 @@ export class Task {
   }
 
   /** Applies one raw record and answers everything it made. A record at or below the last applied offset makes nothing. */
-  process({ offset, timestampMs, message }: LogRecord): Outputs {
+  process({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Outputs {
     const context = this.#context;
     const { state } = context;
     context.out = createOutputs(offset);
@@ -66,7 +72,8 @@ export class Task {
     state.recordedAt = Math.max(state.recordedAt, timestampMs * 1000);
     if (state.startedAt === null) beginLog(state);
     advanceTime(context);
-    applyMessage(context, message);
+    if (message === null) pushDeadLetter(context, { code: 'RAW_BAD_RECORD', text: 'no raw message', payload });
+    else applyMessage(context, message);
     publishTime(context);
     return context.out;
   }

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { clockOffsetMs } from '../../ingest/clock-guard.ts';
-import { createBookWatch } from '../../ingest/feed/book-watch.ts';
-import { toCapability } from '../../ingest/venue.ts';
+import { createBookWatch, isMoreUrgent } from '../../ingest/feed/book-watch.ts';
 import { createRateWindow } from '../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
 import type { Chain } from '../../ingest/venue.ts';
+import { toCapability } from '../../ingest/venue.ts';
 import { paper } from './paper-venue.ts';
 
 type Spent = { readonly atMs: number; readonly weight: number };
@@ -140,6 +140,13 @@ t.test('a book that is quiet for 20 s is confirmed, after those that are not who
   t.equal(watch.take(snapshot('AAA', 6), 20_700), false);
   t.equal(watch.urgent(40_400), null);
   t.equal(watch.take(diff('ZZZ', 1, 1), 1), false, 'a book nobody asked for is left alone');
+});
+
+t.test('a whole book is asked for again when its snapshot is old, after every other need', async (t) => {
+  const old = { symbol: 'AAA', why: 'refresh', sinceMs: 0 } as const;
+  t.ok(isMoreUrgent({ symbol: 'BBB', why: 'confirm', sinceMs: 300_000 }, old));
+  t.ok(isMoreUrgent({ symbol: 'BBB', why: 'join', sinceMs: 300_000 }, old));
+  t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
 });
 
 t.test('a live cadence is no number of milliseconds in a capability', async (t) => {

@@ -55,7 +55,7 @@ const mark = (
   log: TestLog,
   price: string,
   extra: { connId?: string; recordedAt?: number; symbol?: string } = {},
-): LogRecord => {
+): ReturnType<TestLog['json']> => {
   const { connId = 'k1', symbol = 'BTCUSDT', ...rest } = extra;
   const at = Math.floor(log.now / 1000);
   const body = { e: 'markPriceUpdate', E: at, s: symbol, p: price, i: '100', P: '1', r: '0.0001', T: at + 3_600_000 };
@@ -66,12 +66,12 @@ const diff = (
   log: TestLog,
   ids: { U: number; u: number; pu: number },
   levels: { b?: string[][]; a?: string[][] },
-): LogRecord => {
+): ReturnType<TestLog['json']> => {
   const at = Math.floor(log.now / 1000);
   const body = { e: 'depthUpdate', E: at, T: at, s: 'BTCUSDT', ...ids, b: levels.b ?? [], a: levels.a ?? [] };
   return log.json('frame', 'market', 'k1', body);
 };
-const snapshot = (log: TestLog, id: number): LogRecord =>
+const snapshot = (log: TestLog, id: number): ReturnType<TestLog['json']> =>
   log.json(
     'response',
     'market',
@@ -406,6 +406,21 @@ t.test('a message that cannot be read is a dead letter with its code and stops n
     ['VENUE_BAD_FRAME'],
   );
   t.equal(readingsOf(outputs, 'mark').length, 1);
+  t.end();
+});
+
+t.test('a record that is no raw message at all is a dead letter with its bytes', (t) => {
+  const log = begin();
+  const task = new Task(SPEC);
+  for (const record of log.records) task.process(record);
+  const payload = Buffer.from('not ours');
+  const { deadLetters } = task.process({
+    offset: log.records.length,
+    timestampMs: log.now / 1000,
+    message: null,
+    payload,
+  });
+  t.match(deadLetters, [{ code: 'RAW_BAD_RECORD', payload, offset: log.records.length }]);
   t.end();
 });
 

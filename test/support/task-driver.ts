@@ -8,16 +8,18 @@ import type { OpenBody, RawMessage } from '../../schemas/topics.ts';
 export const START = 1_768_478_400_000_000;
 export const SECOND = 1_000_000;
 
+type Appended = LogRecord & { readonly message: RawMessage };
+
 /** A log under construction: every append stands 1 ms after its receipt unless the test says otherwise. */
 export class TestLog {
-  readonly records: LogRecord[] = [];
+  readonly records: Appended[] = [];
   readonly #seqs = new Map<string, number>();
   now = START;
 
   append(
     message: Omit<RawMessage, 'seq' | 'received_at'> & { seq?: number; received_at?: number },
     recordedAt?: number,
-  ): LogRecord {
+  ): Appended {
     const receivedAt = message.received_at ?? this.now;
     const timed = message.kind === 'tick' || message.kind === 'capability';
     const seq = message.seq ?? (timed ? 0 : (this.#seqs.get(message.conn_id) ?? 0) + 1);
@@ -37,16 +39,16 @@ export class TestLog {
     connId: string,
     body: unknown,
     extra: { request?: string; recordedAt?: number } = {},
-  ): LogRecord {
+  ): Appended {
     const payload = Buffer.from(JSON.stringify(body));
     return this.append({ kind, slot, conn_id: connId, request: extra.request ?? null, payload }, extra.recordedAt);
   }
 
-  open(connId: string, slot: string, covers: OpenBody['covers']): LogRecord {
+  open(connId: string, slot: string, covers: OpenBody['covers']): Appended {
     return this.json('open', slot, connId, { opened_at: this.now, url: 'wss://test', covers } satisfies OpenBody);
   }
 
-  tick(connections: readonly string[], collector: string | null = 'c1'): LogRecord {
+  tick(connections: readonly string[], collector: string | null = 'c1'): Appended {
     const named = connections.map((conn_id) => ({ conn_id, opened_at: START }));
     return this.json('tick', collector === null ? 'owner' : 'collector', collector ?? 'owner', {
       collector,
@@ -54,7 +56,7 @@ export class TestLog {
     });
   }
 
-  capability(venue: Venue): LogRecord {
+  capability(venue: Venue): Appended {
     return this.json('capability', 'collector', 'c1', toCapability(venue));
   }
 

@@ -306,7 +306,6 @@ t.test('exchanging any two members of a message changes its records or is refuse
         current_funding: 4,
         funding_8h: 5,
         open_interest: 6,
-        best_bid_price: 7,
       },
       members: [
         'timestamp',
@@ -316,7 +315,6 @@ t.test('exchanging any two members of a message changes its records or is refuse
         'current_funding',
         'funding_8h',
         'open_interest',
-        'best_bid_price',
       ],
     },
     {

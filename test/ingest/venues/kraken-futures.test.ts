@@ -632,7 +632,7 @@ t.test('the plan subscribes book and ticker of every perpetual once, on sockets 
 });
 
 t.test('frames are told apart without reading them whole', (t) => {
-  t.equal(venue.classify('{"event":"info","version":1}'), 'ack');
+  t.equal(venue.classify('{"event":"info","version":1}'), 'heartbeat', 'a greeting answers no subscription');
   t.equal(venue.classify(lineOf(JKORF_WS, 2).raw), 'ack');
   t.equal(venue.classify('{"event":"error","message":"Invalid product id"}'), 'error');
   t.equal(venue.classify('{"event":"alert","message":"Bad request"}'), 'error');

@@ -1,0 +1,62 @@
+// All faults of a query in one answer: at most twenty, ordered by place; only those told are put into words (E-05, Q-02).
+import { type ApiError, type ErrorCode, type Position, ServiceError } from '../../schemas/errors.ts';
+import type { Source, Span } from './source.ts';
+
+/** Where something stood: in the text, at a JSON pointer of the object, or (limits of the whole) nowhere. */
+export type Place = Span | { readonly path: string } | null;
+export type Words = { readonly message: string; readonly hint: string };
+type Origin = { readonly position: Position } | { readonly path: string } | Record<never, never>;
+type Fault = { readonly code: ErrorCode; readonly origin: Origin; readonly words: () => Words };
+
+const MOST_TOLD = 20;
+const CLIPPED = 40;
+
+/** What a message shows of a caller's text. */
+export const clip = (text: string): string => {
+  const points = [...text.slice(0, CLIPPED + 2)];
+  return points.length > CLIPPED || text.length > CLIPPED + 2 ? `${points.slice(0, CLIPPED).join('')}…` : text;
+};
+
+const offsetOf = ({ origin }: Fault): number =>
+  'position' in origin ? origin.position.offset : Number.POSITIVE_INFINITY;
+const pathOf = ({ origin }: Fault): string => ('path' in origin ? origin.path : '');
+
+/** By position, then those without one by path. */
+const inOrder = (a: Fault, b: Fault): number => {
+  const [x, y] = [offsetOf(a), offsetOf(b)];
+  if (x !== y) return x < y ? -1 : 1;
+  const [p, q] = [pathOf(a), pathOf(b)];
+  return p < q ? -1 : p > q ? 1 : 0;
+};
+
+export class Faults {
+  readonly #source: Source | null;
+  readonly #faults: Fault[] = [];
+
+  /** `source` is the text that spans lie in; null for the object form. */
+  constructor(source: Source | null) {
+    this.#source = source;
+  }
+
+  get isEmpty(): boolean {
+    return this.#faults.length === 0;
+  }
+
+  /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
+  add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
+    this.#faults.push({ code, origin: this.originOf(place), words: typeof words === 'function' ? words : () => words });
+  }
+
+  originOf(place: Place): Origin {
+    if (place === null) return {};
+    if ('path' in place) return { path: place.path };
+    return this.#source === null ? {} : { position: this.#source.positionOf(place) };
+  }
+
+  /** Throws ServiceError when there is any. */
+  throwIfAny(): void {
+    if (this.isEmpty) return;
+    const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
+    throw new ServiceError(told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin })));
+  }
+}

@@ -1,0 +1,28 @@
+// The one table of operators, for parser and printer: how tightly each binds (DQL-06).
+
+export const COMPARISONS = ['=', '<', '>', '<=', '>='] as const;
+export type Comparison = (typeof COMPARISONS)[number];
+export const ARITHMETIC = ['+', '-', '*', '/'] as const;
+export type Arithmetic = (typeof ARITHMETIC)[number];
+
+/** Loosest first. Comparisons do not chain; the arithmetic ones associate to the left. */
+export const BINDING = {
+  or: 1,
+  and: 2,
+  in: 3,
+  '=': 3,
+  '<': 3,
+  '>': 3,
+  '<=': 3,
+  '>=': 3,
+  '+': 4,
+  '-': 4,
+  '*': 5,
+  '/': 5,
+} as const satisfies Readonly<Record<Comparison | Arithmetic | 'or' | 'and' | 'in', number>>;
+export type Operator = keyof typeof BINDING;
+
+export const TIGHTEST = 6;
+
+export const comparisonNamed = (text: string): Comparison | undefined => COMPARISONS.find((op) => op === text);
+export const arithmeticNamed = (text: string): Arithmetic | undefined => ARITHMETIC.find((op) => op === text);

@@ -1,0 +1,113 @@
+// Tokens one after the other, for the parsers of queries and of selections: looking, taking, stopping, recovering (Q-02).
+import type { Position } from '../../schemas/errors.ts';
+import { clip, Faults } from './faults.ts';
+import { readTokens, type Token } from './lexer.ts';
+import { Source } from './source.ts';
+
+/** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
+export class Halt extends Error {}
+
+const CLAUSE_WORDS = new Set(['timeframe', 'select', 'where']);
+
+const isWordToken = ({ kind }: Token): boolean => kind === 'name' || kind === 'code';
+
+export class TokenStream {
+  readonly faults: Faults;
+  readonly #source: Source;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#source = new Source(text);
+    this.faults = new Faults(this.#source);
+    this.#tokens = readTokens(this.#source, this.faults);
+  }
+
+  get token(): Token {
+    return this.#tokens[this.#at] as Token;
+  }
+
+  get previous(): Token | undefined {
+    return this.#tokens[this.#at - 1];
+  }
+
+  get next(): Token {
+    return (this.#tokens[this.#at + 1] ?? this.#tokens.at(-1)) as Token;
+  }
+
+  get isEnd(): boolean {
+    return this.token.kind === 'end';
+  }
+
+  take(): Token {
+    const { token } = this;
+    if (token.kind !== 'end') this.#at++;
+    return token;
+  }
+
+  isOp(text: string): boolean {
+    return this.token.kind === 'op' && this.token.text === text;
+  }
+
+  takeOp(text: string): boolean {
+    if (!this.isOp(text)) return false;
+    this.take();
+    return true;
+  }
+
+  expectOp(text: string, hint: string): void {
+    if (!this.takeOp(text)) this.stop(`"${text}"`, hint);
+  }
+
+  /** The token as a keyword, in lower case; empty when it is no word. Keywords have any letter case (DQL-03). */
+  get word(): string {
+    return isWordToken(this.token) ? this.token.text.toLowerCase() : '';
+  }
+
+  takeWord(word: string): boolean {
+    if (this.word !== word) return false;
+    this.take();
+    return true;
+  }
+
+  expectWord(word: string, hint: string): void {
+    if (!this.takeWord(word)) this.stop(`"${word}"`, hint);
+  }
+
+  positionOf(token: Token): Position {
+    return this.#source.positionOf(token);
+  }
+
+  /** Whether a clause begins here: by the keyword, which is none after `venues` and `=` (DQL-03). */
+  get isClause(): boolean {
+    const { word, previous } = this;
+    if (previous?.text === '=' || (word === 'where' && previous?.text.toLowerCase() === 'venues')) return false;
+    if (CLAUSE_WORDS.has(word)) return true;
+    const following = isWordToken(this.next) ? this.next.text.toLowerCase() : '';
+    return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
+  }
+
+  /** Reading cannot go on: `wanted` should stand here. A token that is none has told its fault already. */
+  stop(wanted: string, hint: string): never {
+    const { token } = this;
+    if (token.kind !== 'invalid') {
+      const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" stands`;
+      this.faults.add('DQL_SYNTAX', token, { message: `${found} where ${wanted} is expected.`, hint });
+    }
+    throw new Halt();
+  }
+
+  /** Skips to a comma or closing parenthesis of this level; false when a clause or the end comes first. */
+  skipToSeparator(): boolean {
+    for (let open = 0; !this.isEnd && !this.isClause; this.take()) {
+      if (this.isOp('(')) open++;
+      else if (this.isOp(')') && open-- === 0) return true;
+      else if (this.isOp(',') && open === 0) return true;
+    }
+    return false;
+  }
+
+  skipToClause(): void {
+    while (!this.isEnd && !this.isClause) this.take();
+  }
+}

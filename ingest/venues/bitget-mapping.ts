@@ -1,0 +1,62 @@
+// What every mapper of Bitget's messages shares: the message's source, its names and stamps, the record around its values.
+import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
+import { type Mapped, VenueError } from '../venue.ts';
+import { type BookIds, isDated } from './bitget-symbols.ts';
+import { badFrame, type Fields, readFields, readList, readMsOrNull, readText } from './wire.ts';
+
+export type MessageSource = {
+  readonly receivedAt: Micros;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+  /** The message's own stamp (frames' `ts`, answers' `requestTime`), milliseconds. */
+  readonly sentAt: unknown;
+  /** Ids of the first book in the message. */
+  readonly ids: BookIds;
+};
+
+export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+
+export const toMapped = <R extends NormalisedRecord>(
+  { symbol, venueTs, source }: Stamps,
+  layer: R['layer'],
+  values: R['values'],
+  element: unknown,
+): Mapped => ({
+  record: {
+    layer,
+    venue: 'bitget',
+    venue_symbol: symbol,
+    venue_ts: venueTs,
+    received_at: source.receivedAt,
+    values,
+  } as NormalisedRecord,
+  element,
+});
+
+/** Null when it names no perpetual. */
+export const readSymbol = (value: unknown): string | null => {
+  const symbol = readText(value, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** The element's own symbol, or the one asked for. */
+export const readAskedSymbol = (element: Fields, { query }: MessageSource): string | null => {
+  const symbol = element.symbol ?? query.get('symbol');
+  if (symbol === null || symbol === undefined || symbol === '')
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request is not known');
+  return readSymbol(symbol);
+};
+
+export const readElements = (value: unknown): readonly Fields[] =>
+  readList(value, 'data').map((element) => readFields(element, 'element'));
+
+/** The value's own stamp, else the message's. */
+export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | null =>
+  readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
+
+/** `buy`, `Buy`, `SELL`: the case changes by endpoint. */
+export const readSide = (value: unknown): 'buy' | 'sell' => {
+  const side = String(value).toLowerCase();
+  if (side !== 'buy' && side !== 'sell') throw badFrame('side is no side');
+  return side;
+};

@@ -1,0 +1,46 @@
+// What BitMEX' symbols and book frames say by themselves: perpetual or not, unit of quantities, and the chain of a book message.
+import type { ListingValues } from '../../schemas/records.ts';
+import type { Chain } from '../venue.ts';
+
+/** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot. */
+export const isPerpetual = (symbol: string): boolean =>
+  /^[A-Z0-9]+$/.test(symbol) && !/[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+
+/** Types of perpetual contracts: on crypto and on foreign exchange. */
+export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';
+
+/** Bitcoin in a fiat currency is inverse, contracts of one unit of it; of the others the symbol does not tell. */
+export const impliedQuantity = (
+  symbol: string,
+): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => {
+  const isInverse = /^XBT(USD|EUR)$/.test(symbol);
+  return {
+    venue_kind: isInverse ? 'inverse' : null,
+    contract_size: isInverse ? '1' : null,
+    quantity_unit: 'contracts',
+  };
+};
+
+/** Tables of levels by id: the whole book, or its best 25 a side. */
+export type BookTable = 'orderBookL2' | 'orderBookL2_25';
+export const isBookTable = (table: unknown): table is BookTable =>
+  table === 'orderBookL2' || table === 'orderBookL2_25';
+
+/** The venue numbers nothing: a chain says only where a book begins. */
+export const toChain = (symbol: string, table: BookTable, isPartial: boolean): Chain => {
+  const unnumbered = { symbol, first: null, last: null, previous: null };
+  if (!isPartial) return { ...unnumbered, kind: 'update' };
+  const isWhole = table === 'orderBookL2';
+  return { ...unnumbered, kind: 'snapshot', full: { bids: isWhole, asks: isWhole } };
+};
+
+/** Chain of a frame of levels; an empty partial names its symbol in its filter only. */
+export const readChain = (text: string): Chain | null => {
+  const [, table, action] = /^\{"table":"(orderBookL2(?:_25)?)","action":"([a-z]+)"/.exec(text.slice(0, 100)) ?? [];
+  if (!isBookTable(table)) return null;
+  const symbol =
+    /"filter":\{"symbol":"([^"\\]+)"/.exec(text.slice(0, 1000))?.[1] ??
+    /"data":\[\{"symbol":"([^"\\]+)"/.exec(text)?.[1];
+  if (symbol === undefined || !isPerpetual(symbol)) return null;
+  return toChain(symbol, table, action === 'partial');
+};

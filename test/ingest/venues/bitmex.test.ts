@@ -1,0 +1,644 @@
+// BitMEX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import t from 'tap';
+import type { MapState, VenueMessage } from '../../../ingest/venue.ts';
+import { bitmex as venue } from '../../../ingest/venues/bitmex.ts';
+import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
+
+const SESSION = 'cryptofeed-realtime-ws-1.ndjson.gz';
+const ACTIVE = 'cryptofeed-realtime-rest-instruments.ndjson.gz';
+const TARDIS = 'tardis-tests-bitmex.ndjson';
+const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const JKORF_REST = 'jkorf-rest-examples.ndjson';
+
+/** The recorded row of an instrument, as its socket's partial would hold it. */
+const rowOf = (symbol: string): string => {
+  const rows = lineOf(ACTIVE, 1).raw;
+  const from = rows.indexOf(`{"symbol":"${symbol}"`);
+  return rows.slice(from, rows.indexOf('}', from) + 1);
+};
+const table = (name: string, action: string, ...rows: readonly (string | object)[]): VenueMessage =>
+  frame(
+    `{"table":"${name}","action":"${action}","data":[${rows.map((row) => (typeof row === 'string' ? row : JSON.stringify(row))).join(',')}]}`,
+  );
+
+// ---- instruments ----
+
+t.test('a partial of an instrument gives every layer, in contracts, quote currency and fractions', (t) => {
+  const at = [Date.UTC(2021, 6, 22, 22, 36, 5), null] as const;
+  t.same(map(table('instrument', 'partial', rowOf('XBTUSD'))), [
+    record('ticker', 'XBTUSD', at, { last: '32175' }),
+    record('mark', 'XBTUSD', at, { mark: '32184.89', index: '32182.72' }),
+    record('funding', 'XBTUSD', at, {
+      funding: '0.0001',
+      funding_interval_ms: 28_800_000,
+      next_funding_at: Date.UTC(2021, 6, 23, 4) * 1000,
+    }),
+    record('oi', 'XBTUSD', at, { oi: '574264600', oi_unit: 'contracts' }),
+    record('stats', 'XBTUSD', at, {
+      volume_24h: '662123900',
+      volume_unit: 'contracts',
+      turnover_24h: '662123900',
+      change_24h: '0.0058',
+    }),
+  ]);
+  t.match(
+    map(table('instrument', 'partial', rowOf('ETHUSD'))).map(({ values }) => values),
+    [
+      { last: '2003.75' },
+      { mark: '2003.93', index: '2003.18' },
+      { funding: '0.000551' },
+      { oi: '1403475', oi_unit: 'contracts' },
+      { volume_24h: '3293153', turnover_24h: '211413840.24424988', change_24h: '0.0165' },
+    ],
+    'a quanto contract: the turnover is the one in USD, not in satoshis',
+  );
+  t.end();
+});
+
+t.test('an update gives the layers it changed, merged with what was said before', (t) => {
+  const state: MapState = {};
+  const update = (row: object): unknown =>
+    map(table('instrument', 'update', { symbol: 'XBTUSD', ...row }), state).map(({ layer, venue_ts, values }) => [
+      layer,
+      venue_ts,
+      values,
+    ]);
+  t.same(update({ markPrice: 1 }), [], 'nothing before the partial');
+  t.equal(map(table('instrument', 'partial', rowOf('XBTUSD')), state).length, 5);
+  const stamp = { timestamp: '2021-07-22T22:36:10.000Z' };
+  const at = Date.UTC(2021, 6, 22, 22, 36, 10) * 1000;
+  t.same(update({ fairPrice: 32190.1, markPrice: 32190.1, ...stamp }), [
+    ['mark', at, { mark: '32190.1', index: '32182.72' }],
+  ]);
+  t.same(update({ indicativeSettlePrice: 32188, ...stamp }), [['mark', at, { mark: '32190.1', index: '32188' }]]);
+  t.same(update({ indicativeSettlePrice: 32188.0, ...stamp }), [], 'the same again is no change');
+  t.same(update({ openInterest: 58922153 }), [['oi', null, { oi: '58922153', oi_unit: 'contracts' }]], 'no stamp');
+  t.same(update({ lastPrice: 32175.5, lastTickDirection: 'PlusTick', ...stamp }), [
+    ['ticker', at, { last: '32175.5' }],
+  ]);
+  t.same(update({ fundingRate: -0.000123, ...stamp }), [
+    [
+      'funding',
+      at,
+      { funding: '-0.000123', funding_interval_ms: 28_800_000, next_funding_at: Date.UTC(2021, 6, 23, 4) * 1000 },
+    ],
+  ]);
+  t.same(update({ volume24h: 1e9, turnover24h: 5, homeNotional24h: 6, ...stamp }), [
+    [
+      'stats',
+      at,
+      { volume_24h: '1000000000', volume_unit: 'contracts', turnover_24h: '662123900', change_24h: '0.0058' },
+    ],
+  ]);
+  t.same(
+    update({ bidPrice: 1, askPrice: 2, midPrice: 1.5, turnover24h: 7, openValue: 8, ...stamp }),
+    [],
+    'no member of ours',
+  );
+  t.same(JSON.parse(JSON.stringify(state)), state, 'the state is plain');
+  t.equal(map(table('instrument', 'partial', rowOf('XBTUSD')), state).length, 5, 'a new partial says everything anew');
+  t.end();
+});
+
+t.test('a row that cannot be read changes nothing', (t) => {
+  const state: MapState = {};
+  map(table('instrument', 'partial', rowOf('XBTUSD')), state);
+  const before = JSON.stringify(state);
+  t.throws(() => map(table('instrument', 'update', { symbol: 'XBTUSD', lastPrice: 5, markPrice: 'x' }), state));
+  t.equal(JSON.stringify(state), before);
+  t.end();
+});
+
+t.test('every active perpetual of the REST answer gives its layers', (t) => {
+  const records = mapFile(ACTIVE);
+  t.equal(records.length, 23 * 5, 'of 34 instruments eleven have a delivery');
+  t.match(
+    records.find(({ layer, venue_symbol }) => layer === 'mark' && venue_symbol === 'XBTEUR'),
+    record('mark', 'XBTEUR', [Date.UTC(2021, 6, 22, 22, 36, 5), lineOf(ACTIVE, 1).recv_ms], { mark: '27464.48' }),
+  );
+  t.end();
+});
+
+// ---- books ----
+
+t.test('levels without a price are told by their id', (t) => {
+  const state: MapState = {};
+  t.same(mapLine(TARDIS, 3, state), [], 'nothing before the partial');
+  t.same(
+    mapLine(TARDIS, 7, state),
+    [
+      record('book', 'XBTUSD', [null, null], {
+        kind: 'snapshot',
+        bids: [],
+        asks: [
+          ['8586', '61227'],
+          ['9780.5', '40'],
+          ['88846.5', '501'],
+        ],
+        sequence: null,
+      }),
+    ],
+    'the partial, best first; EOSM19 has a delivery',
+  );
+  const levels = (asks: unknown): unknown[] => [
+    record('book', 'XBTUSD', [null, null], { kind: 'update', bids: [], asks, sequence: null }),
+  ];
+  t.same(mapLine(TARDIS, 8, state), levels([['8586', '91227']]));
+  t.same(mapLine(TARDIS, 9, state), levels([['8586', '0']]));
+  t.same(mapLine(TARDIS, 8, state), [], 'an id that was deleted has no price any more');
+  t.end();
+});
+
+t.test('a message of several levels keeps their order and has the newest of their stamps', (t) => {
+  const state: MapState = {};
+  const [snapshot] = mapLine(TARDIS, 16, state);
+  t.match(snapshot, { venue_ts: 1644825594829_000, values: { kind: 'snapshot', bids: [] } });
+  t.match(mapLine(TARDIS, 17, state), [
+    { venue_ts: 1644826014742_000, values: { kind: 'update', bids: [['42362', '20000']], asks: [] } },
+  ]);
+  t.match(mapLine(TARDIS, 18, state), [
+    { venue_ts: 1644827696913_000, values: { bids: [['658900', '0']], asks: [['662520', '0']] } },
+  ]);
+  t.match(mapLine(SESSION, 57), [], 'nothing before the partial');
+  const session: MapState = {};
+  mapLine(SESSION, 51, session);
+  t.same(mapLine(SESSION, 57, session)[0]?.values, {
+    kind: 'update',
+    bids: [
+      ['32072', '20500'],
+      ['31975.5', '3000'],
+      ['31963', '21300'],
+    ],
+    asks: [['32335', '100']],
+    sequence: null,
+  });
+  const engine = { symbol: 'XBTUSD', id: 1, side: 'Buy', size: 2, price: 3, timestamp: '2024-01-01T00:00:05Z' };
+  t.match(
+    map(table('orderBookL2', 'partial', { ...engine, transactTime: '2024-01-01T00:00:04Z' })),
+    [{ venue_ts: Date.UTC(2024, 0, 1, 0, 0, 4) * 1000 }],
+    "the matching engine's stamp comes first",
+  );
+  t.end();
+});
+
+t.test('other forms of the book', (t) => {
+  const row = { symbol: 'XBTUSD', bids: [[5, 1]], asks: [[6, 2]], timestamp: '2024-01-01T00:00:00Z' };
+  const whole = { kind: 'snapshot', bids: [['5', '1']], asks: [['6', '2']], sequence: null };
+  t.match(map(table('orderBook10', 'update', row)), [{ values: whole }]);
+  t.equal(venue.map({}, table('orderBook10', 'update', row), { listings: new Map() })[0]?.chain, undefined);
+  const rest = [
+    { symbol: 'XBTUSD', id: 2, side: 'Sell', size: 2, price: 6, timestamp: '2024-01-01T00:00:00Z' },
+    { symbol: 'XBTUSD', id: 1, side: 'Buy', size: 1, price: 5, timestamp: '2024-01-01T00:00:01Z' },
+  ];
+  t.match(map(answer('GET https://www.bitmex.com/api/v1/orderBook/L2?symbol=XBTUSD&depth=0', rest)), [
+    { venue_ts: Date.UTC(2024, 0, 1, 0, 0, 1) * 1000, values: whole },
+  ]);
+  const empty = frame({ table: 'orderBookL2', action: 'partial', filter: { symbol: 'SOLUSDT' }, data: [] });
+  t.match(map(empty), [{ venue_symbol: 'SOLUSDT', values: { kind: 'snapshot', bids: [], asks: [] } }], 'an empty book');
+  t.match(venue.sequence(empty.payload.toString()), { symbol: 'SOLUSDT', kind: 'snapshot' });
+  t.end();
+});
+
+t.test('the recorded books stand where the recorded quotes say', (t) => {
+  const lines = readRecording(`bitmex/${SESSION}`);
+  const state: MapState = {};
+  const books = new Map<string, ReturnType<typeof createBook>>();
+  const tops = new Set<string>();
+  const missing: string[] = [];
+  let quotes = 0;
+  for (const line of lines.filter(({ dir }) => dir === 'in')) {
+    for (const { record } of venue.map(state, toVenueMessage(line), { listings: new Map() })) {
+      if (record.layer !== 'book') continue;
+      const book = books.get(record.venue_symbol) ?? createBook();
+      books.set(record.venue_symbol, book);
+      if (record.values.kind === 'snapshot') applySnapshot(book, { ...record.values, full: undefined });
+      else applyUpdate(book, { ...record.values, full: undefined });
+      const { bids, asks } = topLevels(book, 1);
+      tops.add(`${record.venue_symbol} ${bids[0]} ${asks[0]}`);
+    }
+    if (!line.raw.startsWith('{"table":"quote","action":"insert"')) continue;
+    const last = (JSON.parse(line.raw) as { data: Record<string, unknown>[] }).data.at(-1) ?? {};
+    if (!books.has(String(last.symbol))) continue;
+    quotes++;
+    const said = `${last.symbol} ${last.bidPrice},${last.bidSize} ${last.askPrice},${last.askSize}`;
+    if (!tops.has(said)) missing.push(said);
+  }
+  t.equal(quotes, 60);
+  t.same(missing, []);
+  t.end();
+});
+
+t.test('a chain says only where a book begins', (t) => {
+  const lines = readRecording(`bitmex/${SESSION}`);
+  const chains = chainsOf(venue, lines);
+  const perpetuals = ['ADAUSDT', 'EOSUSDT', 'MATICUSDT', 'TRXUSDT', 'XBTUSD'];
+  t.same(followBooks(venue, chains), { broke: [], whole: perpetuals, applied: 1670 + 5 });
+  t.same(followBooks(venue, chains.slice(3)).whole, perpetuals.slice(2, 4), 'no book without its partial');
+  const state: MapState = {};
+  const mapped = lines.flatMap((line) =>
+    line.dir === 'in'
+      ? venue.map(state, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
+      : [],
+  );
+  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  t.match(chains[0], { kind: 'snapshot', full: { bids: true, asks: true } }, 'a partial is the whole book');
+  t.match(
+    venue.sequence('{"table":"orderBookL2_25","action":"partial","data":[{"symbol":"XBTUSD","id":1}]}'),
+    { full: { bids: false, asks: false } },
+    'or the best 25 of it',
+  );
+  t.end();
+});
+
+// ---- trades, liquidations, candles ----
+
+t.test('trades as they are inserted; a liquidation order that buys closes a short', (t) => {
+  t.same(mapLine(TARDIS, 1), [
+    record('trade', 'XBTUSD', [Date.UTC(2019, 5, 1, 0, 0, 19, 163), null], {
+      id: 'f73b6f28-075a-3548-a81c-8c843afd2746',
+      side: 'sell',
+      price: '8544.5',
+      quantity: '1000',
+      quantity_unit: 'contracts',
+    }),
+  ]);
+  t.match(mapLine(SESSION, 241), [
+    { values: { id: '6e70bebe-235e-08a6-d11b-e1042bf1f2ed', side: 'buy', price: '32180.5', quantity: '100' } },
+    { values: { id: '132702bb-2daa-0b5a-cb86-01882dd0348b', side: 'buy', price: '32180.5', quantity: '900' } },
+  ]);
+  t.same(mapLine(TARDIS, 12), [
+    record('liquidation', 'XBTUSD', [null, null], {
+      id: 'dd9cea25-207c-0dab-15b5-b88da776f500',
+      side: 'short',
+      price: '10106',
+      price_kind: 'order',
+      quantity: '9214',
+      quantity_unit: 'contracts',
+    }),
+  ]);
+  const order = { orderID: 'o', symbol: 'XBTUSD', side: 'Sell', price: 1, leavesQty: 2 };
+  t.match(map(table('liquidation', 'insert', order)), [{ values: { side: 'long' } }]);
+  for (const action of ['partial', 'update', 'delete'])
+    t.same(map(table('liquidation', action, order)), [], `${action} of a liquidation`);
+  t.end();
+});
+
+t.test('a bin is stamped with its end, a candle with its start', (t) => {
+  const bin = {
+    timestamp: '2025-02-07T10:55:00.000Z',
+    symbol: 'XBTUSDT',
+    open: 97255.4,
+    high: 97304.0,
+    low: 97240.0,
+    close: 97250.0,
+  };
+  const counted = {
+    trades: 128,
+    volume: 304800,
+    vwap: 97266.8,
+    lastSize: 200,
+    turnover: 313366507,
+    homeNotional: 3.13,
+    foreignNotional: 304800.5,
+  };
+  const candle = record('candle', 'XBTUSDT', [null, null], {
+    open_time: Date.UTC(2025, 1, 7, 10, 54) * 1000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '97255.4',
+    high: '97304',
+    low: '97240',
+    close: '97250',
+    volume: '304800',
+    volume_unit: 'contracts',
+    turnover: '304800.5',
+    trades: 128,
+    closed: null,
+  });
+  const row = { ...bin, ...counted };
+  t.same(map(table('tradeBin1m', 'insert', row)), [candle]);
+  t.same(map(table('tradeBin5m', 'insert', row)), [], 'other lengths');
+  const url = 'GET https://www.bitmex.com/api/v1/trade/bucketed';
+  t.same(map(answer(`${url}?binSize=1m&symbol=XBTUSDT`, [row])), [candle]);
+  t.same(map(answer(`${url}?symbol=XBTUSDT`, [row])), [candle], 'a minute is the default');
+  t.same(map(answer(`${url}?binSize=1h&symbol=XBTUSDT`, [row])), []);
+  t.equal(codeOf(answer(url, [row])), 'VENUE_UNKNOWN_LISTING', 'a length nobody told');
+  t.match(map(table('tradeBin1m', 'insert', { timestamp: bin.timestamp, symbol: 'XBTUSDT', trades: 0, volume: 0 })), [
+    { values: { open: null, volume: '0', trades: 0 } },
+  ]);
+  t.end();
+});
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['an update before the partial', TARDIS, 2],
+    ['contracts with a delivery', TARDIS, 4],
+    ['a quote', TARDIS, 6],
+    ['a level of a contract with a delivery', TARDIS, 10],
+    ['the end of a liquidation', TARDIS, 13],
+    ['an empty book of a contract with a delivery', TARDIS, 15],
+    ['a greeting', SESSION, 5],
+    ['an acknowledgement', SESSION, 6],
+    ['past trades after a subscription', SESSION, 44],
+    ['a bin of five minutes, of spot', JKORF_WS, 6],
+    ['a trade of spot', JKORF_WS, 9],
+    ['placeholders', JKORF_REST, 2],
+    ['past funding', JKORF_REST, 5],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame('pong')), []);
+  const index = { symbol: '.BXBT', side: 'Buy', size: 0, price: 5, timestamp: '2024-01-01T00:00:00Z' };
+  t.same(map(table('trade', 'insert', index)), [], 'an index');
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const level = { symbol: 'XBTUSD', id: 1, side: 'Buy', size: 2, price: 3 };
+  const cases: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"table":"trade","act'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('12345'), 'VENUE_BAD_FRAME'],
+    ['no action', table('trade', 'upsert', level), 'VENUE_BAD_FRAME'],
+    ['a refusal', frame({ status: 400, error: 'Unknown table', meta: {} }), 'VENUE_BAD_FRAME'],
+    ['a price of zero', table('orderBookL2', 'partial', { ...level, price: 0 }), 'VENUE_BAD_FIGURE'],
+    ['no price', table('orderBookL2', 'partial', { ...level, price: undefined }), 'VENUE_BAD_FRAME'],
+    ['a negative size', table('orderBookL2', 'partial', { ...level, size: -1 }), 'VENUE_BAD_FIGURE'],
+    ['no side', table('orderBookL2', 'partial', { ...level, side: 'up' }), 'VENUE_BAD_FRAME'],
+    [
+      'an error answer',
+      answer('GET /api/v1/trade', { error: { message: 'Rate limit', name: 'x' } }),
+      'VENUE_BAD_FRAME',
+    ],
+    ['an answer to nothing', { ...frame([level]), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
+  ];
+  for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  const row = (name: string, action: string) => (body: unknown) => table(name, action, body as object);
+  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
+    [
+      row('instrument', 'partial'),
+      {
+        symbol: 'XBTUSD',
+        typ: 'FFWCSX',
+        lastPrice: 11,
+        markPrice: 12,
+        indicativeSettlePrice: 13,
+        fundingRate: 14,
+        openInterest: 15,
+        volume24h: 16,
+        foreignNotional24h: 17,
+        lastChangePcnt: 18,
+        fundingTimestamp: '2024-01-01T08:00:00Z',
+        timestamp: '2024-01-01T00:00:00Z',
+      },
+      [
+        'lastPrice',
+        'markPrice',
+        'indicativeSettlePrice',
+        'fundingRate',
+        'openInterest',
+        'volume24h',
+        'foreignNotional24h',
+        'lastChangePcnt',
+        'fundingTimestamp',
+        'timestamp',
+      ],
+    ],
+    [
+      row('orderBookL2', 'partial'),
+      { symbol: 'XBTUSD', id: 21, side: 'Buy', size: 22, price: 23, timestamp: '2024-01-01T00:00:00Z' },
+      ['side', 'size', 'price', 'timestamp'],
+    ],
+    [
+      row('trade', 'insert'),
+      { symbol: 'XBTUSD', timestamp: '2024-01-01T00:00:00Z', side: 'Buy', size: 31, price: 32, trdMatchID: 'm' },
+      ['size', 'price', 'trdMatchID'],
+    ],
+    [
+      row('liquidation', 'insert'),
+      { orderID: 'o', symbol: 'XBTUSD', side: 'Buy', price: 41, leavesQty: 42 },
+      ['price', 'leavesQty', 'orderID'],
+    ],
+    [
+      row('tradeBin1m', 'insert'),
+      {
+        symbol: 'XBTUSD',
+        timestamp: '2024-01-01T00:00:00Z',
+        open: 51,
+        high: 52,
+        low: 53,
+        close: 54,
+        volume: 55,
+        foreignNotional: 56,
+        trades: 57,
+      },
+      ['open', 'high', 'low', 'close', 'volume', 'foreignNotional', 'trades'],
+    ],
+  ];
+  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  const seeds: readonly VenueMessage[] = [
+    table('instrument', 'partial', rowOf('XBTUSD')),
+    toVenueMessage(lineOf(TARDIS, 7)),
+    toVenueMessage(lineOf(TARDIS, 12)),
+    toVenueMessage(lineOf(SESSION, 241)),
+    toVenueMessage(lineOf(JKORF_WS, 6)),
+    answer('GET https://www.bitmex.com/api/v1/instrument/active', `[${rowOf('XBTUSD')},${rowOf('ETHUSD')}]`),
+  ];
+  for (const message of seeds)
+    t.equal(findUnsafeDamage({ venue, message }), null, message.payload.toString().slice(0, 40));
+  const partial = toVenueMessage(lineOf(TARDIS, 7));
+  const state = (): MapState => {
+    const held: MapState = {};
+    venue.map(held, partial, { listings: new Map() });
+    return held;
+  };
+  const update = toVenueMessage(lineOf(TARDIS, 8));
+  t.equal(findUnsafeDamage({ venue, message: update, state, derived: ['bids', 'asks'] }), null, 'an update by ids');
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  const listings = listingsOf(ACTIVE);
+  t.equal(listings.length, 23);
+  t.same(
+    listings.find(({ venue_symbol }) => venue_symbol === 'XBTUSD'),
+    record('listing', 'XBTUSD', [Date.UTC(2021, 6, 22, 22, 36, 5), lineOf(ACTIVE, 1).recv_ms], {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'XBTUSD',
+      base: 'BTC',
+      quote: 'USD',
+      base_venue_alias: 'XBT',
+      kind: 'perpetual',
+      venue_kind: 'inverse',
+      pair: null,
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.5',
+      lot_size: '100',
+      min_qty: null,
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: { tick_size: 'quote', lot_size: 'contracts', min_qty: null, min_notional: null, contract_size: 'quote' },
+      quantity_unit: 'contracts',
+      funding_interval: '8h',
+      funding_interval_source: 'venue',
+      funding_normalisation: { venue_field: 'fundingRate', transform: 'identity' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'tickSize', transform: 'identity' },
+        lot_size: { venue_field: 'lotSize', transform: 'identity' },
+        contract_size: { venue_field: 'multiplier', transform: 'scale:-0.00000001' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: Date.UTC(2016, 4, 13, 12) * 1000,
+      delisted_at: null,
+    }),
+  );
+  const kinds = Object.groupBy(listings, ({ values }) => String(values.venue_kind));
+  t.same(
+    kinds.inverse?.map(({ venue_symbol }) => venue_symbol),
+    ['XBTUSD', 'XBTEUR'],
+  );
+  t.equal(kinds.quanto?.length, 21, 'all others settled in bitcoin then');
+  t.match(kinds.quanto?.[0]?.values, {
+    venue_symbol: 'XRPUSD',
+    contract_size: null,
+    tick_size: '0.0001',
+    units: { contract_size: null },
+  });
+  t.match(listings.find(({ venue_symbol }) => venue_symbol === 'DOGEUSDT')?.values, { tick_size: '0.00001' });
+  t.end();
+});
+
+const listingOf = (members: object): ListingRecord | undefined => {
+  const row = {
+    typ: 'FFWCSX',
+    state: 'Open',
+    quoteCurrency: 'USDT',
+    isInverse: false,
+    isQuanto: false,
+    lotSize: 100,
+    tickSize: 0.1,
+    ...members,
+  };
+  return venue.mapReference({}, answer('GET https://www.bitmex.com/api/v1/instrument/active?columns=x', [row]))
+    ?.listings[0];
+};
+
+t.test('linear contracts are sized by their multiplier in the smallest unit of the settlement currency', (t) => {
+  const bitcoin = {
+    symbol: 'XBTUSDT',
+    underlying: 'XBT',
+    settlCurrency: 'USDt',
+    multiplier: 1,
+    quoteToSettleMultiplier: 1000000,
+    underlyingToPositionMultiplier: 1000000,
+  };
+  const linear = listingOf({ ...bitcoin, fundingInterval: '2000-01-01T04:00:00.000Z' });
+  t.match(linear?.values, {
+    base: 'BTC',
+    quote: 'USDT',
+    venue_kind: 'linear',
+    contract_size: '0.000001',
+    units: { contract_size: 'base' },
+    funding_interval: '4h',
+    funding_interval_source: 'venue',
+    rules_normalisation: { contract_size: { venue_field: 'multiplier', transform: 'scale:0.000001' } },
+  });
+  const ether = {
+    ...bitcoin,
+    symbol: 'ETHUSDT',
+    underlying: 'ETH',
+    multiplier: 10,
+    underlyingToPositionMultiplier: 100000,
+  };
+  t.match(listingOf(ether)?.values, {
+    contract_size: '0.00001',
+    funding_interval: null,
+    funding_interval_source: null,
+  });
+  t.end();
+});
+
+t.test('multipliers in symbols are undone, states and intervals are told', (t) => {
+  const baseOf = (symbol: string, underlying: string): unknown => {
+    const { base, base_venue_alias, multiplier } = listingOf({ symbol, underlying })?.values ?? {};
+    return [base, base_venue_alias, multiplier];
+  };
+  t.same(baseOf('1000PEPEUSDT', 'PEPE'), ['PEPE', '1000PEPE', '1000']);
+  t.same(baseOf('100BONKUSDT', '100BONK'), ['BONK', '100BONK', '100']);
+  t.same(baseOf('1INCHUSDT', '1INCH'), ['1INCH', null, '1']);
+  t.same(baseOf('ALTMEXUSDT', 'ALTMEX'), ['ALTMEX', null, '1']);
+  const valuesOf = (members: object): unknown =>
+    listingOf({ symbol: 'XBTUSDT', underlying: 'XBT', ...members })?.values;
+  t.match(valuesOf({ state: 'Closed' }), { status: 'halted' });
+  t.match(valuesOf({ state: 'Settled', expiry: '2024-01-02T12:00:00Z' }), {
+    status: 'delisted',
+    delisted_at: Date.UTC(2024, 0, 2, 12) * 1000,
+  });
+  t.match(valuesOf({ state: 'Odd' }), { status: 'unknown' });
+  t.match(valuesOf({ fundingInterval: '2000-01-02T00:00:00Z' }), { funding_interval: '1d' });
+  t.equal(listingOf({ symbol: 'XBTZ24', underlying: 'XBT', typ: 'FFCCSX' }), undefined);
+  t.equal(listingOf({ symbol: 'XBT_USDT', underlying: 'XBT', typ: 'IFXXXP' }), undefined);
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes book and instrument of every listing once, few topics a frame', (t) => {
+  const listings = listingsOf(ACTIVE);
+  const slots = venue.plan(listings, { shards: 1, shardOf: () => 0, endpoints: venue.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const topics = slots.flatMap((slot) =>
+    slot.kind === 'socket'
+      ? slot.subscribe.flatMap((text) => {
+          const { op, args } = JSON.parse(text) as { op: string; args: string[] };
+          t.equal(op, 'subscribe');
+          t.ok(args.length <= 20);
+          return args;
+        })
+      : [],
+  );
+  const expected = listings.flatMap(({ venue_symbol }) => [
+    `orderBookL2:${venue_symbol}`,
+    `instrument:${venue_symbol}`,
+  ]);
+  t.same(topics.toSorted(), expected.toSorted());
+  t.ok(slots.every((slot) => slot.kind === 'socket' && slot.url === 'wss://ws.bitmex.com/realtime'));
+  const [reference] = venue.reference(venue.endpoints);
+  t.match(reference?.url, /^https:\/\/www\.bitmex\.com\/api\/v1\/instrument\/active\?columns=%5B%22symbol%22/);
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(venue.classify('pong'), 'heartbeat');
+  t.equal(venue.classify(lineOf(SESSION, 5).raw), 'heartbeat', 'a greeting answers no subscription');
+  t.equal(venue.classify(lineOf(SESSION, 6).raw), 'ack');
+  t.equal(venue.classify('{"status":400,"error":"Unknown table: x","meta":{},"request":{}}'), 'error');
+  t.equal(venue.classify(lineOf(SESSION, 57).raw), 'data');
+  t.same(venue.ping, { everyMs: 20_000, frame: 'ping' });
+  t.end();
+});
