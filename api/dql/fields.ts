@@ -62,9 +62,7 @@ const TABLE: readonly Field[] = [
     ['index', 'quote', 'Index price.'],
     ['basis', 'fraction', '(mark - index) / index.'],
   ]),
-  ...rows(reading('funding'), [
-    ['funding', 'fraction', 'Published rate for the next settlement, per interval.'],
-  ]),
+  ...rows(reading('funding'), [['funding', 'fraction', 'Published rate for the next settlement, per interval.']]),
   ...rows(moment, [['funding_interval', 'ms', 'Time between two settlements.']]),
   ...rows(reading('funding'), [['funding_8h', 'fraction', 'funding x 8h / funding_interval.']]),
   ...rows(moment, [['time_to_funding', 'ms', 'Next funding time minus the evaluation instant.']]),

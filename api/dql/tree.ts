@@ -1,6 +1,7 @@
 // The tree of a query, the same from both forms: node types of DQL-08, built in the canonical shape of DQL-09 wherever that needs no names.
-import type { Digits, Micros } from '../../schemas/records.ts';
+
 import type { Status } from '../../schemas/freshness.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Place } from './faults.ts';
 import { LIMITS, type Timeframe } from './limits.ts';

@@ -205,6 +205,8 @@ const main = async (): Promise<void> => {
     });
     process.exit(0);
   } catch (error) {
+    // What broke because the service is being stopped is no news, and `stop` ends the process.
+    if (isStopping) return;
     progress.say(error instanceof Error ? (error.stack ?? error.message) : String(error));
     await (service as Service | null)?.stop();
     process.exit(1);

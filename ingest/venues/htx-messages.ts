@@ -74,8 +74,7 @@ const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
 
 /** An answer that names no channel. */
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
-  const endpoint = /\/((?:swap|linear-swap)[^/]*\/.*)$/.exec(path)?.[1]?.replace(/^.*\//, '') ?? '';
-  const mapper = ANSWERS.get(endpoint);
+  const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
   return listOf(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
 };

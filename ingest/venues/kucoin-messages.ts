@@ -196,13 +196,18 @@ const toContractFunding = (at: At, data: Fields): Mapped[] => {
   return values.funding === null ? [] : [toMapped(at, 'funding', values, data)];
 };
 
+const readSide = (value: unknown): 'buy' | 'sell' => {
+  if (value !== 'buy' && value !== 'sell') throw badFrame('the side is none');
+  return value;
+};
+
 // ---- books ----
 
 /** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
 const mapChange = ofSymbol('timestamp', (at, data) => {
   const sequence = readId(data.sequence, 'sequence');
-  const [price, side, size] = readText(data.change, 'change').split(',');
-  if (side !== 'buy' && side !== 'sell') throw badFrame('change names no side');
+  const [price, sideText, size] = readText(data.change, 'change').split(',');
+  const side = readSide(sideText);
   const isNone = readAmount(price, 'change') === '0';
   const levels: Level[] = isNone ? [] : [[readPrice(price, 'change'), readAmount(size, 'change')]];
   const values = {
@@ -234,11 +239,9 @@ const mapWhole: Mapper = (data, source) =>
 // ---- trades, candles ----
 
 const mapTrade = ofSymbol('ts', (at, data) => {
-  const { side } = data;
-  if (side !== 'buy' && side !== 'sell') throw badFrame('side is none');
   const values = {
     id: data.tradeId === undefined ? null : readText(data.tradeId, 'tradeId'),
-    side,
+    side: readSide(data.side),
     price: readPrice(data.price, 'price'),
     quantity: readAmount(data.size, 'size'),
     quantity_unit: 'contracts' as const,

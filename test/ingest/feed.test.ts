@@ -171,6 +171,38 @@ t.test('nobody listening is venue_down', async (t) => {
   t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
 });
 
+t.test('a venue that hands out addresses is asked for one before each connection', async (t) => {
+  const answers = [500, 200, 200, 200];
+  const server = await startPaper({
+    answer: (_path, response) => {
+      const count = server.requests().length;
+      response.writeHead(answers[count - 1] ?? 200).end(`${server.ws}/?token=${count}`);
+    },
+  });
+  const memory = openMemory();
+  const { books, rest, shared } = partsOf(server, memory);
+  const prepare = {
+    request: (url: string) => ({ method: 'POST' as const, url, weight: 1 }),
+    socketUrl: (answer: Uint8Array) => Buffer.from(answer).toString(),
+  };
+  const runner = runSocketSlot(slotOf(`${server.rest}/address`), { ...shared, venue: { ...paper, prepare } });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    books.stop();
+    rest.close();
+    await server.close();
+  });
+  await until('a connection', () => memory.of('open').length === 1);
+  t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
+  t.match(bodyOf(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is told to nobody');
+  server.sockets()[0]?.close(1012, 'restart');
+  await until('a second connection', () => memory.of('open').length === 2);
+  t.same(
+    server.requests().map(({ path }) => path),
+    ['/address', '/address', '/address'],
+  );
+});
+
 t.test('a closed connection is lost at once and another takes its place, with a new name and seq from 1', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws));
   await until('subscribed', () => server.heard(0).length === 3);

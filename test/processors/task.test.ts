@@ -305,6 +305,23 @@ t.test('the connection opened last counts once it has delivered; the older one i
   t.end();
 });
 
+t.test('what tells more than it is polled for is heard only about that', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  mark(log, '101');
+  const covers = [{ layers: ['funding'], symbols: null }];
+  log.json('open', 'poll', 'k2', { opened_at: log.now, url: 'https://test', covers });
+  log.now += SECOND;
+  mark(log, '102', { connId: 'k2' });
+  log.now += SECOND;
+  mark(log, '103');
+  const { outputs } = runTask(SPEC, log.records);
+  const from = (layer: string): unknown[] => readingsOf(outputs, layer).map(({ conn_id }) => conn_id);
+  t.same(from('mark'), ['k1', 'k1'], 'a connection opened later does not take over what it does not cover');
+  t.same(from('funding'), ['k1', 'k2']);
+  t.end();
+});
+
 t.test('a book says nothing until it is whole, breaks at a hole and comes back with the next snapshot', (t) => {
   const log = begin();
   const step = (us = 150_000) => {

@@ -17,12 +17,15 @@ type Hop = 'received' | 'recorded' | 'sent' | 'live' | 'whole';
 type Samples = Record<Hop, number[]>;
 const noSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: [], whole: [] });
 
+/** Their mark and index come in two streams, and the reading bears the older stamp, up to a second. */
+const JOINED = /_PERP$/;
+
 const POLL_PAUSE_MS = 3;
 const POLLED_LISTINGS = 20;
 
 type Times = { readonly sent: Micros; readonly arrived: Micros };
 
-/** A reading put together from two frames repeats the stamp of the older one: only the first with a stamp tells its way. */
+/** Only the first reading with a stamp tells its way. */
 const addReading = (samples: Samples, reading: Reading, { sent, arrived }: Times): void => {
   const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
   if (venueTs === null) return;
@@ -46,7 +49,7 @@ const followLive = async (run: Run, byLayer: ReadonlyMap<string, Samples>) => {
         const entry = value === null ? null : codecs.live.decode(value);
         const reading = entry?.reading ?? null;
         const samples = reading === null ? undefined : byLayer.get(reading.layer);
-        if (reading?.valid !== true || samples === undefined) continue;
+        if (reading?.valid !== true || samples === undefined || JOINED.test(entry?.symbol ?? '')) continue;
         const key = `${reading.layer} ${entry?.symbol}`;
         if (newest.get(key) !== reading.venue_ts) addReading(samples, reading, { sent: timestampMs * 1_000, arrived });
         newest.set(key, reading.venue_ts);
@@ -107,7 +110,7 @@ export const measureHops = async (run: Run, { rate, seconds, client }: HopsSpec)
   await pause(2_000);
   const byLayer = new Map(['mark', 'book'].map((layer) => [layer, noSamples()]));
   const reader = await followLive(run, byLayer);
-  const symbols = (await client.symbols()).slice(0, POLLED_LISTINGS);
+  const symbols = (await client.symbols()).filter((symbol) => !JOINED.test(symbol)).slice(0, POLLED_LISTINGS);
   const served = await pollServed(client, symbols, performance.now() + seconds * 1_000);
   await reader.stop();
   const note = `at ${rate}/s; ${served.length} readings of ${symbols.length} listings polled, the poll's own time included`;

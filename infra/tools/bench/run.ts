@@ -69,7 +69,7 @@ const POLL_MS = 100;
 export const openRun = async (service: Service, dir: string, progress: Progress): Promise<Run> => {
   const { kafka, control_url: control } = service.endpoints;
   if (kafka === null || control === null) throw new Error('a bench runs on simulated venues and Kafka');
-  const handle = openKafka({ brokers: kafka.split(','), clientId: 'bench' }, createLog('bench', 'warn'));
+  const handle = openKafka({ brokers: kafka.split(','), clientId: 'bench' }, createLog('bench', 'error'));
   const watch = await watchLog(handle, VENUE);
   return {
     service,

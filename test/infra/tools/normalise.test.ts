@@ -116,7 +116,7 @@ t.test('what cannot be read is said and counted, and reading goes on', (t) => {
 t.test('an unknown venue and a missing argument exit with 2', (t) => {
   const unknown = command('--venue', 'nasdaq', fixture('tardis-tests-binance-futures.ndjson'));
   t.equal(unknown.status, 2);
-  t.equal(unknown.said, 'unknown venue "nasdaq"; known: binance');
+  t.match(unknown.said, /^unknown venue "nasdaq"; known: ([a-z-]+, )*binance(, [a-z-]+)*$/);
   t.equal(command('--venue', 'binance').status, 2);
   t.equal(command('--venue', 'binance', join(folder, 'absent.ndjson')).status, 1);
   t.end();

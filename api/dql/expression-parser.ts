@@ -1,0 +1,353 @@
+// Tokens to the tree of one expression (DQL-06): recursive descent that goes on after a fault at commas and closing parentheses (Q-02).
+import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { clip, type Place } from './faults.ts';
+import { FIELDS, SOURCES } from './fields.ts';
+import { FUNCTIONS, type Parameter } from './functions.ts';
+import type { Token } from './lexer.ts';
+import { LIMITS, PARENTHESES } from './limits.ts';
+import { arithmeticNamed, BINDING, comparisonNamed, TIGHTEST } from './operators.ts';
+import { Halt, type TokenStream } from './token-stream.ts';
+import {
+  AGGREGATES,
+  aggregateNode,
+  arithNode,
+  broken,
+  callNode,
+  cmpNode,
+  codeNode,
+  durationNode,
+  fieldNode,
+  inNode,
+  type Literal,
+  logicNode,
+  type Node,
+  negated,
+  numberNode,
+  QUANTIFIERS,
+  quantifierNode,
+  STATUSES,
+  sourceNode,
+  statusNode,
+} from './tree.ts';
+
+const EXPRESSION = 'Write a field, a number, a function call or any(venues where ...).';
+/** Calls make nodes, so a tree with more of them in one chain is refused by `depth` (DQL-30). */
+const NESTED_CALLS = LIMITS.depth + 1;
+
+/** What words mean on the right of `=` and inside `in` (DQL-03). */
+type Position = 'code' | 'status' | 'expression';
+
+/** From the start of the first to the end of the last. */
+const across = (first: Place, last: Place): Place =>
+  first !== null && last !== null && 'from' in first && 'from' in last ? { from: first.from, to: last.to } : first;
+
+/** What the other side of a comparison with this may be. */
+const positionBeside = (left: Node): Position => {
+  if (left.type === 'call' && left.name === 'status') return 'status';
+  return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
+};
+
+export class ExpressionParser {
+  readonly #stream: TokenStream;
+  #groups = 0;
+  #calls = 0;
+
+  constructor(stream: TokenStream) {
+    this.#stream = stream;
+  }
+
+  /** expr = and_expr , { "or" , and_expr } ; */
+  read(): Node {
+    return this.#readLogic('or', () => this.#readLogic('and', () => this.#readComparison()));
+  }
+
+  /** and_expr = cmp_expr , { "and" , cmp_expr } ; */
+  #readLogic(word: 'and' | 'or', readSide: () => Node): Node {
+    const first = readSide();
+    const args = [first];
+    while (this.#stream.takeWord(word)) args.push(readSide());
+    return args.length === 1 ? first : logicNode(word, args, across(first.place, args.at(-1)?.place ?? null));
+  }
+
+  /** cmp_expr = sum_expr , [ cmp_op , sum_expr | "in" , "(" , literal , { "," , literal } , ")" ] ; */
+  #readComparison(): Node {
+    const stream = this.#stream;
+    const left = this.#readArithmetic(BINDING['+']);
+    if (stream.takeWord('in')) return this.#readIn(left);
+    const op = stream.token.kind === 'op' ? comparisonNamed(stream.token.text) : undefined;
+    if (op === undefined) return left;
+    stream.take();
+    const right = this.#readBeside(op === '=' ? positionBeside(left) : 'expression');
+    if (stream.token.kind === 'op' && comparisonNamed(stream.token.text) !== undefined) {
+      stream.stop('"and", "or" or the end of the comparison', 'Comparisons do not chain: write a < b and b < c.');
+    }
+    return cmpNode(op, { left, right }, across(left.place, right.place));
+  }
+
+  /** The right side of `=`: a word is a code beside a code field, a status beside `status(F)`. */
+  #readBeside(position: Position): Node {
+    const { token, next } = this.#stream;
+    const isWord = token.kind === 'name' || token.kind === 'code';
+    const isLiteral = (isWord && next.text !== '(') || token.kind === 'string';
+    return isLiteral && position !== 'expression' ? this.#readWord(position) : this.#readArithmetic(BINDING['+']);
+  }
+
+  #readWord(position: 'code' | 'status'): Literal {
+    const stream = this.#stream;
+    const { token } = stream;
+    if (position === 'code') {
+      stream.take();
+      return codeNode(token.value, token);
+    }
+    const status = STATUSES.find((s) => s === token.text);
+    if (status === undefined) return stream.stop('a status', `Write one of ${STATUSES.join(', ')}.`);
+    stream.take();
+    return statusNode(status, token);
+  }
+
+  #readIn(left: Node): Node {
+    const stream = this.#stream;
+    stream.expectOp('(', 'Write in (a, b).');
+    const position = positionBeside(left);
+    const values: Literal[] = [];
+    let count = 0;
+    do {
+      const { token } = stream;
+      const value = this.#item(() => this.#readLiteral(position), null);
+      if (value !== null) values.push(value);
+      if (++count === LIMITS.in_list + 1) {
+        const message = `More than ${LIMITS.in_list} values stand in one "in".`;
+        stream.faults.add('DQL_COMPLEXITY', token, { message, hint: `Write at most ${LIMITS.in_list}.` });
+      }
+    } while (stream.takeOp(','));
+    const last = stream.token;
+    stream.expectOp(')', 'Close the list of "in".');
+    return inNode(left, values, across(left.place, last));
+  }
+
+  /** literal = [ "-" ] , ( NUMBER | BPS | PERCENT ) | DURATION | CODE | STRING | NAME ; */
+  #readLiteral(position: Position): Literal {
+    const stream = this.#stream;
+    const { token } = stream;
+    const isNegative = stream.takeOp('-');
+    const { kind, value } = stream.token;
+    if (kind === 'number' || kind === 'bps' || kind === 'percent') {
+      const number = numberNode(value, across(token, stream.take()));
+      return isNegative ? (negated(number, number.place) as Literal) : number;
+    }
+    if (isNegative) stream.stop('a number', 'Write a number behind "-".');
+    if (kind === 'duration') return durationNode(this.durationOf(stream.take()), token);
+    if (kind === 'name' || kind === 'code' || kind === 'string')
+      return this.#readWord(position === 'status' ? 'status' : 'code');
+    return stream.stop('a value', 'A list of "in" holds literals only.');
+  }
+
+  /** sum_expr = mul_expr , { ( "+" | "-" ) , mul_expr } ; mul_expr = unary , { ( "*" | "/" ) , unary } ; */
+  #readArithmetic(binding: number): Node {
+    if (binding === TIGHTEST) return this.#readUnary();
+    const stream = this.#stream;
+    let left = this.#readArithmetic(binding + 1);
+    for (;;) {
+      const op = stream.token.kind === 'op' ? arithmeticNamed(stream.token.text) : undefined;
+      if (op === undefined || BINDING[op] !== binding) return left;
+      stream.take();
+      const right = this.#readArithmetic(binding + 1);
+      left = arithNode(op, { left, right }, across(left.place, right.place));
+    }
+  }
+
+  /** unary = "-" , unary | primary ; read in a loop, since a text may hold thousands of signs. */
+  #readUnary(): Node {
+    const signs: Token[] = [];
+    while (this.#stream.isOp('-')) signs.push(this.#stream.take());
+    let node = this.#readPrimary();
+    for (const sign of signs.reverse()) node = negated(node, across(sign, node.place));
+    return node;
+  }
+
+  /** primary = NUMBER | BPS | PERCENT | DURATION | "(" , expr , ")" | quantifier | aggregate | call | NAME ; */
+  #readPrimary(): Node {
+    const stream = this.#stream;
+    const { token } = stream;
+    switch (token.kind) {
+      case 'number':
+      case 'bps':
+      case 'percent':
+        return numberNode(stream.take().value, token);
+      case 'duration':
+        return durationNode(this.durationOf(stream.take()), token);
+      case 'name':
+      case 'code':
+        return this.#readNamed();
+      case 'string':
+        return stream.stop('an expression', 'A quoted string stands only where a code is compared.');
+      case 'instant':
+        return stream.stop('an expression', `Write "as of ${formatInstantOf(token)}" as a clause.`);
+      default:
+        return token.text === '(' && token.kind === 'op' ? this.#readGroup() : stream.stop('an expression', EXPRESSION);
+    }
+  }
+
+  #readNamed(): Node {
+    const stream = this.#stream;
+    const { token, word } = stream;
+    const isCall = stream.next.kind === 'op' && stream.next.text === '(';
+    const quantifier = QUANTIFIERS.find((name) => name === word);
+    const aggregate = AGGREGATES.find((name) => name === word);
+    if (quantifier ?? aggregate) {
+      stream.take();
+      const name = quantifier ?? aggregate;
+      const shape = quantifier ? `${name}(venues where ...)` : `${name}(venues, ...)`;
+      stream.expectOp('(', `Write ${shape}.`);
+      return this.#nested(token, () =>
+        quantifier ? this.#readQuantifier(quantifier, token) : this.#readAggregate(aggregate ?? 'max', token),
+      );
+    }
+    if (stream.isClause) stream.stop('an expression', EXPRESSION);
+    if (token.kind === 'code') this.#stopAtCode(token, isCall);
+    stream.take();
+    if (isCall) {
+      stream.take();
+      return this.#nested(token, () => this.#readCall(token));
+    }
+    return SOURCES.has(token.text) ? sourceNode(token.text, token) : fieldNode(token.text, token);
+  }
+
+  /** Field and function names are lower case only; a code stands only beside a code field (DQL-03, DQL-34d). */
+  #stopAtCode(token: Token, isCall: boolean): never {
+    const lower = token.text.toLowerCase();
+    const known = isCall ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
+    if (known) this.#stream.stop('a name in lower case', `Write ${lower}.`);
+    if (/^[0-9]+E[0-9]+$/.test(token.text)) this.#stream.stop('an expression', `Write ${lower}.`);
+    return this.#stream.stop(
+      'an expression',
+      'A code stands only on the right of "=" or in "in", beside a code field.',
+    );
+  }
+
+  /** quantifier = ( "any" | "all" | "count" ) , "(" , "venues" , "where" , expr , ")" ; */
+  #readQuantifier(type: (typeof QUANTIFIERS)[number], token: Token): Node {
+    const stream = this.#stream;
+    const hint =
+      type === 'count' && stream.next.text === ')'
+        ? 'Write venues_listed for the number of listings.'
+        : `Write ${type}(venues where funding > 1bps).`;
+    const where = this.#item(() => {
+      stream.expectWord('venues', hint);
+      stream.expectWord('where', hint);
+      return this.read();
+    }, broken(token));
+    const last = stream.token;
+    stream.expectOp(')', `Close ${type}( with ")".`);
+    return quantifierNode(type, where, across(token, last));
+  }
+
+  /** aggregate = ( "max" | "min" | "sum" ) , "(" , "venues" , [ "where" , expr ] , "," , expr , ")" ; */
+  #readAggregate(fn: (typeof AGGREGATES)[number], token: Token): Node {
+    const stream = this.#stream;
+    const hint = `Write ${fn}(venues, mark) or ${fn}(venues where status(mark) = present, mark).`;
+    const where = this.#item(() => {
+      stream.expectWord('venues', hint);
+      return stream.takeWord('where') ? this.read() : null;
+    }, broken(token));
+    if (!stream.isOp(')') || where?.type !== 'broken') stream.expectOp(',', hint);
+    const expr =
+      stream.isOp(')') && where?.type === 'broken' ? broken(token) : this.#item(() => this.read(), broken(token));
+    const last = stream.token;
+    stream.expectOp(')', hint);
+    return aggregateNode(fn, { expr, where: where ?? undefined }, across(token, last));
+  }
+
+  /** call = NAME , "(" , [ arg , { "," , arg } ] , ")" ; a trailing duration is the timeframe of a function that reads periods. */
+  #readCall(token: Token): Node {
+    const stream = this.#stream;
+    const spec = FUNCTIONS.get(token.text);
+    const args: Node[] = [];
+    if (!stream.isOp(')')) {
+      do {
+        const parameter = spec?.parameters[args.length];
+        args.push(this.#item(() => this.#readArgument(parameter), broken(stream.token)));
+      } while (stream.takeOp(','));
+    }
+    const end = stream.token;
+    stream.expectOp(')', `Close ${clip(token.text)}( with ")".`);
+    const last = args.at(-1);
+    const isTimed = spec?.readsPeriods === true && last?.type === 'duration';
+    const timeframe = isTimed ? { text: last.value, place: last.place } : undefined;
+    return callNode(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, across(token, end));
+  }
+
+  /** arg = expr | BPS (* band *) | NAME (* method *) | DURATION (* timeframe, last *) ; */
+  #readArgument(parameter: Parameter | undefined): Node {
+    const stream = this.#stream;
+    const { token, next } = stream;
+    const isAlone = next.kind === 'op' && (next.text === ',' || next.text === ')');
+    const isWord = (parameter === 'band' && token.kind === 'bps') || (parameter === 'method' && token.kind === 'name');
+    return isWord && isAlone ? codeNode(stream.take().text, token) : this.read();
+  }
+
+  #readGroup(): Node {
+    const stream = this.#stream;
+    const open = stream.take();
+    if (this.#groups === PARENTHESES) {
+      const message = `Parentheses nest deeper than ${PARENTHESES}.`;
+      stream.faults.add('DQL_COMPLEXITY', open, { message, hint: 'Leave out the ones that change nothing.' });
+      throw new Halt();
+    }
+    this.#groups++;
+    try {
+      const inner = this.#item(() => this.read(), broken(open), ')');
+      stream.expectOp(')', 'Close "(" with ")".');
+      return inner;
+    } finally {
+      this.#groups--;
+    }
+  }
+
+  /** Calls, quantifiers and aggregates in one chain: one past what `depth` allows is not read, so no text can overflow the stack. */
+  #nested(token: Token, read: () => Node): Node {
+    if (this.#calls === NESTED_CALLS) {
+      const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
+      this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
+      throw new Halt();
+    }
+    this.#calls++;
+    try {
+      return read();
+    } finally {
+      this.#calls--;
+    }
+  }
+
+  /** Reads what a comma or closing parenthesis must follow; after a fault goes on there, if it comes before the next clause. */
+  #item<T>(read: () => T, otherwise: T, until: ',)' | ')' = ',)'): T {
+    const stream = this.#stream;
+    const isOver = (): boolean => stream.isOp(')') || (until === ',)' && stream.isOp(','));
+    try {
+      const result = read();
+      if (!isOver()) stream.stop(until === ')' ? '")"' : '"," or ")"', 'Close the parenthesis or write an operator.');
+      return result;
+    } catch (error) {
+      if (!(error instanceof Halt)) throw error;
+      while (stream.skipToSeparator()) {
+        if (isOver()) return otherwise;
+        stream.take();
+      }
+      throw error;
+    }
+  }
+
+  durationOf(token: Token): string {
+    const ms = parseDuration(token.text);
+    if (ms !== null) return formatDuration(ms);
+    const message = `"${clip(token.text)}" has more than nine digits.`;
+    this.#stream.faults.add('DQL_ARGUMENT', token, { message, hint: 'Write a shorter duration.' });
+    return token.text;
+  }
+}
+
+const formatInstantOf = ({ value }: Token): string => {
+  const at = parseInstant(value);
+  return at === null ? '2026-01-15' : formatInstant(at);
+};

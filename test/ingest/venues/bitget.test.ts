@@ -1,0 +1,1003 @@
+// Bitget: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import { crc32 } from 'node:zlib';
+import t from 'tap';
+import { normalise } from '../../../infra/tools/normalise.ts';
+import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { bitget } from '../../../ingest/venues/bitget.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { canonicalDigits } from '../../../schemas/decimals.ts';
+import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
+import { mutate, randomOf } from '../../support/mutations.ts';
+import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
+
+const NO_LISTINGS: MapContext = { listings: new Map() };
+const at2000 = 946_684_800_000;
+const REST = 'jkorf-rest-examples.ndjson';
+const WS = 'jkorf-ws-examples.ndjson';
+const TARDIS = 'tardis-tests-bitget-futures.ndjson';
+const SESSION = 'cryptofeed-mix-v1-ws-2.ndjson.gz';
+const V1_CONTRACTS = 'cryptofeed-mix-v1-rest-instruments.ndjson.gz';
+
+const recordings = new Map(
+  [REST, WS, TARDIS, SESSION, V1_CONTRACTS].map((file) => [file, readRecording(`bitget/${file}`)]),
+);
+const lineOf = (file: string, line: number): Recorded => {
+  const recorded = recordings.get(file)?.[line - 1];
+  if (!recorded) throw new Error(`${file} has no line ${line}`);
+  return recorded;
+};
+const map = (message: VenueMessage): readonly NormalisedRecord[] =>
+  bitget.map({}, message, NO_LISTINGS).map(({ record }) => record);
+const mapLine = (file: string, line: number): readonly NormalisedRecord[] => map(toVenueMessage(lineOf(file, line)));
+const frame = (body: unknown): VenueMessage => ({
+  kind: 'frame',
+  received_at: at2000 * 1000,
+  request: null,
+  payload: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+});
+const answer = (path: string, data: unknown): VenueMessage => ({
+  ...frame({ code: '00000', msg: 'success', requestTime: 1700000000009, data }),
+  kind: 'response',
+  request: `GET https://api.bitget.com/api/${path}`,
+});
+const record = (
+  layer: string,
+  venue_symbol: string,
+  [venueMs, receivedMs = at2000]: readonly [venueMs: number | null, receivedMs?: number],
+  values: unknown,
+): unknown => ({
+  layer,
+  venue: 'bitget',
+  venue_symbol,
+  venue_ts: venueMs === null ? null : venueMs * 1000,
+  received_at: receivedMs * 1000,
+  values,
+});
+const codeOf = (run: () => unknown): string => {
+  try {
+    return `gave ${JSON.stringify(run())}`;
+  } catch (error) {
+    return error instanceof VenueError ? error.code : String(error);
+  }
+};
+
+// ---- recorded messages ----
+
+type Figures = Readonly<Record<'last' | 'funding' | 'oi' | 'volume' | 'turnover' | 'change', string>> & {
+  readonly mark: string | null;
+  readonly index: string;
+  readonly next: number | null;
+};
+const ticker = (symbol: string, at: readonly [number, number?], figures: Figures): readonly unknown[] => [
+  record('ticker', symbol, at, { last: figures.last }),
+  record('mark', symbol, at, { mark: figures.mark, index: figures.index }),
+  record('funding', symbol, at, {
+    funding: figures.funding,
+    funding_interval_ms: null,
+    next_funding_at: figures.next === null ? null : figures.next * 1000,
+  }),
+  record('oi', symbol, at, { oi: figures.oi, oi_unit: 'base' }),
+  record('stats', symbol, at, {
+    volume_24h: figures.volume,
+    volume_unit: 'base',
+    turnover_24h: figures.turnover,
+    change_24h: figures.change,
+  }),
+];
+const trade = (symbol: string, at: readonly [number, number?], values: object): unknown =>
+  record('trade', symbol, at, { ...values, quantity_unit: 'base' });
+const book = (symbol: string, ms: number, values: object): unknown =>
+  record('book', symbol, [ms], { kind: 'snapshot', sequence: null, ...values });
+
+const CASES: readonly (readonly [name: string, file: string, line: number, records: readonly unknown[]])[] = [
+  [
+    'a v1 ticker has the stamp of its system time',
+    SESSION,
+    9,
+    ticker('DASHUSDT', [1649290077309, 1649290077583], {
+      last: '113.37',
+      mark: '113.381',
+      index: '113.427',
+      funding: '-0.0001',
+      next: 1649314800000,
+      oi: '21957.17',
+      volume: '25301.4',
+      turnover: '3062327.31',
+      change: '-0.036',
+    }),
+  ],
+  [
+    'a v2 ticker has its own stamp, before the sending',
+    TARDIS,
+    8,
+    ticker('STORJUSDT', [1730332823155], {
+      last: '0.4706',
+      mark: '0.4705',
+      index: '0.47080586',
+      funding: '0.0001',
+      next: 1730361600000,
+      oi: '8572031.1',
+      volume: '2878355.9',
+      turnover: '1355483.45089',
+      change: '-0.01569',
+    }),
+  ],
+  [
+    'a v3 ticker that has no mark, funding and open interest gives the others, stamped by the sending',
+    WS,
+    25,
+    [
+      record('ticker', 'BTCUSDT', [1695715383039], { last: '100000' }),
+      record('stats', 'BTCUSDT', [1695715383039], {
+        volume_24h: '37.722858',
+        volume_unit: 'base',
+        turnover_24h: '3750302.979626',
+        change_24h: '0.01833',
+      }),
+    ],
+  ],
+  [
+    'v2 answers of tickers leave out dated futures, and a mark they do not have',
+    REST,
+    15,
+    ticker('BTCUSD', [1695794271400], {
+      last: '29904.5',
+      mark: null,
+      index: '29132.353333',
+      funding: '-0.0007',
+      next: null,
+      oi: '125.6844',
+      volume: '0',
+      turnover: '0',
+      change: '0',
+    }),
+  ],
+  [
+    'a v3 answer of tickers',
+    REST,
+    21,
+    ticker('BTCUSDT', [1765444282230], {
+      last: '90216.3',
+      mark: '90216.4',
+      index: '90247.5410266912815894',
+      funding: '0.000047',
+      next: null,
+      oi: '27606.0718',
+      volume: '50772.839',
+      turnover: '4667820987.88478',
+      change: '-0.02605',
+    }),
+  ],
+  [
+    'prices by request give mark and index',
+    REST,
+    12,
+    [record('mark', 'BTCUSDT', [1695793390482], { mark: '25555', index: '34867' })],
+  ],
+  [
+    'the current rate of v2 has no interval',
+    REST,
+    2,
+    [
+      record('funding', 'BTCUSDT', [1695796725656], {
+        funding: '0.0005',
+        funding_interval_ms: null,
+        next_funding_at: null,
+      }),
+    ],
+  ],
+  [
+    'the next settlement alone has no rate',
+    REST,
+    8,
+    [
+      record('funding', 'BTCUSDT', [1695796425096], {
+        funding: null,
+        funding_interval_ms: 28_800_000,
+        next_funding_at: 1695801600000_000,
+      }),
+    ],
+  ],
+  [
+    'the current rate of v3 has both',
+    REST,
+    18,
+    [
+      record('funding', 'BTCUSDT', [1743059269376], {
+        funding: '0.000071',
+        funding_interval_ms: 28_800_000,
+        next_funding_at: 1743062400000_000,
+      }),
+    ],
+  ],
+  ['open interest of v2', REST, 9, [record('oi', 'BTCUSDT', [1695796781616], { oi: '34278.06', oi_unit: 'base' })]],
+  ['open interest of v3', REST, 25, [record('oi', 'BTCUSDT', [1730969652411], { oi: '2243.019', oi_unit: 'base' })]],
+  [
+    'a v2 snapshot has no sequence',
+    TARDIS,
+    4,
+    [
+      book('BELUSDT', 1730332800303, {
+        bids: [
+          ['0.542', '468'],
+          ['0.5419', '1576'],
+        ],
+        asks: [['0.5426', '51']],
+      }),
+    ],
+  ],
+  [
+    'a v2 update',
+    TARDIS,
+    5,
+    [book('AXSUSDT', 1730332859988, { kind: 'update', bids: [['5.081', '536.2']], asks: [['5.085', '144.6']] })],
+  ],
+  ['an empty side is empty', TARDIS, 10, [book('AQTUSDT', 1730860330169, { bids: [], asks: [['1.4138', '4.58']] })]],
+  [
+    'fifteen levels are whole each time',
+    TARDIS,
+    11,
+    [
+      book('YGGUSDT', 1730963759972, {
+        bids: [['0.47242', '18.7835']],
+        asks: [
+          ['0.47256', '641.4443'],
+          ['0.47257', '3074.3765'],
+          ['0.47377', '2677.56'],
+        ],
+      }),
+    ],
+  ],
+  [
+    'the sequence of v3 keeps every digit past 2^53',
+    WS,
+    19,
+    [
+      book('BTCUSDT', 1746698732562, {
+        bids: [['99756.6', '0.0128']],
+        asks: [['99756.7', '23.9774']],
+        sequence: '1304314508780744705',
+      }),
+    ],
+  ],
+  [
+    'a v1 trade is a row without an id',
+    SESSION,
+    34,
+    [
+      trade('DASHUSDT', [1649290080580, lineOf(SESSION, 34).recv_ms ?? 0], {
+        id: null,
+        side: 'sell',
+        price: '113.49',
+        quantity: '0.43',
+      }),
+    ],
+  ],
+  [
+    'a v2 trade of a coin-margined listing is an amount of its base',
+    TARDIS,
+    3,
+    [
+      trade('DOGEUSD', [1730332859962], {
+        id: '1235671063871070209',
+        side: 'buy',
+        price: '0.168385',
+        quantity: '447',
+      }),
+    ],
+  ],
+  [
+    'past trades, with sides in capitals',
+    REST,
+    16,
+    [
+      trade('BTCUSDT', [1695865151000], { id: '1', side: 'sell', price: '26372.5', quantity: '9.25' }),
+      trade('BTCUSDT', [1695865115000], { id: '2', side: 'buy', price: '26383', quantity: '12.12' }),
+    ],
+  ],
+  [
+    'a v1 candle has no turnover',
+    SESSION,
+    37,
+    [
+      record('candle', 'DASHUSDT', [null, lineOf(SESSION, 37).recv_ms ?? 0], {
+        open_time: 1649290080000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '113.37',
+        high: '113.49',
+        low: '113.37',
+        close: '113.49',
+        volume: '0.43',
+        volume_unit: 'base',
+        turnover: null,
+        trades: null,
+        closed: null,
+      }),
+    ],
+  ],
+];
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  for (const [name, file, line, records] of CASES) t.same(mapLine(file, line), records, `${name} (${file}:${line})`);
+  const past = mapLine(SESSION, 11);
+  t.equal(past.length, 1000, 'the first candle message holds the minutes before');
+  t.match(past[0], { values: { open_time: 1649230080000_000, open: '125.77', close: '125.8', volume: '27.57' } });
+  t.end();
+});
+
+// ---- books ----
+
+type Level = readonly [string, string];
+
+/** The venue's own proof of a book: CRC32 over the best 25 levels a side, as it spells them. */
+const checksumOf = (bids: ReadonlyMap<string, string>, asks: ReadonlyMap<string, string>): number => {
+  const best = (side: ReadonlyMap<string, string>, sign: number): Level[] =>
+    [...side].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
+  const [b, a] = [best(bids, -1), best(asks, 1)];
+  const parts = Array.from({ length: 25 }, (_, i) => [...(b[i] ?? []), ...(a[i] ?? [])]).flat();
+  return crc32(parts.join(':')) | 0;
+};
+
+t.test('the books of a recorded session are those the venue signed, message by message', async (t) => {
+  const printed: { bids: Level[]; asks: Level[] }[] = [];
+  await normalise({
+    venue: bitget,
+    files: [fixturePath(`bitget/${SESSION}`)],
+    assembled: true,
+    write: (line) => {
+      const { layer, values } = JSON.parse(line);
+      if (layer === 'book' || layer === 'gap') printed.push(values);
+    },
+  });
+  const sides = { bids: new Map<string, string>(), asks: new Map<string, string>() };
+  let count = 0;
+  for (const { raw, dir } of recordings.get(SESSION) ?? []) {
+    const { action, arg, data } = dir === 'in' ? JSON.parse(raw) : {};
+    if (arg?.channel !== 'books' || data === undefined) continue;
+    for (const name of ['bids', 'asks'] as const) {
+      if (action === 'snapshot') sides[name].clear();
+      for (const [price, size] of data[0][name] as Level[]) {
+        if (Number(size) === 0) sides[name].delete(price);
+        else sides[name].set(price, size);
+      }
+    }
+    t.equal(checksumOf(sides.bids, sides.asks), data[0].checksum, `checksum of book ${count}`);
+    for (const [name, sign] of [
+      ['bids', -1],
+      ['asks', 1],
+    ] as const) {
+      const best = [...sides[name]].toSorted((a, b) => sign * (Number(a[0]) - Number(b[0]))).slice(0, 25);
+      t.same(
+        printed[count]?.[name],
+        best.map((level) => level.map(canonicalDigits)),
+        `${name} of book ${count}`,
+      );
+    }
+    count++;
+  }
+  t.equal(count, 98);
+  t.equal(printed.length, 98, 'no gap');
+});
+
+/** As v3 sends it: the argument behind the levels, ids beyond 2^53. */
+const bookFrame = (action: string, seq: bigint, pseq: bigint, topic = 'books'): string =>
+  `{"data":[{"a":[["7","8"]],"b":[["5","6"],["4","0"]],"checksum":0,"pseq":${pseq},"seq":${seq},"ts":"1700000000001"}],` +
+  `"arg":{"instType":"usdt-futures","symbol":"AUSDT","topic":"${topic}"},"action":"${action}","ts":1700000000002}`;
+
+t.test('a v3 book follows its pseq, breaks on a hole, and is whole again at a snapshot only', (t) => {
+  const base = 1304314508780744705n;
+  const steps: readonly (readonly [string, bigint, bigint, string])[] = [
+    ['update', 1n, 0n, 'waits'],
+    ['snapshot', 10n, -base, 'applies'],
+    ['update', 14n, 10n, 'applies'],
+    ['update', 14n, 10n, 'waits'],
+    ['update', 15n, 14n, 'applies'],
+    ['update', 18n, 16n, 'breaks'],
+    ['update', 19n, 18n, 'waits'],
+    ['snapshot', 30n, -base, 'applies'],
+    ['update', 31n, 30n, 'applies'],
+  ];
+  let sync: BookSync<null> = newBookSync();
+  for (const [action, seq, pseq, expected] of steps) {
+    const text = bookFrame(action, base + seq, base + pseq);
+    const chain = bitget.sequence(text);
+    if (!chain) throw new Error('no chain');
+    t.same(bitget.map({}, frame(text), NO_LISTINGS)[0]?.chain, chain, 'the mapper says what the cheap look says');
+    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    sync = step.state;
+    t.equal(step.broke ? 'breaks' : step.apply.length > 0 ? 'applies' : 'waits', expected, `${action} ${seq}`);
+  }
+  t.match(map(frame(bookFrame('update', base, base - 1n))), [
+    {
+      values: {
+        kind: 'update',
+        bids: [
+          ['5', '6'],
+          ['4', '0'],
+        ],
+        asks: [['7', '8']],
+        sequence: '1304314508780744705',
+      },
+    },
+  ]);
+  t.end();
+});
+
+t.test('a v2 book without pseq goes on while its sequence rises', (t) => {
+  const v2 = (action: string, seq: number): string =>
+    JSON.stringify({
+      action,
+      arg: { instType: 'USDT-FUTURES', channel: 'books', instId: 'AUSDT' },
+      data: [{ asks: [], bids: [['5', '6']], checksum: 1, seq, ts: '1700000000001' }],
+      ts: 1700000000002,
+    });
+  let sync: BookSync<null> = newBookSync();
+  const outcomes = (
+    [
+      ['snapshot', 5],
+      ['update', 9],
+      ['update', 9],
+      ['update', 8],
+    ] as const
+  ).map(([action, seq]) => {
+    const chain = bitget.sequence(v2(action, seq));
+    if (!chain) throw new Error('no chain');
+    const step = stepBookSync(bitget.bookRule, sync, chain, null);
+    sync = step.state;
+    return step.broke ? 'breaks' : step.apply.length;
+  });
+  t.same(outcomes, [1, 1, 0, 'breaks']);
+  t.match(map(frame(v2('update', 9)))[0]?.values, { sequence: '9' });
+  t.end();
+});
+
+t.test('channels of the best levels are whole messages; of fewer levels than asked there are no more', (t) => {
+  const chainOf = (topic: string) => bitget.map({}, frame(bookFrame('snapshot', 9n, 0n, topic)), NO_LISTINGS)[0]?.chain;
+  t.same(chainOf('books15')?.full, { bids: true, asks: true });
+  t.equal(chainOf('books15')?.kind, 'snapshot');
+  t.equal(chainOf('books')?.full, undefined, 'nobody says how deep it is');
+  t.equal(chainOf('books1'), undefined, 'the best level alone is never our book');
+  t.equal(bitget.sequence(bookFrame('snapshot', 9n, 0n, 'books1')), null);
+  t.end();
+});
+
+t.test('the cheap look at a frame says what the mapper says', (t) => {
+  for (const file of [WS, TARDIS, SESSION]) {
+    let wrong = 0;
+    for (const line of recordings.get(file)?.filter(({ dir }) => dir === 'in') ?? []) {
+      const mapped = bitget.map({}, toVenueMessage(line), NO_LISTINGS).find(({ chain }) => chain)?.chain;
+      const { full: _, ...ids } = mapped ?? { full: undefined };
+      const { full: __, ...seen } = bitget.sequence(line.raw) ?? { full: undefined };
+      const text = (value: object): string => JSON.stringify(value, (_key, v) => (typeof v === 'bigint' ? `${v}n` : v));
+      if (text(ids) !== text(seen)) wrong++;
+    }
+    t.equal(wrong, 0, file);
+  }
+  t.end();
+});
+
+t.test('a book by request is printed with its digits, never joined; a merged one is none', (t) => {
+  const numbers = (request: string, data: string): VenueMessage => ({
+    ...answer(request, null),
+    payload: Buffer.from(`{"code":"00000","requestTime":3,"data":${data}}`),
+  });
+  const v3 = bitget.map(
+    {},
+    numbers(
+      'v3/market/orderbook?symbol=AUSDT&category=USDT-FUTURES',
+      '{"a":[[73000.0,0.007]],"b":[[71213.30,10.000]],"ts":"1700000000001"}',
+    ),
+    NO_LISTINGS,
+  );
+  t.match(v3, [
+    {
+      record: {
+        venue_symbol: 'AUSDT',
+        venue_ts: 1700000000001_000,
+        values: { kind: 'snapshot', bids: [['71213.3', '10']], asks: [['73000', '0.007']], sequence: null },
+      },
+    },
+  ]);
+  t.equal(v3[0]?.chain, undefined);
+  const merged = '{"asks":[[26347.5,0.25]],"bids":[[26346.5,0.16]],"ts":"1695870968804","precision":"scale1"}';
+  t.same(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged)), []);
+  t.equal(map(numbers('v2/mix/market/merge-depth?symbol=AUSDT', merged.replace('scale1', 'scale0'))).length, 1);
+  t.equal(
+    codeOf(() => mapLine(REST, 10)),
+    'VENUE_UNKNOWN_LISTING',
+    'a book of nobody',
+  );
+  t.end();
+});
+
+// ---- v3: trades, liquidations, candles ----
+
+const v3 = (topic: string, data: readonly unknown[], more: object = {}, action = 'update'): VenueMessage =>
+  frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
+
+t.test('v3 trades after the first message; that one repeats the past', (t) => {
+  const data = [{ i: '1260903622036942849', p: '42.50', v: '43', S: 'sell', T: '1700000000001', L: '7', isRPI: 'no' }];
+  t.same(map(v3('publicTrade', data)), [
+    trade('AUSDT', [1700000000001], { id: '1260903622036942849', side: 'sell', price: '42.5', quantity: '43' }),
+  ]);
+  t.same(map(v3('publicTrade', data, {}, 'snapshot')), []);
+  for (const [file, line] of [
+    [WS, 12],
+    [WS, 28],
+    [SESSION, 8],
+  ] as const)
+    t.same(mapLine(file, line), [], `${file}:${line}`);
+  t.end();
+});
+
+t.test('v3 liquidations of all listings: the side is the position closed', (t) => {
+  const message = frame({
+    action: 'update',
+    arg: { instType: 'usdt-futures', topic: 'liquidation' },
+    data: [
+      { symbol: 'AUSDT', side: 'buy', price: '89000', amount: '37.5', ts: '1700000000001' },
+      { symbol: 'BUSDT', side: 'sell', price: '7', amount: '8', ts: '1700000000002' },
+    ],
+    ts: 1700000000003,
+  });
+  const expected = { id: null, price_kind: 'bankruptcy', quantity_unit: 'base' };
+  t.same(map(message), [
+    record('liquidation', 'AUSDT', [1700000000001], { ...expected, side: 'long', price: '89000', quantity: '37.5' }),
+    record('liquidation', 'BUSDT', [1700000000002], { ...expected, side: 'short', price: '7', quantity: '8' }),
+  ]);
+  t.end();
+});
+
+t.test('candles of a minute alone, from every version', (t) => {
+  const row = ['1700000040000', '61', '64', '60', '62', '65', '66', '66'];
+  const values = {
+    open_time: 1700000040000_000,
+    open: '61',
+    high: '64',
+    low: '60',
+    close: '62',
+    volume: '65',
+    turnover: '66',
+  };
+  const v2 = (channel: string): VenueMessage =>
+    frame({
+      action: 'update',
+      arg: { instType: 'USDT-FUTURES', channel, instId: 'AUSDT' },
+      data: [row],
+      ts: 1700000000009,
+    });
+  t.match(map(v2('candle1m')), [
+    { venue_ts: 1700000000009_000, values: { ...values, price_type: 'trade', closed: null } },
+  ]);
+  t.same(map(v2('candle12H')), []);
+  const kline = {
+    start: '1700000040000',
+    open: '61',
+    high: '64',
+    low: '60',
+    close: '62',
+    volume: '65',
+    turnover: '66',
+  };
+  t.match(map(v3('kline', [kline], { interval: '1m' })), [{ values }]);
+  t.same(map(v3('kline', [kline], { interval: '1D' })), []);
+  for (const [request, price_type] of [
+    ['v2/mix/market/candles?symbol=AUSDT&granularity=1m', 'trade'],
+    ['v2/mix/market/history-mark-candles?symbol=AUSDT&granularity=1m', 'mark'],
+    ['v2/mix/market/history-index-candles?symbol=AUSDT&granularity=1m', 'index'],
+    ['v3/market/candles?symbol=AUSDT&interval=1m', 'trade'],
+    ['v3/market/history-candles?symbol=AUSDT&interval=1m&type=MARK', 'mark'],
+  ] as const) {
+    const traded = price_type === 'trade' ? {} : { volume: null, volume_unit: null, turnover: null };
+    t.match(
+      map(answer(request, [row])),
+      [{ venue_symbol: 'AUSDT', values: { ...values, ...traded, price_type } }],
+      request,
+    );
+  }
+  t.same(map(answer('v2/mix/market/candles?symbol=AUSDT&granularity=5m', [row])), []);
+  t.same(map(answer('v3/market/candles?symbol=AUSDT&interval=1m&category=SPOT', [row])), []);
+  t.same(map(answer('v3/market/candles?symbol=AUSDT&interval=1m&type=premium', [row])), []);
+  for (const line of [4, 5, 6, 7, 23, 24])
+    t.equal(
+      codeOf(() => mapLine(REST, line)),
+      'VENUE_UNKNOWN_LISTING',
+      'whose candles is not known',
+    );
+  t.end();
+});
+
+// ---- nothing, refusals ----
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['spot products', V1_CONTRACTS, 1],
+    ['contracts are a reference, no record of the mapper', V1_CONTRACTS, 2],
+    ['an acknowledgement', SESSION, 3],
+    ['an acknowledgement', WS, 2],
+    ['half a day of a candle', WS, 3],
+    ['a login', WS, 13],
+    ['automatic deleveraging', WS, 16],
+    ['a day of a candle', WS, 22],
+    ['settled funding', REST, 3],
+    ['position tiers', REST, 11],
+    ['a ticker of a dated future', REST, 14],
+    ['settled funding of v3', REST, 19],
+    ['parts of an index', REST, 22],
+    ['a dated ticker', TARDIS, 9],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame('pong')), [], 'a pong');
+  const spot = { instType: 'spot', topic: 'ticker', symbol: 'BTCUSDT' };
+  t.same(map(frame({ action: 'snapshot', arg: spot, data: [{ lastPrice: '5' }], ts: 1 })), [], 'the spot market');
+  t.same(map(answer('v3/market/tickers?category=SPOT', [{ category: 'SPOT', symbol: 'BTCUSDT', lastPrice: '5' }])), []);
+  t.same(map(answer('v3/market/tickers', [{ category: 'SPOT', symbol: 'BTCUSDT', lastPrice: '5' }])), []);
+  const dated = { symbolType: '2', lastPr: '5', markPrice: '5' };
+  t.same(
+    map(
+      frame({ action: 'snapshot', arg: { instType: 'COIN-FUTURES', channel: 'ticker', instId: 'X' }, data: [dated] }),
+    ),
+    [],
+  );
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const data = { i: '1', p: '2', v: '3', S: 'buy', T: '4' };
+  const table: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"action":"snap'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('17'), 'VENUE_BAD_FRAME'],
+    [
+      'a refusal',
+      frame({ event: 'error', code: 30003, msg: 'instType:MC,channel:ticker Symbol not exists' }),
+      'VENUE_BAD_FRAME',
+    ],
+    [
+      'a refused request',
+      { ...answer('v3/market/tickers', []), payload: Buffer.from('{"code":"40034","msg":"no"}') },
+      'VENUE_BAD_FRAME',
+    ],
+    ['a price of letters', v3('publicTrade', [{ ...data, p: 'abc' }]), 'VENUE_BAD_FIGURE'],
+    ['a price of zero', v3('publicTrade', [{ ...data, p: '0' }]), 'VENUE_BAD_FIGURE'],
+    ['a negative size', v3('publicTrade', [{ ...data, v: '-1' }]), 'VENUE_BAD_FIGURE'],
+    ['no side', v3('publicTrade', [{ ...data, S: 'long' }]), 'VENUE_BAD_FRAME'],
+    ['a book of no kind', frame(bookFrame('replace', 1n, 0n)), 'VENUE_BAD_FRAME'],
+    ['trades of nobody', toVenueMessage(lineOf(REST, 29)), 'VENUE_UNKNOWN_LISTING'],
+    ['an answer to nobody', { ...answer('v3/market/tickers', []), request: null }, 'VENUE_UNKNOWN_LISTING'],
+  ];
+  for (const [what, message, code] of table)
+    t.equal(
+      codeOf(() => map(message)),
+      code,
+      what,
+    );
+  t.end();
+});
+
+// ---- every member counts ----
+
+type Body = Record<string, unknown>;
+const v2Ticker = (data: Body): VenueMessage =>
+  frame({
+    action: 'snapshot',
+    arg: { instType: 'USDT-FUTURES', channel: 'ticker', instId: 'AUSDT' },
+    data: [data],
+    ts: 1,
+  });
+const TICKERS: readonly Body[] = [
+  {
+    last: '21',
+    markPrice: '22',
+    indexPrice: '23',
+    capitalRate: '0.24',
+    nextSettleTime: 1700000025000,
+    systemTime: 1700000026000,
+    holding: '27',
+    baseVolume: '28',
+    quoteVolume: '29',
+    priceChangePercent: '0.30',
+  },
+  {
+    lastPr: '21',
+    markPrice: '22',
+    indexPrice: '23',
+    fundingRate: '0.24',
+    nextFundingTime: '1700000025000',
+    ts: '1700000026000',
+    holdingAmount: '27',
+    baseVolume: '28',
+    quoteVolume: '29',
+    change24h: '0.30',
+  },
+  {
+    lastPrice: '21',
+    markPrice: '22',
+    indexPrice: '23',
+    fundingRate: '0.24',
+    nextFundingTime: '1700000025000',
+    openInterest: '27',
+    volume24h: '28',
+    turnover24h: '29',
+    price24hPcnt: '0.30',
+  },
+];
+const DISTINCT: readonly { readonly message: (body: Body) => VenueMessage; readonly body: Body }[] = [
+  ...TICKERS.map((body) => ({ message: v2Ticker, body })),
+  {
+    message: (data) => v3('books', [data]),
+    body: { a: [['5', '6']], b: [['7', '8']], seq: 31, pseq: 32, ts: '1700000000001' },
+  },
+  {
+    message: (data) => v3('publicTrade', [{ S: 'buy', ...data }]),
+    body: { i: '41', p: '42', v: '43', T: '1700000000001' },
+  },
+  {
+    message: (data) => v3('liquidation', [{ symbol: 'AUSDT', side: 'buy', ...data }]),
+    body: { price: '41', amount: '42', ts: '1700000000001' },
+  },
+  {
+    message: (data) => v3('kline', [data], { interval: '1m' }),
+    body: { start: '1700000040000', open: '61', high: '62', low: '63', close: '64', volume: '65', turnover: '66' },
+  },
+  {
+    message: (data) => answer('v3/market/current-fund-rate', [{ symbol: 'AUSDT', ...data }]),
+    body: { fundingRate: '0.5', fundingRateInterval: '4', nextUpdate: '1700000025000' },
+  },
+];
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  const outcome = (message: VenueMessage): string =>
+    codeOf(() => bitget.map({}, message, NO_LISTINGS).map(({ record, chain }) => [record, String(chain?.previous)]));
+  for (const { message, body } of DISTINCT) {
+    const before = outcome(message(body));
+    t.match(before, /^gave \[\[\{/);
+    const members = Object.keys(body);
+    for (const [i, a] of members.entries())
+      for (const b of members.slice(i + 1))
+        t.not(outcome(message({ ...body, [a]: body[b], [b]: body[a] })), before, `${a} and ${b}`);
+  }
+  t.end();
+});
+
+// ---- listings ----
+
+const listingsOf = (message: VenueMessage): readonly ListingRecord[] =>
+  bitget.mapReference({}, message)?.listings ?? [];
+const instrument = (symbol: string, change: object = {}): object => ({
+  symbol,
+  category: 'USDT-FUTURES',
+  baseCoin: symbol.replace(/(USDT|PERP|USD)$/, ''),
+  quoteCoin: 'USDT',
+  type: 'perpetual',
+  symbolType: 'crypto',
+  status: 'online',
+  ...change,
+});
+
+t.test('listings of v3 say how each rule was made', (t) => {
+  t.same(listingsOf(toVenueMessage(lineOf(REST, 20))), [
+    record('listing', 'BTCUSDT', [1770531054230], {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'BTCUSDT',
+      base: 'BTC',
+      quote: 'USDT',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: null,
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: '0.0001',
+      min_qty: '0.0001',
+      min_notional: '5',
+      price_decimals: 1,
+      qty_decimals: 4,
+      units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+      quantity_unit: 'base',
+      funding_interval: '8h',
+      funding_interval_source: 'venue',
+      funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'priceMultiplier', transform: 'string_to_number' },
+        lot_size: { venue_field: 'quantityMultiplier', transform: 'string_to_number' },
+        min_qty: { venue_field: 'minOrderQty', transform: 'string_to_number' },
+        min_notional: { venue_field: 'minOrderAmount', transform: 'string_to_number' },
+        price_decimals: { venue_field: 'pricePrecision', transform: 'string_to_number' },
+        qty_decimals: { venue_field: 'quantityPrecision', transform: 'string_to_number' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: [],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: null,
+      delisted_at: null,
+    }),
+  ]);
+  t.end();
+});
+
+t.test('the tick of v1 and v2 is steps of the last decimal; sizeMultiplier is a step of sizes, no contract', (t) => {
+  t.match(listingsOf(toVenueMessage(lineOf(REST, 1))), [
+    {
+      values: {
+        contract_size: '1',
+        tick_size: '0.1',
+        lot_size: '0.01',
+        min_notional: '5',
+        rules_normalisation: {
+          tick_size: { venue_field: 'priceEndStep', transform: 'scale:0.1' },
+          lot_size: { venue_field: 'sizeMultiplier', transform: 'string_to_number' },
+        },
+      },
+    },
+  ]);
+  const linear = listingsOf(toVenueMessage(lineOf(V1_CONTRACTS, 2)));
+  const inverse = listingsOf(toVenueMessage(lineOf(V1_CONTRACTS, 3)));
+  t.same([linear.length, inverse.length], [51, 8]);
+  t.equal(bitget.mapReference({}, toVenueMessage(lineOf(V1_CONTRACTS, 3)))?.scope, 'dmcbl');
+  t.match(linear[0], {
+    venue_symbol: 'BTCUSDT_UMCBL',
+    values: {
+      base: 'BTC',
+      venue_kind: 'linear',
+      tick_size: '0.5',
+      lot_size: '0.001',
+      min_notional: null,
+      status: 'unknown',
+      funding_interval: null,
+      not_published: ['min_notional'],
+      rules_normalisation: { lot_size: { venue_field: 'volumePlace', transform: 'decimals_to_step' } },
+    },
+  });
+  t.match(inverse[1], {
+    venue_symbol: 'ETHUSD_DMCBL',
+    values: {
+      venue_kind: 'inverse',
+      quote: 'USD',
+      quantity_unit: 'base',
+      tick_size: '0.01',
+      lot_size: '0.1',
+      min_qty: '0.1',
+    },
+  });
+  t.match(linear[2]?.values, { base: 'XRP', tick_size: '0.0001', lot_size: '1', qty_decimals: 0 });
+  t.end();
+});
+
+t.test('dated futures are no listings; words of the venue, multipliers, times without a value', (t) => {
+  const listings = listingsOf(
+    answer('v3/market/instruments?category=USDT-FUTURES', [
+      instrument('1MBABYDOGEUSDT', { launchTime: '1700000000000', fundInterval: '4' }),
+      instrument('1000BONKUSDT', { status: 'limit_open' }),
+      instrument('1INCHUSDT', { status: 'offline', offTime: '1700000000001' }),
+      instrument('BTCPERP', { status: 'listed', quoteCoin: 'USDC', minTradeUSDT: '5' }),
+      instrument('BTCUSDZ24', { type: 'delivery' }),
+      instrument('ETHUSDZ24'),
+      instrument('ETHUSD', { quoteCoin: 'USD', status: 'restrictedAPI', offTime: '-1', launchTime: '' }),
+    ]),
+  );
+  t.match(
+    listings.map(({ values }) => values),
+    [
+      {
+        base: 'BABYDOGE',
+        multiplier: '1000000',
+        base_venue_alias: '1MBABYDOGE',
+        funding_interval: '4h',
+        listed_at: 1700000000000_000,
+      },
+      { base: 'BONK', multiplier: '1000', status: 'reduce_only' },
+      { base: '1INCH', multiplier: '1', status: 'delisted', delisted_at: 1700000000001_000 },
+      { base: 'BTC', status: 'pre_launch', venue_kind: 'linear', min_notional: null },
+      { base: 'ETH', venue_kind: 'inverse', status: 'unknown', listed_at: null, delisted_at: null },
+    ],
+  );
+  t.equal(listings.length, 5);
+  t.equal(bitget.mapReference({}, answer('v3/market/instruments?category=SPOT', [instrument('BTCUSDT')])), null);
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes fifty topics a socket, each with its product type', (t) => {
+  const names = [...Array.from({ length: 70 }, (_, i) => `A${i}USDT`), 'BTCPERP', 'BTCUSD'];
+  const listings = listingsOf(
+    answer(
+      'v3/market/instruments?category=USDT-FUTURES',
+      names.map((name) => instrument(name)),
+    ),
+  );
+  const shardOf = (symbol: string): number => symbol.length % 2;
+  const slots = bitget.plan(listings, { shards: 2, shardOf, endpoints: bitget.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const seen = new Set<string>();
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    const args = slot.subscribe.flatMap((text) => (JSON.parse(text) as { args: Record<string, string>[] }).args);
+    t.ok(args.length <= 50);
+    t.equal(slot.url, 'wss://ws.bitget.com/v3/ws/public');
+    t.same(
+      args.map(({ symbol }) => symbol),
+      slot.covers[0]?.symbols,
+    );
+    t.ok(slot.covers[0]?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
+    for (const arg of args) seen.add(JSON.stringify(arg));
+  }
+  t.equal(seen.size, 2 * names.length);
+  t.ok(seen.has('{"instType":"usdt-futures","topic":"books","symbol":"A7USDT"}'));
+  t.ok(seen.has('{"instType":"usdc-futures","topic":"ticker","symbol":"BTCPERP"}'));
+  t.ok(seen.has('{"instType":"coin-futures","topic":"ticker","symbol":"BTCUSD"}'));
+  const first = slots[0];
+  t.match(first?.kind === 'socket' ? first.subscribe[0] : '', /^\{"op":"subscribe","args":\[\{"instType"/);
+  t.same(
+    bitget.reference(bitget.endpoints).map(({ url }) => url),
+    ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'].map(
+      (category) => `https://api.bitget.com/api/v3/market/instruments?category=${category}`,
+    ),
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(bitget.classify('pong'), 'heartbeat');
+  t.equal(bitget.classify(lineOf(WS, 18).raw), 'ack');
+  t.equal(bitget.classify('{"event":"error","arg":{},"code":30003,"msg":"x"}'), 'error');
+  for (const [file, line] of [
+    [WS, 19],
+    [WS, 9],
+    [SESSION, 9],
+  ] as const)
+    t.equal(bitget.classify(lineOf(file, line).raw), 'data');
+  t.same(bitget.ping, { everyMs: 30_000, frame: 'ping' });
+  t.end();
+});
+
+// ---- mutated frames ----
+
+t.test('a mutated message gives records, nothing or a VenueError', (t) => {
+  const seeds: readonly (readonly [string, VenueMessage])[] = [
+    ...(
+      [
+        [SESSION, 9],
+        [SESSION, 34],
+        [SESSION, 37],
+        [TARDIS, 3],
+        [TARDIS, 5],
+        [TARDIS, 8],
+        [WS, 19],
+        [WS, 25],
+        [REST, 1],
+        [REST, 9],
+        [REST, 18],
+        [REST, 20],
+        [REST, 21],
+      ] as const
+    ).map(([file, line]) => [`${file}:${line}`, toVenueMessage(lineOf(file, line))] as const),
+    ['v3 book', frame(bookFrame('update', 1304314508780744705n, 1304314508780744704n))],
+    ['v3 trade', v3('publicTrade', [{ i: '1', p: '42.50', v: '43', S: 'sell', T: '1700000000001' }])],
+  ];
+  for (const [i, [name, message]] of seeds.entries()) {
+    const random = randomOf(i + 1);
+    for (let run = 0; run < 1_000; run++) {
+      const payload = mutate(Buffer.from(message.payload), random);
+      const text = payload.toString();
+      const outcome = codeOf(() => [
+        map({ ...message, payload }),
+        bitget.mapReference({}, { ...message, payload }),
+        bitget.classify(text),
+        bitget.sequence(text) === null,
+      ]);
+      if (!/^(gave|VENUE_)/.test(outcome)) t.fail(`${outcome}: ${text}`);
+    }
+    t.pass(name);
+  }
+  t.end();
+});

@@ -1,0 +1,476 @@
+// dYdX: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { normalise } from '../../../infra/tools/normalise.ts';
+import { dydx } from '../../../ingest/venues/dydx.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(dydx);
+const TARDIS = 'tardis-tests-dydx-v4.ndjson';
+const NEVER = [null, null] as const;
+
+const push = (type: string, channel: string, id: string, contents: unknown): unknown => ({
+  type,
+  connection_id: 'c',
+  message_id: 7,
+  id,
+  channel,
+  version: '1.0.0',
+  contents,
+});
+const hourly = (funding: string): unknown => ({ funding, funding_interval_ms: null, next_funding_at: null });
+const turnover = (turnover_24h: string): unknown => ({
+  volume_24h: null,
+  volume_unit: 'base',
+  turnover_24h,
+  change_24h: null,
+});
+const fill = (id: string, side: string, price: string, quantity: string): object => ({
+  id,
+  side,
+  price,
+  quantity,
+  quantity_unit: 'base',
+});
+const CANDLE = {
+  startedAt: '2024-08-23T00:00:00.000Z',
+  ticker: 'BTC-USD',
+  resolution: '1MIN',
+  low: '1.5',
+  high: '4.5',
+  open: '2.5',
+  close: '3.5',
+  baseTokenVolume: '5.5',
+  usdVolume: '6.5',
+  trades: 7,
+};
+const MARKET = {
+  clobPairId: '0',
+  ticker: 'BTC-USD',
+  status: 'ACTIVE',
+  oraclePrice: '1',
+  priceChange24H: '2',
+  volume24H: '3',
+  nextFundingRate: '4',
+  openInterest: '5',
+  baseOpenInterest: '6',
+  tickSize: '0.10',
+  stepSize: '0.0001',
+};
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  t.same(
+    mapLine(TARDIS, 6),
+    [
+      record('mark', 'BTC-USD', NEVER, { mark: '60387.51779', index: null }),
+      record('funding', 'BTC-USD', NEVER, hourly('0.00001351666666666667')),
+      record('oi', 'BTC-USD', NEVER, { oi: '648.2389', oi_unit: 'base' }),
+      record('stats', 'BTC-USD', NEVER, turnover('247515340.0835')),
+      record('mark', 'ETH-USD', NEVER, { mark: '2623.2521', index: null }),
+      record('funding', 'ETH-USD', NEVER, hourly('0.00001051666666666667')),
+      record('oi', 'ETH-USD', NEVER, { oi: '15395.279', oi_unit: 'base' }),
+      record('stats', 'ETH-USD', NEVER, turnover('214358009.6882')),
+    ],
+    'the oracle price is the mark; the volume counts USD; nothing has a stamp',
+  );
+  t.same(
+    mapLine(TARDIS, 8),
+    [record('mark', 'ETH-USD', [Date.UTC(2024, 7, 23, 0, 0, 54, 301), null], { mark: '2623.3521', index: null })],
+    'an oracle price says when it took effect',
+  );
+  t.same(
+    mapLine(TARDIS, 7),
+    [record('oi', 'ETH-USD', NEVER, { oi: '15398.406', oi_unit: 'base' })],
+    'a change says only what changed',
+  );
+  t.same(mapLine(TARDIS, 3), [
+    record('book', 'GRT-USD', NEVER, {
+      kind: 'snapshot',
+      bids: [['0.1547', '35520']],
+      asks: [['0.155', '3220']],
+      sequence: null,
+    }),
+  ]);
+  t.same(
+    mapLine(TARDIS, 4),
+    [record('book', 'GRT-USD', NEVER, { kind: 'update', bids: [['11.21', '0']], asks: [], sequence: null })],
+    'a side that did not change is left out',
+  );
+  t.same(mapLine(TARDIS, 5), [
+    record('book', 'EGLD-USD', NEVER, { kind: 'update', bids: [], asks: [['66.12', '0']], sequence: null }),
+  ]);
+  t.same(mapLine(TARDIS, 1), [
+    record(
+      'trade',
+      'AVAX-USD',
+      [Date.UTC(2024, 7, 22, 23, 59, 58, 855), null],
+      fill('0165e5e30000000200000002', 'buy', '25.22', '79.2'),
+    ),
+  ]);
+  const liquidatedAt = [Date.UTC(2024, 7, 4, 7, 34, 50, 628), null] as const;
+  t.same(
+    mapLine(TARDIS, 2),
+    [
+      record(
+        'trade',
+        'BTC-USD',
+        [Date.UTC(2024, 7, 22, 23, 59, 59, 851), null],
+        fill('0165e5e40000000200000002', 'buy', '60397', '0.002'),
+      ),
+      record('trade', 'BTC-USD', liquidatedAt, fill('014f495a0000000200000005', 'sell', '22.87', '3.9')),
+      record('liquidation', 'BTC-USD', liquidatedAt, {
+        ...fill('014f495a0000000200000005', 'long', '22.87', '3.9'),
+        price_kind: 'fill',
+      }),
+    ],
+    'a taker who was liquidated by selling had a long',
+  );
+  t.end();
+});
+
+t.test('several changes may come in one message', (t) => {
+  const changes = [{ bids: [['5', '1']] }, { asks: [['6', '2']], bids: [] }, {}];
+  t.same(
+    map(frame(push('channel_batch_data', 'v4_orderbook', 'BTC-USD', changes))),
+    [
+      record('book', 'BTC-USD', NEVER, { kind: 'update', bids: [['5', '1']], asks: [], sequence: null }),
+      record('book', 'BTC-USD', NEVER, { kind: 'update', bids: [], asks: [['6', '2']], sequence: null }),
+    ],
+    'an empty change is none',
+  );
+  const trading = {
+    trading: { 'BTC-USD': { nextFundingRate: '0' } },
+    oraclePrices: { 'BTC-USD': { oraclePrice: '0' } },
+  };
+  t.same(
+    map(frame(push('channel_batch_data', 'v4_markets', '', [trading, { trading: { 'BTC-USD': { trades24H: 5 } } }]))),
+    [record('funding', 'BTC-USD', NEVER, hourly('0'))],
+    'a rate of zero is one, a price of zero is none',
+  );
+  t.end();
+});
+
+t.test('answers of endpoints are read like the first message of their channel', (t) => {
+  const layers = (url: string, body: unknown): readonly string[] =>
+    map(answer(`GET https://indexer.dydx.trade/v4${url}`, body)).map((r) => `${r.layer} ${r.venue_symbol}`);
+  t.same(layers('/perpetualMarkets', { markets: { 'BTC-USD': MARKET } }), [
+    'mark BTC-USD',
+    'funding BTC-USD',
+    'oi BTC-USD',
+    'stats BTC-USD',
+  ]);
+  const book = { bids: [{ price: '5', size: '1' }], asks: [] };
+  t.same(layers('/orderbooks/perpetualMarket/BTC-USD', book), ['book BTC-USD']);
+  t.same(layers('/trades/perpetualMarket/A%2CB-USD?limit=5', { trades: [{ side: 'BUY', price: '1', size: '2' }] }), [
+    'trade A,B-USD',
+  ]);
+  t.equal(codeOf(answer('not a request', book)), 'VENUE_UNKNOWN_LISTING');
+  t.same(layers('/candles/perpetualMarkets/BTC-USD', { candles: [CANDLE, { ...CANDLE, resolution: '1DAY' }] }), [
+    'candle BTC-USD',
+  ]);
+  t.same(layers('/height', { height: '5', time: '2024-08-23T00:00:00.000Z' }), []);
+  t.same(layers('/perpetualMarkets', { errors: [{ msg: 'Too many requests' }] }), []);
+  t.end();
+});
+
+t.test('candles start at startedAt, count base and USD, and are never said to be closed', (t) => {
+  const expected = record('candle', 'BTC-USD', NEVER, {
+    open_time: Date.UTC(2024, 7, 23) * 1000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '2.5',
+    high: '4.5',
+    low: '1.5',
+    close: '3.5',
+    volume: '5.5',
+    volume_unit: 'base',
+    turnover: '6.5',
+    trades: 7,
+    closed: null,
+  });
+  t.same(map(frame(push('subscribed', 'v4_candles', 'BTC-USD/1MIN', { candles: [CANDLE] }))), [expected]);
+  t.same(map(frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', CANDLE))), [expected]);
+  t.same(map(frame(push('channel_batch_data', 'v4_candles', 'BTC-USD/1MIN', [CANDLE, CANDLE]))), [expected, expected]);
+  t.end();
+});
+
+t.test('what says nothing new of a market gives nothing', (t) => {
+  const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z', type: 'LIMIT' };
+  t.same(map(frame(push('subscribed', 'v4_trades', 'BTC-USD', { trades: [trade] }))), [], 'trades of the past');
+  t.same(
+    map(frame(push('channel_data', 'v4_trades', 'BTC-USD', { trades: [{ ...trade, type: 'DELEVERAGED' }] }))),
+    [],
+    'auto-deleveraging is no trade',
+  );
+  t.same(map(frame(push('channel_data', 'v4_subaccounts', 'x/0', {}))), [], 'other channels');
+  t.same(map(frame({ type: 'connected', connection_id: 'c', message_id: 0 })), [], 'a greeting');
+  t.same(map(frame(push('channel_data', 'v4_candles', 'BTC-USD/1DAY', { ...CANDLE, resolution: '1DAY' }))), []);
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const book = (contents: unknown): unknown => push('channel_data', 'v4_orderbook', 'BTC-USD', contents);
+  const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z', type: 'LIMIT' };
+  for (const [what, body, code] of [
+    ['cut off', '{"type":"channel_data","connection_', 'VENUE_BAD_FRAME'],
+    ['a refusal', { type: 'error', message: 'Invalid subscription id for channel' }, 'VENUE_BAD_FRAME'],
+    ['a price of letters', book({ bids: [['x', '1']] }), 'VENUE_BAD_FIGURE'],
+    ['a negative size', book({ asks: [['1', '-1']] }), 'VENUE_BAD_FIGURE'],
+    ['no market', push('channel_data', 'v4_orderbook', '', { bids: [] }), 'VENUE_BAD_FRAME'],
+    [
+      'no instant',
+      push('channel_data', 'v4_trades', 'BTC-USD', { trades: [{ ...trade, createdAt: 'soon' }] }),
+      'VENUE_BAD_FRAME',
+    ],
+    [
+      'no side',
+      push('channel_data', 'v4_trades', 'BTC-USD', { trades: [{ ...trade, side: 'buy' }] }),
+      'VENUE_BAD_FRAME',
+    ],
+  ] as const)
+    t.equal(codeOf(frame(body)), code, what);
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  for (const probe of [
+    {
+      message: (body: unknown) => frame(push('subscribed', 'v4_markets', '', { markets: { 'BTC-USD': body } })),
+      body: MARKET,
+      members: ['oraclePrice', 'volume24H', 'nextFundingRate', 'openInterest', 'baseOpenInterest'],
+    },
+    {
+      message: (body: unknown) => frame(push('channel_data', 'v4_markets', '', { oraclePrices: { 'BTC-USD': body } })),
+      body: { oraclePrice: '1', effectiveAt: '2024-08-23T00:00:54.301Z', effectiveAtHeight: '23455252', marketId: 86 },
+      members: ['oraclePrice', 'effectiveAt', 'effectiveAtHeight'],
+    },
+    {
+      message: (body: unknown) => frame(push('channel_data', 'v4_trades', 'BTC-USD', { trades: [body] })),
+      body: { id: '3', side: 'SELL', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z', type: 'LIQUIDATED' },
+      members: ['id', 'price', 'size', 'createdAt'],
+    },
+    {
+      message: (body: unknown) => frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', body)),
+      body: CANDLE,
+      members: ['startedAt', 'low', 'high', 'open', 'close', 'baseTokenVolume', 'usdVolume', 'trades'],
+    },
+    {
+      message: (body: unknown) => frame(push('subscribed', 'v4_orderbook', 'BTC-USD', { bids: [body], asks: [] })),
+      body: { price: '1', size: '2' },
+      members: ['price', 'size'],
+    },
+    {
+      message: (body: unknown) => frame(push('channel_data', 'v4_orderbook', 'BTC-USD', body)),
+      body: { bids: [['1', '2']], asks: [['3', '4']] },
+      members: ['bids', 'asks'],
+    },
+  ])
+    t.same(findExchangeable({ venue: dydx, ...probe }), []);
+  t.end();
+});
+
+// ---- books ----
+
+t.test('a book that crosses is not served until it is whole again', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dydx-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'crossing.ndjson');
+  const book = (type: string, contents: unknown): string =>
+    JSON.stringify({
+      recv_ms: 1724371254301,
+      kind: 'ws',
+      dir: 'in',
+      raw: JSON.stringify(push(type, 'v4_orderbook', 'BTC-USD', contents)),
+    });
+  const lines = [
+    book('channel_data', { bids: [['99', '1']] }),
+    book('subscribed', { bids: [{ price: '100', size: '1' }], asks: [{ price: '101', size: '1' }] }),
+    book('channel_data', { bids: [['102', '3']] }),
+    book('channel_data', { bids: [['100', '2']] }),
+    book('channel_data', {
+      asks: [
+        ['101', '0'],
+        ['103', '4'],
+      ],
+    }),
+  ];
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  const printed: string[] = [];
+  await normalise({ venue: dydx, files: [path], assembled: true, write: (line) => void printed.push(line) });
+  const values = printed
+    .map((line) => JSON.parse(line))
+    .map(({ layer, values, src }) => [layer, values.cause ?? values.bids, src.line]);
+  t.same(
+    values,
+    [
+      ['book', [['100', '1']], 2],
+      ['gap', 'crossed_book', 3],
+      [
+        'book',
+        [
+          ['102', '3'],
+          ['100', '2'],
+        ],
+        5,
+      ],
+    ],
+    'nothing before the snapshot, one gap, then the book',
+  );
+  t.end();
+});
+
+t.test('the cheap look at a book says what the mapper says', (t) => {
+  const wrong = readRecording(`dydx/${TARDIS}`).filter((line) => {
+    const mapped = dydx.map({}, toVenueMessage(line), { listings: new Map() }).find(({ chain }) => chain)?.chain;
+    const seen = dydx.sequence(line.raw);
+    return mapped?.symbol !== seen?.symbol || mapped?.kind !== seen?.kind;
+  });
+  t.same(wrong, []);
+  const batch = (contents: unknown): string =>
+    JSON.stringify(push('channel_batch_data', 'v4_orderbook', 'A-USD', contents));
+  t.match(dydx.sequence(batch([{ asks: [['5', '1']] }])), { symbol: 'A-USD', kind: 'update', last: null });
+  t.equal(dydx.sequence(batch([{}])), null);
+  t.match(dydx.sequence('{"bids":[{"price":"5","size":"1"}],"asks":[]}'), { symbol: '', kind: 'snapshot' });
+  const levels = Array.from({ length: 100 }, (_, i) => ({ price: String(i + 1), size: '1' }));
+  const contents = { bids: levels, asks: levels.slice(1) };
+  const [mapped] = dydx.map({}, frame(push('subscribed', 'v4_orderbook', 'A-USD', contents)), { listings: new Map() });
+  t.same(mapped?.chain?.full, { bids: false, asks: true }, 'a hundred levels a side at most');
+  t.end();
+});
+
+// ---- listings ----
+
+const listingsOf = (markets: object): readonly ListingRecord[] =>
+  dydx.mapReference({}, answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets }))?.listings ?? [];
+
+t.test('listings say how each rule was made', (t) => {
+  t.equal(dydx.mapReference({}, toVenueMessage(lineOf(TARDIS, 6))), null, 'a channel is no reference answer');
+  const { contents } = JSON.parse(lineOf(TARDIS, 6).raw) as { readonly contents: { readonly markets: object } };
+  const listings = listingsOf(contents.markets);
+  t.equal(listings.length, 2);
+  t.same(
+    listings[1],
+    record('listing', 'ETH-USD', NEVER, {
+      instrument: 'ETH-PERP',
+      venue_symbol: 'ETH-USD',
+      base: 'ETH',
+      quote: 'USD',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: null,
+      post_only: false,
+      status: 'tradeable',
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: '0.001',
+      min_qty: null,
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: { tick_size: 'quote', lot_size: 'base', min_qty: null, min_notional: null, contract_size: 'base' },
+      quantity_unit: 'base',
+      funding_interval: '1h',
+      funding_interval_source: 'documented',
+      funding_normalisation: { venue_field: 'nextFundingRate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'tickSize', transform: 'string_to_number' },
+        lot_size: { venue_field: 'stepSize', transform: 'string_to_number' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: [
+        'ticker',
+        'last',
+        'index',
+        'basis',
+        'next_funding_at',
+        'volume_24h',
+        'change_24h',
+        'min_qty',
+        'min_notional',
+      ],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: null,
+      delisted_at: null,
+    }),
+  );
+  const statuses = ['ACTIVE', 'POST_ONLY', 'CANCEL_ONLY', 'PAUSED', 'INITIALIZING', 'FINAL_SETTLEMENT', 'NEW'];
+  t.same(
+    listingsOf(Object.fromEntries(statuses.map((status) => [status, { ...MARKET, status }]))).map(
+      ({ values }) => values.status,
+    ),
+    ['tradeable', 'post_only', 'cancel_only', 'halted', 'pre_launch', 'settling', 'unknown'],
+  );
+  t.match(listingsOf({ a: { ...MARKET, ticker: 'BUFFI,UNISWAP_V3,0X4C1B-USD' } })[0]?.values, {
+    base: 'BUFFI',
+    quote: 'USD',
+    base_venue_alias: 'BUFFI,UNISWAP_V3,0X4C1B',
+    instrument: 'BUFFI-PERP',
+  });
+  t.end();
+});
+
+// ---- wire ----
+
+t.test('the plan has one socket for all markets and at most 32 books on each of the others', (t) => {
+  const names = Array.from({ length: 200 }, (_, i) => `C${i}-USD`);
+  const closed = { ...MARKET, ticker: 'OLD-USD', status: 'FINAL_SETTLEMENT' };
+  const listings = listingsOf({
+    ...Object.fromEntries(names.map((ticker) => [ticker, { ...MARKET, ticker }])),
+    closed,
+  });
+  const env = { shards: 2, shardOf: (symbol: string) => symbol.length % 2, endpoints: dydx.endpoints };
+  const [markets, ...books] = dydx.plan(listings, env);
+  t.match(markets, { id: 'markets', shards: [0, 1], subscribe: ['{"type":"subscribe","channel":"v4_markets"}'] });
+  const frames = books.flatMap((slot) => (slot.kind === 'socket' ? slot.subscribe : []));
+  t.equal(new Set(frames).size, 200, 'a market in final settlement has no book');
+  t.ok(frames.includes('{"type":"subscribe","channel":"v4_orderbook","id":"C7-USD"}'));
+  t.ok(books.every((slot) => slot.kind === 'socket' && slot.subscribe.length <= 32));
+  t.ok(books.every(({ covers, shards }) => covers[0]?.symbols?.every((symbol) => shards.includes(symbol.length % 2))));
+  t.equal(new Set(books.map(({ id }) => id)).size, books.length, 'ids are unique');
+  const one = dydx.plan(
+    listings.map((l) => ({ ...l, venue_symbol: `X${l.venue_symbol}` })),
+    { ...env, shards: 1, shardOf: () => 0 },
+  );
+  t.ok(
+    one.every((slot) => slot.kind === 'socket' && slot.subscribe.length <= 32),
+    'however the names fall',
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(dydx.classify('{"type":"connected","connection_id":"c","message_id":0}'), 'ack');
+  t.equal(dydx.classify('{"type":"error","message":"Invalid channel"}'), 'error');
+  t.equal(dydx.classify('{"type":"unsubscribed","channel":"v4_trades"}'), 'ack');
+  t.equal(dydx.classify('{"type":"pong"}'), 'heartbeat');
+  for (const line of [3, 4, 6, 8]) t.equal(dydx.classify(lineOf(TARDIS, line).raw), 'data');
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  for (const [kind, line, derived] of [
+    ['trades', 2, ['id']],
+    ['snapshot', 3, []],
+    ['change', 4, []],
+    ['markets', 6, []],
+    ['trading', 7, []],
+    ['oracle prices', 8, []],
+  ] as const)
+    t.equal(findUnsafeDamage({ venue: dydx, message: toVenueMessage(lineOf(TARDIS, line)), derived }), null, kind);
+  const candle = frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', CANDLE));
+  t.equal(findUnsafeDamage({ venue: dydx, message: candle }), null, 'candle');
+  const markets = answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets: { 'BTC-USD': MARKET } });
+  t.equal(findUnsafeDamage({ venue: dydx, message: markets }), null, 'reference answer');
+  t.end();
+});

@@ -1,0 +1,760 @@
+// HTX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import { gunzipSync, gzipSync } from 'node:zlib';
+import t from 'tap';
+import type { MapContext } from '../../../ingest/venue.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { htx } from '../../../ingest/venues/htx.ts';
+import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(htx);
+
+const SESSION = 'cryptofeed-swap-ws-2.ndjson.gz';
+const BINARY = 'cryptofeed-swap-ws-2-binary-frames.ndjson.gz';
+const INSTRUMENTS = 'cryptofeed-swap-rest-instruments.ndjson.gz';
+const TARDIS = 'tardis-tests-huobi-dm-linear-swap.ndjson';
+const REST = 'jkorf-rest-examples.ndjson';
+const WS = 'jkorf-ws-examples.ndjson';
+const REST_URL = 'GET https://api.hbdm.com';
+const NO_LISTINGS: MapContext = { listings: new Map() };
+
+const trade = (id: string, side: string, price: string, quantity: string): unknown => ({
+  id,
+  side,
+  price,
+  quantity,
+  quantity_unit: 'contracts',
+});
+const stats = (volume_24h: string, turnover_24h: string | null): unknown => ({
+  volume_24h,
+  volume_unit: 'contracts',
+  turnover_24h,
+  change_24h: null,
+});
+const funding = (rate: string, nextMs: number): unknown => ({
+  funding: rate,
+  funding_interval_ms: null,
+  next_funding_at: nextMs * 1000,
+});
+
+type Case = { readonly name: string; readonly from: readonly [file: string, line: number]; readonly records: unknown };
+
+const CASES: readonly Case[] = [
+  {
+    name: 'a trade counts contracts (`amount`), not coins (`quantity`), at its own time',
+    from: [SESSION, 12],
+    records: [
+      record('trade', 'GRT-USDT', [1645289380927, 1645289384999], trade('431311833130000', 'buy', '0.41912', '4')),
+    ],
+  },
+  {
+    name: 'a message of several trades gives each',
+    from: [SESSION, 45],
+    records: [
+      record('trade', 'SNX-USDT', [1645289385478, 1645289385514], trade('263618781660000', 'sell', '4.3389', '92')),
+      record('trade', 'SNX-USDT', [1645289385478, 1645289385514], trade('263618781660001', 'sell', '4.3389', '146')),
+    ],
+  },
+  {
+    name: 'an id beyond 2^53 keeps its digits',
+    from: [WS, 48],
+    records: [
+      record('trade', 'ETH-USDT', [1722863196444, null], trade('1000219512747480000', 'sell', '2246.49', '196')),
+    ],
+  },
+  {
+    name: 'a trade without a count of coins',
+    from: [TARDIS, 3],
+    records: [record('trade', 'EOS-USDT', [1606780814931, null], trade('2918913650000', 'buy', '3.2639', '6'))],
+  },
+  {
+    name: 'the last trade by REST names its contract itself',
+    from: [REST, 9],
+    records: [record('trade', 'BTC-USDT', [1603695230083, null], trade('1314755250000', 'buy', '13083', '6'))],
+  },
+  {
+    name: 'past trades by REST',
+    from: [REST, 14],
+    records: [record('trade', 'BTC-USDT', [1603695383124, null], trade('1314767870000', 'buy', '13081.3', '2'))],
+  },
+  {
+    name: 'an update of the fast book, an empty side, a size of zero, its version',
+    from: [TARDIS, 5],
+    records: [
+      record('book', 'ETC-USDT', [1606780833036, null], {
+        kind: 'update',
+        bids: [],
+        asks: [
+          ['6.7918', '118'],
+          ['6.7941', '0'],
+        ],
+        sequence: '27290512',
+      }),
+    ],
+  },
+  {
+    name: 'a snapshot of the fast book belongs to the contract of the outer channel',
+    from: [WS, 36],
+    records: [
+      record('book', 'ETH-USDT', [1603707712356, null], {
+        kind: 'snapshot',
+        bids: [
+          ['13071.9', '38'],
+          ['13060', '400'],
+        ],
+        asks: [
+          ['13081.9', '206'],
+          ['13099.7', '371'],
+        ],
+        sequence: '1512467',
+      }),
+    ],
+  },
+  {
+    name: 'a whole book has the time it was made, not the time it was sent',
+    from: [WS, 33],
+    records: [
+      record('book', 'ETH-USDT', [1603707576467, null], {
+        kind: 'snapshot',
+        bids: [
+          ['13071.9', '38'],
+          ['13068', '5'],
+        ],
+        asks: [
+          ['13081.9', '197'],
+          ['13099.7', '371'],
+        ],
+        sequence: '1603707576',
+      }),
+    ],
+  },
+  {
+    name: 'a detail gives last, then volume in contracts and turnover in quote',
+    from: [WS, 45],
+    records: [
+      record('ticker', 'ETH-USDT', [1603707870528, null], { last: '13065.8' }),
+      record('stats', 'ETH-USDT', [1603707870528, null], stats('30316', '395073.4918')),
+    ],
+  },
+  {
+    name: 'a merged detail by REST',
+    from: [REST, 19],
+    records: [
+      record('ticker', 'BTC-USDT', [1603695162580, null], { last: '13076.8' }),
+      record('stats', 'BTC-USDT', [1603695162580, null], stats('12526', '163247.3982')),
+    ],
+  },
+  {
+    name: 'in the batch of the second version `number_of` counts contracts and `vol` is the turnover',
+    from: [REST, 20],
+    records: [
+      record('ticker', 'BTC-USDT', [1650792083179, null], { last: '39736.6' }),
+      record('stats', 'BTC-USDT', [1650792083179, null], stats('6891566', '273472535.834')),
+    ],
+  },
+  {
+    name: 'the index of a basis at the close of the running minute',
+    from: [TARDIS, 6],
+    records: [record('mark', 'BTC-USDT', [1606780806356, null], { mark: null, index: '19695.41' })],
+  },
+  {
+    name: 'an index by REST has its own time',
+    from: [REST, 15],
+    records: [record('mark', 'BTC-USDT', [1603694592011, null], { mark: null, index: '13076.32986568' })],
+  },
+  {
+    name: 'a pushed rate is for its settlement time, not for the time it was computed',
+    from: [WS, 15],
+    records: [record('funding', 'BTC-USDT', [1603778748166, null], funding('-0.000220068774978695', 1603785600000))],
+  },
+  {
+    name: 'the estimated rate of the period after is not ours',
+    from: [TARDIS, 8],
+    records: [record('funding', 'BTC-USDT', [1606780803260, null], funding('0.0001', 1606780800000))],
+  },
+  {
+    name: 'a rate by REST calls its settlement funding time',
+    from: [REST, 5],
+    records: [record('funding', 'BTC-USDT', [1603696494714, null], funding('0.0001', 1603699200000))],
+  },
+  {
+    name: 'rates of many by REST',
+    from: [REST, 6],
+    records: [
+      record('funding', 'ETC-USDT', [1614045373795, null], funding('-0.0075', 1613976000000)),
+      record('funding', 'ADA-USDT', [1614045373795, null], funding('-0.0075', 1613976000000)),
+    ],
+  },
+  {
+    name: 'open interest counts contracts; of four contracts one has no date',
+    from: [REST, 16],
+    records: [record('oi', 'BTC-USDT', [1638754059540, null], { oi: '78696', oi_unit: 'contracts' })],
+  },
+  {
+    name: 'an order that sells to close liquidates a long, at its bankruptcy price',
+    from: [TARDIS, 9],
+    records: [
+      record('liquidation', 'BTC-USDT', [1608226502284, null], {
+        id: null,
+        side: 'long',
+        price: '23350.5',
+        price_kind: 'bankruptcy',
+        quantity: '227',
+        quantity_unit: 'contracts',
+      }),
+    ],
+  },
+  {
+    name: 'liquidations of all contracts in one topic',
+    from: [WS, 27],
+    records: [
+      record('liquidation', 'O3-USDT', [1639122193172, null], {
+        id: null,
+        side: 'long',
+        price: '0.7858',
+        price_kind: 'bankruptcy',
+        quantity: '432',
+        quantity_unit: 'contracts',
+      }),
+    ],
+  },
+  {
+    name: 'a candle by REST',
+    from: [REST, 8],
+    records: [
+      record('candle', 'BTC-USDT', [1603695099234, null], {
+        open_time: 1603695060000_000,
+        price_type: 'trade',
+        timeframe: '1m',
+        open: '13076.8',
+        high: '13076.8',
+        low: '13076.8',
+        close: '13076.8',
+        volume: '4',
+        volume_unit: 'contracts',
+        turnover: '52.3072',
+        trades: 1,
+        closed: null,
+      }),
+    ],
+  },
+];
+
+t.test('recorded messages give the records their bytes say', (t) => {
+  for (const { name, from, records } of CASES) t.same(mapLine(...from), records, `${name} (${from.join(':')})`);
+  const [book] = mapLine(SESSION, 20);
+  t.match(book, { venue_symbol: 'GRT-USDT', venue_ts: 1645289384828_000, received_at: 1645289385063_000 });
+  const values = book?.values as BookRecord['values'] | undefined;
+  t.same(
+    [values?.kind, values?.sequence, values?.bids[0], values?.bids[1], values?.asks.at(-1)],
+    ['snapshot', '1645289384', ['0.41887', '250'], ['0.41868', '120'], ['0.46715', '42']],
+  );
+  t.end();
+});
+
+t.test('frames are gzip; what a recording holds in base64 or inflated, and what is damaged, is taken as it is', (t) => {
+  const decode = htx.decode as (bytes: Uint8Array) => Uint8Array;
+  const lines = readRecording(`htx/${BINARY}`).filter(({ dir }) => dir === 'in');
+  const texts = lines.map(({ raw }) => gunzipSync(Buffer.from(raw, 'base64')).toString());
+  t.same(
+    lines.map(({ raw }) => Buffer.from(decode(Buffer.from(raw, 'base64'))).toString()),
+    texts,
+    'as received',
+  );
+  t.same(
+    lines.map(({ raw }) => Buffer.from(decode(Buffer.from(raw))).toString()),
+    texts,
+    'as recorded',
+  );
+  t.same(
+    texts.map((text) => Buffer.from(decode(Buffer.from(text))).toString()),
+    texts,
+    'inflated',
+  );
+  const [first] = lines;
+  t.same(
+    map(frame(texts[0] as string)).map((r) => [r.layer, r.venue_symbol]),
+    [['trade', 'GRT-USDT']],
+  );
+  const whole = Buffer.from(first?.raw ?? '', 'base64');
+  for (let length = 0; length < whole.length; length += 7) {
+    const cut = whole.subarray(0, length);
+    t.equal(codeOf({ ...frame(''), payload: decode(cut) }), 'VENUE_BAD_FRAME', `cut at ${length}`);
+  }
+  const bomb = gzipSync(Buffer.alloc(9 * 1024 * 1024, 32));
+  t.equal(decode(bomb), bomb, 'more than eight megabytes are not inflated');
+  t.end();
+});
+
+t.test('the venue pings in two styles and is answered in each; pings give nothing', (t) => {
+  const market = '{"ping":1645289389594}';
+  const notice = '{"op":"ping","ts":"1489474081631"}';
+  t.equal(lineOf(SESSION, 162).raw, market);
+  t.equal(htx.replyTo?.(market), '{"pong":1645289389594}');
+  t.equal(htx.replyTo?.(notice), '{"op":"pong","ts":"1489474081631"}');
+  t.equal(htx.replyTo?.(lineOf(SESSION, 12).raw), null);
+  for (const text of [market, notice]) {
+    t.equal(htx.classify(text), 'heartbeat');
+    t.same(map(frame(text)), []);
+  }
+  t.equal(htx.classify('{"id":"1","subbed":"market.GRT-USDT.trade.detail","ts":1645289384874,"status":"ok"}'), 'ack');
+  t.equal(htx.classify(lineOf(WS, 8).raw), 'ack');
+  const refused = '{"status":"error","ts":1,"id":"1","err-code":"bad-request","err-msg":"invalid topic market.X"}';
+  t.equal(htx.classify(refused), 'error');
+  t.equal(htx.classify('{"op":"sub","cid":"1","topic":"x","ts":1,"err-code":2011,"err-msg":"no"}'), 'error');
+  t.equal(htx.classify('{"op":"close","ts":1}'), 'error');
+  t.equal(htx.classify(lineOf(SESSION, 12).raw), 'data');
+  t.equal(htx.classify(lineOf(WS, 15).raw), 'data');
+  t.end();
+});
+
+t.test("candles: the running minute's mark is the mark now, past minutes are candles alone", (t) => {
+  const minute = {
+    id: 1611105300,
+    open: '31078.1',
+    close: '31078.68',
+    high: '31079.2',
+    low: '31077.9',
+    amount: '0',
+    vol: '0',
+    count: '0',
+    trade_turnover: '0',
+  };
+  const candle = {
+    open_time: 1611105300000_000,
+    price_type: 'mark',
+    timeframe: '1m',
+    open: '31078.1',
+    high: '31079.2',
+    low: '31077.9',
+    close: '31078.68',
+    volume: null,
+    volume_unit: null,
+    turnover: null,
+    trades: null,
+    closed: null,
+  };
+  const at = [1611105309000, null] as const;
+  t.same(map(frame({ ch: 'market.BTC-USDT.mark_price.1min', ts: at[0], tick: minute })), [
+    record('mark', 'BTC-USDT', at, { mark: '31078.68', index: null }),
+    record('candle', 'BTC-USDT', at, candle),
+  ]);
+  const url = `${REST_URL}/index/market/history/linear_swap_mark_price_kline?contract_code=BTC-USDT&period=1min&size=1`;
+  const body = { ch: 'market.BTC-USDT.mark_price.1min', data: [minute], status: 'ok', ts: at[0] };
+  t.same(map(answer(url, body)), [record('candle', 'BTC-USDT', at, candle)]);
+  t.same(map(frame({ ch: 'market.BTC-USDT.index.1min', ts: at[0], tick: minute })), [
+    record('candle', 'BTC-USDT', at, { ...candle, price_type: 'index' }),
+  ]);
+  const traded = { ...minute, amount: 0.004, vol: 4, count: 1, trade_turnover: 52.2708 };
+  t.match(map(frame({ ch: 'market.BTC-USDT.kline.1min', ts: at[0], tick: traded }))[0]?.values, {
+    price_type: 'trade',
+    volume: '4',
+    volume_unit: 'contracts',
+    turnover: '52.2708',
+    trades: 1,
+  });
+  t.match(
+    map(frame({ ch: 'market.BTC-USD.kline.1min', ts: at[0], tick: traded }))[0]?.values,
+    { turnover: null },
+    'coin-margined swaps have no turnover in dollars',
+  );
+  t.end();
+});
+
+t.test('what says nothing of a swap gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['an acknowledgement', SESSION, 13],
+    ['an acknowledgement of a notice', WS, 8],
+    ['an index that looks back to the open', WS, 3],
+    ['top of book', WS, 6],
+    ['contract news', WS, 9],
+    ['contract elements', WS, 12],
+    ['a candle of an estimated rate', WS, 18],
+    ['an index candle of a day', WS, 21],
+    ['a candle of a day', WS, 24],
+    ['a mark candle of a day', WS, 30],
+    ['a candle of the premium', WS, 39],
+    ['the state of the service', WS, 42],
+    ['a body that its recorder wrapped', TARDIS, 7],
+    ['top of book', TARDIS, 10],
+    ['a trade without direction', TARDIS, 11],
+    ['top of book by REST', REST, 1],
+    ['elements', REST, 2],
+    ['settled rates', REST, 7],
+    ['mark candles of five minutes', REST, 10],
+    ['past open interest', REST, 11],
+    ['a dated book', REST, 12],
+    ['price limits', REST, 17],
+    ['statistics of traders', REST, 21],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  const merged = { ...JSON.parse(lineOf(WS, 33).raw), ch: 'market.ETH-USDT.depth.step1' };
+  t.same(map(frame(merged)), [], 'merged levels');
+  const detail = { ch: 'market.BTC-USDT.detail', ts: 5, tick: { close: 0, vol: 0, trade_turnover: 0 } };
+  t.same(
+    map(frame(detail)).map((r) => r.layer),
+    ['stats'],
+    'no last before the first trade',
+  );
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const book = (tick: object): unknown => ({
+    ch: 'market.BTC-USDT.depth.step0',
+    ts: 5,
+    tick: { bids: [[1, 2]], asks: [], ts: 4, version: 7, ...tick },
+  });
+  t.match(codeOf(frame(book({}))), /^gave \[\{/);
+  t.match(codeOf(frame(book({ bids: undefined }))), /^gave \[\{/, 'an empty side may be left out');
+  t.equal(codeOf(frame('{"ch":"market.BTC-USDT.depth')), 'VENUE_BAD_FRAME', 'cut off');
+  t.equal(codeOf(frame(book({ bids: [['x', 1]] }))), 'VENUE_BAD_FIGURE');
+  t.equal(codeOf(frame(book({ bids: [[0, 1]] }))), 'VENUE_BAD_FIGURE');
+  t.equal(codeOf(frame(book({ asks: [[1, -1]] }))), 'VENUE_BAD_FIGURE');
+  t.equal(codeOf(frame(book({ version: 'a' }))), 'VENUE_BAD_FRAME');
+  t.equal(codeOf(frame({ status: 'error', 'err-code': 'bad-request', 'err-msg': 'invalid topic' })), 'VENUE_BAD_FRAME');
+  t.equal(
+    codeOf(answer(`${REST_URL}/linear-swap-api/v1/swap_open_interest`, { status: 'error', 'err-code': 1030 })),
+    'VENUE_BAD_FRAME',
+  );
+  t.end();
+});
+
+t.test('listings say how each rule was made', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  t.equal(listings.length, 171, '50 coin-margined and 121 USDT-margined swaps');
+  const of = (symbol: string): ListingRecord | undefined => listings.find((l) => l.venue_symbol === symbol);
+  t.same(
+    of('BTC-USDT'),
+    record('listing', 'BTC-USDT', [1645289383814, 1645289383837], {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'BTC-USDT',
+      base: 'BTC',
+      quote: 'USDT',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: 'BTC-USDT',
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '0.001',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: null,
+      min_qty: null,
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: { tick_size: 'quote', lot_size: null, min_qty: null, min_notional: null, contract_size: 'base' },
+      quantity_unit: 'contracts',
+      funding_interval: '8h',
+      funding_interval_source: 'assumed',
+      funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'price_tick', transform: 'identity' },
+        contract_size: { venue_field: 'contract_size', transform: 'identity' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: 1603238400000_000,
+      delisted_at: null,
+    }),
+  );
+  t.match(of('BTC-USD'), { venue_ts: 1645289383018_000, received_at: 1645289383037_000 });
+  t.match(of('BTC-USD')?.values, {
+    venue_kind: 'inverse',
+    quote: 'USD',
+    pair: 'BTC-USD',
+    contract_size: '100',
+    tick_size: '0.1',
+    units: { contract_size: 'quote' },
+    not_published: [...(of('BTC-USDT')?.values.not_published ?? []), 'turnover_24h'],
+  });
+  t.match(of('SHIB-USDT')?.values, { contract_size: '1000', tick_size: '0.00000001', multiplier: '1' });
+  t.match(of('1INCH-USDT')?.values, { base: '1INCH', instrument: '1INCH-PERP' });
+  const statuses = listings.map(({ values }) => values.status);
+  t.same([statuses.filter((s) => s === 'halted').length, statuses.filter((s) => s === 'tradeable').length], [3, 168]);
+  for (const { venue_symbol, values } of listings) {
+    const [base, quote] = venue_symbol.split('-');
+    t.match(values, { base, quote, venue_kind: quote === 'USD' ? 'inverse' : 'linear' }, venue_symbol);
+    t.ok(quote !== 'USD' || values.contract_size === (base === 'BTC' ? '100' : '10'), venue_symbol);
+  }
+  t.end();
+});
+
+t.test('listings: the period of the elements, states, multipliers in names, dated contracts left out', (t) => {
+  const info = `${REST_URL}/linear-swap-api/v1/swap_contract_info`;
+  const item = { contract_code: 'BTC-USDT', contract_size: 0.001, price_tick: 0.1, contract_status: 1 };
+  const valuesOf = (changed: object, state = {}): ListingRecord['values'] | undefined =>
+    htx.mapReference(state, answer(info, { status: 'ok', data: [{ ...item, ...changed }], ts: 5 }))?.listings[0]
+      ?.values;
+  const state = {};
+  t.equal(htx.mapReference(state, toVenueMessage(lineOf(REST, 2))), null, 'elements alone are no reference');
+  const own = htx.mapReference(state, toVenueMessage(lineOf(REST, 3)));
+  t.same([own?.scope, own?.listings.map((l) => l.venue_symbol)], ['linear', ['BTC-USDT']], 'of four one has no date');
+  t.match(own?.listings[0]?.values, {
+    funding_interval: '8h',
+    funding_interval_source: 'venue',
+    listed_at: 1638403200000_000,
+  });
+  const elements = `${REST_URL}/linear-swap-api/v1/swap_query_elements`;
+  const four = { status: 'ok', data: [{ contract_code: 'BTC-USDT', settle_period: 4 }], ts: 5 };
+  htx.mapReference(state, answer(elements, four));
+  t.match(valuesOf({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
+  t.same(
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 99].map((contract_status) => valuesOf({ contract_status })?.status),
+    [
+      'delisted',
+      'tradeable',
+      'pre_launch',
+      'halted',
+      'halted',
+      'settling',
+      'settling',
+      'settling',
+      'delisted',
+      'unknown',
+    ],
+  );
+  t.match(valuesOf({ contract_code: '1000SATS-USDT' }), {
+    base: 'SATS',
+    multiplier: '1000',
+    base_venue_alias: '1000SATS',
+  });
+  t.match(valuesOf({ contract_code: '1MBABYDOGE-USDT' }), { base: 'BABYDOGE', multiplier: '1000000' });
+  t.match(valuesOf({ delivery_time: '1700000000000' }), { delisted_at: 1700000000000_000 });
+  t.end();
+});
+
+t.test('the fast book goes on by ones, a hole is found, whole books need no chain', (t) => {
+  const seen: string[] = [];
+  let sync: BookSync<null> = newBookSync();
+  const feed = (topic: string, event: string, version: bigint): void => {
+    const text = `{"ch":"market.BTC-USDT.depth.${topic}","tick":{"asks":[],"bids":[[5,6]],"ch":"market.BTC-USDT.depth.${topic}",${event}"id":1,"mrid":1,"ts":4,"version":${version}},"ts":5}`;
+    const chain = htx.sequence(text);
+    const [mapped] = htx.map({}, frame(text), NO_LISTINGS);
+    t.same({ ...mapped?.chain, full: undefined }, { ...chain, full: undefined }, 'the cheap look sees the same chain');
+    if (!chain) return;
+    const step = stepBookSync(htx.bookRule, sync, chain, null);
+    sync = step.state;
+    seen.push(`${sync.phase}${step.broke ? ' broke' : ''}`);
+  };
+  const fast = 'size_150.high_freq';
+  const [snapshot, update] = ['"event":"snapshot",', '"event":"update",'];
+  const big = 9007199254740993n;
+  feed(fast, update, 4n);
+  feed(fast, snapshot, big);
+  feed(fast, update, big + 1n);
+  feed(fast, update, big + 2n);
+  feed(fast, update, big + 4n);
+  feed(fast, update, big + 5n);
+  feed(fast, snapshot, big + 9n);
+  feed('step0', '', 1645289384n);
+  feed('step0', '', 1645289384n);
+  t.same(seen, ['unsynced', 'joined', 'live', 'live', 'broken broke', 'broken', 'joined', 'joined', 'joined']);
+  let wrong = 0;
+  for (const line of readRecording(`htx/${SESSION}`)) {
+    if (line.dir !== 'in') continue;
+    const chain = htx.map({}, toVenueMessage(line), NO_LISTINGS).find((m) => m.chain)?.chain;
+    const look = htx.sequence(line.raw);
+    if (look?.symbol !== chain?.symbol || look?.last !== chain?.last || look?.kind !== chain?.kind) wrong++;
+  }
+  t.equal(wrong, 0, 'in the whole recorded session');
+  t.end();
+});
+
+t.test(
+  'a side of a snapshot with fewer levels than the channel sends is all the venue has; answers stand outside the chain',
+  (t) => {
+    const levels = (n: number): number[][] => Array.from({ length: n }, (_, i) => [i + 1, 1]);
+    const body = (topic: string): object => ({
+      ch: `market.BTC-USDT.depth.${topic}`,
+      ts: 5,
+      tick: { bids: levels(20), asks: levels(150), ts: 4, version: 7 },
+    });
+    const fullOf = (topic: string): unknown => htx.map({}, frame(body(topic)), NO_LISTINGS)[0]?.chain?.full;
+    t.same(fullOf('step0'), { bids: true, asks: false });
+    t.same(fullOf('size_150.high_freq'), { bids: true, asks: false });
+    t.same(fullOf('size_20.high_freq'), { bids: false, asks: false });
+    const best = htx.map({}, frame(body('step6')), NO_LISTINGS);
+    t.same([best.length, best[0]?.chain], [1, undefined], 'the best twenty are no chain');
+    const url = `${REST_URL}/linear-swap-ex/market/depth?contract_code=BTC-USDT&type=step0`;
+    const asked = htx.map({}, answer(url, { ...body('step0'), status: 'ok' }), NO_LISTINGS);
+    t.same([asked.length, asked[0]?.chain], [1, undefined]);
+    t.equal(htx.sequence(JSON.stringify({ ...body('step0'), status: 'ok' })), null);
+    t.same((asked[0]?.record.values as BookRecord['values'] | undefined)?.bids[0], ['20', '1'], 'best first');
+    t.end();
+  },
+);
+
+t.test('the plan: books, details and prices apart, one topic of rates and one poll of open interest a market', (t) => {
+  const listings = listingsOf(INSTRUMENTS);
+  const slots = htx.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: htx.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const sent = slots.flatMap((slot) =>
+    slot.kind === 'socket' ? slot.subscribe.map((text) => `${slot.url} ${text}`) : [],
+  );
+  const has = (url: string, body: object): boolean =>
+    sent.includes(`wss://api.hbdm.com/${url} ${JSON.stringify(body)}`);
+  const depth = 'market.BTC-USDT.depth.size_150.high_freq';
+  t.ok(has('linear-swap-ws', { sub: depth, data_type: 'incremental', id: depth }));
+  t.ok(has('linear-swap-ws', { sub: 'market.BTC-USDT.detail', id: 'market.BTC-USDT.detail' }));
+  t.ok(has('ws_index', { sub: 'market.BTC-USDT.mark_price.1min', id: 'market.BTC-USDT.mark_price.1min' }));
+  t.ok(has('ws_index', { sub: 'market.BTC-USD.basis.1min.close', id: 'market.BTC-USD.basis.1min.close' }));
+  t.ok(has('swap-ws', { sub: 'market.BTC-USD.detail', id: 'market.BTC-USD.detail' }));
+  t.ok(has('linear-swap-notification', { op: 'sub', cid: 'funding', topic: 'public.*.funding_rate' }));
+  t.ok(has('swap-notification', { op: 'sub', cid: 'funding', topic: 'public.*.funding_rate' }));
+  t.equal(sent.length, 171 * 4 + 2);
+  const polls = slots.filter((slot) => slot.kind === 'poll');
+  t.same(
+    polls.map((slot) => [slot.requests.map(({ url }) => url), slot.everyMs, slot.shards]),
+    [
+      [['https://api.hbdm.com/linear-swap-api/v1/swap_open_interest'], 5000, [0, 1]],
+      [['https://api.hbdm.com/swap-api/v1/swap_open_interest'], 5000, [0, 1]],
+    ],
+  );
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    t.ok(slot.subscribe.length <= htx.limits.streamsPerConnection, `${slot.id}: ${slot.subscribe.length} channels`);
+    const symbols = slot.covers.flatMap((cover) => cover.symbols ?? []);
+    t.ok(
+      symbols.every((s) => slot.shards.includes(s.length % 2)),
+      slot.id,
+    );
+  }
+  t.same(
+    htx.reference(htx.endpoints).map(({ url }) => url.replace('https://api.hbdm.com', '')),
+    [
+      '/linear-swap-api/v1/swap_query_elements',
+      '/linear-swap-api/v1/swap_contract_info',
+      '/swap-api/v1/swap_contract_info',
+    ],
+  );
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  const code = 'A-USDT';
+  const push =
+    (topic: string) =>
+    (body: unknown): ReturnType<typeof frame> =>
+      frame({ ch: `market.${code}.${topic}`, ts: 1700000000009, tick: body });
+  const notice =
+    (topic: string) =>
+    (body: unknown): ReturnType<typeof frame> =>
+      frame({ op: 'notify', topic: `public.*.${topic}`, ts: 1700000000009, data: [body] });
+  const ask =
+    (path: string, member: string) =>
+    (body: unknown): ReturnType<typeof frame> =>
+      answer(`${REST_URL}${path}`, { status: 'ok', [member]: [body], ts: 1700000000009 });
+  const ts = 1700000000001;
+  type Build = typeof frame;
+  const tick = (body: unknown): ReturnType<Build> => push('trade.detail')({ id: 1, ts: 2, data: [body] });
+  /** `idle`: members that are not ours; exchanged among themselves they change nothing. */
+  const cases: readonly {
+    readonly message: Build;
+    readonly body: Record<string, unknown>;
+    readonly idle?: string[];
+  }[] = [
+    { message: push('detail'), body: { ts, close: 11.5, vol: 12, trade_turnover: 13 } },
+    {
+      message: push('depth.size_150.high_freq'),
+      body: { ts, bids: [[5, 6]], asks: [[7, 8]], version: 61, mrid: 62, id: 63 },
+      idle: ['mrid', 'id'],
+    },
+    {
+      message: push('basis.1min.close'),
+      body: { id: 1700000040, index_price: '21', contract_price: '22', basis: '-1' },
+      idle: ['id', 'contract_price', 'basis'],
+    },
+    { message: push('mark_price.1min'), body: { id: 1700000040, open: '31', close: '32', high: '33', low: '30' } },
+    {
+      message: push('kline.1min'),
+      body: {
+        id: 1700000040,
+        open: 41,
+        close: 42,
+        high: 43,
+        low: 40,
+        vol: 44,
+        amount: 45,
+        trade_turnover: 46,
+        count: 47,
+      },
+    },
+    { message: tick, body: { id: 51, ts, price: 52, amount: 53, quantity: 54, direction: 'buy' } },
+    {
+      message: notice('funding_rate'),
+      body: {
+        contract_code: code,
+        funding_rate: '0.6',
+        estimated_rate: '0.7',
+        settlement_time: '1700000000002',
+        funding_time: '1700000000001',
+      },
+      idle: ['estimated_rate', 'funding_time'],
+    },
+    {
+      message: notice('liquidation_orders'),
+      body: {
+        contract_code: code,
+        direction: 'sell',
+        volume: 71,
+        price: 72,
+        amount: 73,
+        trade_turnover: 74,
+        created_at: ts,
+      },
+      idle: ['amount', 'trade_turnover'],
+    },
+    {
+      message: ask('/linear-swap-api/v1/swap_open_interest', 'data'),
+      body: { contract_code: code, volume: 81, amount: 82, value: 83 },
+      idle: ['amount', 'value'],
+    },
+    {
+      message: ask('/linear-swap-api/v1/swap_index', 'data'),
+      body: { contract_code: code, index_price: 91, index_ts: ts },
+    },
+    {
+      message: ask('/v2/linear-swap-ex/market/detail/batch_merged', 'ticks'),
+      body: { contract_code: code, ts, close: '101', vol: '102', number_of: '103', amount: '104' },
+    },
+  ];
+  for (const { message, body, idle = [] } of cases) {
+    const members = Object.keys(body).filter((name) => name !== 'direction');
+    const found = findExchangeable({ venue: htx, message, body, members });
+    const ours = found.filter((pair) => !pair.split(' and ').every((name) => idle.includes(name)));
+    t.same(ours, [], members.join());
+  }
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  const messages = {
+    book: toVenueMessage(lineOf(WS, 33)),
+    update: toVenueMessage(lineOf(TARDIS, 5)),
+    trade: toVenueMessage(lineOf(SESSION, 45)),
+    detail: toVenueMessage(lineOf(WS, 45)),
+    basis: toVenueMessage(lineOf(TARDIS, 6)),
+    funding: toVenueMessage(lineOf(WS, 15)),
+    liquidation: toVenueMessage(lineOf(WS, 27)),
+    candle: toVenueMessage(lineOf(REST, 8)),
+    'open interest': toVenueMessage(lineOf(REST, 16)),
+    index: toVenueMessage(lineOf(REST, 15)),
+    batch: toVenueMessage(lineOf(REST, 20)),
+    'contract info': toVenueMessage(lineOf(REST, 3)),
+    ping: toVenueMessage(lineOf(SESSION, 162)),
+  };
+  for (const [kind, message] of Object.entries(messages)) {
+    t.equal(findUnsafeDamage({ venue: htx, message }), null, kind);
+  }
+  t.end();
+});

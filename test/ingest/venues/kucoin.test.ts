@@ -1,0 +1,678 @@
+// KuCoin: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
+import t from 'tap';
+import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { kucoin } from '../../../ingest/venues/kucoin.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { shardOf } from '../../../schemas/shards.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
+const JKORF_REST = 'jkorf-rest-examples.ndjson';
+const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const SDK_REST = 'kucoin-sdk-futures-rest-singles.ndjson';
+const SDK_WS = 'kucoin-sdk-futures-ws-singles.ndjson';
+
+const push = (topic: string, subject: string, data: unknown) => frame({ topic, type: 'message', subject, data });
+/** Microseconds as the fraction of a millisecond `record` takes. */
+const micros = (value: number): number => value / 1000;
+
+t.test('recorded frames give the records their bytes say', (t) => {
+  for (const [what, file, line, records] of [
+    [
+      'an update is one level of one side',
+      JKORF_WS,
+      3,
+      [
+        record('book', 'XBTUSDM', [1551770400000, null], {
+          kind: 'update',
+          bids: [],
+          asks: [['5000', '83']],
+          sequence: '18',
+        }),
+      ],
+    ],
+    [
+      'the rate predicted by the minute is that of the coming settlement',
+      JKORF_WS,
+      6,
+      [
+        record('funding', 'XBTUSDM', [1551770400000, null], {
+          funding: '-0.002966',
+          funding_interval_ms: null,
+          next_funding_at: null,
+        }),
+      ],
+    ],
+    [
+      'mark and index come together',
+      JKORF_WS,
+      12,
+      [record('mark', 'XBTUSDM', [1551770400000, null], { mark: '4010.52', index: '4000.23' })],
+    ],
+    [
+      'best levels of 2020: a stamp in nanoseconds, no sequence; asks are put best first',
+      JKORF_WS,
+      15,
+      [
+        record('book', 'XBTUSDM', [micros(1590634672060667), null], {
+          kind: 'snapshot',
+          bids: [
+            ['9988', '56'],
+            ['9987', '15'],
+            ['9986', '100'],
+            ['9985', '10'],
+            ['9984', '10'],
+          ],
+          asks: [
+            ['9989', '8'],
+            ['9990', '32'],
+            ['9991', '47'],
+            ['9992', '3'],
+            ['9993', '3'],
+          ],
+          sequence: null,
+        }),
+      ],
+    ],
+    [
+      'an inverse day counts lots and has no turnover in dollars; nanoseconds are cut',
+      JKORF_WS,
+      21,
+      [
+        record('ticker', 'XBTUSDM', [micros(1547697294838004), null], { last: '3551' }),
+        record('stats', 'XBTUSDM', [micros(1547697294838004), null], {
+          volume_24h: '30449670',
+          volume_unit: 'contracts',
+          turnover_24h: null,
+          change_24h: '0.0043',
+        }),
+      ],
+    ],
+    [
+      'a trade counts lots',
+      JKORF_WS,
+      27,
+      [
+        record('trade', 'XBTUSDTM', [1712570590399, null], {
+          id: '1743169228057',
+          side: 'buy',
+          price: '72137.3',
+          quantity: '5',
+          quantity_unit: 'contracts',
+        }),
+      ],
+    ],
+    [
+      'a candle: open, close, high, low, and lots',
+      SDK_WS,
+      4,
+      [
+        record('candle', 'XBTUSDTM', [1731898208357, null], {
+          open_time: 1731898200000_000,
+          price_type: 'trade',
+          timeframe: '1m',
+          open: '90638.6',
+          high: '90638.6',
+          low: '90638.6',
+          close: '90638.6',
+          volume: '21',
+          volume_unit: 'contracts',
+          turnover: null,
+          trades: null,
+          closed: null,
+        }),
+      ],
+    ],
+    [
+      'best levels of 2024: a stamp in milliseconds and a sequence',
+      SDK_WS,
+      6,
+      [
+        record('book', 'XBTUSDTM', [1731680249700, null], {
+          kind: 'snapshot',
+          bids: [
+            ['89778.6', '1534'],
+            ['89778.2', '54'],
+          ],
+          asks: [
+            ['89778.7', '854'],
+            ['89779.2', '4'],
+          ],
+          sequence: '1709294490099',
+        }),
+      ],
+    ],
+    [
+      'a linear day counts coins',
+      SDK_WS,
+      8,
+      [
+        record('ticker', 'XBTUSDTM', [micros(1731900415023929), null], { last: '90326.7' }),
+        record('stats', 'XBTUSDTM', [micros(1731900415023929), null], {
+          volume_24h: '5834.46',
+          volume_unit: 'base',
+          turnover_24h: '526928331.0482177734',
+          change_24h: '0.0049',
+        }),
+      ],
+    ],
+    [
+      'the first version of the ticker tells the last trade',
+      SDK_WS,
+      9,
+      [record('ticker', 'XBTUSDTM', [1731679215637, null], { last: '90147.7' })],
+    ],
+  ] as const)
+    t.same(mapLine(file, line), records, `${what} (${file}:${line})`);
+  t.end();
+});
+
+t.test('recorded answers give the records their bytes say', (t) => {
+  const whole = record('book', 'XBTUSDM', [1729168101216, null], {
+    kind: 'snapshot',
+    bids: [
+      ['66968', '2'],
+      ['66964.8', '25596'],
+    ],
+    asks: [
+      ['66968.1', '13501'],
+      ['66968.7', '2032'],
+    ],
+    sequence: '1697895963339',
+  });
+  for (const [what, file, line, records] of [
+    [
+      'a contract tells everything but its book; the remaining time is no instant, exponents are expanded',
+      SDK_REST,
+      1,
+      [
+        record('ticker', 'XBTUSDTM', [null, null], { last: '86364' }),
+        record('mark', 'XBTUSDTM', [null, null], { mark: '86378.69', index: '86382.64' }),
+        record('funding', 'XBTUSDTM', [null, null], {
+          funding: '0.000052',
+          funding_interval_ms: 28_800_000,
+          next_funding_at: null,
+        }),
+        record('oi', 'XBTUSDTM', [null, null], { oi: '6748176', oi_unit: 'contracts' }),
+        record('stats', 'XBTUSDTM', [null, null], {
+          volume_24h: '12069.225',
+          volume_unit: 'base',
+          turnover_24h: '1034643198.3265533',
+          change_24h: '-0.028',
+        }),
+      ],
+    ],
+    ['a ticker in nanoseconds', SDK_REST, 2, [record('ticker', 'XBTUSDM', [1729163001780, null], { last: '67158.4' })]],
+    [
+      'a ticker in milliseconds',
+      JKORF_REST,
+      13,
+      [record('ticker', 'XBTUSDM', [1550653727731, null], { last: '7000' })],
+    ],
+    ['a list of tickers', JKORF_REST, 14, [record('ticker', 'XBTUSDM', [1550653727731, null], { last: '7000' })]],
+    ['a whole book', SDK_REST, 3, [whole]],
+    ['its best levels', SDK_REST, 4, [whole]],
+    [
+      'a mark',
+      SDK_REST,
+      7,
+      [record('mark', 'XBTUSDTM', [1729254307000, null], { mark: '67687.08', index: '67683.58' })],
+    ],
+    [
+      'two values of an index, for the perpetual of its name as none is known',
+      SDK_REST,
+      8,
+      [
+        record('mark', 'XBTUSDTM', [1730557515000, null], { mark: null, index: '69202.94' }),
+        record('mark', 'XBTUSDTM', [1730557514000, null], { mark: null, index: '69204.98' }),
+      ],
+    ],
+    [
+      'the current rate, due at the coming settlement; its name holds the symbol, its time point is the one before',
+      SDK_REST,
+      11,
+      [
+        record('funding', 'XBTUSDTM', [null, null], {
+          funding: '0.000061',
+          funding_interval_ms: 28_800_000,
+          next_funding_at: 1748491200000_000,
+        }),
+      ],
+    ],
+  ] as const)
+    t.same(mapLine(file, line), records, `${what} (${file}:${line})`);
+  const url = 'GET https://api-futures.kucoin.com/api/v1';
+  const trades = map(answer(`${url}/trade/history?symbol=XBTUSDM`, JSON.parse(lineOf(SDK_REST, 5).raw)));
+  t.equal(trades.length, 3);
+  t.same(
+    trades[1],
+    record('trade', 'XBTUSDM', [1729242031535, null], {
+      id: '1697915257749',
+      side: 'sell',
+      price: '67867.8',
+      quantity: '1',
+      quantity_unit: 'contracts',
+    }),
+    'past trades are of the symbol asked for',
+  );
+  const candles = JSON.parse(lineOf(SDK_REST, 6).raw);
+  t.same(
+    map(answer(`${url}/kline/query?symbol=XBTUSDTM&granularity=1`, candles))[1],
+    record('candle', 'XBTUSDTM', [null, null], {
+      open_time: 1728604800000_000,
+      price_type: 'trade',
+      timeframe: '1m',
+      open: '60299.9',
+      high: '60924.1',
+      low: '60077.4',
+      close: '60666.1',
+      volume: '1220980',
+      volume_unit: 'contracts',
+      turnover: null,
+      trades: null,
+      closed: null,
+    }),
+    'asked candles: open, high, low, close',
+  );
+  t.same(map(answer(`${url}/kline/query?symbol=XBTUSDTM&granularity=480`, candles)), [], 'only minutes');
+  t.same(map(answer(`${url}/kline/query?symbol=.KXBTUSDT&granularity=1`, candles)), [], 'no indices');
+  t.end();
+});
+
+t.test('what a contract says of its funding in 2026: its current interval and the instant of the settlement', (t) => {
+  const data = JSON.parse(lineOf(SDK_REST, 1).raw).data;
+  const now = { currentFundingRateGranularity: 3_600_000, nextFundingRateDateTime: 1750176000000 };
+  const [, , funding] = map(answer('/api/v1/contracts/active', { code: '200000', data: [{ ...data, ...now }] }));
+  t.same(funding?.values, { funding: '0.000052', funding_interval_ms: 3_600_000, next_funding_at: 1750176000000_000 });
+  const wrapped = push('/contract/details:XBTUSDTM', 'contractDetails', data);
+  t.same(map(wrapped), mapLine(SDK_REST, 1), 'an answer wrapped by its recorder says the same');
+  t.end();
+});
+
+t.test('the settled rate shares a subject with the predicted one and is the past', (t) => {
+  const settled = (granularity: number): unknown => ({ granularity, fundingRate: 0.000105, timestamp: 1705982400000 });
+  for (const granularity of [28_800_000, 14_400_000, 3_600_000])
+    t.same(map(push('/contract/instrument:BAKEUSDTM', 'funding.rate', settled(granularity))), []);
+  t.match(map(push('/contract/instrument:BAKEUSDTM', 'funding.rate', settled(60_000))), [
+    { layer: 'funding', venue_symbol: 'BAKEUSDTM', values: { funding: '0.000105' } },
+  ]);
+  t.end();
+});
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  for (const [what, file, line] of [
+    ['acknowledgement', JKORF_WS, 2],
+    ["a user's settlement", JKORF_WS, 9],
+    ["a user's limit", JKORF_WS, 18],
+    ['top of book', JKORF_WS, 24],
+    ['top of book', SDK_WS, 10],
+    ['a settlement that begins', SDK_WS, 1],
+    ['the turnover of everything', JKORF_REST, 1],
+    ['past funding', JKORF_REST, 7],
+    ['interest rates', JKORF_REST, 9],
+    ['premiums', JKORF_REST, 12],
+    ['past funding', SDK_REST, 12],
+    ["a user's funding", SDK_REST, 13],
+  ] as const)
+    t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  const dated = { sequence: 1, change: '5,buy,1', timestamp: 1551770400000 };
+  t.same(map(push('/contractMarket/level2:XBTMM22', 'level2', dated)), [], 'a contract with a delivery date');
+  const hour = { symbol: 'XBTUSDTM', candles: ['1731898200', '1', '2', '3', '4', '5', '5'], time: 1731898208357 };
+  t.same(map(push('/contractMarket/limitCandle:XBTUSDTM_1hour', 'candle.stick', hour)), [], 'a candle of an hour');
+  t.same(map(frame({ id: 'hQvf8jkno', type: 'welcome' })), []);
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const change = (data: unknown) => push('/contractMarket/level2:A', 'level2', data);
+  for (const [what, message, code] of [
+    ['cut off', frame('{"topic":"/contract/instrument:A","data":{'), 'VENUE_BAD_FRAME'],
+    ['an error', frame({ id: '1', type: 'error', code: 404, data: 'topic is not found' }), 'VENUE_BAD_FRAME'],
+    ['a refusal', answer('/api/v1/ticker?symbol=A', { code: '429000', msg: 'too many' }), 'VENUE_BAD_FRAME'],
+    ['a change without side', change({ sequence: 1, change: '5,,1', timestamp: 1 }), 'VENUE_BAD_FRAME'],
+    ['a price of letters', change({ sequence: 1, change: 'x,buy,1', timestamp: 1 }), 'VENUE_BAD_FIGURE'],
+    ['a negative price', change({ sequence: 1, change: '-5,buy,1', timestamp: 1 }), 'VENUE_BAD_FIGURE'],
+    ['a negative size', change({ sequence: 1, change: '5,buy,-1', timestamp: 1 }), 'VENUE_BAD_FIGURE'],
+    ['a stamp after 2100', change({ sequence: 1, change: '5,buy,1', timestamp: 9e15 }), 'VENUE_BAD_FRAME'],
+    ['trades of an unknown symbol', toVenueMessage(lineOf(SDK_REST, 5)), 'VENUE_UNKNOWN_LISTING'],
+    ['candles of an unknown symbol', toVenueMessage(lineOf(SDK_REST, 6)), 'VENUE_UNKNOWN_LISTING'],
+  ] as const)
+    t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+// ---- books ----
+
+t.test(
+  'a snapshot takes the updates behind it, a hole is found, a change at price zero moves the sequence only',
+  (t) => {
+    const update = (sequence: number, change = '5,buy,1') => {
+      const [mapped] = kucoin.map(
+        {},
+        push('/contractMarket/level2:C98USDTM', 'level2', { sequence, change, timestamp: 1705881600096 }),
+        { listings: new Map() },
+      );
+      if (!mapped?.chain) throw new Error('no chain');
+      return { chain: mapped.chain, values: mapped.record.values };
+    };
+    const snapshot = (sequence: number) => {
+      const data = { sequence, symbol: 'C98USDTM', bids: [[0.2353, 146]], asks: [], ts: 1705881597161000000 };
+      const body = { code: '200000', data };
+      const request = '/api/v1/level2/snapshot?symbol=C98USDTM';
+      const chain = kucoin.map({}, answer(request, body), { listings: new Map() })[0]?.chain;
+      if (!chain) throw new Error('no chain');
+      return { body: JSON.stringify(body), chain };
+    };
+    t.same(snapshot(100).chain.full, { bids: true, asks: true }, 'all levels the venue has');
+    t.match(kucoin.sequence(snapshot(100).body), { symbol: 'C98USDTM', kind: 'snapshot', last: 100n });
+    let state = newBookSync<number>();
+    const applied: number[] = [];
+    const feed = (id: number, { chain }: { chain: Parameters<typeof stepBookSync>[2] }) => {
+      const step = stepBookSync(kucoin.bookRule, state, chain, id);
+      state = step.state;
+      applied.push(...step.apply);
+      return step;
+    };
+    for (const id of [99, 100, 101, 102]) feed(id, update(id));
+    feed(0, snapshot(100));
+    t.same(applied, [0, 101, 102], 'the snapshot, then what came after it');
+    feed(103, update(103, '0,sell,0'));
+    t.equal(state.last, '103');
+    t.same(update(103, '0,sell,0').values, { kind: 'update', bids: [], asks: [], sequence: '103' });
+    feed(102, update(102));
+    t.equal(state.phase, 'live', 'a repeat says nothing');
+    t.ok(feed(105, update(105)).broke, '104 is missing');
+    t.equal(feed(0, snapshot(103)).state.phase, 'broken', 'a snapshot before the hole does not join');
+    feed(0, snapshot(104));
+    t.equal(state.last, '105');
+    state = newBookSync();
+    feed(0, snapshot(0));
+    t.equal(
+      feed(7, update(1709400450243)).state.last,
+      '1709400450243',
+      'a book that never had an order starts anywhere',
+    );
+    t.end();
+  },
+);
+
+t.test('the cheap look at a book frame says what the mapper says', (t) => {
+  for (const file of [JKORF_WS, SDK_WS]) {
+    for (const line of readRecording(`kucoin/${file}`)) {
+      if (line.dir !== 'in') continue;
+      const chain = kucoin.map({}, toVenueMessage(line), { listings: new Map() }).find((m) => m.chain)?.chain ?? null;
+      t.same(kucoin.sequence(line.raw), chain, line.raw.slice(0, 60));
+    }
+  }
+  t.equal(kucoin.sequence('{"topic":"/contractMarket/level2:XBTMM22","data":{"sequence":1,"change":"5,buy,1"}}'), null);
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  for (const probe of [
+    {
+      message: (body: unknown) => push('/contract/instrument:A', 'mark.index.price', body),
+      body: { markPrice: '1', indexPrice: '2', timestamp: 1551770400000 },
+      members: ['markPrice', 'indexPrice', 'timestamp'],
+    },
+    {
+      message: (body: unknown) => push('/contractMarket/snapshot:A', 'snapshot.24h', body),
+      body: { volume: '1', turnover: '2', lastPrice: '3', priceChgPct: '0.4', ts: 1551770400000, lowPrice: '5' },
+      members: ['volume', 'turnover', 'lastPrice', 'priceChgPct', 'ts', 'lowPrice'],
+    },
+    {
+      message: (body: unknown) => push('/contractMarket/execution:A', 'match', body),
+      body: { side: 'buy', size: '2', price: '3', tradeId: '4', ts: 1551770400000 },
+      members: ['side', 'size', 'price', 'tradeId', 'ts'],
+    },
+    {
+      message: (body: unknown) => push('/contractMarket/level2Depth5:A', 'level2', body),
+      body: { bids: [['1', '2']], asks: [['3', '4']], sequence: '5', ts: 1551770400000 },
+      members: ['bids', 'asks', 'sequence', 'ts'],
+    },
+    {
+      message: (body: unknown) =>
+        push('/contractMarket/limitCandle:A_1min', 'candle.stick', {
+          candles: Object.values(body as Record<string, string>),
+          time: 1551770400000,
+        }),
+      body: { t: '1551770400', o: '1', c: '2', h: '3', l: '4', v: '5' },
+      members: ['t', 'o', 'c', 'h', 'l', 'v'],
+    },
+    {
+      message: (body: unknown) => answer('/api/v1/contracts/active', { code: '200000', data: [body] }),
+      body: {
+        symbol: 'A',
+        type: 'FFWCSX',
+        lastTradePrice: '1',
+        markPrice: '2',
+        indexPrice: '3',
+        fundingFeeRate: '0.4',
+        predictedFundingFeeRate: '0.5',
+        currentFundingRateGranularity: 3_600_000,
+        nextFundingRateDateTime: 1551770400000,
+        openInterest: '6',
+        volumeOf24h: '7',
+        turnoverOf24h: '8',
+        priceChgPct: '0.9',
+      },
+      members: [
+        'lastTradePrice',
+        'markPrice',
+        'indexPrice',
+        'fundingFeeRate',
+        'predictedFundingFeeRate',
+        'currentFundingRateGranularity',
+        'nextFundingRateDateTime',
+        'openInterest',
+        'volumeOf24h',
+        'turnoverOf24h',
+        'priceChgPct',
+      ],
+    },
+  ])
+    t.same(findExchangeable({ venue: kucoin, ...probe }), []);
+  t.end();
+});
+
+t.test('damaged messages give records, nothing or VenueError only', (t) => {
+  for (const [what, file, line] of [
+    ['a mark', JKORF_WS, 12],
+    ['funding', JKORF_WS, 6],
+    ['an update', SDK_WS, 5],
+    ['best levels', SDK_WS, 7],
+    ['a day', SDK_WS, 8],
+    ['a trade', SDK_WS, 2],
+    ['a candle', SDK_WS, 4],
+    ['a contract', SDK_REST, 1],
+    ['a whole book', SDK_REST, 3],
+  ] as const)
+    t.equal(findUnsafeDamage({ venue: kucoin, message: toVenueMessage(lineOf(file, line)) }), null, what);
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  t.same(listingsOf(SDK_REST), [
+    record('listing', 'XBTUSDTM', [null, null], {
+      instrument: 'BTC-PERP',
+      venue_symbol: 'XBTUSDTM',
+      base: 'BTC',
+      quote: 'USDT',
+      base_venue_alias: 'XBT',
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: '.KXBTUSDT',
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '0.001',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: '1',
+      min_qty: null,
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: {
+        tick_size: 'quote',
+        lot_size: 'contracts',
+        min_qty: null,
+        min_notional: null,
+        contract_size: 'base',
+      },
+      quantity_unit: 'contracts',
+      funding_interval: '8h',
+      funding_interval_source: 'venue',
+      funding_normalisation: { venue_field: 'fundingFeeRate', transform: 'identity' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'tickSize', transform: 'identity' },
+        lot_size: { venue_field: 'lotSize', transform: 'identity' },
+        contract_size: { venue_field: 'multiplier', transform: 'identity' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['liquidation', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: 1585555200000_000,
+      delisted_at: null,
+    }),
+  ]);
+  const [dash, bitcoin] = listingsOf(JKORF_REST);
+  t.match(dash?.values, { base: 'DASH', base_venue_alias: null, contract_size: '0.01', funding_interval: null });
+  t.match(bitcoin?.values, { base: 'BTC', tick_size: '1', venue_kind: 'linear' }, 'isQuanto does not make a quanto');
+  t.end();
+});
+
+/** Rules as the venue sends them for its dollar contract: https://api-futures.kucoin.com/api/v1/contracts/XBTUSDM. */
+const INVERSE = {
+  symbol: 'XBTUSDM',
+  type: 'FFWCSX',
+  firstOpenDate: 1552638575000,
+  expireDate: null,
+  baseCurrency: 'XBT',
+  quoteCurrency: 'USD',
+  settleCurrency: 'XBT',
+  lotSize: 1,
+  tickSize: 0.1,
+  multiplier: -1.0,
+  isQuanto: false,
+  isInverse: true,
+  indexSymbol: '.BXBT',
+  status: 'Open',
+};
+
+t.test(
+  'a lot of an inverse contract is a dollar, thousands in symbols are undone, dated contracts are left out',
+  (t) => {
+    const reference = (...data: unknown[]) =>
+      kucoin.mapReference({}, answer('/api/v1/contracts/active', { code: '200000', data }));
+    const inverse = reference(INVERSE);
+    t.equal(inverse?.scope, 'active');
+    t.match(inverse?.listings[0]?.values, {
+      venue_kind: 'inverse',
+      contract_size: '1',
+      units: { contract_size: 'quote' },
+      rules_normalisation: { contract_size: { venue_field: 'multiplier', transform: 'scale:-1' } },
+      not_published: ['liquidation', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals', 'turnover_24h'],
+    });
+    const linear = { ...INVERSE, quoteCurrency: 'USDT', settleCurrency: 'USDT', isInverse: false, multiplier: 1 };
+    const listed = reference(
+      { ...linear, symbol: '1000BONKUSDTM', baseCurrency: '1000BONK', status: 'Paused' },
+      { ...linear, symbol: 'XBTMM22', type: 'FFICSX' },
+      { ...linear, symbol: 'ETHUSDTM', baseCurrency: 'ETH', status: 'BeingSettled', settleCurrency: 'XBT' },
+      { ...linear, symbol: 'NEWUSDTM', baseCurrency: 'NEW', status: 'Init' },
+      { ...linear, symbol: 'ODDUSDTM', baseCurrency: 'ODD', status: 'Whatever' },
+    )?.listings;
+    t.same(
+      listed?.map(({ venue_symbol, values }) => [venue_symbol, values.base, values.multiplier, values.status]),
+      [
+        ['1000BONKUSDTM', 'BONK', '1000', 'halted'],
+        ['ETHUSDTM', 'ETH', '1', 'settling'],
+        ['NEWUSDTM', 'NEW', '1', 'pre_launch'],
+        ['ODDUSDTM', 'ODD', '1', 'unknown'],
+      ],
+    );
+    t.equal(listed?.[1]?.values.venue_kind, 'quanto', 'settled in neither of its two assets');
+    const listings = new Map(inverse?.listings.map((listing) => [listing.venue_symbol, listing]));
+    const index = { dataList: [{ symbol: '.BXBT', timePoint: 1730557515000, value: 5 }] };
+    const asked = answer('/api/v1/index/query?symbol=.BXBT', { code: '200000', data: index });
+    t.match(map(asked, {}, { listings }), [{ venue_symbol: 'XBTUSDM', values: { index: '5' } }]);
+    t.same(map(toVenueMessage(lineOf(SDK_REST, 8)), {}, { listings }), [], 'an index no known listing uses');
+    t.end();
+  },
+);
+
+// ---- wire ----
+
+t.test('a socket is had by asking for its address and token', (t) => {
+  const ask = kucoin.prepare?.request('https://api-futures.kucoin.com/api/v1/bullet-public');
+  t.match(ask, { method: 'POST', url: 'https://api-futures.kucoin.com/api/v1/bullet-public' });
+  const address = (body: unknown): string | undefined => kucoin.prepare?.socketUrl(Buffer.from(JSON.stringify(body)));
+  const server = { endpoint: 'wss://ws-api-futures.kucoin.com/', protocol: 'websocket', pingInterval: 18000 };
+  t.equal(
+    address({ code: '200000', data: { token: '2neA+i/u4=', instanceServers: [server] } }),
+    'wss://ws-api-futures.kucoin.com/?token=2neA%2Bi%2Fu4%3D',
+  );
+  for (const body of [{ code: '429000' }, { code: '200000', data: { token: 't', instanceServers: [] } }])
+    t.throws(() => address(body), { code: 'VENUE_BAD_FRAME' });
+  t.end();
+});
+
+t.test('the plan subscribes each open contract to its book, prices and day, and polls the list of contracts', (t) => {
+  const [template] = listingsOf(SDK_REST) as [ListingRecord];
+  const listings = Array.from({ length: 300 }, (_, i) => ({ ...template, venue_symbol: `C${i}USDTM` }));
+  const gone = { ...template, venue_symbol: 'GONEUSDTM', values: { ...template.values, status: 'delisted' } };
+  const env = { shards: 2, shardOf: (symbol: string) => shardOf(symbol, 2), endpoints: kucoin.endpoints };
+  const slots = kucoin.plan([...listings, gone], env);
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const topics: string[] = [];
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    t.equal(slot.url, 'https://api-futures.kucoin.com/api/v1/bullet-public');
+    const frames = slot.subscribe.map((text) => JSON.parse(text) as { type: string; topic: string; response: boolean });
+    const named = frames.flatMap(({ topic }) => {
+      const [kind, symbols = ''] = topic.split(':');
+      return symbols.split(',').map((symbol) => `${kind} ${symbol}`);
+    });
+    t.ok(named.length <= 100, 'a connection holds 100 topics');
+    t.ok(frames.every(({ type, response }) => type === 'subscribe' && response));
+    const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
+    t.ok(
+      covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
+      'a socket serves its shard',
+    );
+    topics.push(...named);
+  }
+  t.equal(topics.length, 900);
+  t.equal(new Set(topics).size, 900);
+  t.notOk(topics.some((topic) => topic.includes('GONE')));
+  for (const kind of ['/contractMarket/level2', '/contract/instrument', '/contractMarket/snapshot'])
+    t.ok(topics.includes(`${kind} C7USDTM`), kind);
+  t.match(slots.at(-1), {
+    kind: 'poll',
+    shards: [0, 1],
+    requests: [{ url: 'https://api-futures.kucoin.com/api/v1/contracts/active' }],
+    everyMs: 6_000,
+    covers: [{ layers: ['funding', 'oi'], symbols: null }],
+  });
+  t.equal(
+    kucoin.bookSnapshot?.({ venue_symbol: 'XBTUSDTM' }, kucoin.endpoints).url,
+    'https://api-futures.kucoin.com/api/v1/level2/snapshot?symbol=XBTUSDTM',
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(kucoin.classify('{"id":"|1|","type":"ack"}'), 'ack');
+  t.equal(kucoin.classify('{"id":"hQvf8jkno","type":"welcome"}'), 'heartbeat');
+  t.equal(kucoin.classify('{"id":"ping","type":"pong"}'), 'heartbeat');
+  t.equal(kucoin.classify('{"id":"1","type":"error","code":509,"data":"exceed max subscription"}'), 'error');
+  for (const line of readRecording(`kucoin/${SDK_WS}`)) t.equal(kucoin.classify(line.raw), 'data');
+  t.end();
+});
