@@ -339,8 +339,9 @@ const addWide = (side: BookSide, levels: number): { readonly size: bigint; reado
 /** Value in quote of quantities (H-16e); `product` is Σ price × quantity. Null: `unit_unknown`. */
 const quoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits): Digits | null => {
   if (rule.quantity_unit === 'quote') return quantity;
+  if (rule.venue_kind === 'quanto' || rule.venue_kind === null) return null;
+  if (rule.quantity_unit === 'base') return product();
   if (rule.venue_kind === 'linear') {
-    if (rule.quantity_unit === 'base') return product();
     return rule.contract_size === null ? null : multiply(product(), rule.contract_size);
   }
   if (rule.venue_kind !== 'inverse' || rule.quantity_unit !== 'contracts' || rule.contract_size === null) return null;
