@@ -1,5 +1,6 @@
 // Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts';
 import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
@@ -17,6 +18,8 @@ const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
 /** A task that has come to rest says so, that others may know its log is worked through. */
 const REST_AFTER_MS = 500;
+/** Longest stretch of records between two looks at everything else this process does: heartbeats, other tasks, the queue. */
+const STRETCH_MS = 15;
 
 export type RunnerSpec = {
   readonly handle: KafkaHandle;
@@ -93,7 +96,13 @@ export class TaskRunner {
   async apply(messages: readonly Message[], logEnd: number): Promise<void> {
     this.#logEnd = logEnd;
     this.#appliedAtMs = performance.now();
+    let stretchEnds = performance.now() + STRETCH_MS;
     for (const message of messages) {
+      if (this.#stopped) return;
+      if (performance.now() > stretchEnds) {
+        await this.#breathe();
+        stretchEnds = performance.now() + STRETCH_MS;
+      }
       if (message.value === null || message.offset < this.next) continue;
       const { offset, timestampMs, value } = message;
       const raw = readRaw(value);
@@ -106,7 +115,14 @@ export class TaskRunner {
       lag: Math.max(0, logEnd - this.next),
     });
     this.#advanceRound(IDLE_SLICE_MS);
+    await this.#breathe();
+  }
+
+  /** A backlog comes in batches of tens of thousands of records: outputs must not pile up, nor the process fall silent. */
+  async #breathe(): Promise<void> {
+    this.#appliedAtMs = performance.now();
     await this.#spec.publisher.ready();
+    await nextTurn();
   }
 
   /** Finishes writing and, when `save`, leaves a complete checkpoint so that the next owner starts at once. */

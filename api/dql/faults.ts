@@ -42,12 +42,21 @@ export class Faults {
     return this.#faults.length === 0;
   }
 
-  /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
-  add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
-    this.#faults.push({ code, origin: this.originOf(place), words: typeof words === 'function' ? words : () => words });
+  has(code: ErrorCode): boolean {
+    return this.#faults.some((fault) => fault.code === code);
   }
 
-  originOf(place: Place): Origin {
+  /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
+  add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
+    this.addAt(code, this.#originOf(place), words);
+  }
+
+  /** As `add`, for what carries its place in the answer's own words. */
+  addAt(code: ErrorCode, origin: Origin, words: Words | (() => Words)): void {
+    this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
+  }
+
+  #originOf(place: Place): Origin {
     if (place === null) return {};
     if ('path' in place) return { path: place.path };
     return this.#source === null ? {} : { position: this.#source.positionOf(place) };

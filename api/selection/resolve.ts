@@ -4,7 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { type CodeKey, type Directory, fold } from './directory.ts';
-import type { Code, Origin, Selection } from './selection.ts';
+import type { Origin, Selection } from './selection.ts';
 
 /** A code in catalogue spelling with its place in the request. */
 export type Named = { readonly code: string; readonly origin: Origin };
@@ -24,30 +24,53 @@ const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly wha
   quote: { code: 'DQL_UNKNOWN_CURRENCY', what: 'a quote currency' },
 };
 const NAMED_IN_MESSAGE = 10;
+const CLIPPED = 40;
 
-/** Up to ten known codes, nearest first, and how many there are (S-04). */
-const knownCodes = (text: string, known: readonly string[]): string => {
-  const near = nearest(text, known);
-  const listed = [...near, ...known.filter((k) => !near.includes(k))].slice(0, NAMED_IN_MESSAGE);
-  return known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
+export type Codes = Directory['codes'];
+export type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
+
+const sorted = new WeakMap<ReadonlyMap<string, string>, readonly string[]>();
+
+/** Catalogue spellings, ascending; sorted once, for they change only with the catalogue. */
+export const spellings = (codes: ReadonlyMap<string, string>): readonly string[] => {
+  const held = sorted.get(codes) ?? [...codes.values()].sort();
+  sorted.set(codes, held);
+  return held;
 };
 
-const suggestion = (key: CodeKey, text: string, directory: Directory): string => {
-  const folded = fold(key, text);
-  const asInstrument = directory.codes.instrument.get(`${folded}-PERP`);
+const suggestion = (key: CodeKey, folded: string, { near, codes }: { near: readonly string[]; codes: Codes }): string => {
+  const asInstrument = codes.instrument.get(`${folded}-PERP`);
   if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
-  const asBase = directory.codes.base.get(folded.replace(/-PERP$/, ''));
+  const asBase = codes.base.get(folded.replace(/-PERP$/, ''));
   if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
-  const near = nearest(folded, [...directory.codes[key].values()]);
   return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/instruments lists every code.';
 };
 
-const unknownCode = (key: CodeKey, { text, origin }: Code, directory: Directory): ApiError => {
+/** The code in catalogue spelling; undefined when it is not known (S-03). */
+export const spelledCode = (key: CodeKey, text: string, codes: Codes): string | undefined =>
+  codes[key].get(fold(key, text));
+
+export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
+  instrument: UNKNOWN.instrument.code,
+  base: UNKNOWN.base.code,
+  venue: UNKNOWN.venue.code,
+  quote: UNKNOWN.quote.code,
+};
+
+/** What is said of a code that is not known: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
+export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
+  const shown = text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text;
+  const folded = fold(key, shown);
+  const known = spellings(codes[key]);
+  const near = nearest(folded, known);
+  const listed = [...near];
+  for (const code of known) {
+    if (listed.length >= NAMED_IN_MESSAGE) break;
+    if (!near.includes(code)) listed.push(code);
+  }
+  const all = known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
   const { code, what } = UNKNOWN[key];
-  const known = [...directory.codes[key].values()].sort();
-  const shown = text.length > 40 ? `${text.slice(0, 40)}…` : text;
-  const message = `"${shown}" is not ${what}: ${knownCodes(fold(key, shown), known)}.`;
-  return { code, message, hint: suggestion(key, shown, directory), ...origin };
+  return { code, message: `"${shown}" is not ${what}: ${all}.`, hint: suggestion(key, folded, { near, codes }) };
 };
 
 /** Catalogue spelling of every code. Throws ServiceError with every unknown one. */
@@ -57,8 +80,8 @@ export const resolveNames = (selection: Selection, directory: Directory): Names 
   for (const key of CODE_KEYS) {
     const named: Named[] = [];
     for (const code of selection[key] ?? []) {
-      const spelt = directory.codes[key].get(fold(key, code.text));
-      if (spelt === undefined) errors.push(unknownCode(key, code, directory));
+      const spelt = spelledCode(key, code.text, directory.codes);
+      if (spelt === undefined) errors.push({ ...unknownCode(key, code.text, directory.codes), ...code.origin });
       else named.push({ code: spelt, origin: code.origin });
     }
     if (selection[key] !== undefined) names[key] = named;

@@ -44,7 +44,8 @@ export type GroupMember = {
   readonly stop: () => Promise<void>;
 };
 
-const SESSION_TIMEOUT_MS = 10_000;
+/** The shortest that brokers take by default: so long nobody works on the partitions of a process that was killed. */
+const SESSION_TIMEOUT_MS = 6_000;
 const REBALANCE_TIMEOUT_MS = 15_000;
 const HEARTBEAT_MS = 1_000;
 /** kafkajs looks at its heartbeat between fetches, and with every partition paused a fetch is a sleep of this length. */

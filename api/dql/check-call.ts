@@ -1,0 +1,269 @@
+// Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
+import { nearest } from '../../schemas/errors.ts';
+import { BANDS } from '../../schemas/layers.ts';
+import { clip, type Place } from './faults.ts';
+import { FIELDS } from './fields.ts';
+import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';
+import {
+  type Check,
+  type Checked,
+  checked,
+  type Findings,
+  inWords,
+  isNumeric,
+  meet,
+  type Period,
+  type Where,
+} from './kinds.ts';
+import { isBand, LIMITS, TIMEFRAMES, timeframeNamed } from './limits.ts';
+import { type CallNode, codeNode, type Node, type OwnTimeframe } from './tree.ts';
+
+type Call = { readonly spec: FunctionSpec; readonly node: CallNode; readonly inner: Where; readonly period: Period | null };
+type Tools = { readonly check: Check; readonly findings: Findings };
+
+const nameOf = ({ place, name }: CallNode): Place =>
+  place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
+
+const unknownFunction = (node: CallNode, { faults }: Findings): void =>
+  faults.add('DQL_UNKNOWN_FUNCTION', nameOf(node), () => {
+    const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
+    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
+    return { message: `"${clip(node.name)}" is not a function.`, hint };
+  });
+
+export const refuseScope = (place: Place, name: string, { faults }: Findings): void =>
+  faults.add('DQL_SCOPE', place, {
+    message: `"${name}" has a value for each venue and stands where there is one value for the instrument.`,
+    hint: `Write any(venues where ...) around the condition, or max(venues, ...) around the value.`,
+  });
+
+const unsupported = ({ text, place }: OwnTimeframe, { faults }: Findings): void =>
+  faults.add('DQL_TIMEFRAME_UNSUPPORTED', place, {
+    message: `The timeframe "${clip(text)}" is not offered.`,
+    hint: `Use one of ${TIMEFRAMES.join(', ')}.`,
+  });
+
+/** A timeframe as written; `unknown` after its fault. */
+export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
+  const period = timeframeNamed(written.text);
+  if (period === undefined) unsupported(written, findings);
+  return period ?? 'unknown';
+};
+
+/** What a node without its own timeframe is read at: the enclosing call's, else the clause's, else a fault. */
+export const inheritedPeriod = (
+  node: Node & { readonly name: string },
+  where: Where,
+  { clause, faults }: Findings,
+): Period => {
+  const inherited = where.series ?? clause;
+  if (inherited !== null) return inherited;
+  faults.add('DQL_TIMEFRAME_REQUIRED', node.place, {
+    message: `"${clip(node.name)}" has no timeframe.`,
+    hint: `Add a clause such as "timeframe 1h"${node.type === 'call' ? ', or a last argument such as 1h' : ''}.`,
+  });
+  return 'unknown';
+};
+
+const callPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
+  if (node.timeframe === undefined) return inheritedPeriod(node, where, findings);
+  const own = periodOf(node.timeframe, findings);
+  const outer = where.series;
+  if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
+    findings.faults.add('DQL_TIMEFRAME_MISMATCH', node.timeframe.place, {
+      message: `"${clip(node.name)}" of "${own}" stands inside a series of "${outer}".`,
+      hint: 'Use one timeframe inside a call.',
+    });
+    return 'unknown';
+  }
+  return own;
+};
+
+const refuseArgument = (place: Place, message: string, { hint, findings }: { hint: string; findings: Findings }): void =>
+  findings.faults.add('DQL_ARGUMENT', place, { message, hint });
+
+const countArguments = ({ spec, node }: Call, findings: Findings): void => {
+  const most = spec.parameters.length;
+  const { length } = node.args;
+  if (length >= most - spec.optional && length <= most) return;
+  const wanted = spec.optional > 0 ? `${most - spec.optional} or ${most}` : String(most);
+  refuseArgument(node.place, `"${spec.name}" takes ${wanted} arguments and has ${length}.`, {
+    hint: `Write ${spec.signature}.`,
+    findings,
+  });
+};
+
+const literalNumber = (node: Node): number | null => (node.type === 'number' ? Number(node.value) : null);
+
+type Argument = { readonly node: Node; readonly call: Call };
+
+const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => {
+  const n = literalNumber(node);
+  if (node.type !== 'broken' && (n === null || !Number.isInteger(n) || n < 1 || n > LIMITS.window)) {
+    const message = `"${call.spec.name}" takes a whole number from 1 to ${LIMITS.window}${n === null ? '' : `, not "${clip(String(n))}"`}.`;
+    refuseArgument(node.place, message, { hint: `Write ${call.spec.signature} with a number of periods.`, findings });
+  }
+  return checked(node, 'number');
+};
+
+const checkPercent = ({ node, call }: Argument, { findings }: Tools): Checked => {
+  const p = literalNumber(node);
+  if (node.type !== 'broken' && (p === null || p <= 0 || p > 100)) {
+    const message = `"${call.spec.name}" takes a percentage above 0 and at most 100.`;
+    refuseArgument(node.place, message, { hint: 'Write a number such as 95.', findings });
+  }
+  return checked(node, 'number');
+};
+
+const METHODS: Readonly<Record<string, string>> = {
+  'nearest-rank': 'nearest-rank',
+  nearest_rank: 'nearest-rank',
+  linear: 'linear',
+};
+
+const checkMethod = ({ node }: Argument, { findings }: Tools): Checked => {
+  const method = node.type === 'code' && Object.hasOwn(METHODS, node.value) ? METHODS[node.value] : undefined;
+  if (method !== undefined) return checked(codeNode(method, node.place), 'code');
+  if (node.type !== 'broken') {
+    const shown = node.type === 'code' ? `"${clip(node.value)}"` : 'This';
+    refuseArgument(node.place, `${shown} is not a method.`, { hint: 'Write nearest-rank or linear.', findings });
+  }
+  return checked(node, 'code');
+};
+
+const checkBand = ({ node, call }: Argument, { findings }: Tools): Checked => {
+  if (node.type !== 'broken' && (node.type !== 'code' || !isBand(node.value))) {
+    const message = `"${call.spec.name}" takes a band${node.type === 'code' ? `, not "${clip(node.value)}"` : ''}.`;
+    refuseArgument(node.place, message, { hint: `Write one of ${BANDS.join(', ')}.`, findings });
+  }
+  return checked(node, 'code');
+};
+
+const checkNamedField = ({ node, call }: Argument, { check, findings }: Tools): Checked => {
+  const field = node.type === 'field' ? FIELDS.get(node.name) : undefined;
+  const isKnownElsewhere = node.type !== 'field' || field !== undefined;
+  if (node.type !== 'broken' && isKnownElsewhere && (field === undefined || field.layer === 'reference')) {
+    findings.faults.add('DQL_TYPE', node.place, {
+      message: `"${call.spec.name}" takes a venue field of a layer.`,
+      hint: `Write ${call.spec.name}(funding), for example.`,
+    });
+    return checked(node, 'broken');
+  }
+  return check(node, { ...call.inner, series: null });
+};
+
+const checkValue = ({ node, call }: Argument, { check, findings }: Tools): Checked => {
+  const result = check(node, call.inner);
+  if (!isNumeric(result.kind)) {
+    findings.faults.add('DQL_TYPE', node.place, {
+      message: `"${call.spec.name}" takes a number, not ${inWords(result.kind)}.`,
+      hint: `Write ${call.spec.signature}.`,
+    });
+  }
+  return result;
+};
+
+const checkSeries = ({ node, call }: Argument, parameter: 'series' | 'operand', { check, findings }: Tools): Checked => {
+  const result = check(node, { ...call.inner, series: call.period ?? 'unknown' });
+  const fits = parameter === 'operand' ? isNumeric(result.kind) : result.kind === 'series' || result.kind === 'broken';
+  if (!fits) {
+    findings.faults.add('DQL_TYPE', node.place, {
+      message: `"${call.spec.name}" takes a series, not ${inWords(result.kind)}.`,
+      hint: 'Write a candle source such as close, a sampleable field, or a series function.',
+    });
+  }
+  return fits ? result : checked(result.node, 'broken');
+};
+
+const checkArgument = (parameter: Parameter, argument: Argument, tools: Tools): Checked => {
+  switch (parameter) {
+    case 'series':
+    case 'operand':
+      return checkSeries(argument, parameter, tools);
+    case 'value':
+      return checkValue(argument, tools);
+    case 'window':
+      return checkWindow(argument, tools);
+    case 'percent':
+      return checkPercent(argument, tools);
+    case 'method':
+      return checkMethod(argument, tools);
+    case 'band':
+      return checkBand(argument, tools);
+    case 'field':
+      return checkNamedField(argument, tools);
+    default: {
+      const never: never = parameter;
+      return never;
+    }
+  }
+};
+
+const isConstantPair = ({ spec }: Call, args: readonly Checked[]): boolean =>
+  args.length === 2 && spec.parameters[0] === 'operand' && args.every(({ kind }) => kind === 'number');
+
+const resultOf = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
+  const [first] = args;
+  const additive = spec.additive === 'always' || (spec.additive === 'argument' && first?.additive === true);
+  const isQuantity = spec.additive === 'always' ? spec.unit === 'quantity' : first?.isQuantity === true;
+  if (spec.returns === 'argument') {
+    return checked(node, first?.kind === 'series' || first?.kind === 'number' ? first.kind : 'broken', {
+      period: first?.period ?? null,
+    });
+  }
+  return checked(node, spec.returns, { period: spec.returns === 'series' ? period : null, additive, isQuantity });
+};
+
+/** The default method is dropped, and a timeframe that would be inherited (DQL-09.6). */
+const canonicalCall = ({ node, period }: Call, args: readonly Checked[], inherited: Period | null): CallNode => {
+  const nodes = args.map((arg) => arg.node);
+  const last = nodes.at(-1);
+  const { timeframe: own, ...rest } = node;
+  const isDefault = nodes.length === 4 && last?.type === 'code' && last.value === 'nearest-rank';
+  return {
+    ...rest,
+    args: isDefault ? nodes.slice(0, -1) : nodes,
+    ...(own === undefined || own.text === inherited ? {} : { timeframe: own }),
+    ...(period === null || period === 'unknown' ? {} : { period }),
+  };
+};
+
+const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings): void => {
+  if (node.timeframe === undefined || spec.readsPeriods) return;
+  refuseArgument(node.timeframe.place, `"${spec.name}" takes no timeframe.`, { hint: `Write ${spec.signature}.`, findings });
+};
+
+/** Checks a call and its arguments; `check` is the checker of expressions. */
+export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked => {
+  const { findings, check } = tools;
+  const spec = FUNCTIONS.get(node.name);
+  if (spec === undefined) {
+    unknownFunction(node, findings);
+    for (const arg of node.args) if (arg.type !== 'code') check(arg, { ...where, venueNames: true, series: 'unknown' });
+    return checked(node, 'broken');
+  }
+  findings.functions.add(spec.name);
+  if (where.series !== null && !spec.isSeries) {
+    const message = `"${spec.name}" is not a series.`;
+    findings.faults.add('DQL_TYPE', node.place, { message, hint: 'A series is made of sources, sampleable fields and series functions.' });
+  }
+  const isVenue = spec.scope === 'venue';
+  if (isVenue && !where.venueNames) refuseScope(node.place, spec.name, findings);
+  refuseTimeframe(node, spec, findings);
+  const period = spec.readsPeriods ? callPeriod(node, where, findings) : null;
+  const inner: Where = isVenue ? { ...where, venueNames: true } : where;
+  const call: Call = { spec, node, inner, period };
+  countArguments(call, findings);
+  const args = node.args.map((arg, i) => {
+    const parameter = spec.parameters[i];
+    return parameter === undefined ? checked(arg, 'broken') : checkArgument(parameter, { node: arg, call }, tools);
+  });
+  if (isConstantPair(call, args)) {
+    const message = `"${spec.name}" has two numbers and no series.`;
+    findings.faults.add('DQL_TYPE', node.place, { message, hint: `Write ${spec.signature} with a series on one side.` });
+  }
+  const [a, b] = args;
+  if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });
+  const inherited = where.series ?? findings.clause;
+  return resultOf(call, canonicalCall(call, args, inherited), args);
+};
