@@ -100,6 +100,8 @@ export type Venue = {
   readonly docs: string;
   /** Base URLs by name; overridable by configuration (`VENUE_<ID>_ENDPOINTS`), so that simulators can stand in. */
   readonly endpoints: Readonly<Record<string, string>>;
+  /** Sent with every handshake and request. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly limits: {
     readonly streamsPerConnection: number;
     readonly subscribePerSecond: number;

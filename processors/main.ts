@@ -43,6 +43,7 @@ const openSink = async ({ config, handle, registry, log }: Parts) => {
     venues: config.VENUES,
     namespace: config.TOPIC_NAMESPACE,
     groupId: `${config.TOPIC_NAMESPACE}${config.PROCESSOR_GROUP}.sink`,
+    replacesPredecessor: config.PROCESSOR_ID !== null,
     metrics: createSinkMetrics(registry),
     log,
   });
@@ -58,7 +59,7 @@ const start = async (): Promise<Stop> => {
   const config = readConfig(PROCESSORS_CONFIG, process.env);
   const log = createLog('processors');
   const registry = createMetrics();
-  const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'processors' }, log);
+  const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: config.PROCESSOR_ID ?? 'processors' }, log);
   const known = config.VENUES.map(venueOf);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards } = config;
   await ensureTopics(
@@ -73,6 +74,7 @@ const start = async (): Promise<Stop> => {
       namespace,
       groupId: `${namespace}${config.PROCESSOR_GROUP}`,
       ticks: config.OWNER_TICKS,
+      named: config.PROCESSOR_ID !== null,
       metrics: createProcessorMetrics(registry),
       log,
     }),

@@ -13,6 +13,8 @@ export type TasksSpec = {
   readonly namespace: string;
   readonly groupId: string;
   readonly ticks: boolean;
+  /** This process has a name of its own: its dead predecessor is taken out of the group. */
+  readonly named?: boolean;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
@@ -49,6 +51,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
 
   const member = await joinGroup(spec.handle, {
     groupId: spec.groupId,
+    replacesPredecessor: spec.named ?? false,
     topics: [...byTopic.keys()],
     onAssigned: (partitions) =>
       Promise.all(

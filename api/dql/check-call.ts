@@ -18,7 +18,12 @@ import {
 import { isBand, LIMITS, TIMEFRAMES, timeframeNamed } from './limits.ts';
 import { type CallNode, codeNode, type Node, type OwnTimeframe } from './tree.ts';
 
-type Call = { readonly spec: FunctionSpec; readonly node: CallNode; readonly inner: Where; readonly period: Period | null };
+type Call = {
+  readonly spec: FunctionSpec;
+  readonly node: CallNode;
+  readonly inner: Where;
+  readonly period: Period | null;
+};
 type Tools = { readonly check: Check; readonly findings: Findings };
 
 const nameOf = ({ place, name }: CallNode): Place =>
@@ -27,7 +32,8 @@ const nameOf = ({ place, name }: CallNode): Place =>
 const unknownFunction = (node: CallNode, { faults }: Findings): void =>
   faults.add('DQL_UNKNOWN_FUNCTION', nameOf(node), () => {
     const near = nearest(node.name.slice(0, 40), FUNCTIONS.keys());
-    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
+    const hint =
+      near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Functions are ${[...FUNCTIONS.keys()].join(', ')}.`;
     return { message: `"${clip(node.name)}" is not a function.`, hint };
   });
 
@@ -79,8 +85,11 @@ const callPeriod = (node: CallNode, where: Where, findings: Findings): Period =>
   return own;
 };
 
-const refuseArgument = (place: Place, message: string, { hint, findings }: { hint: string; findings: Findings }): void =>
-  findings.faults.add('DQL_ARGUMENT', place, { message, hint });
+const refuseArgument = (
+  place: Place,
+  message: string,
+  { hint, findings }: { hint: string; findings: Findings },
+): void => findings.faults.add('DQL_ARGUMENT', place, { message, hint });
 
 const countArguments = ({ spec, node }: Call, findings: Findings): void => {
   const most = spec.parameters.length;
@@ -163,7 +172,11 @@ const checkValue = ({ node, call }: Argument, { check, findings }: Tools): Check
   return result;
 };
 
-const checkSeries = ({ node, call }: Argument, parameter: 'series' | 'operand', { check, findings }: Tools): Checked => {
+const checkSeries = (
+  { node, call }: Argument,
+  parameter: 'series' | 'operand',
+  { check, findings }: Tools,
+): Checked => {
   const result = check(node, { ...call.inner, series: call.period ?? 'unknown' });
   const fits = parameter === 'operand' ? isNumeric(result.kind) : result.kind === 'series' || result.kind === 'broken';
   if (!fits) {
@@ -230,7 +243,10 @@ const canonicalCall = ({ node, period }: Call, args: readonly Checked[], inherit
 
 const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings): void => {
   if (node.timeframe === undefined || spec.readsPeriods) return;
-  refuseArgument(node.timeframe.place, `"${spec.name}" takes no timeframe.`, { hint: `Write ${spec.signature}.`, findings });
+  refuseArgument(node.timeframe.place, `"${spec.name}" takes no timeframe.`, {
+    hint: `Write ${spec.signature}.`,
+    findings,
+  });
 };
 
 /** Checks a call and its arguments; `check` is the checker of expressions. */
@@ -245,7 +261,10 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   findings.functions.add(spec.name);
   if (where.series !== null && !spec.isSeries) {
     const message = `"${spec.name}" is not a series.`;
-    findings.faults.add('DQL_TYPE', node.place, { message, hint: 'A series is made of sources, sampleable fields and series functions.' });
+    findings.faults.add('DQL_TYPE', node.place, {
+      message,
+      hint: 'A series is made of sources, sampleable fields and series functions.',
+    });
   }
   const isVenue = spec.scope === 'venue';
   if (isVenue && !where.venueNames) refuseScope(node.place, spec.name, findings);
@@ -260,7 +279,10 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   });
   if (isConstantPair(call, args)) {
     const message = `"${spec.name}" has two numbers and no series.`;
-    findings.faults.add('DQL_TYPE', node.place, { message, hint: `Write ${spec.signature} with a series on one side.` });
+    findings.faults.add('DQL_TYPE', node.place, {
+      message,
+      hint: `Write ${spec.signature} with a series on one side.`,
+    });
   }
   const [a, b] = args;
   if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });

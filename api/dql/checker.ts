@@ -105,7 +105,11 @@ class Checker {
   #refuseOutsideSeries({ type, place }: Node): void {
     const may = ['number', 'field', 'source', 'call', 'arith', 'broken'];
     if (!may.includes(type)) {
-      this.#type(place, 'A series is made of sources, sampleable fields, series functions and numbers.', 'Write a series here, such as close.');
+      this.#type(
+        place,
+        'A series is made of sources, sampleable fields, series functions and numbers.',
+        'Write a series here, such as close.',
+      );
     }
   }
 
@@ -125,7 +129,11 @@ class Checker {
     const more = { additive: field.additive, isQuantity: field.unit === 'quantity' };
     if (where.series === null) return checked(node, field.type, more);
     if (!field.sampleable) {
-      this.#type(node.place, `"${field.name}" cannot be read as a series.`, 'Use a sampleable field or a candle source.');
+      this.#type(
+        node.place,
+        `"${field.name}" cannot be read as a series.`,
+        'Use a sampleable field or a candle source.',
+      );
       return checked(node, 'broken');
     }
     const period = where.series;
@@ -199,7 +207,11 @@ class Checker {
     const spelt = spelledCode(key, node.value, codes);
     if (spelt !== undefined) return checked(codeNode(spelt, node.place), 'code');
     if (FIELDS.get(node.value)?.type === 'code') {
-      this.#type(node.place, `"${field.name}" is compared with the field "${node.value}".`, 'Write a code on the right side.');
+      this.#type(
+        node.place,
+        `"${field.name}" is compared with the field "${node.value}".`,
+        'Write a code on the right side.',
+      );
     } else {
       faults.add(UNKNOWN_CODES[key], node.place, () => unknownCode(key, node.value, codes));
     }
@@ -213,12 +225,24 @@ class Checker {
     for (const value of node.values) {
       const made = this.#besides(value, left, where).node as Literal;
       if (made.type !== wanted && wanted !== 'broken' && wanted !== 'boolean') {
-        this.#type(value.place, `The list of "in" holds ${inWords(value.type)} beside ${inWords(left.kind)}.`, 'Use values of one kind.');
+        this.#type(
+          value.place,
+          `The list of "in" holds ${inWords(value.type)} beside ${inWords(left.kind)}.`,
+          'Use values of one kind.',
+        );
       }
       if (!values.has(made.value)) values.set(made.value, made);
     }
-    if (left.kind === 'boolean' || (left.kind === 'code' && node.left.type !== 'field') || (left.kind === 'status' && node.left.type !== 'call'))
-      this.#type(node.place, '"in" needs a number, a duration, a code field or status(F) on its left.', 'Write base in (BTC, ETH).');
+    if (
+      left.kind === 'boolean' ||
+      (left.kind === 'code' && node.left.type !== 'field') ||
+      (left.kind === 'status' && node.left.type !== 'call')
+    )
+      this.#type(
+        node.place,
+        '"in" needs a number, a duration, a code field or status(F) on its left.',
+        'Write base in (BTC, ETH).',
+      );
     const [only, ...more] = values.values();
     const made =
       only !== undefined && more.length === 0
@@ -251,7 +275,8 @@ class Checker {
     const { fn, place } = node;
     this.#refuseNesting(place, fn, where);
     const inner: Where = { venueNames: true, quantified: true, series: null };
-    const condition = node.where === undefined ? undefined : this.condition(node.where, inner, `The condition of "${fn}"`);
+    const condition =
+      node.where === undefined ? undefined : this.condition(node.where, inner, `The condition of "${fn}"`);
     const expr = this.check(node.expr, inner);
     const made = aggregateNode(fn, { expr: expr.node, where: condition }, place);
     if (!isNumeric(expr.kind) && expr.kind !== 'duration') {
@@ -266,7 +291,11 @@ class Checker {
     if (expr.kind === 'broken') return;
     if (!expr.additive) {
       const fields = [...FIELDS.values()].filter((f) => f.additive).map((f) => f.name);
-      this.#type(expr.node.place, 'This cannot be added up across venues.', `Additive fields are ${fields.join(', ')}.`);
+      this.#type(
+        expr.node.place,
+        'This cannot be added up across venues.',
+        `Additive fields are ${fields.join(', ')}.`,
+      );
     } else if (expr.isQuantity) this.#findings.quantitySums.push(place);
   }
 }

@@ -14,13 +14,7 @@ import {
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import {
-  convertQuantity,
-  type QuantityRule,
-  type QuantityUnit,
-  quantityUnitFor,
-  type UnitsMode,
-} from '../../schemas/units.ts';
+import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
@@ -78,13 +72,14 @@ const printedOf = (reading: Reading): Printed => {
   return made;
 };
 
-const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
+export const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
   const unit = LAYERS[layer].members[member] ?? 'count';
   return unit === 'quantity' ? quantity : unit;
 };
 
 /** Counts are never strings (H-16h); everything else is a market figure. */
-const print = (digits: Digits, unit: string): Figure | RawJson => (unit === 'count' ? rawJson(digits) : figure(digits));
+export const printMember = (digits: Digits, unit: string): Figure | RawJson =>
+  unit === 'count' ? rawJson(digits) : figure(digits);
 
 type Plain = {
   readonly values: Record<string, JsonValue>;
@@ -98,23 +93,17 @@ const plainMembers = ({ layer, quantity_unit: quantity, values: digitsOf, null_r
   for (const member of [...Object.keys(digitsOf), ...Object.keys(null_reasons)].sort()) {
     const unit = unitOf(member, layer, quantity ?? 'contracts');
     const digits = digitsOf[member];
-    values[member] = digits === undefined ? null : print(digits, unit);
+    values[member] = digits === undefined ? null : printMember(digits, unit);
     units[member] = unit;
   }
   return { values, units, nullReasons: null_reasons };
 };
 
-const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined =>
+export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined =>
   Object.keys(nullReasons).length === 0 ? undefined : byKey(nullReasons);
 
-/** Whether the conversion divides or multiplies by the mark (N-07): what counts quote currency does on its way to base, the rest on its way to quote. */
-const needsMark = (unit: QuantityUnit, mode: UnitsMode, { venue_kind }: QuantityRule): boolean => {
-  if (mode === 'published' || venue_kind === 'quanto') return false;
-  const countsQuote = unit === 'quote' || (unit === 'contracts' && venue_kind === 'inverse');
-  return (mode === 'base') === countsQuote;
-};
-
-const isQuantity = (layer: ReadingLayer, member: string): boolean => LAYERS[layer].members[member] === 'quantity';
+export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
+  LAYERS[layer].members[member] === 'quantity';
 
 /** Replaces the quantities by what they are in the unit asked for; what cannot be converted is null with its reason. */
 const convert = (plain: Plain, reading: Reading, question: LayerQuestion, mark: Mark | null): Plain => {
@@ -134,7 +123,8 @@ const convert = (plain: Plain, reading: Reading, question: LayerQuestion, mark: 
   return { values, units, nullReasons };
 };
 
-const unitCounted = (reading: Reading, { record }: ListingVersion): QuantityUnit =>
+/** What the quantities of a reading are counted in. */
+export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
 
 const makeMembers = (reading: Reading, question: LayerQuestion, mark: Mark | null): Members => {
@@ -165,14 +155,14 @@ const membersOf = (reading: Reading, question: LayerQuestion): Members => {
 };
 
 /** What a converted figure was made with, so that it can be made again (N-07). */
-const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
+export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
   multiplier: figureOrNull(record.values.multiplier),
   contract_size: figureOrNull(record.values.contract_size),
   ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
 });
 
 export const figureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : figure(digits));
-const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 
 const membersShown = (question: LayerQuestion, { status }: StatusAnswer): Members => {
   const { reading, allowStale } = question;

@@ -1,19 +1,18 @@
 // POST /v2/snapshots: the newest reading of each listing and layer, with its age and status (H-01, L-04, S-05, S-07).
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, layerNamed, printBounds } from '../live/bounds.ts';
+import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { selectionOf, Where } from '../selection/object.ts';
+import { Where } from '../selection/object.ts';
 import { missingPairs, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import type { Selection } from '../selection/selection.ts';
-import { parseSelection } from '../selection/text.ts';
+import { Layers, layerFault, layerRefusals, layersOf, listingLimit, readWhere, Scope } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
@@ -32,13 +31,7 @@ const Input = Type.Object(
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
-    layers: Type.Optional(
-      Type.Array(Type.String(), {
-        minItems: 1,
-        maxItems: 32,
-        description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
-      }),
-    ),
+    layers: Layers,
     include_raw: IncludeRaw,
     allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
     freshness: Type.Optional(Freshness),
@@ -88,13 +81,7 @@ const Output = Type.Object({
   receipt_id: Type.String(),
   units: Type.Enum(['published', 'base', 'quote']),
   freshness: Type.Record(Type.String(), Type.String()),
-  scope: Type.Optional(
-    Type.Object({
-      venues: Type.Array(Type.String()),
-      instruments: Type.Union([Type.Integer(), Type.Enum(['all'])]),
-      plan: Type.String(),
-    }),
-  ),
+  scope: Scope,
   items: Type.Array(
     Type.Object({
       venue: Type.String(),
@@ -113,57 +100,10 @@ const Output = Type.Object({
   ),
 });
 
-/** Kinds that exist but have no snapshot, with the endpoint that answers them (L-01). */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  candles: 'POST /v2/candles',
-  candle: 'POST /v2/candles',
-  liquidation: 'POST /v2/liquidations',
-  liquidations: 'POST /v2/liquidations',
-  trades: 'GET /v2/stream with layers=trade',
-  trade: 'GET /v2/stream with layers=trade',
-};
-
-const layerFault = (name: string, index: number): ApiError[] => {
-  if (layerNamed(name) !== undefined) return [];
-  const path = `/layers/${index}`;
-  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
-  if (elsewhere !== undefined) {
-    return [{ code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no snapshot.`, hint: `Use ${elsewhere}.`, path }];
-  }
-  const near = nearest(name.slice(0, 40), READING_LAYERS);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
-  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
-};
-
 const refine = ({ layers = [], freshness }: Input): ApiError[] => [
   ...layers.flatMap(layerFault),
   ...freshnessFaults(freshness),
 ];
-
-const readWhere = (where: Input['where']): Selection => {
-  if (where === undefined) return {};
-  return typeof where === 'string' ? parseSelection(where) : selectionOf(where, '/where');
-};
-
-/** A plan states layers by the listing record's names or by the snapshot's (L-01). */
-const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
-  plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
-
-/** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
-const layersOf = (asked: Input['layers'], plan: Plan): ReadingLayer[] => {
-  const all = [...READING_LAYERS].sort();
-  if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
-  const wanted = new Set(asked.map(layerNamed));
-  return all.filter((layer) => wanted.has(layer));
-};
-
-const layerRefusals = (asked: Input['layers'], plan: Plan): ApiError[] =>
-  (asked ?? []).flatMap((name, i): ApiError[] => {
-    const layer = layerNamed(name);
-    if (layer === undefined || includesLayer(plan, layer)) return [];
-    const message = `Layer "${name}" is not in the plan ${plan.name}.`;
-    return [{ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: `/layers/${i}` }];
-  });
 
 const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
   input.include_raw === true && !plan.raw
@@ -177,13 +117,6 @@ const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
       ]
     : [];
 
-const countLimit = (selected: readonly Selected[], plan: Plan): ApiError[] => {
-  const limit = plan.limits.snapshots_listings;
-  if (selected.length <= limit) return [];
-  const message = `The selection has ${selected.length} listings, the limit is ${limit}.`;
-  return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
-};
-
 /** Checks of step 8 in one list, then what is left is lawful (E-01). */
 const selectWithin = (input: Input, names: Names, context: Context & { readonly plan: Plan }): Selected[] => {
   const { live, plan, evaluatedAt } = context;
@@ -195,7 +128,7 @@ const selectWithin = (input: Input, names: Names, context: Context & { readonly 
   ];
   throwAll(refusals);
   const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
-  throwAll([...freshnessLimits(input.freshness), ...countLimit(selected, plan)]);
+  throwAll([...freshnessLimits(input.freshness), ...listingLimit(selected.length, plan.limits.snapshots_listings)]);
   return selected;
 };
 

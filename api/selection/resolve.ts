@@ -38,7 +38,11 @@ export const spellings = (codes: ReadonlyMap<string, string>): readonly string[]
   return held;
 };
 
-const suggestion = (key: CodeKey, folded: string, { near, codes }: { near: readonly string[]; codes: Codes }): string => {
+const suggestion = (
+  key: CodeKey,
+  folded: string,
+  { near, codes }: { near: readonly string[]; codes: Codes },
+): string => {
   const asInstrument = codes.instrument.get(`${folded}-PERP`);
   if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
   const asBase = codes.base.get(folded.replace(/-PERP$/, ''));

@@ -168,7 +168,8 @@ function nodeProcess(name: 'ingest' | 'processors', common: Record<string, strin
     name,
     command: process.execPath,
     args: [join(PROJECT_ROOT, name, 'main.ts')],
-    env: { ...common, METRICS_PORT: String(metricsPort) },
+    // One process of each kind: after a restart it takes its predecessor's place at once.
+    env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
     readyTimeoutMs: 60_000,
     stopGraceMs: 16_000,
     isReady: () => isOk(`http://127.0.0.1:${metricsPort}/healthz`),

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type Consumer } from 'kafkajs';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './kafka-client.ts';
 import { type Message, PartitionFetcher, type Start } from './kafka-fetch.ts';
+import { evictPredecessors } from './kafka-predecessor.ts';
 
 export type TopicPartition = { readonly topic: string; readonly partition: number };
 export type Assigned = TopicPartition & {
@@ -19,6 +20,8 @@ export type BatchContext = {
 export type GroupOptions = {
   readonly groupId: string;
   readonly topics: readonly string[];
+  /** The handle's client id belongs to one living process: a member under it is dead, and is taken out before joining. */
+  readonly replacesPredecessor?: boolean;
   /** New partitions, before anything of them is delivered; the answer says from where. Without an answer: `committed`. */
   readonly onAssigned?: (
     partitions: readonly TopicPartition[],
@@ -105,13 +108,14 @@ class Membership implements GroupMember {
 
   /** Resolves when the group was joined and the first partitions are being read. */
   async join(): Promise<void> {
-    const { consumer } = this;
+    const { consumer, options } = this;
+    if (options.replacesPredecessor) await evictPredecessors(this.handle, options.groupId);
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.onJoin(toPartitions(payload.memberAssignment)));
     consumer.on(consumer.events.CRASH, ({ payload }) => {
       if (!payload.restart) this.onFatal(payload.error);
     });
     await consumer.connect();
-    await consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
     // run() also resolves when the first attempt failed and another one is due.
     await this.joined.promise;

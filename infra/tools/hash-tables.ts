@@ -1,8 +1,8 @@
 // Hashes of all tables of a namespace: equal hashes mean equal rows, whatever order or files they are stored in.
 import { createHash, type Hash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { tableName } from '../../processors/sinks/ddl.ts';
 import { TABLES, type TableSpec } from '../../processors/sinks/tables.ts';
+import { tableName } from '../../schemas/tables.ts';
 import type { Credentials } from '../runtime/questdb.ts';
 
 export type TableHash = { readonly rows: number; readonly sha256: string };

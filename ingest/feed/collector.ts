@@ -47,7 +47,11 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const { venue, shards, meters, log, random, nowMicros } = options;
   const endpoints = { ...venue.endpoints, ...options.endpoints };
   const connections = createConnectionLog(options);
-  const rest = createRestClient({ weightPerMinute: venue.limits.restWeightPerMinute, meters });
+  const rest = createRestClient({
+    weightPerMinute: venue.limits.restWeightPerMinute,
+    meters,
+    headers: venue.headers,
+  });
   const shard = (venueSymbol: string): number => shardOf(venueSymbol, shards);
   let listings: ReadonlyMap<string, ListingRecord> = new Map();
   const { isFull, ready } = connections;

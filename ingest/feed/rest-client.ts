@@ -33,9 +33,14 @@ export type RestClient = {
 
 type Host = { readonly window: RateWindow; tail: Promise<unknown>; blockedUntilMs: number };
 
-export type RestOptions = { readonly weightPerMinute: number; readonly meters: VenueMeters };
+export type RestOptions = {
+  readonly weightPerMinute: number;
+  readonly meters: VenueMeters;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+};
 
-export const createRestClient = ({ weightPerMinute, meters }: RestOptions): RestClient => {
+export const createRestClient = ({ weightPerMinute, meters, headers = {} }: RestOptions): RestClient => {
   const hosts = new Map<string, Host>();
   const closing = new AbortController();
 
@@ -67,7 +72,7 @@ export const createRestClient = ({ weightPerMinute, meters }: RestOptions): Rest
     const answer = await fetchBytes({
       method,
       url,
-      ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      ...(body === undefined ? { headers } : { body, headers: { ...headers, 'content-type': 'application/json' } }),
       timeoutMs: TIMEOUT_MS,
       maxBytes: LIMITS.frameBytes,
       signal: closing.signal,

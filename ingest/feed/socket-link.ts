@@ -75,9 +75,10 @@ const addressOf = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<s
   }
 };
 
-const handshake = (url: string): Promise<WebSocket> =>
+const handshake = (url: string, headers: Venue['headers'] = {}): Promise<WebSocket> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url, {
+      headers,
       perMessageDeflate: false,
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: LIMITS.frameBytes,

@@ -198,9 +198,9 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
 
 // ---- trades, liquidations ----
 
-/** A partial repeats the past. */
+/** A partial repeats the past; a trade without a side (a referential one) has no taker. */
 const mapTrades: TableMapper = (rows, action, source) =>
-  action !== 'insert' ? [] : rows.map((row) => toTrade(row, source));
+  action !== 'insert' ? [] : rows.filter(({ side }) => side !== undefined).map((row) => toTrade(row, source));
 
 const toTrade = (row: Fields, source: Source): Mapped => {
   const values = {

@@ -6,15 +6,16 @@ import { bitmex } from './bitmex.ts';
 import { bybit } from './bybit.ts';
 import { deribit } from './deribit.ts';
 import { dydx } from './dydx.ts';
+import { gate } from './gate.ts';
 import { htx } from './htx.ts';
 import { hyperliquid } from './hyperliquid.ts';
 import { krakenFutures } from './kraken-futures.ts';
 import { kucoin } from './kucoin.ts';
+import { mexc } from './mexc.ts';
 import { okx } from './okx.ts';
 
 export const venues: ReadonlyMap<string, Venue> = new Map(
-  [binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin].map((venue) => [
-    venue.id,
-    venue,
-  ]),
+  [binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin, gate, mexc].map(
+    (venue) => [venue.id, venue],
+  ),
 );

@@ -1,11 +1,7 @@
 // SQL text of the QuestDB tables and of the analysts' views, made from the one list of tables (design section 7).
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { tableName, tablePrefix } from '../../schemas/tables.ts';
 import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
-
-/** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
-export const tablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
-
-export const tableName = (namespace: string, table: string): string => `${tablePrefix(namespace)}${table}`;
 
 const columnText = (name: string, kind: ColumnKind): string =>
   `${name} ${kind.toUpperCase()}${INDEXED.has(name) ? ' INDEX' : ''}`;

@@ -1,7 +1,8 @@
 // Brings a QuestDB to the tables and views of this version: creates and adds, never drops or changes.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
-import { addColumn, createTable, createView, tableName, viewTexts } from './ddl.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { addColumn, createTable, createView, viewTexts } from './ddl.ts';
 import { TABLES, type TableSpec } from './tables.ts';
 
 /** Runs one statement and gives its rows as text cells. */

@@ -15,8 +15,8 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { tableName } from '../../schemas/tables.ts';
 import { type Row, type TaskId, type Topics, topics } from '../../schemas/topics.ts';
-import { tableName } from './ddl.ts';
 import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
@@ -30,6 +30,8 @@ export type SinkDeps = {
   readonly venues: readonly string[];
   readonly namespace: string;
   readonly groupId: string;
+  /** As in GroupOptions. */
+  readonly replacesPredecessor?: boolean;
   readonly metrics: SinkMetrics;
   readonly log: Logger;
   /** From one flush to the next; sooner when the buffer is full. */
@@ -263,6 +265,7 @@ export async function startSink(deps: SinkDeps): Promise<RunningSink> {
   const sink = new Sink(deps, publisher);
   const member = await joinGroup(deps.handle, {
     groupId: deps.groupId,
+    replacesPredecessor: deps.replacesPredecessor ?? false,
     topics: sink.topics,
     onAssigned: async () => {
       await sink.loadPublished();

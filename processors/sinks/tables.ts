@@ -1,5 +1,6 @@
 // The one list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names, the DDL and the views are made from it.
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
 
 export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
 export type Columns = Readonly<Record<string, ColumnKind>>;
@@ -16,14 +17,7 @@ export type TableSpec = {
   readonly partition: 'DAY' | 'MONTH' | 'YEAR';
 };
 
-/** Floors that answers state (`retention_from`), in days. */
-export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;
 const ttl = (floorDays: number): number => floorDays + 2;
-
-const RENAMED: Readonly<Record<string, string>> = { index: 'index_price' };
-
-/** Column of a member of `values`: its own name, except where SQL has taken the word. */
-export const columnOf = (member: string): string => RENAMED[member] ?? member;
 
 const figureColumns = (layer: ReadingLayer): Columns =>
   Object.fromEntries(Object.keys(LAYERS[layer].members).map((member) => [columnOf(member), 'double' as const]));

@@ -1,11 +1,9 @@
 // Rows for QuestDB: readings, gaps, alive spans and versions in the columns of `processors/sinks/tables.ts` (design section 7).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
+import { columnOf, listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Row, Span } from '../../schemas/topics.ts';
-import { columnOf } from '../sinks/tables.ts';
 import type { Minute } from './state.ts';
-
-export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
 
 export type RowIdentity = { readonly venue: string; readonly symbol: string; readonly layer: ReadingLayer };
 /** A window or a run of windows `(from, at]`, and the raw offset that decides the row's identity. */

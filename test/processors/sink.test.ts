@@ -16,13 +16,14 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { hashTables } from '../../infra/tools/hash-tables.ts';
-import { schemaText, tableName } from '../../processors/sinks/ddl.ts';
+import { schemaText } from '../../processors/sinks/ddl.ts';
 import { ensureTables, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
 import { type RunningSink, startSink } from '../../processors/sinks/questdb.ts';
 import { TABLES } from '../../processors/sinks/tables.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS } from '../../schemas/layers.ts';
+import { tableName } from '../../schemas/tables.ts';
 import { type Row, topics, type WatermarkEntry } from '../../schemas/topics.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
 

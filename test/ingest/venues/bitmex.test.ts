@@ -355,6 +355,7 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
   t.same(map(frame('pong')), []);
   const index = { symbol: '.BXBT', side: 'Buy', size: 0, price: 5, timestamp: '2024-01-01T00:00:00Z' };
   t.same(map(table('trade', 'insert', index)), [], 'an index');
+  t.same(map(table('trade', 'insert', { ...index, symbol: 'XBTUSD', side: undefined })), [], 'a trade without a taker');
   t.end();
 });
 

@@ -1,0 +1,245 @@
+// Nodes of the machine form to nodes of the tree (DQL-08): one reader for each `type`.
+import { plainDouble } from '../../schemas/decimals.ts';
+import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { nearest } from '../../schemas/errors.ts';
+import type { Digits } from '../../schemas/records.ts';
+import { clip } from './faults.ts';
+import { plainDecimal } from './lexer.ts';
+import { LIMITS } from './limits.ts';
+import { isObject, type JsonObject, type Members, type ObjectShape } from './object-shape.ts';
+import { ARITHMETIC, COMPARISONS } from './operators.ts';
+import {
+  AGGREGATES,
+  aggregateNode,
+  arithNode,
+  broken,
+  callNode,
+  cmpNode,
+  codeNode,
+  durationNode,
+  fieldNode,
+  inNode,
+  type Literal,
+  logicNode,
+  type Node,
+  numberNode,
+  QUANTIFIERS,
+  quantifierNode,
+  STATUSES,
+  sourceNode,
+  statusNode,
+} from './tree.ts';
+
+const NUMBER_TEXT = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
+const LITERALS = ['number', 'duration', 'code', 'status'];
+/** Chains of `and` and `or` may be longer than `depth`, for they are flattened; longer ones have more nodes than the limit. */
+const NESTED = LIMITS.depth + LIMITS.nodes;
+const ANY_LENGTH = { least: 0, most: Number.POSITIVE_INFINITY };
+
+type Place = { readonly path: string };
+type Reader = {
+  readonly members: Members;
+  readonly read: (object: JsonObject, place: Place, nodes: NodeReader) => Node | undefined;
+};
+
+const digitsOf = (value: unknown): Digits | null => {
+  if (typeof value === 'number') return Number.isFinite(value) ? positiveZero(plainDouble(value)) : null;
+  if (typeof value !== 'string' || !NUMBER_TEXT.test(value)) return null;
+  const digits = plainDecimal(value.replace('-', ''));
+  return digits === null ? null : positiveZero(value.startsWith('-') ? `-${digits}` : digits);
+};
+const positiveZero = (digits: Digits): Digits => (digits === '-0' ? '0' : digits);
+
+/** Canonical text of a duration; undefined after its fault. */
+const readDuration = (value: unknown, path: string, { shape }: NodeReader): string | undefined => {
+  const ms = typeof value === 'string' ? parseDuration(value) : null;
+  if (ms === null) shape.wrong(path, value, 'a duration such as 1h');
+  return ms === null ? undefined : formatDuration(ms);
+};
+
+const named = (make: (name: string, place: Place) => Node): Reader => ({
+  members: { required: ['name'] },
+  read: ({ name }, place, { shape }) => {
+    const text = shape.text(name, `${place.path}/name`);
+    return text === undefined ? undefined : make(text, place);
+  },
+});
+
+const logic = (type: 'and' | 'or'): Reader => ({
+  members: { required: ['args'] },
+  read: ({ args }, place, nodes) => {
+    const sides = nodes.readAll(args, `${place.path}/args`, { ...ANY_LENGTH, least: 2 });
+    return sides === null || sides.length === 0 ? undefined : logicNode(type, sides, place);
+  },
+});
+
+const quantifier = (type: (typeof QUANTIFIERS)[number]): Reader => ({
+  members: { required: ['where'] },
+  read: ({ where }, place, nodes) => quantifierNode(type, nodes.read(where, `${place.path}/where`), place),
+});
+
+const binary = <O extends string>(
+  operators: readonly O[],
+  make: (op: O, sides: { left: Node; right: Node }, place: Place) => Node,
+): Reader => ({
+  members: { required: ['op', 'left', 'right'] },
+  read: (object, place, nodes) => {
+    const op = nodes.shape.word(object.op, `${place.path}/op`, operators);
+    const left = nodes.read(object.left, `${place.path}/left`);
+    const right = nodes.read(object.right, `${place.path}/right`);
+    return op === undefined ? broken(place, [left, right]) : make(op, { left, right }, place);
+  },
+});
+
+const aggregate: Reader = {
+  members: { required: ['fn', 'expr'], optional: ['where'] },
+  read: (object, place, nodes) => {
+    const fn = nodes.shape.word(object.fn, `${place.path}/fn`, AGGREGATES);
+    const expr = nodes.read(object.expr, `${place.path}/expr`);
+    const where = object.where === undefined ? undefined : nodes.read(object.where, `${place.path}/where`);
+    return fn === undefined ? undefined : aggregateNode(fn, { expr, where }, place);
+  },
+};
+
+const call: Reader = {
+  members: { required: ['name', 'args'], optional: ['timeframe'] },
+  read: (object, place, nodes) => {
+    const name = nodes.shape.text(object.name, `${place.path}/name`);
+    const args = nodes.readAll(object.args, `${place.path}/args`, ANY_LENGTH);
+    const path = `${place.path}/timeframe`;
+    const text = object.timeframe === undefined ? undefined : readDuration(object.timeframe, path, nodes);
+    if (name === undefined || args === null) return undefined;
+    return callNode(name, { args, timeframe: text === undefined ? undefined : { text, place: { path } } }, place);
+  },
+};
+
+const membership: Reader = {
+  members: { required: ['left', 'values'] },
+  read: (object, place, nodes) => {
+    const left = nodes.read(object.left, `${place.path}/left`);
+    const path = `${place.path}/values`;
+    const values = nodes.readAll(object.values, path, { least: 1, most: LIMITS.in_list }) ?? [];
+    const literals = values.filter((value, i): value is Literal => {
+      const isLiteral = LITERALS.includes(value.type);
+      if (!isLiteral && value.type !== 'broken') {
+        nodes.shape.fault(
+          `${path}/${i}`,
+          'A value of "in" is no literal.',
+          `Send a node of type ${LITERALS.join(', ')}.`,
+        );
+      }
+      return isLiteral;
+    });
+    return literals.length === 0 ? broken(place, [left]) : inNode(left, literals, place);
+  },
+};
+
+const number: Reader = {
+  members: { required: ['value'] },
+  read: ({ value }, place, { shape }) => {
+    const digits = digitsOf(value);
+    if (digits === null) shape.wrong(`${place.path}/value`, value, 'a number, or its digits as a string');
+    return digits === null ? undefined : numberNode(digits, place);
+  },
+};
+
+const duration: Reader = {
+  members: { required: ['value'] },
+  read: ({ value }, place, nodes) => {
+    const text = readDuration(value, `${place.path}/value`, nodes);
+    return text === undefined ? undefined : durationNode(text, place);
+  },
+};
+
+const code: Reader = {
+  members: { required: ['value'] },
+  read: ({ value }, place, { shape }) => {
+    const text = shape.text(value, `${place.path}/value`);
+    return text === undefined ? undefined : codeNode(text, place);
+  },
+};
+
+const status: Reader = {
+  members: { required: ['value'] },
+  read: ({ value }, place, { shape }) => {
+    const word = shape.word(value, `${place.path}/value`, STATUSES);
+    return word === undefined ? undefined : statusNode(word, place);
+  },
+};
+
+const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['cmp', binary(COMPARISONS, cmpNode)],
+  ['and', logic('and')],
+  ['or', logic('or')],
+  ...QUANTIFIERS.map((type): [string, Reader] => [type, quantifier(type)]),
+  ['agg', aggregate],
+  ['arith', binary(ARITHMETIC, arithNode)],
+  ['field', named(fieldNode)],
+  ['source', named(sourceNode)],
+  ['number', number],
+  ['duration', duration],
+  ['code', code],
+  ['status', status],
+  ['call', call],
+  ['in', membership],
+]);
+
+export const NODE_TYPES: readonly string[] = [...READERS.keys()];
+
+export class NodeReader {
+  readonly shape: ObjectShape;
+  #nested = 0;
+
+  constructor(shape: ObjectShape) {
+    this.shape = shape;
+  }
+
+  /** The node at `path`; `broken` after a fault. A member that is missing has told its fault already. */
+  read(value: unknown, path: string): Node {
+    const place = { path };
+    if (value === undefined) return broken(place);
+    if (!isObject(value)) {
+      this.shape.wrong(path, value, 'a node, which is an object');
+      return broken(place);
+    }
+    const reader = typeof value.type === 'string' ? READERS.get(value.type) : undefined;
+    if (reader === undefined) {
+      this.#refuseType(value.type, path);
+      return broken(place);
+    }
+    this.shape.members(value, path, { ...reader.members, required: ['type', ...reader.members.required] });
+    return this.#nest(place, () => reader.read(value, place, this) ?? broken(place));
+  }
+
+  readAll(value: unknown, path: string, length: { readonly least: number; readonly most: number }): Node[] | null {
+    if (value === undefined) return null;
+    const items = this.shape.list(value, path, length);
+    return items === null ? null : items.map((item, i) => this.read(item ?? null, `${path}/${i}`));
+  }
+
+  #refuseType(type: unknown, path: string): void {
+    if (typeof type !== 'string') {
+      if (type === undefined) this.shape.fault(`${path}/type`, '"type" is missing.', 'Send type.');
+      else this.shape.wrong(`${path}/type`, type, 'a string');
+      return;
+    }
+    const near = nearest(type.slice(0, 40), NODE_TYPES);
+    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Types are ${NODE_TYPES.join(', ')}.`;
+    this.shape.fault(`${path}/type`, `"${clip(type)}" is not a type of node.`, hint);
+  }
+
+  /** Deeper chains are over the limits whatever they hold, so no body can overflow the stack. */
+  #nest(place: Place, read: () => Node): Node {
+    if (this.#nested === NESTED) {
+      const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
+      this.shape.faults.add('DQL_COMPLEXITY', place, { message, hint: 'Split the condition.' });
+      return broken(place);
+    }
+    this.#nested++;
+    try {
+      return read();
+    } finally {
+      this.#nested--;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
+import { nearest } from '../../schemas/errors.ts';
+import { clip, type Faults } from './faults.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type Members = { readonly required: readonly string[]; readonly optional?: readonly string[] };
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
+
+const show = (value: unknown): string => {
+  if (typeof value === 'string') return `"${clip(value)}"`;
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+};
+
+export class ObjectShape {
+  readonly faults: Faults;
+
+  constructor(faults: Faults) {
+    this.faults = faults;
+  }
+
+  fault(path: string, message: string, hint: string): void {
+    this.faults.add('DQL_JSON_SCHEMA', { path }, { message, hint });
+  }
+
+  /** The value does not have its kind. */
+  wrong(path: string, value: unknown, wanted: string): void {
+    this.fault(
+      path,
+      `"${clip(path.slice(path.lastIndexOf('/') + 1))}" is ${show(value)}, not ${wanted}.`,
+      `Send ${wanted}.`,
+    );
+  }
+
+  /** Unknown and missing members; a missing one is told at its own path. */
+  members(object: JsonObject, path: string, { required, optional = [] }: Members): void {
+    const known = [...required, ...optional];
+    for (const name of Object.keys(object)) {
+      if (known.includes(name)) continue;
+      const near = nearest(clip(name), known);
+      const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Members are ${known.join(', ')}.`;
+      this.fault(`${path}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
+    }
+    for (const name of required) {
+      if (!Object.hasOwn(object, name)) this.fault(`${path}/${name}`, `"${name}" is missing.`, `Send ${name}.`);
+    }
+  }
+
+  /** A list of at least `least` and at most `most` items; null after its fault. */
+  list(
+    value: unknown,
+    path: string,
+    { least, most }: { readonly least: number; readonly most: number },
+  ): readonly unknown[] | null {
+    if (!Array.isArray(value)) {
+      this.wrong(path, value, 'a list');
+      return null;
+    }
+    if (value.length < least)
+      this.fault(path, `"${clip(path)}" has fewer than ${least} items.`, `Send at least ${least}.`);
+    if (value.length > most) this.fault(path, `"${clip(path)}" has more than ${most} items.`, `Send at most ${most}.`);
+    return value as readonly unknown[];
+  }
+
+  /** One of the words; undefined after its fault. */
+  word<W extends string>(value: unknown, path: string, words: readonly W[]): W | undefined {
+    const found = words.find((word) => word === value);
+    if (found === undefined) this.wrong(path, value, `one of ${words.join(', ')}`);
+    return found;
+  }
+
+  text(value: unknown, path: string): string | undefined {
+    if (typeof value === 'string') return value;
+    this.wrong(path, value, 'a string');
+    return undefined;
+  }
+}

@@ -1,0 +1,113 @@
+// The item of one listing's order book at T, exactly as H-14 shapes it.
+import type { StatusAnswer } from '../../schemas/freshness.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
+import { BANDS, type Band } from '../../schemas/layers.ts';
+import type { Digits } from '../../schemas/records.ts';
+import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
+import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { conversionOf, instantOrNull, type Mark, unitCounted } from './layer-object.ts';
+
+export type BookQuestion = {
+  readonly book: Reading | null;
+  /** Of the same change as the book, else the bands are not of these levels. */
+  readonly depth: Reading | null;
+  readonly answer: StatusAnswer;
+  /** In force when the reading was recorded (H-16k). */
+  readonly version: ListingVersion;
+  readonly units: UnitsMode;
+  /** Levels a side, as applied. */
+  readonly levels: number;
+  /** The listing's present mark, which converts the sums of bands; levels convert by their own price (N-07). */
+  readonly mark: () => Mark | null;
+};
+
+type Side = BookLevels['bids'];
+type Convert = (digits: Digits, price: Digits | null) => Digits | null;
+
+const converter =
+  ({ units: mode, version }: BookQuestion, book: Reading): Convert =>
+  (digits, price) =>
+    convertQuantity({
+      digits,
+      unit: unitCounted(book, version),
+      mode,
+      listing: version.record.values,
+      mark: price,
+    });
+
+const levelsOf = (side: Side, count: number, convert: Convert): JsonValue[] =>
+  side.slice(0, count).map(([price, size]) => [price, convert(size, price)]);
+
+const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : rawJson(digits));
+
+/** A side is complete when its levels could be counted (L-03). */
+const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null): JsonValue => {
+  const size = (side: 'bid' | 'ask'): JsonValue => {
+    const digits = values[`depth_${side}_${band}`];
+    return digits === undefined ? null : convert(digits);
+  };
+  const [bidLevels, askLevels] = [values[`levels_bid_${band}`], values[`levels_ask_${band}`]];
+  return {
+    reference: values.mid ?? null,
+    bid: size('bid'),
+    ask: size('ask'),
+    bid_value: values[`depth_bid_value_${band}`] ?? null,
+    ask_value: values[`depth_ask_value_${band}`] ?? null,
+    bid_levels: count(bidLevels),
+    ask_levels: count(askLevels),
+    complete: { bid: bidLevels !== undefined, ask: askLevels !== undefined },
+  };
+};
+
+const isSameChange = (book: Reading, depth: Reading | null): depth is Reading =>
+  depth?.valid === true && depth.received_at === book.received_at && depth.conn_id === book.conn_id;
+
+const NO_LEVELS = { sequence: null, bids: [], asks: [] };
+
+/** Levels, bands and what they were converted with. Present books only. */
+const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevels): Record<string, JsonValue> => {
+  const { version, units: mode, depth } = question;
+  const listing = version.record.values;
+  const convert = converter(question, book);
+  const mark = needsMark(unitCounted(book, version), mode, listing) ? question.mark() : null;
+  const bids = levelsOf(levels.bids, question.levels, convert);
+  const asks = levelsOf(levels.asks, question.levels, convert);
+  const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
+  const bands = isSameChange(book, depth)
+    ? byKey(
+        Object.fromEntries(BANDS.map((band) => [band, bandOf(band, depth, (d) => convert(d, mark?.digits ?? null))])),
+      )
+    : undefined;
+  return {
+    sequence: levels.sequence,
+    bids,
+    asks,
+    ...(isUnknown ? { null_reasons: { size: 'unit_unknown' } } : {}),
+    collected_levels: { bids: levels.collected_bids, asks: levels.collected_asks },
+    ...(bands === undefined ? {} : { bands }),
+    ...(mode === 'published' ? {} : { conversion: conversionOf(version, mark) }),
+  };
+};
+
+/** Everything after `quote` of an item. A book that is not present has empty sides and no bands, whatever is remembered. */
+export const bookObject = (question: BookQuestion): Record<string, JsonValue | undefined> => {
+  const { answer, version, units: mode } = question;
+  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  const book = answer.status === 'off' || answer.status === 'not_published' ? null : question.book;
+  const levels = answer.status === 'present' ? (book?.book ?? null) : null;
+  return {
+    status: answer.status,
+    reason: answer.reason ?? undefined,
+    gap_cause: answer.gap_cause ?? undefined,
+    venue_ts: instantOrNull(book?.venue_ts ?? null),
+    received_at: book === null ? null : formatInstant(book.received_at),
+    age_ms: answer.age_ms,
+    venue_age_ms: answer.venue_age_ms,
+    valid_until: instantOrNull(answer.valid_until),
+    horizon_source: book?.horizon_source ?? null,
+    anchor: book?.anchor ?? null,
+    size_unit: quantityUnitFor(unitCounted(book ?? { quantity_unit: null }, version), mode),
+    ...(book === null || levels === null ? NO_LEVELS : presentMembers(question, book, levels)),
+  };
+};

@@ -1,0 +1,86 @@
+// What the operations over readings ask and check alike: selection, layers, how many listings, the scope they state.
+import Type, { type Static } from 'typebox';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Plan } from '../access/plans.ts';
+import { layerNamed } from '../live/bounds.ts';
+import { selectionOf, type Where } from '../selection/object.ts';
+import type { Selection } from '../selection/selection.ts';
+import { parseSelection } from '../selection/text.ts';
+
+export const Layers = Type.Optional(
+  Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: 32,
+    description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
+  }),
+);
+type AskedLayers = readonly string[] | undefined;
+
+/** `scope` of an answer under a plan that narrows (S-07). */
+export const Scope = Type.Optional(
+  Type.Object({
+    venues: Type.Array(Type.String()),
+    instruments: Type.Union([Type.Integer(), Type.Enum(['all'])]),
+    plan: Type.String(),
+  }),
+);
+
+/** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  candles: 'POST /v2/candles',
+  candle: 'POST /v2/candles',
+  liquidation: 'POST /v2/liquidations',
+  liquidations: 'POST /v2/liquidations',
+  trades: 'GET /v2/stream with layers=trade',
+  trade: 'GET /v2/stream with layers=trade',
+};
+
+/** Fault of form: a name that is no layer of readings. */
+export const layerFault = (name: string, index: number): ApiError[] => {
+  if (layerNamed(name) !== undefined) return [];
+  const path = `/layers/${index}`;
+  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  if (elsewhere !== undefined) {
+    return [
+      { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },
+    ];
+  }
+  const near = nearest(name.slice(0, 40), READING_LAYERS);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
+  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
+};
+
+/** A selection in either form (S-02); none selects everything. */
+export const readWhere = (where: Static<typeof Where> | undefined): Selection => {
+  if (where === undefined) return {};
+  return typeof where === 'string' ? parseSelection(where) : selectionOf(where, '/where');
+};
+
+/** A plan states layers by the listing record's names or by the snapshot's (L-01). */
+const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
+  plan.layers.includes(layer) || plan.layers.includes(LAYERS[layer].recordName);
+
+/** Layers to answer, ascending by bytes; without `layers` all that the plan includes. */
+export const layersOf = (asked: AskedLayers, plan: Plan): ReadingLayer[] => {
+  const all = [...READING_LAYERS].sort();
+  if (asked === undefined) return all.filter((layer) => includesLayer(plan, layer));
+  const wanted = new Set(asked.map(layerNamed));
+  return all.filter((layer) => wanted.has(layer));
+};
+
+/** Layers named that the plan does not have (H-01). */
+export const layerRefusals = (asked: AskedLayers, plan: Plan): ApiError[] =>
+  (asked ?? []).flatMap((name, i): ApiError[] => {
+    const layer = layerNamed(name);
+    if (layer === undefined || includesLayer(plan, layer)) return [];
+    const message = `Layer "${name}" is not in the plan ${plan.name}.`;
+    return [{ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: `/layers/${i}` }];
+  });
+
+/** More listings than one call answers (E-01 step 8). */
+export const listingLimit = (count: number, limit: number): ApiError[] => {
+  if (count <= limit) return [];
+  const message = `The selection has ${count} listings, the limit is ${limit}.`;
+  return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
+};

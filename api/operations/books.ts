@@ -1,0 +1,185 @@
+// POST /v2/books: the collected order book of each listing, level by level, with its depth bands (H-14, L-03, N-07).
+import Type, { type Static } from 'typebox';
+import { serviceError } from '../../schemas/errors.ts';
+import { statusAt } from '../../schemas/freshness.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { bookObject } from '../live/book-object.ts';
+import { boundsOf } from '../live/bounds.ts';
+import { versionAt } from '../live/listing-book.ts';
+import { policyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { Where } from '../selection/object.ts';
+import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { listingLimit, readWhere, Scope } from './asked.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import { IncludeSynthetic, InstantText, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+
+const DEPTH = 10;
+const LIQUIDITY_NOTE =
+  'Displayed resting orders at the stated instant; not a promise of execution, hidden and withdrawn orders are not shown.';
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(Where),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    depth: Type.Optional(
+      Type.Integer({ minimum: 1, description: `Levels a side, ${DEPTH} when left out; clamped to the plan.` }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+const NullableCount = Type.Union([Type.Integer(), Type.Null()]);
+const Side = Type.Array(Type.Array(NullableText, { minItems: 2, maxItems: 2 }), {
+  description: 'Levels from the best one on, each `[price, size]`.',
+});
+const BookBand = Type.Object({
+  reference: NullableText,
+  bid: NullableText,
+  ask: NullableText,
+  bid_value: NullableText,
+  ask_value: NullableText,
+  bid_levels: NullableCount,
+  ask_levels: NullableCount,
+  complete: Type.Object({ bid: Type.Boolean(), ask: Type.Boolean() }),
+});
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  units: Type.Enum(['published', 'base', 'quote']),
+  depth: Type.Integer(),
+  liquidity_note: Type.String(),
+  scope: Scope,
+  receipt_id: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      quote: Type.String(),
+      status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+      reason: Type.Optional(Type.String()),
+      gap_cause: Type.Optional(Type.String()),
+      venue_ts: NullableInstant,
+      received_at: NullableInstant,
+      age_ms: NullableCount,
+      venue_age_ms: NullableCount,
+      valid_until: NullableInstant,
+      horizon_source: NullableText,
+      anchor: NullableText,
+      size_unit: Type.Enum(['base', 'contracts', 'quote']),
+      sequence: NullableText,
+      bids: Side,
+      asks: Side,
+      null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+      collected_levels: Type.Optional(Type.Object({ bids: Type.Integer(), asks: Type.Integer() })),
+      bands: Type.Optional(Type.Record(Type.String(), BookBand)),
+      conversion: Type.Optional(Type.Unknown()),
+    }),
+  ),
+});
+
+const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, plan: Plan): Selected[] => {
+  const choice = scopeOf(plan);
+  throwAll(refuseOutside(names, plan, choice));
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  throwAll(listingLimit(selected.length, plan.limits.books_listings));
+  return selected;
+};
+
+type Shown = { readonly units: UnitsMode; readonly levels: number };
+
+const itemOf = (view: VenueView, { listing, version }: Selected, { evaluatedAt: at }: Context, shown: Shown) => {
+  const book = listing.readings.book ?? null;
+  const bounds = boundsOf(undefined);
+  const answer = statusAt({
+    reading: book,
+    policy: policyOf(view.capability, 'book'),
+    lostAt: book === null ? null : view.venue.connections.lostAt(book.conn_id, book.received_at),
+    boundMs: bounds.book,
+    at,
+    stateLag: view.stateLag,
+  });
+  const { instrument, quote } = version.record.values;
+  return {
+    venue: listing.venue,
+    venue_symbol: listing.venueSymbol,
+    instrument,
+    quote,
+    ...bookObject({
+      book,
+      depth: listing.readings.venue_depth ?? null,
+      answer,
+      version: book === null ? version : (versionAt(listing.versions, book.recorded_at) ?? version),
+      ...shown,
+      mark: () => presentMark(view, listing, { at, bounds }),
+    }),
+  };
+};
+
+const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown): JsonValue[] => {
+  const views = new Map<string, VenueView>();
+  return selected.flatMap((one): JsonValue[] => {
+    const venue = context.live.venue(one.listing.venue);
+    if (venue === undefined) return [];
+    const view = views.get(venue.venue) ?? venueView(context.live, venue, context.evaluatedAt);
+    views.set(venue.venue, view);
+    return [itemOf(view, one, context, shown)];
+  });
+};
+
+const run = (input: Input, context: Context): Answer => {
+  const { live, plan, evaluatedAt } = context;
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  const selected = selectWithin(names, context, plan);
+  const units = input.units ?? 'published';
+  const levels = Math.min(input.depth ?? DEPTH, plan.limits.book_depth);
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    units,
+    depth: levels,
+    liquidity_note: LIQUIDITY_NOTE,
+    scope: scopeMember(
+      plan,
+      context.scopeOf(plan),
+      [...live.venues()].map(({ venue }) => venue),
+    ),
+    receipt_id: context.receiptId,
+    items: itemsOf(selected, context, { units, levels }),
+  };
+  return { body, numberFormat: input.number_format ?? 'json' };
+};
+
+export const books = defineOperation({
+  name: 'books',
+  method: 'POST',
+  path: '/v2/books',
+  key: 'required',
+  class: 'books',
+  price: null,
+  cacheS: null,
+  summary: 'Order books.',
+  input: Input,
+  output: Output,
+  example: {
+    input: { where: 'instrument = BTC-PERP and quote = USDT', depth: 5 },
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.221Z',
+      units: 'published',
+      depth: 5,
+      liquidity_note: LIQUIDITY_NOTE,
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      items: [],
+    },
+  },
+  run,
+});

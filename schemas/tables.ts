@@ -1,0 +1,17 @@
+// Names in QuestDB that writers and readers share: tables of a namespace, columns of members, listings, floors of retention (design section 7).
+
+/** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
+export const tablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
+
+export const tableName = (namespace: string, table: string): string => `${tablePrefix(namespace)}${table}`;
+
+const RENAMED: Readonly<Record<string, string>> = { index: 'index_price' };
+
+/** Column of a member of `values`: its own name, except where SQL has taken the word. */
+export const columnOf = (member: string): string => RENAMED[member] ?? member;
+
+/** What column `listing` says of a listing. */
+export const listingId = (venue: string, symbol: string): string => `${venue}:${symbol}`;
+
+/** Floors that answers state (`retention_from`), in days. */
+export const RETENTION_DAYS = { readings: 400, candles: 400, events: 90, connections: 400 } as const;

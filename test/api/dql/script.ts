@@ -1,0 +1,80 @@
+// Reads `.dqltest` scripts: cases any implementation of the language could run. The format stands in scripts/README.md.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Expected = { readonly code: string; readonly at: string | null };
+export type Case = {
+  readonly name: string;
+  readonly file: string;
+  /** Text of the query, or its machine form. */
+  readonly query: string | null;
+  readonly object: Record<string, unknown> | null;
+  readonly text: string | null;
+  readonly json: unknown;
+  readonly cost: string | null;
+  readonly facts: Readonly<Record<'instrument' | 'venue' | 'functions' | 'timeframes', readonly string[] | null>>;
+  readonly errors: readonly Expected[];
+  readonly hints: readonly string[];
+};
+
+type Lines = ReadonlyMap<string, readonly string[]>;
+
+const WORDS = ['query', 'escaped', 'object', 'text', 'json', 'cost', 'instrument', 'venue', 'functions', 'timeframes'];
+const KNOWN = new Set([...WORDS, 'error', 'hint']);
+
+const linesOf = (block: string, file: string): { name: string; lines: Lines } => {
+  const [title = '', ...rest] = block.split('\n');
+  if (!title.startsWith('# ')) throw new Error(`${file}: a case begins with "# ", found "${title}"`);
+  const lines = new Map<string, string[]>();
+  for (const line of rest) {
+    const [, word = '', value = ''] = /^(\S+)\s*(.*)$/s.exec(line) ?? [];
+    if (!KNOWN.has(word)) throw new Error(`${file}: "${word}" is no word of a case (${title})`);
+    lines.set(word, [...(lines.get(word) ?? []), value]);
+  }
+  return { name: title.slice(2), lines };
+};
+
+const expectedOf = (line: string): Expected => {
+  const [code = '', at = null] = line.split(' at ');
+  return { code, at };
+};
+
+const listOf = (text: string | undefined): readonly string[] | null =>
+  text === undefined ? null : text.split(/,\s*/).filter((item) => item !== '');
+
+const caseOf = (block: string, file: string): Case => {
+  const { name, lines } = linesOf(block, file);
+  const one = (word: string): string | undefined => lines.get(word)?.[0];
+  const escaped = one('escaped');
+  const query = escaped === undefined ? (one('query') ?? null) : (JSON.parse(escaped) as string);
+  const object = one('object');
+  const text = one('text') ?? null;
+  const json = one('json');
+  return {
+    name,
+    file,
+    query,
+    object: object === undefined ? null : (JSON.parse(object) as Record<string, unknown>),
+    text: text === 'unchanged' ? query : text,
+    json: json === undefined ? undefined : (JSON.parse(json) as unknown),
+    cost: one('cost') ?? null,
+    facts: {
+      instrument: listOf(one('instrument')),
+      venue: listOf(one('venue')),
+      functions: listOf(one('functions')),
+      timeframes: listOf(one('timeframes')),
+    },
+    errors: (lines.get('error') ?? []).map(expectedOf),
+    hints: lines.get('hint') ?? [],
+  };
+};
+
+/** Cases of every script of a folder, in the order of their files. Throws where a script is not well formed. */
+export const readScripts = (folder: string): Case[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.dqltest'))
+    .sort()
+    .flatMap((file) => {
+      const blocks = readFileSync(join(folder, file), 'utf8').split(/\n\s*\n/);
+      return blocks.map((b) => b.trim()).filter((b) => b !== '' && !b.startsWith('=')).map((b) => caseOf(b, file));
+    });

@@ -1,0 +1,654 @@
+// Gate: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
+import t from 'tap';
+import type { VenueMessage } from '../../../ingest/venue.ts';
+import { gate as venue } from '../../../ingest/venues/gate.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { chainsOf, followBooks } from '../../support/book-sessions.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
+
+const SESSION = 'cryptofeed-futures-usdt-ws-1.ndjson.gz';
+const BOOKS = 'cryptofeed-futures-usdt-rest-http.ndjson';
+const CONTRACTS = 'cryptofeed-futures-usdt-rest-instruments.ndjson.gz';
+const TARDIS = 'tardis-tests-gate-io-futures.ndjson';
+const JKORF_WS = 'jkorf-ws-examples.ndjson';
+const JKORF_REST = 'jkorf-rest-examples.ndjson';
+const REST = 'GET https://api.gateio.ws/api/v4/futures';
+
+const update = (channel: string, result: unknown): VenueMessage =>
+  frame({ time: 1700000000, time_ms: 1700000000123, channel, event: 'update', result });
+
+// ---- tickers ----
+
+t.test('tickers give every layer, in contracts, quote currency and fractions', (t) => {
+  const at = [1677629168840, null] as const;
+  t.same(mapLine(TARDIS, 21), [
+    record('ticker', 'BTC_USDT', at, { last: '23160.2' }),
+    record('mark', 'BTC_USDT', at, { mark: '23175.64', index: '23173.35' }),
+    record('funding', 'BTC_USDT', at, { funding: '0.0001', funding_interval_ms: null, next_funding_at: null }),
+    record('oi', 'BTC_USDT', at, { oi: '153482780', oi_unit: 'contracts' }),
+    record('stats', 'BTC_USDT', at, {
+      volume_24h: '155496714',
+      volume_unit: 'contracts',
+      turnover_24h: '360157621',
+      change_24h: '-0.013224',
+    }),
+  ]);
+  t.match(
+    mapLine(JKORF_WS, 18).map(({ venue_ts, values }) => [venue_ts, values]),
+    [
+      [1541659086123_000, { last: '118.4' }],
+      [1541659086123_000, { mark: '118.35', index: '118.36' }],
+      [1541659086123_000, { funding: '-0.000114' }],
+      [1541659086123_000, { oi: '73648.5' }],
+      [1541659086123_000, { volume_24h: '745487577', turnover_24h: '1665006', change_24h: '0.0077' }],
+    ],
+    'the rate of the coming settlement, not the indicative one; sizes may be decimals',
+  );
+  t.end();
+});
+
+t.test('tickers came as a list, a list within a list, and alone', (t) => {
+  const twice = mapLine(TARDIS, 5);
+  t.equal(twice.length, 10, 'the same contract twice');
+  t.match(
+    twice[4],
+    record('stats', 'ETC_USD', [1593561606000, null], {
+      volume_24h: '2713',
+      turnover_24h: '14051',
+      change_24h: '-0.0131',
+    }),
+  );
+  t.match(
+    mapLine(TARDIS, 15)[1],
+    record('mark', 'BSV_USDT', [1617952183000, null], { mark: '244.78', index: '244.75' }),
+  );
+  t.match(mapLine(TARDIS, 16)[3], record('oi', 'ETC_USD', [1647501206000, null], { oi: '14', oi_unit: 'contracts' }));
+  t.match(
+    mapLine(JKORF_REST, 9).map(({ venue_ts, values }) => [venue_ts, values]),
+    [
+      [null, { last: '6432' }],
+      [null, { mark: '6534', index: '6531' }],
+      [null, { funding: '0.0001' }],
+      [null, { oi: '32323904' }],
+      [null, { volume_24h: '184040233284', turnover_24h: '184040233284', change_24h: '0.0443' }],
+    ],
+    'an answer has no stamp',
+  );
+  t.end();
+});
+
+t.test('statistics of a contract give mark and open interest of their minute', (t) => {
+  t.same(mapLine(JKORF_WS, 9), [
+    record('mark', 'ETH_USDT', [1742812860000, null], { mark: '87746.16', index: null }),
+    record('oi', 'ETH_USDT', [1742812860000, null], { oi: '22883730.5', oi_unit: 'contracts' }),
+  ]);
+  t.end();
+});
+
+// ---- books ----
+
+t.test('diffs keep their levels in order, sizes of zero and the stamp of the book', (t) => {
+  t.same(mapLine(SESSION, 47), [
+    record('book', 'RDNT_USDT', [1684930165247, 1684930166535], {
+      kind: 'update',
+      bids: [],
+      asks: [
+        ['0.3047', '8393'],
+        ['0.2992', '1336'],
+        ['0.2983', '1553'],
+        ['0.3225', '13'],
+      ],
+      sequence: '203083178',
+    }),
+  ]);
+  t.match(mapLine(SESSION, 48), [
+    { values: { bids: [['0.2943', '0']], asks: [['0.3004', '36916']], sequence: '203083180' } },
+  ]);
+  t.match(mapLine(JKORF_WS, 6), [
+    {
+      venue_ts: 1615366381417_000,
+      values: {
+        bids: [
+          ['54672.1', '0'],
+          ['54664.5', '58794.5'],
+        ],
+        asks: [
+          ['54743.6', '0'],
+          ['54742', '95.2'],
+        ],
+      },
+    },
+  ]);
+  t.end();
+});
+
+t.test('a REST book is a snapshot of the contract asked for, whole where fewer levels came than asked', (t) => {
+  const [book] = mapLine(BOOKS, 6);
+  t.match(book, record('book', 'DIA_USDT', [1684930182803, 1684930183025], { kind: 'snapshot', sequence: '58251407' }));
+  if (book?.layer !== 'book') return t.end();
+  const { bids, asks } = book.values;
+  t.same([bids.length, asks.length], [28, 31]);
+  t.same(
+    [bids.slice(0, 2), bids.at(-1), asks.slice(0, 2), asks.at(-1)],
+    [
+      [
+        ['0.285', '1203'],
+        ['0.2835', '705'],
+      ],
+      ['0.2601', '2'],
+      [
+        ['0.2891', '2916'],
+        ['0.2919', '521'],
+      ],
+      ['0.7632', '476'],
+    ],
+  );
+  const fullOf = (line: number): unknown =>
+    venue.map({}, toVenueMessage(lineOf(BOOKS, line)), { listings: new Map() })[0]?.chain?.full;
+  t.same(fullOf(6), { bids: true, asks: true });
+  t.same(fullOf(2), { bids: true, asks: false }, 'a hundred asks of a hundred asked');
+  t.equal(codeOf(toVenueMessage(lineOf(JKORF_REST, 7))), 'VENUE_UNKNOWN_LISTING', 'a book of nobody');
+  const plain = { current: 1623898993.123, update: 1623898993.121, asks: [{ p: '1.52', s: 100 }], bids: [] };
+  const message = answer(`${REST}/btc/order_book?contract=BTC_USD`, plain);
+  t.match(map(message), [
+    { venue_ts: 1623898993121_000, values: { sequence: null, asks: [['1.52', '100']], bids: [] } },
+  ]);
+  t.equal(venue.map({}, message, { listings: new Map() })[0]?.chain, undefined, 'without an id it joins nothing');
+  t.end();
+});
+
+t.test('a stream of a depth begins with a whole book', (t) => {
+  t.same(mapLine(JKORF_WS, 15), [
+    record('book', 'ETH_USDT', [1615366381417, null], {
+      kind: 'snapshot',
+      bids: [['54672.1', '58794.5']],
+      asks: [['54742', '95.2']],
+      sequence: '2517661113',
+    }),
+  ]);
+  const diff = update('futures.obu', { t: 1700000000100, s: 'ob.BTC_USDT.400', U: 11, u: 12, b: [['5', '0']] });
+  t.match(map(diff), [
+    { venue_symbol: 'BTC_USDT', values: { kind: 'update', bids: [['5', '0']], asks: [], sequence: '12' } },
+  ]);
+  t.same(venue.sequence(diff.payload.toString()), {
+    symbol: 'BTC_USDT',
+    kind: 'update',
+    first: 11n,
+    last: 12n,
+    previous: null,
+  });
+  t.match(venue.sequence(lineOf(JKORF_WS, 15).raw), { symbol: 'ETH_USDT', kind: 'snapshot', last: 2517661113n });
+  t.end();
+});
+
+t.test('the old channel tells sides by sign; a size of zero leaves whichever side held it', (t) => {
+  t.same(mapLine(TARDIS, 20), [
+    record('book', 'BTC_USDT', [1680307560929, null], {
+      kind: 'snapshot',
+      bids: [['28455.8', '29510']],
+      asks: [['28455.9', '19415']],
+      sequence: '35064314497',
+    }),
+  ]);
+  t.same(mapLine(TARDIS, 2), [
+    record('book', 'BCH_USDT', [1593561604000, null], {
+      kind: 'update',
+      bids: [['222.25', '0']],
+      asks: [
+        ['222.25', '390'],
+        ['222.25', '0'],
+      ],
+      sequence: '242207248',
+    }),
+  ]);
+  t.match(mapLine(TARDIS, 22), [
+    {
+      venue_symbol: 'ALICE_USDT',
+      venue_ts: 1683303594244_000,
+      values: { kind: 'snapshot', bids: [], asks: [], sequence: null },
+    },
+  ]);
+  t.end();
+});
+
+t.test('the recorded session joins its snapshots and is continuous; a missing frame is found', (t) => {
+  const chains = chainsOf(venue, readRecording(`gate/${SESSION}`));
+  t.equal(chains.length, 264);
+  const mapped = readRecording(`gate/${SESSION}`).flatMap((line) =>
+    line.dir === 'in'
+      ? venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? [])
+      : [],
+  );
+  t.same(mapped, chains, 'the cheap look says what the mapper says');
+  const snapshots = readRecording(`gate/${BOOKS}`).flatMap((line) =>
+    venue.map({}, toVenueMessage(line), { listings: new Map() }).flatMap(({ chain }) => chain ?? []),
+  );
+  const symbols = snapshots.map(({ symbol }) => symbol).toSorted();
+  const late = followBooks(venue, [...chains, ...snapshots]);
+  t.same([late.broke, late.whole], [[], symbols], 'snapshots after the diffs kept for them');
+  const early = followBooks(venue, [...snapshots, ...chains]);
+  t.same([early.broke, early.whole], [[], symbols], 'snapshots before all diffs');
+  t.equal(early.applied, late.applied, 'the same diffs either way');
+  const applied = chains.filter(
+    ({ symbol, last }) => (last ?? 0n) > (snapshots.find((s) => s.symbol === symbol)?.last ?? 0n),
+  );
+  t.equal(early.applied, applied.length + 7);
+  const lost = applied[20];
+  const holed = [...snapshots, ...chains.filter((chain) => chain !== lost)];
+  t.same(followBooks(venue, holed).broke, [lost?.symbol]);
+  const [body] = readRecording(`gate/${BOOKS}`);
+  t.same(
+    venue.sequence(body?.raw ?? ''),
+    { ...snapshots[0], symbol: '', full: undefined },
+    'the body leaves its contract out',
+  );
+  t.end();
+});
+
+// ---- trades, liquidations, candles ----
+
+t.test('the sign of a trade is its side, the stamp the finest it has', (t) => {
+  const trade = (id: string, side: string, price: string, quantity: string): unknown => ({
+    id,
+    side,
+    price,
+    quantity,
+    quantity_unit: 'contracts',
+  });
+  t.same(mapLine(TARDIS, 7), [
+    record('trade', 'ETH_USDT', [1593561623000, null], trade('1696009', 'sell', '225.5', '22')),
+  ]);
+  t.same(mapLine(TARDIS, 19), [
+    record('trade', 'BTC_USDT', [1614556850860, null], trade('13654526', 'buy', '45300', '1')),
+    record('trade', 'BTC_USDT', [1614556850860, null], trade('13654527', 'buy', '45300', '2000')),
+    record('trade', 'BTC_USDT', [1614556850860, null], trade('13654528', 'buy', '45300', '999')),
+  ]);
+  t.same(mapLine(JKORF_REST, 10), [
+    record('trade', 'BTC_USDT', [1514764800000, null], trade('121234231', 'sell', '100.123', '100')),
+  ]);
+  const past = {
+    id: 9,
+    create_time: 1514764800,
+    create_time_ms: 1514764800.125,
+    contract: 'BTC_USDT',
+    size: '0.5',
+    price: '7',
+  };
+  t.same(
+    map(answer(`${REST}/usdt/trades`, [past])),
+    [record('trade', 'BTC_USDT', [1514764800125, null], trade('9', 'buy', '7', '0.5'))],
+    'answers stamp in seconds with a fraction',
+  );
+  t.same(
+    map(update('futures.trades', [{ ...past, is_internal: true }])),
+    [],
+    'the insurance fund and auto-deleveraging',
+  );
+  t.end();
+});
+
+t.test('a liquidation order that sells closes a long; an answer names the position', (t) => {
+  const order = { price: 215.1, size: '-124', time_ms: 1541486601123, contract: 'BTC_USDT' };
+  t.same(map(update('futures.public_liquidates', [order])), [
+    record('liquidation', 'BTC_USDT', [1541486601123, null], {
+      id: null,
+      side: 'long',
+      price: '215.1',
+      price_kind: 'order',
+      quantity: '124',
+      quantity_unit: 'contracts',
+    }),
+  ]);
+  t.match(map(update('futures.public_liquidates', [{ ...order, size: 3 }])), [
+    { values: { side: 'short', quantity: '3' } },
+  ]);
+  const past = { time: 1548654951, contract: 'BTC_USDT', size: 600, order_price: '3405', fill_price: '3424', left: 0 };
+  t.match(map(answer(`${REST}/usdt/liq_orders`, [past])), [
+    { venue_ts: 1548654951_000_000, values: { side: 'long', price: '3424', price_kind: 'fill', quantity: '600' } },
+  ]);
+  t.match(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, size: -600, fill_price: '0' }])), [
+    { values: { side: 'short', price: '3405', price_kind: 'order', quantity: '600' } },
+  ]);
+  t.end();
+});
+
+t.test('candles of a minute by price type; a closed window says so', (t) => {
+  const body = { t: 1545129300, v: '27525555', c: '95.4', h: '96.9', l: '89.5', o: '94.3' };
+  const candle = {
+    open_time: 1545129300_000_000,
+    price_type: 'trade',
+    timeframe: '1m',
+    open: '94.3',
+    high: '96.9',
+    low: '89.5',
+    close: '95.4',
+    volume: '27525555',
+    volume_unit: 'contracts',
+    turnover: null,
+    trades: null,
+    closed: null,
+  };
+  const candles = (...items: readonly object[]): VenueMessage => update('futures.candlesticks', items);
+  t.same(map(candles({ ...body, n: '1m_ETH_USDT' })), [record('candle', 'ETH_USDT', [1700000000123, null], candle)]);
+  t.match(map(candles({ ...body, n: '1m_ETH_USDT', w: true, a: '5' })), [{ values: { closed: true, turnover: null } }]);
+  t.match(map(candles({ ...body, n: '1m_mark_ETH_USDT' })), [
+    { venue_symbol: 'ETH_USDT', values: { price_type: 'mark', volume: null, volume_unit: null } },
+  ]);
+  const url = `${REST}/usdt/candlesticks`;
+  const past = { ...body, v: 97151, sum: '3580' };
+  t.same(map(answer(`${url}?contract=ETH_USDT&interval=1m`, [past])), [
+    record('candle', 'ETH_USDT', [null, null], { ...candle, volume: '97151', turnover: '3580' }),
+  ]);
+  t.match(map(answer(`${url}?contract=index_ETH_USDT&interval=1m`, [body])), [
+    { venue_symbol: 'ETH_USDT', values: { price_type: 'index', volume: null } },
+  ]);
+  t.same(map(answer(`${url}?contract=ETH_USDT&interval=5m`, [past])), []);
+  t.equal(codeOf(toVenueMessage(lineOf(JKORF_REST, 6))), 'VENUE_UNKNOWN_LISTING', 'candles of nobody');
+  t.end();
+});
+
+// ---- refusals ----
+
+t.test('what says nothing of a perpetual gives nothing', (t) => {
+  const silent: readonly (readonly [string, string, number])[] = [
+    ['top of book', TARDIS, 17],
+    ['an empty top of book', TARDIS, 18],
+    ['an acknowledgement', TARDIS, 8],
+    ['an acknowledgement', JKORF_WS, 5],
+    ['candles of five minutes', JKORF_WS, 12],
+    ['a contract', JKORF_REST, 1],
+    ['past funding', JKORF_REST, 3],
+    ['premium of the index', JKORF_REST, 5],
+    ['risk limits', JKORF_REST, 8],
+  ];
+  for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(
+    map(update('futures.tickers', [{ contract: 'BTC_USDT_20250328', last: '1' }])),
+    [],
+    'a contract with a delivery',
+  );
+  t.same(map(frame({ time: 1, channel: 'futures.pong', event: '', result: null })), []);
+  const untraded = {
+    contract: 'A_USDT',
+    last: '0',
+    mark_price: '0',
+    index_price: '',
+    funding_rate: '',
+    total_size: '',
+  };
+  t.same(map(update('futures.tickers', [untraded])), [], 'zero and nothing are no prices');
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  const diff = { t: 1, s: 'BTC_USDT', U: 1, u: 2, b: [{ p: '1', s: 1 }], a: [] };
+  const cases: readonly (readonly [string, VenueMessage, string])[] = [
+    ['cut off', frame('{"channel":"futures.t'), 'VENUE_BAD_FRAME'],
+    ['no object', frame('17'), 'VENUE_BAD_FRAME'],
+    ['a price of zero', update('futures.order_book_update', { ...diff, b: [{ p: '0', s: 1 }] }), 'VENUE_BAD_FIGURE'],
+    ['a negative size', update('futures.order_book_update', { ...diff, a: [{ p: '1', s: -1 }] }), 'VENUE_BAD_FIGURE'],
+    ['no id', update('futures.order_book_update', { ...diff, U: 'x' }), 'VENUE_BAD_FRAME'],
+    [
+      'a refusal',
+      frame({ channel: 'futures.tickers', event: 'subscribe', error: { code: 2, message: 'unknown' } }),
+      'VENUE_BAD_FRAME',
+    ],
+    [
+      'an error answer',
+      answer(`${REST}/usdt/tickers`, { label: 'TOO_MANY_REQUESTS', message: 'slow down' }),
+      'VENUE_BAD_FRAME',
+    ],
+    ['an answer to nothing', { ...frame([]), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
+  ];
+  for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
+  const of = (channel: string) => (body: unknown) =>
+    update(channel, channel === 'futures.order_book_update' ? body : [body]);
+  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
+    [
+      of('futures.tickers'),
+      {
+        contract: 'A_USDT',
+        last: '11',
+        mark_price: '12',
+        index_price: '13',
+        funding_rate: '0.14',
+        funding_rate_indicative: '0.15',
+        total_size: '16',
+        volume_24h: '17',
+        volume_24h_quote: '18',
+        volume_24h_base: '19',
+        volume_24h_settle: '20',
+        change_percentage: '21',
+      },
+      [
+        'last',
+        'mark_price',
+        'index_price',
+        'funding_rate',
+        'funding_rate_indicative',
+        'total_size',
+        'volume_24h',
+        'volume_24h_quote',
+        'change_percentage',
+      ],
+    ],
+    [
+      of('futures.order_book_update'),
+      { t: 31, s: 'A_USDT', U: 32, u: 33, b: [{ p: '5', s: 6 }], a: [{ p: '7', s: 8 }] },
+      ['t', 'U', 'u', 'b', 'a'],
+    ],
+    [
+      of('futures.trades'),
+      { size: 41, id: 42, create_time: 1700000001, create_time_ms: 1700000002003, price: '43', contract: 'A_USDT' },
+      ['size', 'id', 'create_time_ms', 'price'],
+    ],
+    [
+      of('futures.public_liquidates'),
+      { size: -51, price: 52, time_ms: 53, contract: 'A_USDT' },
+      ['size', 'price', 'time_ms'],
+    ],
+    [
+      of('futures.candlesticks'),
+      { t: 61, o: '62', h: '63', l: '64', c: '65', v: '66', n: '1m_A_USDT' },
+      ['t', 'o', 'h', 'l', 'c', 'v'],
+    ],
+    [
+      (body) => answer(`${REST}/usdt/order_book?contract=A_USDT&limit=1`, body),
+      { id: 71, current: 72, update: 73, bids: [{ p: '5', s: 6 }], asks: [{ p: '7', s: 8 }] },
+      ['id', 'update', 'bids', 'asks'],
+    ],
+  ];
+  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
+  t.end();
+});
+
+t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
+  const seeds: readonly VenueMessage[] = [
+    ...(
+      [
+        [TARDIS, 21],
+        [TARDIS, 14],
+        [TARDIS, 19],
+        [TARDIS, 20],
+        [SESSION, 47],
+        [JKORF_WS, 15],
+        [JKORF_WS, 9],
+        [BOOKS, 6],
+      ] as const
+    ).map(([file, line]) => toVenueMessage(lineOf(file, line))),
+    update('futures.public_liquidates', [{ price: 215.1, size: '-124', time_ms: 1541486601123, contract: 'BTC_USDT' }]),
+    update('futures.candlesticks', [
+      { t: 1545129300, v: '275', c: '95.4', h: '96.9', l: '89.5', o: '94.3', n: '1m_ETH_USDT' },
+    ]),
+    toVenueMessage(lineOf(JKORF_REST, 2)),
+  ];
+  // Signs of sizes become sides.
+  const derived = ['change_24h', 'quantity', 'bids', 'asks'];
+  for (const message of seeds)
+    t.equal(findUnsafeDamage({ venue, message, derived }), null, message.payload.toString().slice(0, 60));
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made', (t) => {
+  const listings = listingsOf(CONTRACTS);
+  t.equal(listings.length, 302);
+  const pepe = listings.find(({ venue_symbol }) => venue_symbol === 'PEPE_USDT');
+  t.same(
+    pepe,
+    record('listing', 'PEPE_USDT', [null, lineOf(CONTRACTS, 1).recv_ms], {
+      instrument: 'PEPE-PERP',
+      venue_symbol: 'PEPE_USDT',
+      base: 'PEPE',
+      quote: 'USDT',
+      base_venue_alias: null,
+      kind: 'perpetual',
+      venue_kind: 'linear',
+      pair: null,
+      post_only: null,
+      status: 'tradeable',
+      contract_size: '10000000',
+      multiplier: '1',
+      tick_size: '0.00000000001',
+      lot_size: null,
+      min_qty: '1',
+      min_notional: null,
+      price_decimals: null,
+      qty_decimals: null,
+      units: { tick_size: 'quote', lot_size: null, min_qty: 'contracts', min_notional: null, contract_size: 'base' },
+      quantity_unit: 'contracts',
+      funding_interval: '8h',
+      funding_interval_source: 'venue',
+      funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },
+      rules_normalisation: {
+        tick_size: { venue_field: 'order_price_round', transform: 'string_to_number' },
+        min_qty: { venue_field: 'order_size_min', transform: 'string_to_number' },
+        contract_size: { venue_field: 'quanto_multiplier', transform: 'string_to_number' },
+      },
+      candles: {
+        base_timeframe: '1m',
+        price_types: ['trade', 'mark', 'index'],
+        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+      },
+      not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
+      bands: ['10bps', '25bps', '50bps', '100bps'],
+      oi_sides: null,
+      listed_at: 1681909147_000_000,
+      delisted_at: null,
+    }),
+  );
+  const odd = listings
+    .filter(({ values }) => values.status !== 'tradeable')
+    .map(({ venue_symbol, values }) => [venue_symbol, values.status]);
+  t.same(odd, [['COCOS_USDT', 'reduce_only']], 'a contract being delisted closes positions only');
+  t.match(listings.find(({ venue_symbol }) => venue_symbol === '1INCH_USDT')?.values, {
+    base: '1INCH',
+    multiplier: '1',
+    listed_at: null,
+  });
+  t.match(
+    listingsOf(JKORF_REST).map(({ venue_symbol, values }) => [venue_symbol, values.contract_size, values.min_qty]),
+    [
+      ['BTC_USDT', '0.0001', '1'],
+      ['LAB_USDT', '100', '0.1'],
+    ],
+  );
+  t.end();
+});
+
+t.test('a size of zero is an inverse contract of one USD; other contracts in bitcoin are quanto', (t) => {
+  const contract = {
+    quanto_multiplier: '0',
+    order_price_round: '0.1',
+    order_size_min: 1,
+    funding_interval: 14400,
+    in_delisting: false,
+  };
+  const listingOf = (market: string, members: object): ListingRecord['values'] | undefined =>
+    venue.mapReference({}, answer(`${REST}/${market}/contracts`, [{ ...contract, ...members }]))?.listings[0]?.values;
+  t.match(listingOf('btc', { name: 'BTC_USD', type: 'inverse' }), {
+    venue_kind: 'inverse',
+    contract_size: '1',
+    units: { contract_size: 'quote' },
+    quote: 'USD',
+    funding_interval: '4h',
+  });
+  t.match(listingOf('btc', { name: 'ETH_USD', quanto_multiplier: '0.000001' }), {
+    venue_kind: 'quanto',
+    contract_size: null,
+    units: { contract_size: null },
+  });
+  t.match(listingOf('usdt', { name: '1000SATS_USDT', quanto_multiplier: '10' }), {
+    base: 'SATS',
+    base_venue_alias: '1000SATS',
+    multiplier: '1000',
+    contract_size: '10',
+  });
+  t.equal(listingOf('usdt', { name: 'BTC_USDT_20250328' }), undefined);
+  const statusOf = (members: object): unknown => listingOf('usdt', { name: 'A_USDT', ...members })?.status;
+  t.same(
+    ['prelaunch', 'trading', 'delisting', 'delisted', 'circuit_breaker', 'odd'].map((status) => statusOf({ status })),
+    ['pre_launch', 'tradeable', 'reduce_only', 'delisted', 'halted', 'unknown'],
+  );
+  t.equal(statusOf({ in_delisting: true, position_size: 0 }), 'delisted');
+  t.equal(statusOf({ in_delisting: undefined }), 'unknown');
+  const one = venue.mapReference({}, toVenueMessage(lineOf(JKORF_REST, 1)));
+  t.match([one?.scope, one?.listings.length], ['usdt/ETH_USDT', 1], 'one contract is a scope of its own');
+  t.end();
+});
+
+// ---- plan ----
+
+t.test('the plan subscribes on the path of the settlement currency, one book a frame', (t) => {
+  const template = listingsOf(CONTRACTS)[0] as ListingRecord;
+  const listings = [...listingsOf(CONTRACTS), { ...template, venue_symbol: 'BTC_USD' }];
+  const slots = venue.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: venue.endpoints });
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const asked: string[] = [];
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    for (const text of slot.subscribe) {
+      const { time, channel, event, payload } = JSON.parse(text) as {
+        time: number;
+        channel: string;
+        event: string;
+        payload: string[];
+      };
+      t.ok(event === 'subscribe' && Number.isInteger(time));
+      const isBook = channel === 'futures.order_book_update';
+      if (isBook) t.same(payload.slice(1), ['100ms']);
+      asked.push(...(isBook ? payload.slice(0, 1) : payload).map((symbol) => `${slot.url} ${channel} ${symbol}`));
+    }
+  }
+  t.equal(asked.length, 2 * 303);
+  t.equal(new Set(asked).size, asked.length);
+  t.ok(asked.includes('wss://fx-ws.gateio.ws/v4/ws/usdt futures.order_book_update PEPE_USDT'));
+  t.ok(asked.includes('wss://fx-ws.gateio.ws/v4/ws/btc futures.tickers BTC_USD'));
+  t.equal(
+    venue.bookSnapshot?.({ venue_symbol: 'BTC_USD' }, venue.endpoints).url,
+    'https://api.gateio.ws/api/v4/futures/btc/order_book?contract=BTC_USD&limit=100&with_id=true',
+  );
+  t.same(venue.headers, { 'x-gate-size-decimal': '1' }, 'sizes as decimals');
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(venue.classify(lineOf(JKORF_WS, 2).raw), 'ack');
+  t.equal(venue.classify(lineOf(TARDIS, 8).raw), 'ack', 'an error of null is none');
+  t.equal(venue.classify('{"time":1,"channel":"futures.pong","event":"","error":null,"result":null}'), 'heartbeat');
+  t.equal(
+    venue.classify('{"time":1,"channel":"futures.tickers","event":"subscribe","error":{"code":2,"message":"x"}}'),
+    'error',
+  );
+  t.equal(venue.classify(lineOf(SESSION, 47).raw), 'data');
+  t.equal(venue.classify(lineOf(TARDIS, 21).raw), 'data');
+  t.end();
+});
