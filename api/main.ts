@@ -8,9 +8,11 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { openPostgres } from '../infra/runtime/postgres.ts';
+import { listenPostgres } from '../infra/runtime/postgres-listener.ts';
 import { ChallengeMeter, type PaymentTerms } from './access/challenge.ts';
-import { openKeyStore } from './access/key-store.ts';
-import { Meter } from './access/meter.ts';
+import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
+import { keepSettled, Meter } from './access/meter.ts';
+import { sharedPermits } from './access/permits.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
@@ -48,6 +50,16 @@ const start = async (): Promise<Stop> => {
   const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api' }, log);
   const pool = openPostgres(config.DATABASE_URL);
   await migrate(pool);
+  const keys = openKeyStore(pool);
+  const notices = listenPostgres({
+    url: config.DATABASE_URL,
+    channel: KEYS_CHANNEL,
+    onNotice: keys.forget,
+    onListening: keys.forgetAll,
+    log,
+  });
+  const meter = new Meter(sharedPermits(pool));
+  const stopSettling = keepSettled(meter, log);
   const live = new LiveMemory(config.VENUES);
   const stopFollowing = followLive({
     kafka,
@@ -62,8 +74,8 @@ const start = async (): Promise<Stop> => {
   const app = await buildApp({
     live,
     nowMicros,
-    keys: openKeyStore(pool),
-    meter: new Meter(),
+    keys,
+    meter,
     challenges: new ChallengeMeter(),
     terms: termsOf(config),
     baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
@@ -80,6 +92,8 @@ const start = async (): Promise<Stop> => {
   log.info({ base_url: config.BASE_URL, venues: config.VENUES, simulated: config.SIMULATED }, 'listening');
   return async () => {
     await app.close();
+    await stopSettling();
+    await notices.stop();
     await stopFollowing();
     await metricsServer.close();
     await kafka.close();

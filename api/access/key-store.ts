@@ -81,7 +81,8 @@ export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
         if (notices === noticesBefore) keep(id, { ...found, epoch });
         return found.answer;
       } catch {
-        return held !== undefined && held.answer !== 'unknown' && usable(STALE_MS) ? held.answer : 'unreachable';
+        if (held === undefined || cache.get(id) !== held || !usable(STALE_MS)) return 'unreachable';
+        return held.answer === 'unknown' ? 'unreachable' : held.answer;
       }
     },
     async markCompromised(key) {

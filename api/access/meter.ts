@@ -1,81 +1,296 @@
-// Counters of keys: requests per second, per day and at once (AC-03), kept in this process.
-import type { Plan } from './plans.ts';
+// Counters of keys: requests per second, per day and at once (AC-03). A process takes a few permits of a key at a time from
+// the store that all processes share, so most requests ask nobody, and no number of processes admits more than the plan.
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { RequestClass } from '../operations/operation.ts';
+import { type Ask, type Grant, localPermits, type Permits } from './permits.ts';
+import type { PlanLimits } from './plans.ts';
 
 const DAY_MS = 86_400_000;
-/** `drop-oldest`: a forgotten key starts with a full bucket. */
-const MOST_KEYS = 50_000;
+/** Permits nobody used for this long go back to where other processes find them. */
+const IDLE_MS = 500;
+/** A key nobody used for this long is forgotten. */
+const FORGET_MS = 60_000;
+/** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
+const AHEAD_S = 0.25;
+/** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
+const DAY_AGAIN_MS = 1_000;
+/** After a failure the store is left alone for this long, and the process meters by itself. */
+const AWAY_MS = 2_000;
 
-type Count = { tokens: number; at: number; day: number; used: number; inFlight: number };
+const UNCOUNTED = new Set([401, 429, 304]);
+
+export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day' | 'concurrent_requests'>;
 export type Refusal = {
   readonly limit: 'requests_per_second' | 'requests_per_day' | 'concurrent_requests';
   readonly figure: number;
   readonly retryAfterS: number;
 };
 
-export class Meter {
-  readonly #counts = new Map<string, Count>();
+/** What this process holds and owes of one key; there are as many as keys were used within a minute. */
+type Held = {
+  readonly keyId: string;
+  limits: Limits;
+  day: number;
+  permits: number;
+  /** Permits on their way back into the bucket. */
+  returned: number;
+  usedAt: number;
+  inFlight: number;
+  waiting: number;
+  /** Handed out this day to all processes, as the store last said. */
+  granted: number;
+  /** Correction of `granted` that the store does not know yet. */
+  dayChange: number;
+  used: Record<string, number>;
+  refused: { readonly limit: Refusal['limit']; readonly untilMs: number } | null;
+  refill: Promise<void> | null;
+};
 
-  /** Takes a token and a place in flight, or says which limit is reached. Every admitted request must be finished. */
-  admit(keyId: string, { limits }: Plan, nowMs: number): Refusal | null {
-    const count = this.#count(keyId, limits.burst, nowMs);
-    if (count.used >= limits.requests_per_day) {
-      return refusal('requests_per_day', limits.requests_per_day, secondsToMidnight(nowMs));
+export class Meter {
+  readonly #permits: Permits;
+  readonly #alone: Permits = localPermits();
+  readonly #held = new Map<string, Held>();
+  /** Counts of a day that is over, still to be told. */
+  #past: Ask[] = [];
+  #awayUntilMs = 0;
+
+  constructor(permits: Permits = localPermits()) {
+    this.#permits = permits;
+  }
+
+  /** Takes a permit and a place in flight, or says which limit is reached. Every admitted request must be finished. */
+  async admit(keyId: string, limits: Limits, nowMs: number): Promise<Refusal | null> {
+    const held = this.#of(keyId, limits, nowMs);
+    if (held.inFlight >= limits.concurrent_requests) {
+      return { limit: 'concurrent_requests', figure: limits.concurrent_requests, retryAfterS: 1 };
     }
-    if (count.inFlight >= limits.concurrent_requests) {
-      return refusal('concurrent_requests', limits.concurrent_requests, 1);
+    held.inFlight += 1;
+    held.waiting += 1;
+    try {
+      while (held.permits < 1) {
+        if (held.refused !== null && held.refused.untilMs > nowMs) {
+          held.inFlight -= 1;
+          return refusalOf(held.refused, limits, nowMs);
+        }
+        held.refill ??= this.#refill(held, nowMs);
+        await held.refill;
+      }
+    } finally {
+      held.waiting -= 1;
     }
-    const refilled = count.tokens + ((nowMs - count.at) / 1_000) * limits.requests_per_second;
-    count.tokens = Math.min(limits.burst, refilled);
-    count.at = nowMs;
-    if (count.tokens < 1) {
-      const wait = Math.ceil((1 - count.tokens) / limits.requests_per_second);
-      return refusal('requests_per_second', limits.requests_per_second, Math.max(1, wait));
-    }
-    count.tokens -= 1;
-    count.inFlight += 1;
+    held.permits -= 1;
+    held.usedAt = nowMs;
     return null;
   }
 
-  /** Ends a request: 5xx, 401, 429 and 304 are not counted for the day (AC-03). */
-  finish(keyId: string, status: number): void {
-    const count = this.#counts.get(keyId);
-    if (count === undefined) return;
-    count.inFlight -= 1;
-    if (status < 500 && status !== 401 && status !== 429 && status !== 304) count.used += 1;
+  /** Ends an admitted request: 5xx, 401, 429, 304 and account calls are not counted for the day (AC-03). */
+  finish(keyId: string, requestClass: RequestClass, status: number): void {
+    const held = this.#held.get(keyId);
+    if (held === undefined) return;
+    held.inFlight -= 1;
+    if (status >= 500 || UNCOUNTED.has(status) || requestClass === 'account') held.dayChange -= 1;
+    else held.used[requestClass] = (held.used[requestClass] ?? 0) + 1;
   }
 
-  /** `RateLimit-Policy` and `RateLimit` (AC-03); the request being answered is counted already. */
-  headers(keyId: string, { limits }: Plan, nowMs: number): { readonly policy: string; readonly state: string } {
-    const used = (this.#counts.get(keyId)?.used ?? 0) + 1;
+  /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
+  headers(keyId: string, limits: Limits, nowMs: number): { readonly policy: string; readonly state: string } {
+    const held = this.#of(keyId, limits, nowMs);
+    const used = held.granted + held.dayChange - held.permits;
+    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - used));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
-      state: `"day";r=${Math.max(0, limits.requests_per_day - used)};t=${secondsToMidnight(nowMs)}`,
+      state: `"day";r=${left};t=${secondsToMidnight(nowMs)}`,
     };
   }
 
-  #count(keyId: string, burst: number, nowMs: number): Count {
-    const day = Math.floor(nowMs / DAY_MS);
-    let count = this.#counts.get(keyId);
-    if (count === undefined) {
-      count = { tokens: burst, at: nowMs, day, used: 0, inFlight: 0 };
-      this.#counts.set(keyId, count);
-      if (this.#counts.size > MOST_KEYS) this.#forgetOldest();
-    }
-    if (count.day !== day) {
-      count.day = day;
-      count.used = 0;
-    }
-    return count;
+  /** Requests of the key that this process is answering. */
+  inFlight(keyId: string): number {
+    return this.#held.get(keyId)?.inFlight ?? 0;
   }
 
-  #forgetOldest(): void {
-    for (const [id, { inFlight }] of this.#counts) if (inFlight === 0) return void this.#counts.delete(id);
+  /** Tells the store what is owed of this key and hears where its day stands. Rejects when the store is away. */
+  async report(keyId: string, limits: Limits, nowMs: number): Promise<void> {
+    await this.#tell([this.#of(keyId, limits, nowMs)], nowMs);
+  }
+
+  /** Tells all counts and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
+  async settle(nowMs: number, { idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
+    const owing: Held[] = [];
+    for (const held of this.#held.values()) {
+      const idle = held.waiting === 0 && nowMs - held.usedAt >= idleMs;
+      if (idle) giveBack(held);
+      if (isOwing(held)) owing.push(held);
+      else if (idle && held.inFlight === 0 && nowMs - held.usedAt >= FORGET_MS) this.#held.delete(held.keyId);
+    }
+    if (owing.length > 0 || this.#past.length > 0) await this.#tell(owing, nowMs);
+  }
+
+  #of(keyId: string, limits: Limits, nowMs: number): Held {
+    const day = Math.floor(nowMs / DAY_MS);
+    let held = this.#held.get(keyId);
+    if (held === undefined) {
+      held = { keyId, limits, day, usedAt: nowMs, refused: null, refill: null, ...nothing(), inFlight: 0, waiting: 0 };
+      this.#held.set(keyId, held);
+    }
+    held.limits = limits;
+    if (held.day < day) {
+      giveBack(held);
+      if (isOwing(held)) this.#past.push(takeAsk(held, { waiting: 0, ahead: 0 }));
+      Object.assign(held, { day, refused: null, ...nothing() });
+    }
+    return held;
+  }
+
+  async #refill(held: Held, nowMs: number): Promise<void> {
+    const ahead = Math.ceil(held.limits.requests_per_second * AHEAD_S);
+    try {
+      const grant = (await this.#take(held, { waiting: held.waiting, ahead }, nowMs)) ?? this.#nothingLeft(held);
+      held.permits += grant.permits;
+      held.refused = grant.permits > 0 ? null : refusedBy(grant, held.limits, nowMs);
+    } finally {
+      held.refill = null;
+    }
+  }
+
+  /** From the store; while it is away from this process alone, to be told later. Null when the day is known to be over. */
+  async #take(held: Held, want: Want, nowMs: number): Promise<Grant | null> {
+    if (nowMs >= this.#awayUntilMs) {
+      const grant = await this.#exchangeOne(held, want, nowMs).catch(() => null);
+      if (grant !== null) return grant;
+    }
+    const left = held.limits.requests_per_day - held.granted - held.dayChange;
+    if (left <= 0) return null;
+    const ask = { ...askOf(held, want), returned: 0, dayChange: 0, used: {}, dayLimit: Number.MAX_SAFE_INTEGER };
+    const [grant] = await this.#alone.exchange([ask], nowMs);
+    if (grant === undefined) return null;
+    held.dayChange += grant.permits;
+    return { ...grant, granted: 0 };
+  }
+
+  #nothingLeft({ limits }: Held): Grant {
+    return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+  }
+
+  async #exchangeOne(held: Held, want: Want, nowMs: number): Promise<Grant> {
+    const ask = takeAsk(held, want);
+    try {
+      const [grant] = await this.#permits.exchange([ask], nowMs);
+      if (grant === undefined) throw new Error('no grant came');
+      if (held.day === dayNumber(ask)) held.granted = grant.granted;
+      return grant;
+    } catch (error) {
+      this.#awayUntilMs = nowMs + AWAY_MS;
+      this.#owe(ask);
+      throw error;
+    }
+  }
+
+  async #tell(owing: readonly Held[], nowMs: number): Promise<void> {
+    const asks = [...this.#past, ...owing.map((held) => takeAsk(held, { waiting: 0, ahead: 0 }))];
+    const past = this.#past.length;
+    this.#past = [];
+    try {
+      const grants = await this.#permits.exchange(asks, nowMs);
+      owing.forEach((held, i) => {
+        const [ask, grant] = [asks[past + i], grants[past + i]];
+        if (ask && grant && held.day === dayNumber(ask)) held.granted = grant.granted;
+      });
+      this.#awayUntilMs = 0;
+    } catch (error) {
+      this.#awayUntilMs = nowMs + AWAY_MS;
+      for (const ask of asks) this.#owe(ask);
+      throw error;
+    }
+  }
+
+  /** What could not be told is owed again; permits were given back for nothing, but their day is still to be corrected. */
+  #owe(ask: Ask): void {
+    const held = this.#held.get(ask.keyId);
+    if (held === undefined || held.day !== dayNumber(ask)) {
+      this.#past.push({ ...ask, waiting: 0, ahead: 0, returned: 0 });
+      return;
+    }
+    held.dayChange += ask.dayChange;
+    for (const [name, count] of Object.entries(ask.used)) held.used[name] = (held.used[name] ?? 0) + count;
   }
 }
 
-const refusal = (limit: Refusal['limit'], figure: number, retryAfterS: number): Refusal => ({
-  limit,
-  figure,
-  retryAfterS,
+const SETTLE_EVERY_MS = 250;
+
+/** Settles the meter again and again; the function it gives settles once more, everything, and ends it. */
+export const keepSettled = (meter: Meter, log: Pick<Logger, 'warn'>): (() => Promise<void>) => {
+  let settling: Promise<void> = Promise.resolve();
+  let isAway = false;
+  const settle = async (options?: { readonly idleMs: number }): Promise<void> => {
+    try {
+      await meter.settle(Date.now(), options);
+      isAway = false;
+    } catch (err) {
+      if (!isAway) log.warn({ err }, 'the store of counters is away: this process meters alone');
+      isAway = true;
+    }
+  };
+  let timer: NodeJS.Timeout;
+  const again = (): void => {
+    timer = setTimeout(() => {
+      settling = settle().then(again);
+    }, SETTLE_EVERY_MS);
+  };
+  again();
+  return async () => {
+    clearTimeout(timer);
+    await settling;
+    clearTimeout(timer);
+    await settle({ idleMs: 0 });
+  };
+};
+
+type Want = Pick<Ask, 'waiting' | 'ahead'>;
+
+const nothing = () => ({ permits: 0, returned: 0, granted: 0, dayChange: 0, used: {} as Record<string, number> });
+
+/** UTC midnight of day 0 is that of 1970. */
+const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const dayNumber = ({ day }: Ask): number => Date.parse(day) / DAY_MS;
+
+const isOwing = (held: Held): boolean => held.returned > 0 || held.dayChange !== 0 || Object.keys(held.used).length > 0;
+
+const giveBack = (held: Held): void => {
+  held.returned += held.permits;
+  held.dayChange -= held.permits;
+  held.permits = 0;
+};
+
+const askOf = (held: Held, want: Want): Ask => ({
+  keyId: held.keyId,
+  day: dayText(held.day),
+  rate: held.limits.requests_per_second,
+  burst: held.limits.burst,
+  dayLimit: held.limits.requests_per_day,
+  ...want,
+  returned: held.returned,
+  dayChange: held.dayChange,
+  used: held.used,
 });
+
+/** What is owed goes into the ask, and is owed no longer. */
+const takeAsk = (held: Held, want: Want): Ask => {
+  const ask = askOf(held, want);
+  Object.assign(held, { returned: 0, dayChange: 0, used: {} });
+  return ask;
+};
+
+const refusedBy = (grant: Grant, limits: Limits, nowMs: number): Held['refused'] =>
+  grant.granted >= limits.requests_per_day
+    ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
+    : {
+        limit: 'requests_per_second',
+        untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / limits.requests_per_second) * 1_000),
+      };
+
+const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
+  limit === 'requests_per_day'
+    ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
+    : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
+
 const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));

@@ -5,7 +5,7 @@ import type { Operation } from '../operations/operation.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShape, isKey } from './keys.ts';
-import type { Meter } from './meter.ts';
+import type { Limits, Meter } from './meter.ts';
 
 export type AccessDeps = {
   readonly keys: KeyStore;
@@ -24,8 +24,8 @@ export type Call = {
   readonly nowMs: number;
   /** Set by the credentials step. */
   account: Account | null;
-  /** The meter admitted this call: it must be finished there. */
-  admitted: boolean;
+  /** The meter admitted this call under this name: it must be finished there. */
+  meteredAs: string | null;
 };
 
 /** A refusal as it goes out; the first step that gives one answers. */
@@ -134,16 +134,29 @@ export const refusePayment: Step = (call) =>
       })
     : null;
 
+/** Account calls are not requests: one a second, under a name of their own (AC-01). */
+const ACCOUNT_LIMITS: Limits = {
+  requests_per_second: 1,
+  burst: 1,
+  requests_per_day: Number.MAX_SAFE_INTEGER,
+  concurrent_requests: Number.MAX_SAFE_INTEGER,
+};
+
 /** Step 5: limits of the key (AC-03). */
-export const meterKey: Step = (call, { meter }) => {
+export const meterKey: Step = async (call, { meter }) => {
   if (call.account === null) return null;
   const { keyId, plan } = call.account;
-  const refusal = meter.admit(keyId, plan, call.nowMs);
-  call.admitted = refusal === null;
-  if (refusal === null) return null;
+  const isAccount = call.operation.class === 'account';
+  const meteredAs = isAccount ? `${keyId}/account` : keyId;
+  const refusal = await meter.admit(meteredAs, isAccount ? ACCOUNT_LIMITS : plan.limits, call.nowMs);
+  if (refusal === null) {
+    call.meteredAs = meteredAs;
+    return null;
+  }
   const { limit, figure, retryAfterS } = refusal;
+  const who = isAccount ? 'An account call' : `The plan ${plan.name}`;
   return refuse('RATE_LIMITED', {
-    message: `The plan ${plan.name} allows ${figure} ${limit.replaceAll('_', ' ')}.`,
+    message: `${who} allows ${figure} ${limit.replaceAll('_', ' ')}.`,
     hint: `Wait ${retryAfterS} seconds.`,
     headers: { 'retry-after': String(retryAfterS), 'x-service-limit': limit },
   });

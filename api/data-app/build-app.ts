@@ -87,7 +87,7 @@ const callOf = (request: FastifyRequest, operation: Operation): Call => ({
   address: request.ip,
   nowMs: Date.now(),
   account: null,
-  admitted: false,
+  meteredAs: null,
 });
 
 /** A request of a key is over when its answer has left or its client has. */
@@ -116,9 +116,12 @@ const addAccess = (app: FastifyInstance, deps: AppDeps): void => {
     const refused = await checkAccess(call, access);
     const { account } = call;
     if (account !== null) {
-      const { policy, state } = deps.meter.headers(account.keyId, account.plan, call.nowMs);
+      const { policy, state } = deps.meter.headers(account.keyId, account.plan.limits, call.nowMs);
       reply.header('ratelimit-policy', policy).header('ratelimit', state);
-      if (call.admitted) finishWith(reply, () => deps.meter.finish(account.keyId, reply.statusCode));
+    }
+    const { meteredAs } = call;
+    if (meteredAs !== null) {
+      finishWith(reply, () => deps.meter.finish(meteredAs, operation.class, reply.statusCode));
     }
     if (refused === null) return;
     reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');

@@ -16,7 +16,7 @@ import {
   type Where,
 } from './kinds.ts';
 import { isBand, LIMITS, TIMEFRAMES, timeframeNamed } from './limits.ts';
-import { type CallNode, codeNode, type Node, type OwnTimeframe } from './tree.ts';
+import { type CallNode, codeNode, isLiteral, type Node, type OwnTimeframe } from './tree.ts';
 
 type Call = {
   readonly spec: FunctionSpec;
@@ -255,7 +255,9 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const spec = FUNCTIONS.get(node.name);
   if (spec === undefined) {
     unknownFunction(node, findings);
-    for (const arg of node.args) if (arg.type !== 'code') check(arg, { ...where, venueNames: true, series: 'unknown' });
+    for (const arg of node.args) {
+      if (!isLiteral(arg)) check(arg, { ...where, venueNames: true, series: 'unknown' });
+    }
     return checked(node, 'broken');
   }
   findings.functions.add(spec.name);

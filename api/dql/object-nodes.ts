@@ -19,6 +19,7 @@ import {
   durationNode,
   fieldNode,
   inNode,
+  isLiteral,
   type Literal,
   logicNode,
   type Node,
@@ -120,15 +121,14 @@ const membership: Reader = {
     const path = `${place.path}/values`;
     const values = nodes.readAll(object.values, path, { least: 1, most: LIMITS.in_list }) ?? [];
     const literals = values.filter((value, i): value is Literal => {
-      const isLiteral = LITERALS.includes(value.type);
-      if (!isLiteral && value.type !== 'broken') {
+      if (!isLiteral(value) && value.type !== 'broken') {
         nodes.shape.fault(
           `${path}/${i}`,
           'A value of "in" is no literal.',
           `Send a node of type ${LITERALS.join(', ')}.`,
         );
       }
-      return isLiteral;
+      return isLiteral(value);
     });
     return literals.length === 0 ? broken(place, [left]) : inNode(left, literals, place);
   },

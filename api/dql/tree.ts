@@ -173,6 +173,9 @@ export const aggregateNode = (
     ...common,
   }));
 
+export const isLiteral = (node: Node): node is Literal =>
+  node.type === 'number' || node.type === 'duration' || node.type === 'code' || node.type === 'status';
+
 /** Unary minus folds into a number; on anything else it is `0 - x` (DQL-09.2). */
 export const negated = (node: Node, place: Place): Node => {
   if (node.type !== 'number') return arithNode('-', { left: numberNode('0', place), right: node }, place);

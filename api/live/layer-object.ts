@@ -13,7 +13,7 @@ import {
 } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
-import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
@@ -31,6 +31,8 @@ export type LayerQuestion = {
   readonly allowStale: boolean;
   readonly includeRaw: boolean;
   readonly numberFormat: NumberFormat;
+  /** Levels of a book to show (ST-09); none when left out. */
+  readonly depth?: number;
   /** Version in force when the reading was recorded (H-16k). */
   readonly version: ListingVersion;
   readonly mark: () => Mark | null;
@@ -170,6 +172,25 @@ const membersShown = (question: LayerQuestion, { status }: StatusAnswer): Member
   return reading !== null && shown ? membersOf(reading, question) : NO_MEMBERS;
 };
 
+/** One side of a book to the depth asked: prices and sizes are strings in every format (L-06), sizes in the unit asked at their own price (N-07). */
+const sideOf = (levels: BookLevels['bids'], reading: Reading, question: LayerQuestion): JsonValue => {
+  const { units: mode, version, depth } = question;
+  const shown = levels.slice(0, depth);
+  if (mode === 'published') return shown;
+  const unit = unitCounted(reading, version);
+  return shown.map(([price, digits]) => [
+    price,
+    convertQuantity({ digits, unit, mode, listing: version.record.values, mark: price }),
+  ]);
+};
+
+const levelsOf = (question: LayerQuestion): { bids: JsonValue; asks: JsonValue } | undefined => {
+  const { reading, depth = 0 } = question;
+  if (depth === 0 || reading === null || reading.book === null) return undefined;
+  const { bids, asks } = reading.book;
+  return { bids: sideOf(bids, reading, question), asks: sideOf(asks, reading, question) };
+};
+
 /** The layer object. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
 export const layerObject = (question: LayerQuestion): JsonValue => {
   const answer = statusAt(question);
@@ -191,6 +212,7 @@ export const layerObject = (question: LayerQuestion): JsonValue => {
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: present ? members.values : {},
+    ...(present ? levelsOf(question) : {}),
     null_reasons: present ? members.nullReasons : undefined,
     units: members.units,
     instants: shown ? texts?.instants : undefined,

@@ -17,6 +17,8 @@ export type ViewOptions = {
   readonly allowStale: boolean;
   readonly includeRaw: boolean;
   readonly numberFormat: NumberFormat;
+  /** Levels of a book that its object shows (ST-09); none when left out. */
+  readonly depth?: number;
 };
 
 /** What is the same for every listing of a venue in one answer. */
@@ -36,7 +38,7 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
 export const policyOf = (capability: CapabilityVersion | null, layer: string): Policy =>
   capability?.layers[layer]?.policy ?? 'off';
 
-const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
+export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
 /** The listing's mark when it is present at T under the bound in force (N-07). */
@@ -60,35 +62,43 @@ export const presentMark = (
     : null;
 };
 
+type Subject = { readonly listing: LiveListing; readonly version: ListingVersion };
+
+/** The object of one layer, of the reading given: the newest one, or one that was. */
+export const layerState = (
+  view: VenueView,
+  { listing, version, mark }: Subject & { readonly mark?: () => Mark | null },
+  shown: { readonly layer: ReadingLayer; readonly reading: Reading | null; readonly options: ViewOptions },
+): JsonValue => {
+  const { layer, reading, options } = shown;
+  return layerObject({
+    ...options,
+    layer,
+    reading,
+    policy: policyOf(view.capability, layer),
+    lostAt: lostAt(view, reading),
+    boundMs: options.bounds[layer],
+    stateLag: view.stateLag,
+    version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
+    mark: mark ?? (() => presentMark(view, listing, options)),
+  });
+};
+
 /** The layer objects of a listing; `layers` ascend by bytes. */
 export const layerObjects = (
   view: VenueView,
-  { listing, version }: { readonly listing: LiveListing; readonly version: ListingVersion },
+  subject: Subject,
   { layers, options }: { readonly layers: readonly ReadingLayer[]; readonly options: ViewOptions },
 ): JsonValue => {
-  let mark: Mark | null | undefined;
-  const markOnce = (): Mark | null => {
-    if (mark === undefined) mark = presentMark(view, listing, options);
-    return mark;
+  let held: Mark | null | undefined;
+  const mark = (): Mark | null => {
+    if (held === undefined) held = presentMark(view, subject.listing, options);
+    return held;
   };
   const objects: Record<string, JsonValue> = {};
   for (const layer of layers) {
-    const reading = listing.readings[layer] ?? null;
-    objects[layer] = layerObject({
-      layer,
-      reading,
-      policy: policyOf(view.capability, layer),
-      lostAt: lostAt(view, reading),
-      boundMs: options.bounds[layer],
-      at: options.at,
-      stateLag: view.stateLag,
-      units: options.units,
-      allowStale: options.allowStale,
-      includeRaw: options.includeRaw,
-      numberFormat: options.numberFormat,
-      version: reading === null ? version : (versionAt(listing.versions, reading.recorded_at) ?? version),
-      mark: markOnce,
-    });
+    const reading = subject.listing.readings[layer] ?? null;
+    objects[layer] = layerState(view, { ...subject, mark }, { layer, reading, options });
   }
   return objects;
 };

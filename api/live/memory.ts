@@ -3,9 +3,10 @@
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, Reading, StateEntry } from '../../schemas/topics.ts';
+import { sealsAt } from '../../schemas/windows.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
-import { RecentRows } from './recent-rows.ts';
+import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
 
 /** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
 export const STATE_LAG: Micros = 5_000_000;
@@ -14,6 +15,10 @@ type Partition = {
   offset: number;
   index: number;
   watermark: Micros | null;
+  /** W at the first thing applied: of rows sealed before it this copy knows nothing. */
+  since: Micros | null;
+  /** W visible in the history store. */
+  history: Micros | null;
   ready: boolean;
   readonly recent: RecentRows;
 };
@@ -26,8 +31,12 @@ export type LiveVenue = {
   readonly partitions: Map<number, Partition>;
 };
 
+/** Told of every applied entry of `live`, after it; `replaced` is the reading that a reading took the place of. */
+export type Observer = (venue: string, partition: number, entry: LiveEntry, replaced: Reading | null) => void;
+
 export class LiveMemory {
   readonly #venues = new Map<string, LiveVenue>();
+  readonly #observers: Observer[] = [];
   #version = 0;
 
   /** `venues` are the ones served, whether or not they have published anything yet. */
@@ -69,6 +78,7 @@ export class LiveMemory {
       at.offset = entry.round;
       at.index = Number.POSITIVE_INFINITY;
       at.watermark = entry.marker.watermark;
+      at.since ??= entry.marker.watermark;
     }
   }
 
@@ -79,7 +89,15 @@ export class LiveMemory {
     if (entry.offset < at.offset || (entry.offset === at.offset && entry.index <= at.index)) return;
     at.offset = entry.offset;
     at.index = entry.index;
+    const replaced = entry.symbol === null ? undefined : venue.listings.get(entry.symbol)?.readings;
+    const before = entry.reading === null ? null : (replaced?.[entry.reading.layer] ?? null);
     this.#applyBody(venue, at, entry);
+    for (const observer of this.#observers) observer(venueCode, partition, entry, before);
+  }
+
+  /** Adds an observer for the life of this copy. */
+  observe(observer: Observer): void {
+    this.#observers.push(observer);
   }
 
   applyListing(version: ListingVersion): void {
@@ -132,16 +150,35 @@ export class LiveMemory {
     return watermark === null || at - watermark > STATE_LAG;
   }
 
-  /** Rows that the history store may not show yet, of one venue. */
-  *recentRows(venueCode: string) {
-    for (const p of this.#venues.get(venueCode)?.partitions.values() ?? []) yield* p.recent.values();
+  /** Rows that the history store may not show yet, of one listing in one table. */
+  *recentRows(venueCode: string, table: string, symbol: string): Generator<RecentRow> {
+    for (const p of this.#venues.get(venueCode)?.partitions.values() ?? []) yield* p.recent.of(table, symbol);
   }
 
   /** W visible in the history store: rows up to it need not be kept. */
   applyHistoryWatermark(venueCode: string, partition: number, watermark: Micros): void {
     const venue = this.#venues.get(venueCode);
     const at = venue?.partitions.get(partition);
-    if (at !== undefined) at.recent.prune(at.watermark ?? 0, watermark);
+    if (at === undefined) return;
+    at.history = Math.max(at.history ?? watermark, watermark);
+    at.recent.prune(at.watermark ?? 0, at.history);
+  }
+
+  /** History W of a venue: the smallest of its tasks'; null while one has not said any. */
+  historyWatermark(venueCode: string): Micros | null {
+    const partitions = [...(this.#venues.get(venueCode)?.partitions.values() ?? [])];
+    const said = partitions.flatMap(({ history }) => (history === null ? [] : [history]));
+    return said.length === 0 || said.length < partitions.length ? null : Math.min(...said);
+  }
+
+  /** Windows of a venue that ended after this are in this copy, whatever the history store shows. */
+  recentFrom(venueCode: string): Micros {
+    let from = 0;
+    for (const { since, watermark } of this.#venues.get(venueCode)?.partitions.values() ?? []) {
+      if (since === null || watermark === null) continue;
+      from = Math.max(from, since - sealsAt(0), watermark - KEPT);
+    }
+    return from;
   }
 
   /** Entries held, for the metrics. */
@@ -178,7 +215,8 @@ export class LiveMemory {
       case 'watermark':
         if (entry.watermark === null) return;
         at.watermark = entry.watermark;
-        at.recent.prune(entry.watermark, null);
+        at.since ??= entry.watermark;
+        at.recent.prune(entry.watermark, at.history);
         return;
       case 'event':
         return;
@@ -203,7 +241,15 @@ export class LiveMemory {
   #partition(venue: LiveVenue, partition: number): Partition {
     let at = venue.partitions.get(partition);
     if (at === undefined) {
-      at = { offset: -1, index: -1, watermark: null, ready: false, recent: new RecentRows() };
+      at = {
+        offset: -1,
+        index: -1,
+        watermark: null,
+        since: null,
+        history: null,
+        ready: false,
+        recent: new RecentRows(),
+      };
       venue.partitions.set(partition, at);
     }
     return at;

@@ -1,20 +1,29 @@
 // The catalogue's version string: the day of its newest change, numbered within that day (V-06).
-import { dayOf } from '../../schemas/instants.ts';
+import { dayOf, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
+/** When the tables of the language (fields, sources, functions, limits) last changed; a test holds it to their content. */
+export const LANGUAGE_CHANGED: Micros = parseInstant('2026-11-21T07:00:00Z') ?? 0;
+
 const changesUpTo = (live: LiveMemory, at: Micros): Set<Micros> => {
   const changes = new Set<Micros>();
+  const add = (change: Micros | null): void => {
+    if (change !== null && change <= at) changes.add(change);
+  };
+  add(LANGUAGE_CHANGED);
   for (const { listings, capabilities } of live.venues()) {
-    for (const { written_at } of capabilities) if (written_at <= at) changes.add(written_at);
+    for (const { written_at } of capabilities) add(written_at);
     for (const { versions } of listings.values()) {
-      for (const { written_at } of versions) if (written_at <= at) changes.add(written_at);
+      for (const { written_at } of versions) add(written_at);
+      // Being delisted takes a code out of the current lists at its own instant, when nothing need be written.
+      add(versions.at(-1)?.delisted_at ?? null);
     }
   }
   return changes;
 };
 
-/** The same on every node: it follows from the kept versions alone. Null before anything was written. */
+/** The same on every node: it follows from the kept versions and our own tables alone. Null before anything was written. */
 export const catalogueVersion = (live: LiveMemory, at: Micros): string | null => {
   const changes = changesUpTo(live, at);
   if (changes.size === 0) return null;

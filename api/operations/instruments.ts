@@ -135,7 +135,7 @@ const refine = ({ as_of, cursor }: Input): ApiError[] => {
 };
 
 /** The earliest instant anything was known about a listing; null while nothing is. */
-const earliestKnown = (listings: readonly LiveListing[]): Micros | null =>
+export const earliestKnown = (listings: readonly LiveListing[]): Micros | null =>
   listings.reduce<Micros | null>((least, { versions }) => {
     const first = versions[0]?.written_at ?? null;
     return first !== null && (least === null || first < least) ? first : least;

@@ -7,8 +7,9 @@ import type { Plan } from '../access/plans.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
-/** Classes of the day's counters (AC-01 `by_class`). */
+/** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
 export type RequestClass =
+  | 'account'
   | 'snapshots'
   | 'history'
   | 'candles'
@@ -34,7 +35,8 @@ export type Context = {
 
 export type Answer = { readonly body: JsonValue; readonly numberFormat: NumberFormat };
 
-export type Operation<Input = unknown> = {
+/** What is declared of anything callable: enough for its checks, its shape and its place in the documents. */
+export type Endpoint<Input = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -55,6 +57,9 @@ export type Operation<Input = unknown> = {
   };
   /** Faults of shape that a schema cannot say; told together with the schema's. */
   readonly refine: (input: Input) => readonly ApiError[];
+};
+
+export type Operation<Input = unknown> = Endpoint<Input> & {
   readonly run: (input: Input, context: Context) => Answer;
 };
 

@@ -82,12 +82,9 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const entries = await listKeys(pool, values.account ?? null);
     return { json: entries, text: entries.length === 0 ? 'no keys' : entries.map(lineOf).join('\n') };
   },
-  revoke: async (pool, { positionals }, actor) =>
-    one(await revokeKey(pool, required(positionals[1], 'KEY_ID'), actor)),
+  revoke: async (pool, { positionals }, actor) => one(await revokeKey(pool, required(positionals[1], 'KEY_ID'), actor)),
   plan: async (pool, { positionals }, actor) =>
-    one(
-      await changePlan(pool, { keyId: required(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor),
-    ),
+    one(await changePlan(pool, { keyId: required(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor)),
 };
 
 const findDatabase = (): string => {

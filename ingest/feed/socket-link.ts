@@ -59,7 +59,7 @@ const BOOKS_MS = 300_000;
 
 /** Resolves at the handshake's end with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const link = new SocketLink(await handshake(await addressOf(slot, deps)), slot, deps);
+  const link = new SocketLink(await handshake(await addressOf(slot, deps), deps.venue.headers), slot, deps);
   link.start();
   return link;
 };

@@ -1,5 +1,6 @@
 // The registry of venues: adding one is its file and its line here.
 import type { Venue } from '../venue.ts';
+import { aster } from './aster.ts';
 import { binance } from './binance.ts';
 import { bitget } from './bitget.ts';
 import { bitmex } from './bitmex.ts';
@@ -15,7 +16,7 @@ import { mexc } from './mexc.ts';
 import { okx } from './okx.ts';
 
 export const venues: ReadonlyMap<string, Venue> = new Map(
-  [binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin, gate, mexc].map(
+  [aster, binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin, gate, mexc].map(
     (venue) => [venue.id, venue],
   ),
 );

@@ -182,38 +182,39 @@ t.test('size is checked before media type, and both before shape', async (t) => 
   t.same(codes(both.body), ['DQL_JSON_SCHEMA']);
 });
 
-t.test('the bucket of a key empties and fills by its plan', (t) => {
+t.test('the bucket of a key empties and fills by its plan', async (t) => {
   const meter = new Meter();
-  const { free } = PLANS;
-  const asked = (nowMs: number) => {
-    const refusal = meter.admit('k', free, nowMs);
-    if (refusal === null) meter.finish('k', 200);
+  const { limits } = PLANS.free;
+  const asked = async (nowMs: number) => {
+    const refusal = await meter.admit('k', limits, nowMs);
+    if (refusal === null) meter.finish('k', 'reference', 200);
     return refusal;
   };
-  for (let i = 0; i < free.limits.burst; i++) t.equal(asked(1_000), null);
-  t.same(asked(1_000), { limit: 'requests_per_second', figure: 2, retryAfterS: 1 });
-  t.equal(asked(1_500), null, 'half a second is one request at two a second');
-  t.same(asked(1_500)?.limit, 'requests_per_second');
-  t.equal(asked(600_000), null);
-  t.end();
+  for (let i = 0; i < limits.burst; i++) t.equal(await asked(1_000), null);
+  t.same(await asked(1_000), { limit: 'requests_per_second', figure: 2, retryAfterS: 1 });
+  t.equal(await asked(1_500), null, 'half a second is one request at two a second');
+  t.same((await asked(1_500))?.limit, 'requests_per_second');
+  t.equal(await asked(600_000), null);
 });
 
-t.test('counts the day and what is in flight (AC-03)', (t) => {
+t.test('counts the day and what is in flight (AC-03)', async (t) => {
   const meter = new Meter();
-  const free = { ...PLANS.free, limits: { ...PLANS.free.limits, requests_per_day: 3 } };
-  meter.admit('k', free, 0);
-  meter.admit('k', free, 0);
-  t.match(meter.admit('k', free, 0), { limit: 'concurrent_requests', figure: 2 });
-  meter.finish('k', 500);
-  meter.finish('k', 304);
-  t.match(meter.headers('k', free, 0).state, '"day";r=2;', 'neither 5xx nor 304 counted before this one');
+  const limits = { ...PLANS.free.limits, requests_per_day: 3 };
+  await meter.admit('k', limits, 0);
+  await meter.admit('k', limits, 0);
+  t.match(await meter.admit('k', limits, 0), { limit: 'concurrent_requests', figure: 2 });
+  t.equal(meter.inFlight('k'), 2);
+  meter.finish('k', 'reference', 500);
+  meter.finish('k', 'reference', 304);
+  t.equal(meter.inFlight('k'), 0);
+  t.match(meter.headers('k', limits, 0).state, '"day";r=3;', 'neither 5xx nor 304 counts');
   for (const second of [1, 2, 3]) {
-    t.equal(meter.admit('k', free, second * 1_000), null);
-    meter.finish('k', 400);
+    t.equal(await meter.admit('k', limits, second * 1_000), null);
+    t.match(meter.headers('k', limits, second * 1_000).state, `"day";r=${3 - second};`);
+    meter.finish('k', 'reference', 400);
   }
-  t.match(meter.admit('k', free, 5_000_000), { limit: 'requests_per_day', retryAfterS: 81_400 });
-  t.equal(meter.admit('k', free, 86_400_000), null, 'a new UTC day');
-  t.end();
+  t.match(await meter.admit('k', limits, 5_000_000), { limit: 'requests_per_day', retryAfterS: 81_400 });
+  t.equal(await meter.admit('k', limits, 86_400_000), null, 'a new UTC day');
 });
 
 t.test('a limited request says which limit and when to come back', async (t) => {

@@ -87,37 +87,55 @@ t.test('versions are kept in order, and a repeat replaces', (t) => {
 
 t.test('keeps windows until the history store shows them, at most fifteen minutes', (t) => {
   const feed = new Feed(['okx']);
-  const row = (at: number) => ({
+  const row = (at: number, late = false) => ({
     table: 'mark',
     at,
     texts: {},
-    instants: {},
-    integers: {},
+    instants: late ? { recorded_at: LISTED + 200_000_000 } : {},
+    integers: { src_offset: late ? 7 : 3 },
     figures: { mark: String(at) },
-    flags: {},
+    flags: { late },
   });
-  const put = (kind: 'provisional' | 'sealed', at: number) =>
-    feed.entry('okx', { kind, symbol: 'BTCUSDT', row: row(at) });
+  const put = (kind: 'provisional' | 'sealed', at: number, late = false) =>
+    feed.entry('okx', { kind, symbol: 'BTCUSDT', row: row(at, late) });
+  const held = () => [...feed.memory.recentRows('okx', 'mark', 'BTCUSDT')];
   put('provisional', LISTED);
   put('provisional', LISTED);
   put('sealed', LISTED);
   put('provisional', LISTED + 10);
   t.same(
-    [...feed.memory.recentRows('okx')].map((r) => [r.row.at, r.sealed]),
+    held().map((r) => [r.row.at, r.sealed]),
     [
       [LISTED, true],
       [LISTED + 10, false],
     ],
   );
-  feed.watermark('okx', LISTED + 20);
-  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 10);
+  t.same([...feed.memory.recentRows('okx', 'mark', 'ETHUSDT'), ...feed.memory.recentRows('okx', 'oi', 'BTCUSDT')], []);
+  put('sealed', LISTED, true);
+  t.equal(held().length, 3, 'a late row does not take the place of its window');
+
+  feed.watermark('okx', LISTED + 300_000_000);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 100_000_999);
+  t.equal(held().length, 3, 'a window is not in the store before the watermark that seals it is visible');
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 100_001_000);
   t.same(
-    [...feed.memory.recentRows('okx')].map((r) => r.row.at),
-    [LISTED + 10],
-    'what is not sealed stays',
+    held().map((r) => [r.row.at, r.row.flags.late]),
+    [
+      [LISTED + 10, false],
+      [LISTED, true],
+    ],
   );
-  feed.watermark('okx', LISTED + 900_000_011);
-  t.same([...feed.memory.recentRows('okx')], []);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 200_000_000);
+  t.same(held(), [], 'also what was never seen sealed: the store has what its window became');
+  t.equal(feed.memory.historyWatermark('okx'), LISTED + 200_000_000);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED);
+  t.equal(feed.memory.historyWatermark('okx'), LISTED + 200_000_000, 'it is never taken back');
+
+  put('sealed', LISTED + 150_000_000);
+  t.equal(held().length, 1);
+  feed.watermark('okx', LISTED + 1_050_000_000);
+  t.same(held(), []);
+  t.equal(feed.memory.recentFrom('okx'), LISTED + 199_999_000, 'fifteen minutes are kept, or since the copy began');
   t.equal(feed.memory.sizes().rows, 0);
   t.end();
 });

@@ -76,5 +76,8 @@ export const readScripts = (folder: string): Case[] =>
     .sort()
     .flatMap((file) => {
       const blocks = readFileSync(join(folder, file), 'utf8').split(/\n\s*\n/);
-      return blocks.map((b) => b.trim()).filter((b) => b !== '' && !b.startsWith('=')).map((b) => caseOf(b, file));
+      return blocks
+        .map((b) => b.trim())
+        .filter((b) => b !== '' && !b.startsWith('='))
+        .map((b) => caseOf(b, file));
     });

@@ -12,7 +12,10 @@ import { type Case, readScripts } from './script.ts';
 
 const CASES = readScripts(join(import.meta.dirname, 'scripts'));
 
-const run = ({ query, object }: Pick<Case, 'query' | 'object'>, codes: Codes = CODES): Compiled | readonly ApiError[] => {
+const run = (
+  { query, object }: Pick<Case, 'query' | 'object'>,
+  codes: Codes = CODES,
+): Compiled | readonly ApiError[] => {
   try {
     return compile(object === null ? { text: query ?? '' } : { object, path: '/query_object' }, codes);
   } catch (error) {
@@ -26,9 +29,14 @@ const placeOf = ({ position, path }: ApiError): string | null =>
 
 const checkErrors = (t: Test, { errors, hints }: Case, found: readonly ApiError[]): void => {
   const shown = found.map((e, i) => (errors[i]?.at === null ? e.code : `${e.code} at ${placeOf(e)}`));
-  t.same(shown, errors.map(({ code, at }) => (at === null ? code : `${code} at ${at}`)), JSON.stringify(found));
+  t.same(
+    shown,
+    errors.map(({ code, at }) => (at === null ? code : `${code} at ${at}`)),
+    JSON.stringify(found),
+  );
   for (const hint of hints) {
-    if (!found.some((e) => e.hint?.includes(hint))) t.fail(`no hint says "${hint}": ${JSON.stringify(found.map((e) => e.hint))}`);
+    if (!found.some((e) => e.hint?.includes(hint)))
+      t.fail(`no hint says "${hint}": ${JSON.stringify(found.map((e) => e.hint))}`);
   }
 };
 
@@ -84,7 +92,9 @@ t.test('the scripts have a case for every rule of the language', async (t) => {
 t.test('every code of the language is provoked by a script', async (t) => {
   const provoked = new Set(CASES.flatMap(({ errors }) => errors.map(({ code }) => code)));
   // Version is refused by the operation's test too; a range needs the clock of screen (H-16j).
-  const language = Object.keys(CATALOGUE).filter((code) => code.startsWith('DQL_') && code !== 'DQL_LIMIT' && code !== 'DQL_AS_OF_RANGE');
+  const language = Object.keys(CATALOGUE).filter(
+    (code) => code.startsWith('DQL_') && code !== 'DQL_LIMIT' && code !== 'DQL_AS_OF_RANGE',
+  );
   t.same(
     language.filter((code) => !provoked.has(code)),
     [],

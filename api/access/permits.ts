@@ -1,0 +1,121 @@
+// Where permits of keys come from: one row a key in PostgreSQL for all processes, or memory alone.
+import type { Pool } from 'pg';
+
+/** What a process gives back, has counted, and wants, of one key. */
+export type Ask = {
+  readonly keyId: string;
+  /** UTC day that the counts belong to, `2026-01-15`. */
+  readonly day: string;
+  /** Permits a second, and the most that the bucket holds. */
+  readonly rate: number;
+  readonly burst: number;
+  readonly dayLimit: number;
+  /** Requests that wait for a permit. */
+  readonly waiting: number;
+  /** Permits wanted in store, as long as they are no more than a quarter of the bucket. */
+  readonly ahead: number;
+  /** Unused permits, back into the bucket. */
+  readonly returned: number;
+  /** Correction of the permits handed out this day. */
+  readonly dayChange: number;
+  /** Counted requests by class. */
+  readonly used: Readonly<Record<string, number>>;
+};
+
+export type Grant = {
+  readonly permits: number;
+  /** What the bucket still holds. */
+  readonly tokens: number;
+  /** Permits handed out this day, to all processes. */
+  readonly granted: number;
+};
+
+export type Permits = {
+  /** One grant an ask, in their order; rejects when the store does not answer, and then nothing was taken for granted. */
+  readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
+};
+
+type Bucket = { tokens: number; at: number; day: string; granted: number };
+
+/** The arithmetic of `exchange_permits` (infra/postgres) on a bucket in memory. */
+const takeFrom = (bucket: Bucket, ask: Ask, nowMs: number): Grant => {
+  if (bucket.day !== ask.day) Object.assign(bucket, { day: ask.day, granted: 0 });
+  bucket.granted = Math.max(0, bucket.granted + ask.dayChange);
+  const refilled = bucket.tokens + ask.returned + (Math.max(0, nowMs - bucket.at) / 1_000) * ask.rate;
+  bucket.tokens = Math.min(ask.burst, refilled);
+  bucket.at = Math.max(nowMs, bucket.at);
+  const wanted = Math.max(ask.waiting, Math.min(ask.ahead, Math.floor(bucket.tokens / 4)));
+  const permits = Math.max(0, Math.min(wanted, Math.floor(bucket.tokens), ask.dayLimit - bucket.granted));
+  bucket.tokens -= permits;
+  bucket.granted += permits;
+  return { permits, tokens: bucket.tokens, granted: bucket.granted };
+};
+
+/** `drop-oldest`: a forgotten key starts with a full bucket. */
+const MOST_KEYS = 50_000;
+
+/** Permits of this process alone. */
+export const localPermits = (): Permits => {
+  const buckets = new Map<string, Bucket>();
+  const bucketOf = (ask: Ask, nowMs: number): Bucket => {
+    const known = buckets.get(ask.keyId);
+    if (known !== undefined) return known;
+    const bucket = { tokens: ask.burst, at: nowMs, day: ask.day, granted: 0 };
+    buckets.set(ask.keyId, bucket);
+    const oldest = buckets.size > MOST_KEYS ? buckets.keys().next().value : undefined;
+    if (oldest !== undefined) buckets.delete(oldest);
+    return bucket;
+  };
+  return { exchange: async (asks, nowMs) => asks.map((ask) => takeFrom(bucketOf(ask, nowMs), ask, nowMs)) };
+};
+
+type GrantRow = {
+  readonly key_id: string;
+  readonly permits: string;
+  readonly tokens: number;
+  readonly granted: string;
+};
+
+const EXCHANGE = 'select key_id, permits, tokens, granted from exchange_permits($1)';
+/** A request waits no longer than this for the store; then its process meters alone. */
+const ANSWER_MS = 1_000;
+
+const within = async <T>(work: Promise<T>, limitMs: number): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_settle, fail) => {
+    timer = setTimeout(() => fail(new Error(`no answer within ${limitMs} ms`)), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const asJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
+  key_id: ask.keyId,
+  day: ask.day,
+  rate: ask.rate,
+  burst: ask.burst,
+  day_limit: ask.dayLimit,
+  waiting: ask.waiting,
+  ahead: ask.ahead,
+  returned: ask.returned,
+  day_change: ask.dayChange,
+  used: ask.used,
+});
+
+/** Permits that all processes on one database share; the database's clock fills the buckets. */
+export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => ({
+  async exchange(asks) {
+    const answer = pool.query<GrantRow>(EXCHANGE, [JSON.stringify(asks.map(asJson))]);
+    const { rows } = await within(answer, ANSWER_MS);
+    // The function answers in its own order; of a key with asks of two days the later day counts.
+    const byKey = new Map(rows.map((row) => [row.key_id, row]));
+    return asks.map(({ keyId }) => {
+      const row = byKey.get(keyId);
+      if (row === undefined) throw new Error('the store granted nothing');
+      return { permits: Number(row.permits), tokens: row.tokens, granted: Number(row.granted) };
+    });
+  },
+});

@@ -1,0 +1,207 @@
+// GET /v2/dql/catalogue: what a query may say: fields, sources, functions, codes, limits (V-06).
+import Type from 'typebox';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import { UNITS_MODES } from '../../schemas/units.ts';
+import { languageEntries } from '../dql/catalogue.ts';
+import type { CandleSource, Field } from '../dql/fields.ts';
+import { LIMITS, TIMEFRAMES, VERSION } from '../dql/limits.ts';
+import { boundsOf, printBounds } from '../live/bounds.ts';
+import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { policyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { spellings } from '../selection/resolve.ts';
+import { catalogueVersion } from './catalogue-version.ts';
+import { earliestKnown } from './instruments.ts';
+import { defineOperation } from './operation.ts';
+import { InstantText, NullableInstant } from './parameters.ts';
+
+/** Seconds after which an instant is settled (N-11). */
+const SETTLE_AFTER_S = 120;
+const NUMBER_FORMATS = ['json', 'string'] as const;
+
+const Codes = Type.Array(Type.String());
+const Entry = {
+  name: Type.String(),
+  scope: Type.Enum(['instrument', 'venue']),
+  unit: Type.String(),
+  description: Type.String(),
+};
+const Output = Type.Object({
+  dql: Type.String(),
+  catalogue: Type.Union([Type.String(), Type.Null()]),
+  evaluated_at: InstantText,
+  fields: Type.Array(
+    Type.Object({
+      ...Entry,
+      type: Type.Enum(['code', 'number', 'duration']),
+      layer: Type.String(),
+      sampleable: Type.Boolean(),
+      additive: Type.Boolean(),
+      not_published_on: Codes,
+    }),
+  ),
+  sources: Type.Array(
+    Type.Object({
+      ...Entry,
+      type: Type.Enum(['series']),
+      layer: Type.Enum(['candles']),
+      price_type: Type.Enum(['trade', 'mark', 'index']),
+      additive: Type.Boolean(),
+      not_published_on: Codes,
+    }),
+  ),
+  functions: Type.Array(
+    Type.Object({
+      ...Entry,
+      signature: Type.String(),
+      type: Type.Enum(['series', 'number', 'boolean', 'duration', 'status']),
+      layer: Type.String(),
+      bars: Type.String(),
+      additive: Type.Boolean(),
+    }),
+  ),
+  venues: Codes,
+  currencies: Codes,
+  assets: Codes,
+  instruments: Codes,
+  instruments_delisted: Codes,
+  timeframes: Codes,
+  bands: Codes,
+  freshness_defaults: Type.Record(Type.String(), Type.String()),
+  limits: Type.Record(Type.String(), Type.Unknown()),
+  settle_after: Type.Integer(),
+  earliest_retained: NullableInstant,
+  units: Codes,
+  number_formats: Codes,
+});
+
+/** A venue as the catalogue sees it: what it says it publishes, and its listings of now. */
+type VenueFacts = {
+  readonly venue: string;
+  readonly capability: CapabilityVersion | null;
+  readonly listed: readonly ListingVersion[];
+};
+
+const listedAt = (listings: Iterable<LiveListing>, at: Micros): ListingVersion[] => {
+  const listed: ListingVersion[] = [];
+  for (const { versions } of listings) {
+    const version = versionAt(versions, at);
+    if (version !== null && isListed(version, at)) listed.push(version);
+  }
+  return listed;
+};
+
+const factsOf = (live: LiveMemory, at: Micros): VenueFacts[] =>
+  [...live.venues()].map(({ venue, listings, capabilities }) => ({
+    venue,
+    capability: versionAt(capabilities, at),
+    listed: listedAt(listings.values(), at),
+  }));
+
+/** Whether no listing of the venue has it; a venue without listings says nothing. */
+const isAbsentEverywhere = ({ listed }: VenueFacts, lacks: (version: ListingVersion) => boolean): boolean =>
+  listed.length > 0 && listed.every(lacks);
+
+const lacksField = (facts: VenueFacts, { layer, needs }: Field): boolean => {
+  if (layer !== 'reference' && policyOf(facts.capability, layer) === 'not_published') return true;
+  return isAbsentEverywhere(facts, ({ record }) => needs.some((name) => record.values.not_published.includes(name)));
+};
+
+/** No venue publishes a volume of its mark or index (DQL-25). */
+const lacksSource = (facts: VenueFacts, { priceType, member, name }: CandleSource): boolean => {
+  if (priceType !== 'trade' && member === 'volume') return true;
+  if (policyOf(facts.capability, 'candles') === 'not_published') return true;
+  return isAbsentEverywhere(
+    facts,
+    ({ record }) =>
+      !record.values.candles.price_types.includes(priceType) || record.values.not_published.includes(name),
+  );
+};
+
+const venuesWhere = (venues: readonly VenueFacts[], lacks: (facts: VenueFacts) => boolean): string[] =>
+  venues.filter(lacks).map(({ venue }) => venue);
+
+const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
+  const { codes, listings } = directoryOf(live);
+  const venues = factsOf(live, at);
+  const current = new Set(venues.flatMap(({ listed }) => listed.map(({ record }) => record.values.instrument)));
+  const instruments = spellings(codes.instrument);
+  const earliest = earliestKnown(listings);
+  return {
+    dql: VERSION,
+    catalogue: catalogueVersion(live, at),
+    evaluated_at: formatInstant(at),
+    ...languageEntries({
+      ofField: (field) => venuesWhere(venues, (facts) => lacksField(facts, field)),
+      ofSource: (source) => venuesWhere(venues, (facts) => lacksSource(facts, source)),
+    }),
+    venues: spellings(codes.venue),
+    currencies: spellings(codes.quote),
+    assets: spellings(codes.base),
+    instruments: instruments.filter((code) => current.has(code)),
+    instruments_delisted: instruments.filter((code) => !current.has(code)),
+    timeframes: TIMEFRAMES,
+    bands: BANDS,
+    freshness_defaults: printBounds(boundsOf(undefined), READING_LAYERS),
+    limits: LIMITS,
+    settle_after: SETTLE_AFTER_S,
+    earliest_retained: earliest === null ? null : formatInstant(earliest),
+    units: UNITS_MODES,
+    number_formats: NUMBER_FORMATS,
+  };
+};
+
+export const dqlCatalogue = defineOperation({
+  name: 'dql_catalogue',
+  method: 'GET',
+  path: '/v2/dql/catalogue',
+  key: 'open',
+  class: 'reference',
+  price: null,
+  cacheS: 60,
+  summary: 'Fields, sources, functions, codes and limits of the query language.',
+  input: Type.Object({}, { additionalProperties: false }),
+  output: Output,
+  example: {
+    input: {},
+    output: {
+      dql: VERSION,
+      catalogue: '2026-01-15',
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      fields: [
+        {
+          name: 'funding',
+          type: 'number',
+          scope: 'venue',
+          layer: 'funding',
+          unit: 'fraction',
+          description: 'Published rate for the next settlement, per interval.',
+          sampleable: true,
+          additive: false,
+          not_published_on: [],
+        },
+      ],
+      sources: [],
+      functions: [],
+      venues: ['binance', 'okx'],
+      currencies: ['USDT'],
+      assets: ['BTC'],
+      instruments: ['BTC-PERP'],
+      instruments_delisted: [],
+      timeframes: TIMEFRAMES,
+      bands: BANDS,
+      freshness_defaults: { funding: '300s', mark: '30s' },
+      limits: { source_bytes: LIMITS.source_bytes, nodes: LIMITS.nodes },
+      settle_after: SETTLE_AFTER_S,
+      earliest_retained: '2026-01-01T00:00:00.000Z',
+      units: UNITS_MODES,
+      number_formats: NUMBER_FORMATS,
+    },
+  },
+  run: (_input, { live, evaluatedAt }) => ({ body: catalogueBody(live, evaluatedAt), numberFormat: 'json' }),
+});

@@ -1,0 +1,51 @@
+// Moments at which something has to be looked at again, soonest first: a binary heap, so that waiting costs nothing.
+import type { Micros } from '../../schemas/records.ts';
+
+type Due<T> = { readonly at: Micros; readonly subject: T };
+
+export class DueQueue<T> {
+  readonly #heap: Due<T>[] = [];
+
+  push(at: Micros, subject: T): void {
+    let i = this.#heap.push({ at, subject }) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (this.#at(parent) <= this.#at(i)) return;
+      this.#swap(i, parent);
+      i = parent;
+    }
+  }
+
+  /** The soonest moment at or before `now`, taken off; null when there is none. */
+  take(now: Micros): Due<T> | null {
+    const [top] = this.#heap;
+    if (top === undefined || top.at > now) return null;
+    const last = this.#heap.pop() as Due<T>;
+    if (this.#heap.length > 0) {
+      this.#heap[0] = last;
+      this.#sink();
+    }
+    return top;
+  }
+
+  #sink(): void {
+    let i = 0;
+    for (;;) {
+      const left = 2 * i + 1;
+      const least = this.#at(left + 1) < this.#at(left) ? left + 1 : left;
+      if (this.#at(least) >= this.#at(i)) return;
+      this.#swap(i, least);
+      i = least;
+    }
+  }
+
+  #at(i: number): Micros {
+    return this.#heap[i]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  #swap(i: number, j: number): void {
+    const [a, b] = [this.#heap[i] as Due<T>, this.#heap[j] as Due<T>];
+    this.#heap[i] = b;
+    this.#heap[j] = a;
+  }
+}

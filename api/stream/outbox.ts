@@ -1,0 +1,136 @@
+// What one client has not been sent yet: written as fast as it reads, merged when it is slow, given up when it is too slow (ST-06).
+import type { Writable } from 'node:stream';
+import type { Micros } from '../../schemas/records.ts';
+
+const SLOW_BYTES = 4 * 1_048_576;
+const SLOW_AGE: Micros = 5_000_000;
+const MOST_BYTES = 16 * 1_048_576;
+/** A client that does not take its last frame is cut off. */
+const FAREWELL_MS = 5_000;
+
+export type Frame = {
+  readonly id: string;
+  readonly event: string;
+  /** One JSON object on one line. */
+  readonly data: string;
+  /** Listing and layer of an update: of those only the newest has to arrive. */
+  readonly key: string | null;
+};
+
+type Waiting = { readonly frame: Frame; readonly at: Micros };
+export type Merged = { readonly from: Micros; readonly to: Micros; readonly dropped: number };
+
+export type OutboxDeps = {
+  readonly out: Writable;
+  readonly nowMicros: () => Micros;
+  /** Data of the `gap` that says how many updates were merged. */
+  readonly gapData: (merged: Merged) => string;
+  /** More than 16 MiB wait: whoever owns the outbox says goodbye. */
+  readonly onOverflow: () => void;
+};
+
+const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
+
+/** A status change that stands for a value change too says both. */
+const absorb = (older: Frame, newer: Frame): Frame =>
+  older.data.includes('"change":"status"') || !newer.data.includes('"change":"status"')
+    ? newer
+    : { ...newer, data: newer.data.replace('"change":"status"', '"change":"both"') };
+
+export class Outbox {
+  readonly #deps: OutboxDeps;
+  /** In the order to send; merged frames stand under their key. */
+  #waiting = new Map<string | symbol, Waiting>();
+  #bytes = 0;
+  #isSlow = false;
+  #merged: Merged | null = null;
+  #sentId: string;
+  #isBlocked = false;
+  #isEnded = false;
+
+  constructor(deps: OutboxDeps, firstId: string) {
+    this.#deps = deps;
+    this.#sentId = firstId;
+    deps.out.on('drain', () => {
+      this.#isBlocked = false;
+      this.#pump();
+    });
+  }
+
+  get waitingBytes(): number {
+    return this.#bytes + this.#deps.out.writableLength;
+  }
+
+  send(frame: Frame): void {
+    if (this.#isEnded) return;
+    this.#add({ frame, at: this.#deps.nowMicros() });
+    this.#pump();
+    if (this.#bytes > MOST_BYTES) this.#deps.onOverflow();
+    else this.merge();
+  }
+
+  /** Merges what waits when it is too much or too old; also called by the clock. */
+  merge(): void {
+    if (this.#isSlow || this.#waiting.size === 0) return;
+    const [oldest] = this.#waiting.values();
+    const age = this.#deps.nowMicros() - (oldest?.at ?? 0);
+    if (this.#bytes <= SLOW_BYTES && age <= SLOW_AGE) return;
+    const waiting = [...this.#waiting.values()];
+    this.#isSlow = true;
+    this.#waiting = new Map();
+    this.#bytes = 0;
+    for (const held of waiting) this.#add(held);
+  }
+
+  /** The last frame; what waits before it is given up, because it would not arrive. */
+  end(frame: Frame, { drop }: { readonly drop: boolean }): void {
+    if (this.#isEnded) return;
+    const { out } = this.#deps;
+    if (!drop) for (const { frame: held } of this.#waiting.values()) out.write(textOf(held));
+    this.#isEnded = true;
+    this.#waiting.clear();
+    this.#bytes = 0;
+    out.end(textOf(frame));
+    setTimeout(() => out.destroy(), FAREWELL_MS).unref();
+  }
+
+  #add(next: Waiting): void {
+    const { frame } = next;
+    const key = this.#isSlow && frame.key !== null ? frame.key : Symbol();
+    const held = this.#waiting.get(key);
+    if (held !== undefined) this.#drop(key, held);
+    const kept = held === undefined ? frame : absorb(held.frame, frame);
+    this.#waiting.set(key, { frame: kept, at: next.at });
+    this.#bytes += kept.data.length;
+  }
+
+  #drop(key: string | symbol, { frame, at }: Waiting): void {
+    this.#waiting.delete(key);
+    this.#bytes -= frame.data.length;
+    const { from = at, to = at, dropped = 0 } = this.#merged ?? {};
+    this.#merged = { from: Math.min(from, at), to: Math.max(to, at), dropped: dropped + 1 };
+  }
+
+  #pump(): void {
+    while (!this.#isBlocked && this.#waiting.size > 0) {
+      if (this.#merged !== null) this.#writeGap(this.#merged);
+      for (const [key, { frame }] of this.#waiting) {
+        this.#waiting.delete(key);
+        this.#bytes -= frame.data.length;
+        this.#write(frame);
+        break;
+      }
+    }
+    if (this.#waiting.size === 0) this.#isSlow = false;
+  }
+
+  #writeGap(merged: Merged): void {
+    this.#merged = null;
+    this.#write({ id: this.#sentId, event: 'gap', data: this.#deps.gapData(merged), key: null });
+  }
+
+  #write(frame: Frame): void {
+    this.#sentId = frame.id;
+    if (!this.#deps.out.write(textOf(frame))) this.#isBlocked = true;
+  }
+}

@@ -1,0 +1,79 @@
+// How far the client of a stream has been told: a place in every task's `live`, printed as an event id (ST-02, ST-05).
+import type { Micros } from '../../schemas/records.ts';
+import type { Place } from '../../schemas/topics.ts';
+
+const LONGEST = 512;
+const SHAPE = /^([\w-]{11})\.([0-9a-z]{1,11})(~?)\.([\w-]+)$/;
+
+/** What an id says; the same on every node, because the places are those of the log. */
+export type EventId = {
+  /** Name of the selection and format it was issued under. */
+  readonly selection: string;
+  /** Status changes that time alone brings have been told up to here. */
+  readonly toldAt: Micros;
+  /** Some venue was behind then, so what the client knows of statuses cannot be derived. */
+  readonly lagging: boolean;
+  readonly places: ReadonlyMap<string, Place>;
+};
+
+export const isAbove = (a: Place, b: Place): boolean => a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
+
+/** A whole record has been applied (a state round ends so): everything before the next one. */
+const finite = ({ offset, index }: Place): Place =>
+  Number.isFinite(index) ? { offset, index } : { offset: offset + 1, index: -1 };
+
+const pushVarint = (bytes: number[], value: number): void => {
+  let rest = value;
+  while (rest > 127) {
+    bytes.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  bytes.push(rest);
+};
+
+/** The places of tasks, in the order of `tasks`. Offsets and indexes start at -1, so each is printed plus one. */
+export const printPlaces = (tasks: readonly string[], places: ReadonlyMap<string, Place>): string => {
+  const bytes: number[] = [];
+  for (const task of tasks) {
+    const { offset, index } = finite(places.get(task) ?? { offset: -1, index: -1 });
+    pushVarint(bytes, offset + 1);
+    pushVarint(bytes, index + 1);
+  }
+  return Buffer.from(bytes).toString('base64url');
+};
+
+const readVarints = (bytes: Buffer): number[] | null => {
+  const values: number[] = [];
+  let [value, scale] = [0, 1];
+  for (const byte of bytes) {
+    value += (byte % 128) * scale;
+    if (!Number.isSafeInteger(value)) return null;
+    if (byte < 128) {
+      values.push(value);
+      [value, scale] = [0, 1];
+    } else scale *= 128;
+  }
+  return scale === 1 ? values : null;
+};
+
+/** An id of printed places; one that would be too long for ST-02 cannot be resumed from. */
+export const printEventId = (id: Omit<EventId, 'places'>, places: string): string => {
+  const text = `${id.selection}.${id.toldAt.toString(36)}${id.lagging ? '~' : ''}.${places}`;
+  return text.length > LONGEST ? startId(id.selection) : text;
+};
+
+/** Id of the frames before the picture is complete: nothing can be resumed from it. */
+export const startId = (selection: string): string => `${selection}.0`;
+
+/** What an id says, or null when it is none of this selection over these tasks. */
+export const parseEventId = (text: string, selection: string, tasks: readonly string[]): EventId | null => {
+  const parts = text.length > LONGEST ? null : SHAPE.exec(text);
+  if (parts === null || parts[1] !== selection) return null;
+  const values = readVarints(Buffer.from(parts[4] ?? '', 'base64url'));
+  if (values === null || values.length !== tasks.length * 2) return null;
+  const places = new Map<string, Place>();
+  for (const [i, task] of tasks.entries()) {
+    places.set(task, { offset: (values[2 * i] ?? 0) - 1, index: (values[2 * i + 1] ?? 0) - 1 });
+  }
+  return { selection, toldAt: Number.parseInt(parts[2] ?? '', 36), lagging: parts[3] === '~', places };
+};

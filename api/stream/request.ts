@@ -1,0 +1,186 @@
+// GET /v2/stream as it is asked for: its declaration, and what a lawful request selects and how it is printed (ST-01, ST-08).
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
+import type { NumberFormat } from '../../schemas/json.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
+import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
+import type { LiveListing } from '../live/listing-book.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Endpoint } from '../operations/operation.ts';
+import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Narrowing, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { parseSelection } from '../selection/text.ts';
+
+const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
+const STREAMED: readonly string[] = [...DEFAULT_LAYERS, 'venue_depth'].map((l) => LAYERS[l as ReadingLayer].recordName);
+const MOST_DEPTH = 1_000;
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(Type.String({ description: 'Selection, such as `base = BTC and quote = USDT`.' })),
+    layers: Type.Optional(
+      Type.String({ description: `Layers separated by commas, of ${STREAMED.join(', ')}. Default: the first six.` }),
+    ),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    freshness: Type.Optional(Type.String({ description: 'One freshness bound for every layer, such as `60s`.' })),
+    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+    depth: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MOST_DEPTH,
+        description: 'Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan.',
+      }),
+    ),
+    snapshot: Type.Optional(Type.Boolean({ description: 'false leaves the initial snapshots out.' })),
+  },
+  { additionalProperties: false },
+);
+export type StreamInput = Static<typeof Input>;
+
+const layerFault = (name: string): ApiError[] => {
+  const layer = layerNamed(name);
+  if (layer !== undefined) return [];
+  const near = nearest(name.slice(0, 40), STREAMED);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${STREAMED.join(', ')}.`;
+  return [
+    { code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer of the stream.`, hint, path: '/layers' },
+  ];
+};
+
+const refine = ({ layers, freshness }: StreamInput): ApiError[] => [
+  ...(layers === undefined ? [] : layers.split(',').slice(0, 32).flatMap(layerFault)),
+  ...freshnessFaults(freshness),
+];
+
+const EXAMPLE = { where: 'base = BTC and quote = USDT', layers: 'mark,funding' };
+
+export const STREAM = {
+  name: 'stream',
+  method: 'GET',
+  path: '/v2/stream',
+  key: 'required',
+  class: 'stream',
+  price: null,
+  cacheS: null,
+  summary: 'Readings as they change, as server-sent events.',
+  input: Input,
+  output: Type.String({ description: 'Server-sent events: hello, snapshot, ready, update, listing, heartbeat, gap, error, bye.' }),
+  example: { input: EXAMPLE, output: {} },
+  refine: (input: unknown) => refine(input as StreamInput),
+} as const satisfies Endpoint;
+
+/** How states are printed: streams of one format share every text. */
+export type Format = {
+  readonly key: string;
+  readonly units: UnitsMode;
+  readonly bounds: Bounds;
+  readonly allowStale: boolean;
+  readonly numberFormat: NumberFormat;
+  readonly depth: number;
+};
+
+/** What a stream is about, fixed while it lives. */
+export type StreamRequest = {
+  readonly plan: Plan;
+  readonly names: Names;
+  readonly narrowing: Narrowing;
+  /** In the order of their record names. */
+  readonly layers: readonly ReadingLayer[];
+  readonly format: Format;
+  readonly withSnapshots: boolean;
+  /** Venues it can ever speak of, ascending. */
+  readonly venues: readonly string[];
+  /** Name of all of this in event ids. */
+  readonly selection: string;
+};
+
+const includesLayer = ({ layers }: Plan, layer: ReadingLayer): boolean =>
+  layers.includes(layer) || layers.includes(LAYERS[layer].recordName);
+
+const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
+  const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
+  const layers = [...DEFAULT_LAYERS, 'venue_depth' as const].filter((layer) =>
+    named === undefined ? DEFAULT_LAYERS.includes(layer) && includesLayer(plan, layer) : named.has(layer),
+  );
+  return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));
+};
+
+const layerRefusals = (layers: readonly ReadingLayer[], plan: Plan): ApiError[] =>
+  layers
+    .filter((layer) => !includesLayer(plan, layer))
+    .map((layer) => ({
+      code: 'PLAN_LIMIT',
+      message: `Layer "${LAYERS[layer].recordName}" is not in the plan ${plan.name}.`,
+      hint: `The plan has ${plan.layers.join(', ')}.`,
+      path: '/layers',
+    }));
+
+const formatOf = (input: StreamInput, plan: Plan): Format => {
+  const units = input.units ?? 'published';
+  const numberFormat = input.number_format ?? 'json';
+  const allowStale = input.allow_stale ?? false;
+  const depth = Math.min(input.depth ?? 0, plan.limits.book_depth);
+  const bounds = boundsOf(input.freshness);
+  const key = JSON.stringify([units, numberFormat, allowStale, depth, bounds]);
+  return { key, units, bounds, allowStale, numberFormat, depth };
+};
+
+const codesOf = (names: Names): unknown =>
+  Object.entries(names)
+    .map(([key, named]) => [key, [...new Set(named.map(({ code }) => code))].sort()])
+    .sort();
+
+const selectionName = (parts: unknown): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 11);
+
+/** What is asked, within the plan. Throws ServiceError with everything that is not. */
+export const readRequest = (
+  input: StreamInput,
+  { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
+): StreamRequest => {
+  const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
+  const layers = layersOf(input.layers, plan);
+  throwAll([...refuseOutside(names, plan, choice), ...layerRefusals(layers, plan)]);
+  throwAll(freshnessLimits(input.freshness));
+  const served = [...live.venues()].map(({ venue }) => venue);
+  const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
+  const format = formatOf(input, plan);
+  const request: StreamRequest = {
+    plan,
+    names,
+    narrowing: narrowingOf(choice),
+    layers,
+    format,
+    withSnapshots: input.snapshot ?? true,
+    venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
+    selection: selectionName([codesOf(names), choice, layers, format.key]),
+  };
+  refuseTooMany(selectedBy(request, live, at).length, plan);
+  return request;
+};
+
+const refuseTooMany = (count: number, { limits }: Plan): void => {
+  const limit = limits.stream_listings;
+  if (count <= limit) return;
+  const message = `The selection has ${count} listings, the limit of a stream is ${limit}.`;
+  throw serviceError('DQL_LIMIT', message, { hint: 'Narrow where, by venue, quote or base.', path: '/where' });
+};
+
+/** The listings of a stream at an instant. */
+export const selectedBy = ({ names, narrowing }: StreamRequest, live: LiveMemory, at: Micros): Selected[] =>
+  selectListings(names, directoryOf(live), { at, narrowing });
+
+/** One listing as a stream sees it at an instant: selected, with its version then, or null. */
+export const selectedAs = (
+  { names, narrowing }: StreamRequest,
+  { live, listing, at }: { live: LiveMemory; listing: LiveListing; at: Micros },
+): Selected | null =>
+  selectListings(names, { ...directoryOf(live), listings: [listing] }, { at, narrowing })[0] ?? null;

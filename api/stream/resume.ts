@@ -1,0 +1,98 @@
+// What a stream that comes back has missed, from the ring: listing changes and readings in their order, then the statuses that differ (ST-05).
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
+import { lostAt, venueView } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { EventId } from './positions.ts';
+import type { Ring, RingEntry } from './ring.ts';
+import type { Stream } from './stream.ts';
+import { isSame, type Told, type Track } from './track.ts';
+
+export type ResumeDeps = {
+  readonly live: LiveMemory;
+  readonly ring: Ring;
+  readonly now: Micros;
+  /** Id of the places given, with statuses told up to `toldAt`. */
+  readonly idOf: (places: ReadonlyMap<string, Place>, toldAt: Micros) => string;
+  /** Tells the stream of a listing's change as of the entry; true when the listing is told anew. */
+  readonly tellListing: (stream: Stream, entry: LiveEntry) => boolean;
+};
+
+/** What the client knew when it was told the id. */
+class Memory {
+  /** Readings then of what has been read since, by listing and layer. */
+  readonly readings = new Map<string, Reading | null>();
+  /** Connections whose spans changed since: they were alive as far as it knew. */
+  readonly connections = new Set<string>();
+  /** Venues whose policies changed since. */
+  readonly venues = new Set<string>();
+
+  constructor(entries: readonly RingEntry[]) {
+    for (const { venue, entry, replaced } of entries) {
+      if (entry.span !== null) this.connections.add(`${venue}|${entry.span.conn_id}`);
+      if (entry.kind === 'capability') this.venues.add(venue);
+      if (entry.reading === null) continue;
+      const key = `${venue}|${entry.symbol}|${entry.reading.layer}`;
+      if (!this.readings.has(key)) this.readings.set(key, replaced);
+    }
+  }
+
+  /** The status it was told, or null when that cannot be derived. */
+  told(track: Track<Stream>, id: EventId, live: LiveMemory): Told | null {
+    const { venue: code } = track.listing;
+    const venue = live.venue(code);
+    if (venue === undefined || id.lagging || this.venues.has(code)) return null;
+    const held = this.readings.get(track.key);
+    const reading = held === undefined ? track.reading : held;
+    const view = { ...venueView(live, venue, id.toldAt), stateLag: false };
+    const isNewlyLost = reading !== null && this.connections.has(`${code}|${reading.conn_id}`);
+    return track.status({ view, reading, at: id.toldAt }, isNewlyLost ? null : lostAt(view, reading));
+  }
+}
+
+/** Tells one reading of the past as it was; the status it had then is what is told from here on. */
+const tellReading = (track: Track<Stream>, told: Told | null, { live, stream, entry }: {
+  live: LiveMemory;
+  stream: Stream;
+  entry: LiveEntry;
+}): Told | null => {
+  const venue = live.venue(track.listing.venue);
+  const at = entry.recorded_at;
+  const version = track.version(at);
+  if (venue === undefined || version === null) return told;
+  const sight = { view: { ...venueView(live, venue, at), stateLag: false }, reading: entry.reading, at };
+  const answer = track.status(sight);
+  const change = told !== null && isSame(told, answer) ? 'value' : 'both';
+  stream.add('update', track.data(sight, version, change), track.key);
+  return answer;
+};
+
+/** Replays into the stream, whose tracks stand at `now`, everything after the id. */
+export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
+  const { live, ring, now, idOf, tellListing } = deps;
+  const entries = [...ring.after(id.places)];
+  const memory = new Memory(entries);
+  const told = new Map<string, Told | null>();
+  const anew = new Set<string>();
+  const places = new Map(id.places);
+  for (const { venue, task, entry } of entries) {
+    places.set(task, { offset: entry.offset, index: entry.index });
+    const listing = `${venue}|${entry.symbol}`;
+    if (entry.kind === 'listing' && tellListing(stream, entry)) anew.add(listing);
+    const track = entry.reading === null ? undefined : stream.tracks.get(`${listing}|${entry.reading.layer}`);
+    if (track !== undefined && !anew.has(listing)) {
+      const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
+      told.set(track.key, tellReading(track, before, { live, stream, entry }));
+    }
+    if (stream.hasDrafts) stream.commit(idOf(places, id.toldAt));
+  }
+  for (const track of stream.tracks.values()) {
+    const { venue: code, venueSymbol } = track.listing;
+    const before = told.has(track.key) ? told.get(track.key) : memory.told(track, id, live);
+    const [venue, version] = [live.venue(code), track.version(now)];
+    if (anew.has(`${code}|${venueSymbol}`) || venue === undefined || version === null) continue;
+    if (before !== null && before !== undefined && isSame(before, track.told)) continue;
+    const sight = { view: venueView(live, venue, now), reading: track.reading, at: now };
+    stream.add('update', track.data(sight, version, 'status'), track.key);
+  }
+};

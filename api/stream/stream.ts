@@ -1,0 +1,131 @@
+// One client of the stream: what it selected, what it has been told, and the frames on their way to it (ST-02 to ST-06).
+import { errorsText } from '../data-app/answers.ts';
+import type { ApiError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { writeJson } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Account, KeyAnswer } from '../access/key-store.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { Outbox, type OutboxDeps } from './outbox.ts';
+import { startId } from './positions.ts';
+import type { StreamRequest } from './request.ts';
+import type { Track } from './track.ts';
+
+export type Reason = 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
+/** What is left out, and of what: nothing named means everything selected. */
+export type Gap = {
+  readonly from: Micros | null;
+  readonly to: Micros;
+  readonly reason: 'resume_expired' | 'slow_reader' | 'pipeline_restart';
+  /** Updates left out; null when they cannot be counted. */
+  readonly dropped: number | null;
+  readonly scope: { readonly venue?: string; readonly venue_symbol?: string; readonly layer?: string };
+};
+
+export const gapData = ({ from, to, reason, dropped, scope }: Gap): string =>
+  writeJson({ from: from === null ? null : formatInstant(from), to: formatInstant(to), reason, dropped, scope });
+
+export type StreamDeps = {
+  readonly id: string;
+  readonly account: Account;
+  readonly request: StreamRequest;
+  readonly out: OutboxDeps['out'];
+  readonly nowMicros: () => Micros;
+  /** The key as the store knows it now (E-03). */
+  readonly findKey: () => Promise<KeyAnswer>;
+  readonly onEnd: (stream: Stream) => void;
+};
+
+type Draft = { readonly event: string; readonly data: string; readonly key: string | null };
+
+export class Stream {
+  readonly id: string;
+  readonly account: Account;
+  readonly request: StreamRequest;
+  readonly findKey: () => Promise<KeyAnswer>;
+  readonly openedAt: Micros;
+  /** Listings it follows, by `venue|venue_symbol`. */
+  readonly selected = new Map<string, Selected>();
+  readonly tracks = new Map<string, Track<Stream>>();
+  /** Tasks of its venues, in the order of its ids. */
+  readonly tasks: readonly string[];
+  readonly tasksKey: string;
+  heartbeatAt: Micros;
+  readonly #outbox: Outbox;
+  readonly #onEnd: (stream: Stream) => void;
+  #drafts: Draft[] = [];
+  #lastId: string;
+  #isEnded = false;
+
+  constructor(deps: StreamDeps, tasks: readonly string[]) {
+    const { id, account, request, out, nowMicros, findKey, onEnd } = deps;
+    this.id = id;
+    this.account = account;
+    this.request = request;
+    this.findKey = findKey;
+    this.openedAt = nowMicros();
+    this.heartbeatAt = this.openedAt;
+    this.tasks = tasks;
+    this.tasksKey = tasks.join();
+    this.#onEnd = onEnd;
+    this.#lastId = startId(request.selection);
+    const merged: OutboxDeps['gapData'] = (gap) => gapData({ ...gap, reason: 'slow_reader', scope: {} });
+    const outboxDeps = { out, nowMicros, gapData: merged, onOverflow: () => this.#giveUp() };
+    this.#outbox = new Outbox(outboxDeps, this.#lastId);
+  }
+
+  get hasDrafts(): boolean {
+    return this.#drafts.length > 0;
+  }
+
+  get waitingBytes(): number {
+    return this.#outbox.waitingBytes;
+  }
+
+  /** Puts an event into the step under way; `key` names listing and layer when a newer event may stand for it. */
+  add(event: string, data: string, key: string | null = null): void {
+    if (!this.#isEnded) this.#drafts.push({ event, data, key });
+  }
+
+  /** Ends a step: its last event says that everything up to `id` has been told, those before it say no more than before. */
+  commit(id: string): void {
+    const drafts = this.#drafts;
+    this.#drafts = [];
+    for (const [i, draft] of drafts.entries()) {
+      if (i === drafts.length - 1) this.#lastId = id;
+      this.#outbox.send({ ...draft, id: this.#lastId });
+    }
+  }
+
+  /** Merges what waits for too long; called by the clock. */
+  merge(): void {
+    this.#outbox.merge();
+  }
+
+  /** The last event; `errors` say what is wrong with the key. */
+  end(reason: Reason, errors: readonly ApiError[] = []): void {
+    if (this.#isEnded) return;
+    if (errors.length > 0) this.add('error', errorsText(errors));
+    this.commit(this.#lastId);
+    this.#finish(reason, false);
+  }
+
+  /** The client is gone. */
+  drop(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#onEnd(this);
+  }
+
+  /** Too slow to be served: what waits is given up, and the client may come again (ST-06). */
+  #giveUp(): void {
+    if (!this.#isEnded) this.#finish('rotate', true);
+  }
+
+  #finish(reason: Reason, drop: boolean): void {
+    this.#isEnded = true;
+    const data = writeJson({ reason, reconnect: reason !== 'key_ended' });
+    this.#outbox.end({ id: this.#lastId, event: 'bye', data, key: null }, { drop });
+    this.#onEnd(this);
+  }
+}

@@ -1,0 +1,88 @@
+// One listing and layer as printed for one format: its reading and status as told, and when time alone may change it (F-04, ST-03, ST-07).
+import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { type JsonValue, writeJson } from '../../schemas/json.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
+import { layerState, lostAt, policyOf, type VenueView } from '../live/listing-view.ts';
+import type { Format } from './request.ts';
+
+export type Change = 'value' | 'status' | 'both';
+export type Told = Pick<StatusAnswer, 'status' | 'reason' | 'gap_cause'>;
+
+/** What a text about a listing and layer is made of, at one instant. */
+export type Sight = {
+  readonly view: VenueView;
+  readonly reading: Reading | null;
+  readonly at: Micros;
+};
+
+export const isSame = (a: Told, b: Told): boolean =>
+  a.status === b.status && a.reason === b.reason && a.gap_cause === b.gap_cause;
+
+export class Track<Reader> {
+  readonly key: string;
+  readonly listing: LiveListing;
+  readonly layer: ReadingLayer;
+  readonly format: Format;
+  readonly readers = new Set<Reader>();
+  reading: Reading | null = null;
+  told: Told = { status: 'missing', reason: 'no_value', gap_cause: null };
+  /** Soonest moment that stands in the queue of moments. */
+  queuedAt: Micros = Number.POSITIVE_INFINITY;
+
+  constructor(listing: LiveListing, layer: ReadingLayer, format: Format) {
+    this.key = `${listing.venue}|${listing.venueSymbol}|${layer}`;
+    this.listing = listing;
+    this.layer = layer;
+    this.format = format;
+  }
+
+  /** The version in force while the listing is listed; a delisted one's last status is frozen (F-04). */
+  version(at: Micros): ListingVersion | null {
+    const version = versionAt(this.listing.versions, at);
+    return version !== null && isListed(version, at) ? version : null;
+  }
+
+  status({ view, reading, at }: Sight, lost = lostAt(view, reading)): StatusAnswer {
+    return statusAt({
+      reading,
+      policy: policyOf(view.capability, this.layer),
+      lostAt: lost,
+      boundMs: this.format.bounds[this.layer],
+      at,
+      stateLag: view.stateLag,
+    });
+  }
+
+  /** The next instant at which the passing of time can change the status; infinite when none can. */
+  nextMoment({ view, reading, at }: Sight): Micros {
+    if (reading === null || !reading.valid) return Number.POSITIVE_INFINITY;
+    const moments = [
+      lostAt(view, reading) ?? Number.POSITIVE_INFINITY,
+      (reading.valid_until ?? Number.POSITIVE_INFINITY) + 1,
+      reading.received_at + (this.format.bounds[this.layer] + 1) * 1_000,
+    ];
+    return Math.min(...moments.filter((moment) => moment > at));
+  }
+
+  /** Data of a `snapshot`, or of an `update` when something changed. */
+  data({ view, reading, at }: Sight, version: ListingVersion, change?: Change): string {
+    const { listing, layer, format } = this;
+    const body: JsonValue = {
+      venue: listing.venue,
+      venue_symbol: listing.venueSymbol,
+      instrument: version.record.values.instrument,
+      layer: LAYERS[layer].recordName,
+      rev: reading?.rev ?? 0,
+      change,
+      state: layerState(
+        view,
+        { listing, version },
+        { layer, reading, options: { ...format, at, includeRaw: false } },
+      ),
+    };
+    return writeJson(body, { numberFormat: format.numberFormat });
+  }
+}

@@ -1,0 +1,169 @@
+// Machine forms of lawful queries for the properties: typed by the language's own tables, small enough to be within its limits.
+import fc from 'fast-check';
+import { FIELDS, SOURCES } from '../../../api/dql/fields.ts';
+import { FUNCTIONS } from '../../../api/dql/functions.ts';
+import { TIMEFRAMES } from '../../../api/dql/limits.ts';
+import { STATUSES } from '../../../api/dql/tree.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import { CODES } from './codes.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+const fields = [...FIELDS.values()];
+const namesOf = (wanted: (field: (typeof fields)[number]) => boolean) => fields.filter(wanted).map(({ name }) => name);
+const field = (names: readonly string[]) => fc.constantFrom(...names).map((name): Json => ({ type: 'field', name }));
+const source = fc.constantFrom(...SOURCES.keys()).map((name): Json => ({ type: 'source', name }));
+
+const digits = fc.oneof(
+  fc.integer({ min: -1000, max: 1000 }),
+  fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+  fc.constantFrom('0.0001', '1000000', '-0', '-0.50', '123456789012345678901234567890.5'),
+);
+const number = digits.map((value): Json => ({ type: 'number', value }));
+const count = fc.integer({ min: 1, max: 60 }).map((value): Json => ({ type: 'number', value }));
+const durationText = fc
+  .tuple(fc.integer({ min: 0, max: 9999 }), fc.constantFrom('s', 'm', 'h', 'd'))
+  .map(([n, unit]) => `${n}${unit}`);
+const duration = durationText.map((value): Json => ({ type: 'duration', value }));
+const anyCase = (code: string) => fc.constantFrom(code, code.toLowerCase(), code.toUpperCase());
+const codeOf = (key: keyof typeof CODES) => fc.constantFrom(...CODES[key].values()).chain(anyCase);
+const arith = (left: fc.Arbitrary<Json>, right: fc.Arbitrary<Json>, operators = ['+', '-', '*', '/']) =>
+  fc.record({ type: fc.constant('arith'), op: fc.constantFrom(...operators), left, right });
+const compare = (left: fc.Arbitrary<Json>, right: fc.Arbitrary<Json>) =>
+  fc.record({ type: fc.constant('cmp'), op: fc.constantFrom('=', '<', '>', '<=', '>='), left, right });
+const call = (name: string, ...args: fc.Arbitrary<Json>[]): fc.Arbitrary<Json> =>
+  fc.tuple(...args).map((made): Json => ({ type: 'call', name, args: made }));
+const named = (parameters: string): string[] =>
+  [...FUNCTIONS.values()].filter((spec) => spec.parameters.join() === parameters).map(({ name }) => name);
+
+const sampleable = field(namesOf((f) => f.sampleable));
+const venueNumbers = field(namesOf((f) => f.scope === 'venue' && f.type === 'number'));
+const status = call('status', sampleable).chain((left) =>
+  fc.constantFrom(...STATUSES).map((value): Json => ({ type: 'cmp', op: '=', left, right: { type: 'status', value } })),
+);
+
+/** Expressions inside a quantifier; series take their timeframe from the clause or repeat it. */
+const venueTree = (timeframe: string) =>
+  fc.letrec<Record<'series' | 'number' | 'condition', Json>>((tie) => {
+    const timed = (made: fc.Arbitrary<Json>) =>
+      fc.tuple(made, fc.boolean()).map(([node, own]): Json => (own ? { ...node, timeframe } : node));
+    const windowed = fc
+      .constantFrom(...named('series,window'))
+      .chain((name) => timed(call(name, tie('series'), count)));
+    const method = fc
+      .constantFrom('nearest-rank', 'nearest_rank', 'linear')
+      .map((value): Json => ({ type: 'code', value }));
+    return {
+      series: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        source,
+        sampleable,
+        windowed,
+        timed(call('percentile', tie('series'), count, count, method)),
+        call('abs', tie('series')),
+        arith(tie('series'), number),
+      ),
+      number: fc.oneof(
+        { maxDepth: 4, withCrossShrink: true },
+        venueNumbers,
+        number,
+        source,
+        windowed,
+        timed(fc.constantFrom('atr', 'gaps').chain((name) => call(name, count))),
+        fc.constantFrom(...named('band')).chain((name) =>
+          call(
+            name,
+            fc.constantFrom(...BANDS).map((value): Json => ({ type: 'code', value })),
+          ),
+        ),
+        call('abs', tie('number')),
+        arith(tie('number'), tie('number')),
+        arith(field(['funding_interval']), duration, ['/']),
+      ),
+      condition: fc.oneof(
+        { maxDepth: 4, withCrossShrink: true },
+        compare(tie('number'), tie('number')),
+        compare(call('age', venueNumbersOfLayers), duration),
+        status,
+        fc.constantFrom('crossover', 'crossunder').chain((name) => timed(call(name, tie('series'), number))),
+        fc
+          .record({ key: fc.constantFrom('venue' as const, 'quote' as const), more: fc.integer({ min: 1, max: 3 }) })
+          .chain(({ key, more }) =>
+            fc.array(codeOf(key), { minLength: more, maxLength: more }).map(
+              (codes): Json => ({
+                type: 'in',
+                left: { type: 'field', name: key },
+                values: codes.map((value) => ({ type: 'code', value })),
+              }),
+            ),
+          ),
+        fc.record({
+          type: fc.constantFrom('and', 'or'),
+          args: fc.array(tie('condition'), { minLength: 2, maxLength: 3 }),
+        }),
+      ),
+    };
+  });
+
+const venueNumbersOfLayers = field(namesOf((f) => f.layer !== 'reference' && f.type === 'number'));
+
+const selection = fc.record(
+  {
+    base: fc.array(codeOf('base'), { minLength: 1, maxLength: 3 }),
+    quote: codeOf('quote'),
+    venue: codeOf('venue'),
+    symbol: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
+  },
+  { requiredKeys: ['quote'] },
+);
+
+/** A lawful query, but for the limits. */
+export const queries: fc.Arbitrary<Json> = fc.constantFrom(...TIMEFRAMES).chain((timeframe) => {
+  const { number: value, condition } = venueTree(timeframe);
+  const quantified = fc.record({ type: fc.constantFrom('any', 'all'), where: condition });
+  const amount = fc.oneof(
+    fc.record({ type: fc.constant('count'), where: condition }),
+    fc.record({ type: fc.constant('agg'), fn: fc.constantFrom('max', 'min'), expr: value }),
+    fc.record({ type: fc.constant('agg'), fn: fc.constantFrom('max', 'min'), expr: value, where: condition }),
+    field(['venues_listed', 'venues_answered']),
+  );
+  const top = fc.oneof(quantified, compare(arith(amount, number), amount), compare(amount, number));
+  const whole = fc.oneof(
+    top,
+    fc.record({ type: fc.constantFrom('and', 'or'), args: fc.array(top, { minLength: 2, maxLength: 3 }) }),
+  );
+  return fc.record(
+    {
+      dql: fc.constant('1'),
+      condition: whole,
+      timeframe: fc.constant(timeframe),
+      as_of: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
+      where: selection,
+      select: fc.array(fc.oneof(value, amount, condition), { minLength: 1, maxLength: 2 }),
+      order_by: fc.array(fc.record({ expr: amount, dir: fc.constantFrom('asc', 'desc') }), {
+        minLength: 1,
+        maxLength: 2,
+      }),
+    },
+    { requiredKeys: ['dql', 'condition', 'timeframe'] },
+  );
+});
+
+const WORDS = [
+  ...[...FIELDS.keys()].slice(0, 30),
+  ...['close', 'volume', ...FUNCTIONS.keys()],
+  ...'any all count max min sum venues where timeframe as of select order by asc desc and or in'.split(' '),
+  ...['BTC', 'USDT', 'binance', 'present', '1h', '7m', '0', '1.5', '1e6', '1e400', '1bps', '5%', '10bps', '20', '501'],
+  ...['"BTCUSDT"', '"', '2026-01-01', '2026-01-01T00:00', 'nearest-rank', 'linear', '1E5', '.5', '!=', '&&', '\u0000'],
+  ...['=', '<', '>', '<=', '>=', '+', '-', '*', '/', '(', ')', ',', '(', ')', '((((', '----', '币', '\n'],
+];
+
+/** Texts that look like queries: words of the language in any order, long runs of one of them, broken pieces. */
+export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
+  fc.array(fc.constantFrom(...WORDS), { maxLength: 60 }).map((words) => words.join(' ')),
+  fc.array(fc.constantFrom(...WORDS), { maxLength: 30 }).map((words) => words.join('')),
+  fc
+    .tuple(fc.constantFrom(...WORDS, 'abs(', 'any(venues where ', '1+', 'x and '), fc.nat(3_000))
+    .map(([word, n]) => word.repeat(n).slice(0, 8_192)),
+  fc.string({ unit: 'binary', maxLength: 200 }),
+);

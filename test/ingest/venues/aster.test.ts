@@ -1,0 +1,425 @@
+// Aster: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
+import t from 'tap';
+import { aster } from '../../../ingest/venues/aster.ts';
+import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { shardOf } from '../../../schemas/shards.ts';
+import { readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+
+const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(aster);
+const TARDIS = 'tardis-tests-aster-futures.ndjson';
+const JKORF = 'jkorf-rest-examples.ndjson';
+
+t.test('recorded frames give the records their bytes say', (t) => {
+  const trade = (id: string, side: string, price: string, quantity: string): unknown => ({
+    id,
+    side,
+    price,
+    quantity,
+    quantity_unit: 'base',
+  });
+  for (const [what, line, records] of [
+    [
+      'a trade whose buyer was the maker is a sale',
+      1,
+      [record('trade', 'BTCUSDT', [1568693103462, null], trade('181350', 'sell', '10224.5', '0.125'))],
+    ],
+    [
+      'an aggregate trade whose seller was the maker is a purchase',
+      3,
+      [record('trade', 'BTCUSDT', [1568693103463, null], trade('181349', 'buy', '10223.74', '0.236'))],
+    ],
+    [
+      'a diff has the transaction time and stands at u',
+      4,
+      [
+        record('book', 'BTCUSDT', [1573948821948, null], {
+          kind: 'update',
+          bids: [['8493.78', '0.162']],
+          asks: [['4096', '2.425419']],
+          sequence: '687687946',
+        }),
+      ],
+    ],
+    ['open interest', 5, [record('oi', 'BTCUSDT', [1787059914451, null], { oi: '6196.323', oi_unit: 'base' })]],
+    [
+      'a snapshot wrapped by its recorder has no stamp',
+      6,
+      [
+        record('book', 'BTCUSDT', [null, null], {
+          kind: 'snapshot',
+          bids: [['8488.36', '1.501']],
+          asks: [['4096', '1.425419']],
+          sequence: '687687945',
+        }),
+      ],
+    ],
+    [
+      'mark, index and the coming funding',
+      11,
+      [
+        record('mark', 'BTCUSDT', [1597536008000, null], { mark: '11857.56', index: '11851.86949091' }),
+        record('funding', 'BTCUSDT', [1597536008000, null], {
+          funding: '0.0001564',
+          funding_interval_ms: null,
+          next_funding_at: 1597564800000_000,
+        }),
+      ],
+    ],
+    [
+      'a ticker with the last price alone gives no statistics',
+      12,
+      [record('ticker', 'BTCUSDT', [1568693103467, null], { last: '10223.74' })],
+    ],
+    [
+      'a forced purchase closes a short, at its average price',
+      13,
+      [
+        record('liquidation', 'BTCUSDT', [1584059031421, null], {
+          id: null,
+          side: 'short',
+          price: '4706.04',
+          price_kind: 'fill',
+          quantity: '0.014',
+          quantity_unit: 'base',
+        }),
+      ],
+    ],
+  ] as const)
+    t.same(mapLine(TARDIS, line), records, `${what} (${line})`);
+  const day = {
+    e: '24hrTicker',
+    E: 1568693103467,
+    s: 'BTCUSDT',
+    P: '-0.855',
+    c: '10223.74',
+    v: '20248.9',
+    q: '207024349.13',
+  };
+  t.same(
+    map(frame(day))[1],
+    record('stats', 'BTCUSDT', [1568693103467, null], {
+      volume_24h: '20248.9',
+      volume_unit: 'base',
+      turnover_24h: '207024349.13',
+      change_24h: '-0.00855',
+    }),
+    'percent to fraction',
+  );
+  t.end();
+});
+
+t.test('recorded answers give the records their bytes say, whichever version of the endpoint', (t) => {
+  const marks = [
+    record('mark', 'BTCUSDT', [1597370495002, null], { mark: '11793.63104562', index: '11781.8049597' }),
+    record('funding', 'BTCUSDT', [1597370495002, null], {
+      funding: '0.00038246',
+      funding_interval_ms: null,
+      next_funding_at: 1597392000000_000,
+    }),
+  ];
+  const day = [
+    record('ticker', 'BTCUSDT', [1499869899040, null], { last: '4.000002' }),
+    record('stats', 'BTCUSDT', [1499869899040, null], {
+      volume_24h: '8913.3',
+      volume_unit: 'base',
+      turnover_24h: '15.3',
+      change_24h: '-0.9596',
+    }),
+  ];
+  const price = [record('ticker', 'BTCUSDT', [1589437530011, null], { last: '6000.01' })];
+  for (const [what, lines, records] of [
+    ['a premium index, alone and in a list', [8, 10, 25, 27], marks],
+    ['a price', [12, 13, 29, 30], price],
+    ['a day', [15, 16, 32, 33], day],
+  ] as const)
+    for (const line of lines) t.same(mapLine(JKORF, line), records, `${what} (${line})`);
+  const asked = (path: string, line: number) =>
+    map(answer(`GET https://fapi.asterdex.com/fapi/v3/${path}`, JSON.parse(lineOf(JKORF, line).raw)));
+  t.same(asked('depth?symbol=BTCUSDT&limit=1000', 28), [
+    record('book', 'BTCUSDT', [1589436922959, null], {
+      kind: 'snapshot',
+      bids: [['4', '431']],
+      asks: [['4.000002', '12']],
+      sequence: '1027024',
+    }),
+  ]);
+  t.same(asked('trades?symbol=BTCUSDT', 31), [
+    record('trade', 'BTCUSDT', [1499865549590, null], {
+      id: '28457',
+      side: 'sell',
+      price: '4.000001',
+      quantity: '12',
+      quantity_unit: 'base',
+    }),
+  ]);
+  const candle = (type: string, values: object) =>
+    record('candle', 'BTCUSDT', [null, null], {
+      price_type: type,
+      timeframe: '1m',
+      volume: null,
+      volume_unit: null,
+      turnover: null,
+      trades: null,
+      closed: null,
+      ...values,
+    });
+  t.same(asked('klines?symbol=BTCUSDT&interval=1m', 24), [
+    candle('trade', {
+      open_time: 1499040000000_000,
+      open: '0.0163479',
+      high: '0.8',
+      low: '0.015758',
+      close: '0.015771',
+      volume: '148976.11427815',
+      volume_unit: 'base',
+      turnover: '2434.19055334',
+      trades: 308,
+    }),
+  ]);
+  const prices = {
+    open_time: 1591256400000_000,
+    open: '9653.6944',
+    high: '9653.6964',
+    low: '9651.386',
+    close: '9651.552',
+  };
+  t.same(asked('markPriceKlines?symbol=BTCUSDT&interval=1m', 26), [candle('mark', prices)]);
+  t.same(asked('indexPriceKlines?pair=BTCUSDT&interval=1m', 23), [candle('index', prices)]);
+  t.end();
+});
+
+t.test('what says nothing of a market gives nothing', (t) => {
+  for (const [what, file, line] of [
+    ['a fill of the insurance fund', TARDIS, 2],
+    ['top of book', TARDIS, 14],
+    ['top of book, asked', JKORF, 18],
+    ['past funding', JKORF, 22],
+    ['listings', JKORF, 20],
+  ] as const)
+    t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
+  t.same(map(frame({ result: null, id: 1 })), []);
+  t.end();
+});
+
+t.test('what cannot be read is refused with its code', (t) => {
+  for (const [what, message, code] of [
+    ['cut off', frame('{"stream":"btcusdt@depth","data":{'), 'VENUE_BAD_FRAME'],
+    ['an error', frame({ error: { code: 2, msg: 'Invalid request' }, id: 1 }), 'VENUE_BAD_FRAME'],
+    ['a refusal', answer('/fapi/v3/depth?symbol=A', { code: -1121, msg: 'Invalid symbol.' }), 'VENUE_BAD_FRAME'],
+    ['a negative price', frame({ e: 'markPriceUpdate', E: 1, s: 'A', p: '-1' }), 'VENUE_BAD_FIGURE'],
+    ['a book of an unknown symbol', toVenueMessage(lineOf(JKORF, 28)), 'VENUE_UNKNOWN_LISTING'],
+    ['candles of an unknown symbol', toVenueMessage(lineOf(JKORF, 24)), 'VENUE_UNKNOWN_LISTING'],
+  ] as const)
+    t.equal(codeOf(message), code, what);
+  t.end();
+});
+
+t.test('the recorded books join their snapshots and go on by pu; a hole is found', (t) => {
+  const state = new Map([
+    ['BTCUSDT', newBookSync<number>()],
+    ['ETHUSDT', newBookSync<number>()],
+  ]);
+  const applied: [string, readonly number[]][] = [];
+  const feed = (line: number, change?: object) => {
+    const recorded = lineOf(TARDIS, line);
+    const body = JSON.parse(recorded.raw);
+    const message = frame({ ...body, data: { ...body.data, ...change } });
+    const chain = aster.map({}, message, { listings: new Map() })[0]?.chain;
+    if (!chain) throw new Error('no chain');
+    const step = stepBookSync(aster.bookRule, state.get(chain.symbol) ?? newBookSync<number>(), chain, line);
+    state.set(chain.symbol, step.state);
+    applied.push([chain.symbol, step.apply]);
+    return step;
+  };
+  for (const line of [4, 6, 7, 8, 9, 10]) feed(line);
+  t.same(applied, [
+    ['BTCUSDT', []],
+    ['BTCUSDT', [6, 4]],
+    ['ETHUSDT', [7]],
+    ['ETHUSDT', [8]],
+    ['ETHUSDT', [9]],
+    ['BTCUSDT', [10]],
+  ]);
+  t.ok(feed(9, { U: 206, u: 207, pu: 205 }).broke);
+  for (const line of readRecording(`aster/${TARDIS}`)) {
+    const mapped = aster.map({}, toVenueMessage(line), { listings: new Map() }).find(({ chain }) => chain)?.chain;
+    if (mapped?.kind === 'snapshot') continue;
+    t.same(aster.sequence(line.raw), mapped ?? null, 'the cheap look says what the mapper says');
+  }
+  t.end();
+});
+
+t.test('exchanging any two members of a message changes its records or is refused', (t) => {
+  for (const probe of [
+    {
+      message: frame,
+      body: { e: 'markPriceUpdate', E: 1597536008000, s: 'A', p: '1', i: '2', P: '3', r: '0.4', T: 1597564800000 },
+      members: ['E', 'p', 'i', 'P', 'r', 'T'],
+    },
+    {
+      message: frame,
+      body: { e: '24hrTicker', E: 1597536008000, s: 'A', P: '1', c: '2', v: '3', q: '4', o: '5' },
+      members: ['E', 'P', 'c', 'v', 'q', 'o'],
+    },
+    {
+      message: frame,
+      body: {
+        e: 'depthUpdate',
+        E: 1573948821952,
+        T: 1573948821948,
+        s: 'A',
+        U: 11,
+        u: 12,
+        pu: 10,
+        b: [['1', '2']],
+        a: [['3', '4']],
+      },
+      members: ['T', 'U', 'u', 'pu', 'b', 'a'],
+    },
+  ])
+    t.same(findExchangeable({ venue: aster, ...probe }), []);
+  t.end();
+});
+
+t.test('damaged messages give records, nothing or VenueError only', (t) => {
+  for (const [what, file, line] of [
+    ['a trade', TARDIS, 1],
+    ['a diff', TARDIS, 4],
+    ['open interest', TARDIS, 5],
+    ['a snapshot', TARDIS, 6],
+    ['a mark', TARDIS, 11],
+    ['a liquidation', TARDIS, 13],
+    ['listings', JKORF, 20],
+    ['a premium index', JKORF, 25],
+  ] as const)
+    t.equal(findUnsafeDamage({ venue: aster, message: toVenueMessage(lineOf(file, line)) }), null, what);
+  const day = toVenueMessage(lineOf(JKORF, 32));
+  t.equal(findUnsafeDamage({ venue: aster, message: day, derived: ['change_24h'] }), null, 'a day');
+  t.end();
+});
+
+// ---- listings ----
+
+t.test('listings say how each rule was made, and take their interval from fundingInfo', (t) => {
+  const [first, second] = listingsOf(JKORF);
+  t.same(first?.values, second?.values, 'both versions of the endpoint say the same');
+  const state = {};
+  t.equal(aster.mapReference(state, toVenueMessage(lineOf(JKORF, 21))), null, 'fundingInfo alone is no reference');
+  t.same(
+    aster.mapReference(state, toVenueMessage(lineOf(JKORF, 20)))?.listings,
+    [
+      record('listing', 'DOGEUSDT', [1565613908500, null], {
+        instrument: 'BLZ-PERP',
+        venue_symbol: 'DOGEUSDT',
+        base: 'BLZ',
+        quote: 'USDT',
+        base_venue_alias: null,
+        kind: 'perpetual',
+        venue_kind: 'linear',
+        pair: 'DOGEUSDT',
+        post_only: null,
+        status: 'tradeable',
+        contract_size: '1',
+        multiplier: '1',
+        tick_size: '0.0001',
+        lot_size: '1',
+        min_qty: '1',
+        min_notional: '1',
+        price_decimals: 5,
+        qty_decimals: 0,
+        units: {
+          tick_size: 'quote',
+          lot_size: 'base',
+          min_qty: 'base',
+          min_notional: 'quote',
+          contract_size: 'base',
+        },
+        quantity_unit: 'base',
+        funding_interval: '8h',
+        funding_interval_source: 'documented',
+        funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
+        rules_normalisation: {
+          tick_size: { venue_field: 'filters.PRICE_FILTER.tickSize', transform: 'string_to_number' },
+          lot_size: { venue_field: 'filters.LOT_SIZE.stepSize', transform: 'string_to_number' },
+          min_qty: { venue_field: 'filters.LOT_SIZE.minQty', transform: 'string_to_number' },
+          min_notional: { venue_field: 'filters.MIN_NOTIONAL.notional', transform: 'string_to_number' },
+          price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
+          qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
+        },
+        candles: {
+          base_timeframe: '1m',
+          price_types: ['trade', 'mark', 'index'],
+          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+        },
+        not_published: [],
+        bands: ['10bps', '25bps', '50bps', '100bps'],
+        oi_sides: null,
+        listed_at: 1598252400000_000,
+        delisted_at: null,
+      }),
+    ],
+    'the recording names the base of another contract',
+  );
+  const symbols = [
+    { symbol: 'ZORAUSDT', baseAsset: 'ZORA', status: 'SETTLING' },
+    { symbol: '1000PEPEUSD1', baseAsset: '1000PEPE', quoteAsset: 'USD1', status: 'PENDING_TRADING' },
+  ].map((symbol) => ({ pair: symbol.symbol, contractType: 'PERPETUAL', quoteAsset: 'USDT', ...symbol }));
+  const named = aster.mapReference(state, answer('GET https://fapi.asterdex.com/fapi/v3/exchangeInfo', { symbols }));
+  t.match(
+    named?.listings.map(({ venue, values }) => ({ venue, ...values })),
+    [
+      { venue: 'aster', funding_interval: '4h', funding_interval_source: 'venue', status: 'settling' },
+      { venue: 'aster', base: 'PEPE', multiplier: '1000', quote: 'USD1', status: 'pre_launch' },
+    ],
+  );
+  t.end();
+});
+
+// ---- wire ----
+
+t.test('the plan subscribes each open listing to its book, mark and ticker, on sockets of its shard', (t) => {
+  const [template] = listingsOf(JKORF) as [ListingRecord];
+  const listings = Array.from({ length: 300 }, (_, i) => ({ ...template, venue_symbol: `C${i}USDT` }));
+  const gone = { ...template, venue_symbol: 'GONEUSDT', values: { ...template.values, status: 'delisted' } };
+  const env = { shards: 2, shardOf: (symbol: string) => shardOf(symbol, 2), endpoints: aster.endpoints };
+  const slots = aster.plan([...listings, gone], env);
+  t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
+  const streams: string[] = [];
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') throw new Error('no polls');
+    t.equal(slot.url, 'wss://fstream.asterdex.com/ws');
+    const named = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
+    t.ok(named.length <= 200, 'a connection holds 200 streams');
+    const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
+    t.ok(
+      covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
+      'a socket serves its shard',
+    );
+    streams.push(...named);
+  }
+  t.equal(streams.length, 900);
+  t.equal(new Set(streams).size, 900);
+  t.notOk(streams.some((stream) => stream.includes('gone')));
+  for (const stream of ['c7usdt@depth@100ms', 'c7usdt@markPrice@1s', 'c7usdt@ticker'])
+    t.ok(streams.includes(stream), stream);
+  const first = slots[0];
+  t.match(first?.kind === 'socket' ? JSON.parse(first.subscribe[0] ?? '') : null, { method: 'SUBSCRIBE', id: 1 });
+  t.same(
+    aster.reference(aster.endpoints).map(({ url }) => url),
+    ['https://fapi.asterdex.com/fapi/v3/fundingInfo', 'https://fapi.asterdex.com/fapi/v3/exchangeInfo'],
+  );
+  t.equal(
+    aster.bookSnapshot?.({ venue_symbol: 'BTCUSDT' }, aster.endpoints).url,
+    'https://fapi.asterdex.com/fapi/v3/depth?symbol=BTCUSDT&limit=1000',
+  );
+  t.end();
+});
+
+t.test('frames are told apart without reading them whole', (t) => {
+  t.equal(aster.classify('{"result":null,"id":1}'), 'ack');
+  t.equal(aster.classify('{"code":2,"msg":"Invalid request: unknown variant"}'), 'error');
+  t.equal(aster.classify(lineOf(TARDIS, 11).raw), 'data');
+  t.end();
+});
