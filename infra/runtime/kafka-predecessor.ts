@@ -1,7 +1,7 @@
 // Takes the dead predecessor of a named process out of its consumer group, instead of waiting until its session ends.
 import { createRequire } from 'node:module';
 import type { ISocketFactory, KafkaConfig } from 'kafkajs';
-import { createCuttableSockets, type KafkaHandle } from './kafka-client.ts';
+import { createSocketFactory, type KafkaHandle } from './kafka-client.ts';
 
 // The parts of kafkajs 2.2.4 behind its consumer, as this file uses them.
 type Coordinator = { readonly leaveGroup: (left: { groupId: string; memberId: string }) => Promise<unknown> };
@@ -24,24 +24,33 @@ const ClusterClass = require('kafkajs/src/cluster') as new (
  * whoever starts under the id has taken the place of the one before. A group that does not answer is left as it is.
  */
 export const evictPredecessors = async (handle: KafkaHandle, groupId: string): Promise<void> => {
-  const { clientId } = handle.settings;
+  try {
+    const dead = await findPredecessors(handle, groupId);
+    if (dead.length > 0) await takeOut(handle, groupId, dead);
+  } catch (error) {
+    handle.log.warn({ err: error, groupId }, 'predecessor not taken out: its session ends by itself');
+  }
+};
+
+/** Ids of the members under this handle's client id; a group that does not exist yet has none. */
+const findPredecessors = async (handle: KafkaHandle, groupId: string): Promise<readonly string[]> => {
   const admin = await handle.admin();
+  const existing = await admin.listGroups();
+  if (!existing.groups.some((group) => group.groupId === groupId)) return [];
   const { groups } = await admin.describeGroups([groupId]);
-  const dead = groups.flatMap(({ members }) => members.filter((member) => member.clientId === clientId));
-  if (dead.length === 0) return;
-  const cluster = new ClusterClass({
-    ...handle.settings,
-    logger: handle.kafka.logger(),
-    socketFactory: createCuttableSockets().factory,
-    metadataMaxAge: 60_000,
-  });
+  const members = groups.flatMap((group) => group.members);
+  return members.filter(({ clientId }) => clientId === handle.settings.clientId).map(({ memberId }) => memberId);
+};
+
+const takeOut = async (handle: KafkaHandle, groupId: string, memberIds: readonly string[]): Promise<void> => {
+  const socketFactory = createSocketFactory();
+  const logger = handle.kafka.logger();
+  const cluster = new ClusterClass({ ...handle.settings, logger, socketFactory, metadataMaxAge: 60_000 });
   try {
     await cluster.connect();
     const coordinator = await cluster.findGroupCoordinator({ groupId });
-    for (const { memberId } of dead) await coordinator.leaveGroup({ groupId, memberId });
-    handle.log.info({ groupId, members: dead.length }, 'predecessor taken out of its group');
-  } catch (error) {
-    handle.log.warn({ err: error, groupId }, 'predecessor not taken out: its session ends by itself');
+    for (const memberId of memberIds) await coordinator.leaveGroup({ groupId, memberId });
+    handle.log.info({ groupId, members: memberIds.length }, 'predecessor taken out of its group');
   } finally {
     await cluster.disconnect();
   }

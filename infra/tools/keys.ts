@@ -99,11 +99,11 @@ const findDatabase = (): string => {
 };
 
 /** Runs one command line; answers what is to be printed. Throws KeyAdminError for what the operator can mend. */
-const runKeys = async (argv: readonly string[]): Promise<string> => {
+export const runKeys = async (argv: readonly string[], databaseUrl = findDatabase()): Promise<string> => {
   const args = parseArguments(argv);
   const command = COMMANDS[args.positionals[0] ?? ''];
   if (command === undefined) throw new KeyAdminError(USAGE);
-  const pool = openPostgres(findDatabase(), { max: 1 });
+  const pool = openPostgres(databaseUrl, { max: 1 });
   try {
     await migrate(pool);
     const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');

@@ -224,6 +224,7 @@ type Ending = { readonly code: number | null; readonly out: string; readonly log
 const runLife = async (body: string, signals: readonly NodeJS.Signals[] = []): Promise<Ending> => {
   const script = `import { runProcess } from ${JSON.stringify(LIFECYCLE)}; ${body}`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    env: { ...process.env, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const waiting = [...signals];
