@@ -5,6 +5,13 @@ export const API_CONFIG = {
   KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas.' },
   VENUES: { type: 'list', description: 'Venue codes that are served.' },
   DATABASE_URL: { type: 'url', secret: true, description: 'PostgreSQL with accounts and keys.' },
+  QUESTDB_PG: {
+    type: 'string',
+    default: null,
+    description: 'QuestDB PostgreSQL wire, for history; unset: history answers 503.',
+  },
+  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
+  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
   BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },

@@ -5,10 +5,12 @@ import { createClock } from '../infra/runtime/clock.ts';
 import { readConfig } from '../infra/runtime/config.ts';
 import { openKafka } from '../infra/runtime/kafka.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { createLog } from '../infra/runtime/log.ts';
+import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { openPostgres } from '../infra/runtime/postgres.ts';
 import { listenPostgres } from '../infra/runtime/postgres-listener.ts';
+import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb.ts';
+import { openAccountStore } from './access/account-store.ts';
 import { ChallengeMeter, type PaymentTerms } from './access/challenge.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
@@ -16,6 +18,7 @@ import { sharedPermits } from './access/permits.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
+import { createHistoryStore } from './history/store.ts';
 import { followLive } from './live/follow.ts';
 import { LiveMemory } from './live/memory.ts';
 
@@ -30,6 +33,21 @@ const termsOf = (config: Settings): PaymentTerms => ({
   payTo: config.PAYMENT_PAY_TO ?? (config.SIMULATED ? SIMULATED_RECEIVER : null),
   token: { name: config.PAYMENT_TOKEN_NAME, version: config.PAYMENT_TOKEN_VERSION },
 });
+
+/** A history answer asks three statements at a time; more connections would not read faster. */
+const QUESTDB_CONNECTIONS = 6;
+const QUESTDB_TIMEOUT_MS = 10_000;
+
+const openQuestdb = (config: Settings, log: Logger): QuestdbReader | null => {
+  const { QUESTDB_PG: url, QUESTDB_USER: user, QUESTDB_PASSWORD: password } = config;
+  if (url === null) return null;
+  return openQuestdbReader(url, {
+    max: QUESTDB_CONNECTIONS,
+    timeoutMs: QUESTDB_TIMEOUT_MS,
+    auth: { user, password },
+    log,
+  });
+};
 
 const listenOn = async (
   app: Awaited<ReturnType<typeof buildApp>>,
@@ -60,6 +78,7 @@ const start = async (): Promise<Stop> => {
   });
   const meter = new Meter(sharedPermits(pool));
   const stopSettling = keepSettled(meter, log);
+  const questdb = openQuestdb(config, log);
   const live = new LiveMemory(config.VENUES);
   const stopFollowing = followLive({
     kafka,
@@ -73,8 +92,10 @@ const start = async (): Promise<Stop> => {
   const metricsServer = await serveMetrics(registry, config.METRICS_PORT);
   const app = await buildApp({
     live,
+    ...(questdb === null ? {} : { history: createHistoryStore(questdb, config.TOPIC_NAMESPACE) }),
     nowMicros,
     keys,
+    accounts: openAccountStore(pool),
     meter,
     challenges: new ChallengeMeter(),
     terms: termsOf(config),
@@ -96,6 +117,7 @@ const start = async (): Promise<Stop> => {
     await notices.stop();
     await stopFollowing();
     await metricsServer.close();
+    await questdb?.close();
     await kafka.close();
     await pool.end();
   };

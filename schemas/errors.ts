@@ -170,29 +170,33 @@ const MOST_NAMES = 3;
 
 /** Known names within two edits of `name`, nearest first, at most three (E-08). */
 export const nearest = (name: string, known: Iterable<string>): string[] => {
+  const lower = name.toLowerCase();
   const found: { readonly known: string; readonly distance: number }[] = [];
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) > FARTHEST) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const distance = editDistance(lower, candidate.toLowerCase());
     if (distance <= FARTHEST) found.push({ known: candidate, distance });
   }
   found.sort((a, b) => a.distance - b.distance || (a.known < b.known ? -1 : 1));
   return found.slice(0, MOST_NAMES).map((f) => f.known);
 };
 
-/** Damerau-Levenshtein distance (adjacent transpositions count once). */
+/** Damerau-Levenshtein distance (adjacent transpositions count once); more than `FARTHEST` is only known to be more. */
 const editDistance = (a: string, b: string): number => {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
       let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       if (swapped) best = Math.min(best, (before[j - 2] ?? 0) + 1);
       row.push(best);
+      if (best < least) least = best;
     }
+    if (least > FARTHEST) return least;
     before = last;
     last = row;
   }

@@ -1,5 +1,5 @@
 // The 402 challenge: what a call costs, what plans cost, how to pay (P-01, P-05). Payments themselves are not taken yet.
-import type { Operation } from '../operations/operation.ts';
+import type { Endpoint } from '../operations/operation.ts';
 import { PLANS, type Plan } from './plans.ts';
 
 export type PaymentTerms = {
@@ -24,7 +24,7 @@ const entry = (terms: PaymentTerms, amount: number, extra: Readonly<Record<strin
   extra: { ...terms.token, ...extra },
 });
 
-const acceptsOf = (terms: PaymentTerms, operation: Operation, atomic: number) => {
+const acceptsOf = (terms: PaymentTerms, operation: Endpoint, atomic: number) => {
   if (terms.payTo === null) return [];
   const sold: Plan[] = Object.values(PLANS).filter((plan) => plan.price_usd > 0);
   return [
@@ -35,7 +35,7 @@ const acceptsOf = (terms: PaymentTerms, operation: Operation, atomic: number) =>
 
 /** The challenge body of a payable operation; the `PAYMENT-REQUIRED` header is the same object in base64. */
 export const challengeOf = (
-  operation: Operation,
+  operation: Endpoint,
   atomic: number,
   context: { readonly terms: PaymentTerms; readonly baseUrl: string },
 ) => {

@@ -2,13 +2,16 @@
 // says so; without that word an entry lives half a minute, so a revocation acts within a minute all the same (E-03).
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
+import { within } from '../../infra/runtime/within.ts';
 import { hashKey } from './keys.ts';
 import { isPlanCode, PLANS, type Plan } from './plans.ts';
 
 /** Half of the 60 s of E-03; notices of changes only make it sooner, so a lost listening connection breaks no promise. */
 const FRESH_MS = 30_000;
-/** While PostgreSQL is away, keys known good go on being good for this long. */
-const STALE_MS = 300_000;
+/** While PostgreSQL is away, keys known good go on being good for this long: a node alone cut off still keeps the 60 s of E-03. */
+const STALE_MS = 55_000;
+/** A database that says nothing for this long is away. */
+const ANSWER_MS = 2_000;
 /** `drop-oldest`. */
 const MOST_ENTRIES = 10_000;
 
@@ -77,7 +80,7 @@ export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
       if (held !== undefined && held.epoch === epoch && usable(FRESH_MS)) return held.answer;
       const noticesBefore = notices;
       try {
-        const found = await lookUp(hash, nowMs);
+        const found = await within(lookUp(hash, nowMs), ANSWER_MS);
         if (notices === noticesBefore) keep(id, { ...found, epoch });
         return found.answer;
       } catch {

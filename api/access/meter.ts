@@ -1,6 +1,7 @@
 // Counters of keys: requests per second, per day and at once (AC-03). A process takes a few permits of a key at a time from
 // the store that all processes share, so most requests ask nobody, and no number of processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
+import { within } from '../../infra/runtime/within.ts';
 import type { RequestClass } from '../operations/operation.ts';
 import { type Ask, type Grant, localPermits, type Permits } from './permits.ts';
 import type { PlanLimits } from './plans.ts';
@@ -14,6 +15,8 @@ const FORGET_MS = 60_000;
 const AHEAD_S = 0.25;
 /** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
 const DAY_AGAIN_MS = 1_000;
+/** A request waits no longer than this for the store; then its process meters alone. */
+const ANSWER_MS = 1_000;
 /** After a failure the store is left alone for this long, and the process meters by itself. */
 const AWAY_MS = 2_000;
 
@@ -37,8 +40,8 @@ type Held = {
   usedAt: number;
   inFlight: number;
   waiting: number;
-  /** Handed out this day to all processes, as the store last said. */
-  granted: number;
+  /** Handed out this day to all processes, as the store last said; null before it said anything. */
+  granted: number | null;
   /** Correction of `granted` that the store does not know yet. */
   dayChange: number;
   used: Record<string, number>;
@@ -95,7 +98,7 @@ export class Meter {
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
   headers(keyId: string, limits: Limits, nowMs: number): { readonly policy: string; readonly state: string } {
     const held = this.#of(keyId, limits, nowMs);
-    const used = held.granted + held.dayChange - held.permits;
+    const used = (held.granted ?? 0) + held.dayChange - held.permits;
     const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - used));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
@@ -108,9 +111,14 @@ export class Meter {
     return this.#held.get(keyId)?.inFlight ?? 0;
   }
 
+  /** Whether this process has heard where the key's day stands. */
+  knows(keyId: string): boolean {
+    return (this.#held.get(keyId)?.granted ?? null) !== null;
+  }
+
   /** Tells the store what is owed of this key and hears where its day stands. Rejects when the store is away. */
   async report(keyId: string, limits: Limits, nowMs: number): Promise<void> {
-    await this.#tell([this.#of(keyId, limits, nowMs)], nowMs);
+    await within(this.#tell([this.#of(keyId, limits, nowMs)], nowMs), ANSWER_MS);
   }
 
   /** Tells all counts and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
@@ -135,16 +143,19 @@ export class Meter {
     held.limits = limits;
     if (held.day < day) {
       giveBack(held);
-      if (isOwing(held)) this.#past.push(takeAsk(held, { waiting: 0, ahead: 0 }));
+      if (isOwing(held)) this.#past.push(takeAsk(held));
       Object.assign(held, { day, refused: null, ...nothing() });
     }
     return held;
   }
 
   async #refill(held: Held, nowMs: number): Promise<void> {
+    const { day } = held;
     const ahead = Math.ceil(held.limits.requests_per_second * AHEAD_S);
     try {
       const grant = (await this.#take(held, { waiting: held.waiting, ahead }, nowMs)) ?? this.#nothingLeft(held);
+      // Permits of a day that ended meanwhile are worth nothing; whoever waits asks again.
+      if (held.day !== day) return;
       held.permits += grant.permits;
       held.refused = grant.permits > 0 ? null : refusedBy(grant, held.limits, nowMs);
     } finally {
@@ -158,7 +169,7 @@ export class Meter {
       const grant = await this.#exchangeOne(held, want, nowMs).catch(() => null);
       if (grant !== null) return grant;
     }
-    const left = held.limits.requests_per_day - held.granted - held.dayChange;
+    const left = held.limits.requests_per_day - (held.granted ?? 0) - held.dayChange;
     if (left <= 0) return null;
     const ask = { ...askOf(held, want), returned: 0, dayChange: 0, used: {}, dayLimit: Number.MAX_SAFE_INTEGER };
     const [grant] = await this.#alone.exchange([ask], nowMs);
@@ -172,9 +183,11 @@ export class Meter {
   }
 
   async #exchangeOne(held: Held, want: Want, nowMs: number): Promise<Grant> {
-    const ask = takeAsk(held, want);
+    // Counts are told by `settle` alone, which waits: an answer that comes too late must not have them counted twice.
+    const ask = { ...askOf(held, want), used: {} };
+    Object.assign(held, { returned: 0, dayChange: 0 });
     try {
-      const [grant] = await this.#permits.exchange([ask], nowMs);
+      const [grant] = await within(this.#permits.exchange([ask], nowMs), ANSWER_MS);
       if (grant === undefined) throw new Error('no grant came');
       if (held.day === dayNumber(ask)) held.granted = grant.granted;
       return grant;
@@ -186,7 +199,7 @@ export class Meter {
   }
 
   async #tell(owing: readonly Held[], nowMs: number): Promise<void> {
-    const asks = [...this.#past, ...owing.map((held) => takeAsk(held, { waiting: 0, ahead: 0 }))];
+    const asks = [...this.#past, ...owing.map(takeAsk)];
     const past = this.#past.length;
     this.#past = [];
     try {
@@ -247,7 +260,13 @@ export const keepSettled = (meter: Meter, log: Pick<Logger, 'warn'>): (() => Pro
 
 type Want = Pick<Ask, 'waiting' | 'ahead'>;
 
-const nothing = () => ({ permits: 0, returned: 0, granted: 0, dayChange: 0, used: {} as Record<string, number> });
+const nothing = () => ({
+  permits: 0,
+  returned: 0,
+  granted: null as number | null,
+  dayChange: 0,
+  used: {} as Record<string, number>,
+});
 
 /** UTC midnight of day 0 is that of 1970. */
 const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
@@ -274,8 +293,8 @@ const askOf = (held: Held, want: Want): Ask => ({
 });
 
 /** What is owed goes into the ask, and is owed no longer. */
-const takeAsk = (held: Held, want: Want): Ask => {
-  const ask = askOf(held, want);
+const takeAsk = (held: Held): Ask => {
+  const ask = askOf(held, { waiting: 0, ahead: 0 });
   Object.assign(held, { returned: 0, dayChange: 0, used: {} });
   return ask;
 };

@@ -1,5 +1,6 @@
 // Where permits of keys come from: one row a key in PostgreSQL for all processes, or memory alone.
 import type { Pool } from 'pg';
+import { within } from '../../infra/runtime/within.ts';
 
 /** What a process gives back, has counted, and wants, of one key. */
 export type Ask = {
@@ -77,20 +78,8 @@ type GrantRow = {
 };
 
 const EXCHANGE = 'select key_id, permits, tokens, granted from exchange_permits($1)';
-/** A request waits no longer than this for the store; then its process meters alone. */
-const ANSWER_MS = 1_000;
-
-const within = async <T>(work: Promise<T>, limitMs: number): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_settle, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer within ${limitMs} ms`)), limitMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
+/** Counts that were sent are sent again only when they are surely lost: a slow store is waited for, a dead one is not. */
+const ANSWER_MS = 30_000;
 
 const asJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
   key_id: ask.keyId,

@@ -1,7 +1,7 @@
 // The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Endpoint } from '../operations/operation.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShape, isKey } from './keys.ts';
@@ -17,7 +17,7 @@ export type AccessDeps = {
 };
 
 export type Call = {
-  readonly operation: Operation;
+  readonly operation: Endpoint;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
   readonly address: string;
@@ -142,6 +142,18 @@ const ACCOUNT_LIMITS: Limits = {
   concurrent_requests: Number.MAX_SAFE_INTEGER,
 };
 
+/** An account answer counts what this process has not told yet. */
+const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
+  meter.report(keyId, plan.limits, nowMs).then(
+    () => null,
+    () =>
+      refuse('UNAVAILABLE', {
+        message: 'The counters cannot be read now.',
+        hint: 'Repeat the call in a few seconds.',
+        headers: { 'retry-after': '5' },
+      }),
+  );
+
 /** Step 5: limits of the key (AC-03). */
 export const meterKey: Step = async (call, { meter }) => {
   if (call.account === null) return null;
@@ -151,8 +163,10 @@ export const meterKey: Step = async (call, { meter }) => {
   const refusal = await meter.admit(meteredAs, isAccount ? ACCOUNT_LIMITS : plan.limits, call.nowMs);
   if (refusal === null) {
     call.meteredAs = meteredAs;
-    return null;
+    return isAccount ? reportFirst(call.account, call.nowMs, meter) : null;
   }
+  // The headers of the answer say where the day stands, which a process may not have heard yet.
+  if (isAccount && !meter.knows(keyId)) await reportFirst(call.account, call.nowMs, meter);
   const { limit, figure, retryAfterS } = refusal;
   const who = isAccount ? 'An account call' : `The plan ${plan.name}`;
   return refuse('RATE_LIMITED', {

@@ -4,8 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
+import { acceptedFormat, envelopeHeaders, ROW_TYPES, writeRows } from './row-formats.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+/** What can never change may be kept by its owner (N-14). */
+const SETTLED = 'private, max-age=86400, immutable';
 const RESPONSE_BYTES = 8_388_608;
 const LEAST_BYTES = 4_096;
 const RETRY_AFTER_S = '5';
@@ -45,8 +48,19 @@ export const sendAnswer = (
   operation: Operation,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
 ): FastifyReply => {
-  const text = writeJson(answer.body, { numberFormat: answer.numberFormat });
+  const { itemsText, settledAs } = answer;
+  const format = itemsText === undefined ? 'json' : acceptedFormat(request.headers.accept);
+  if (itemsText !== undefined) reply.header('vary', 'accept');
+  const isRows = itemsText !== undefined && format !== 'json';
+  const text = isRows ? writeRows(format, itemsText) : writeJson(answer.body, { numberFormat: answer.numberFormat });
   refuseTooLarge(text, byteLimitOf(request), operation);
+  const type = isRows ? ROW_TYPES[format] : JSON_TYPE;
+  if (isRows) reply.headers(envelopeHeaders(answer.body));
+  if (settledAs !== undefined) {
+    const etag = isRows ? `"${settledAs}.${format}"` : `"${settledAs}"`;
+    return reply.header('etag', etag).header('cache-control', SETTLED).type(type).send(text);
+  }
+  if (isRows) return reply.header('cache-control', 'no-store').type(type).send(text);
   if (operation.cacheS === null) return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(text);
   const etag = etagOf(text);
   reply.header('etag', etag).header('cache-control', `public, max-age=${operation.cacheS}`);

@@ -5,6 +5,8 @@ import type { LiveMemory } from '../live/memory.ts';
 
 export type ApiMetrics = {
   readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
+  /** Says where the sizes of the live stream are read. */
+  readonly watchStreams: (sizes: () => { readonly streams: number; readonly waitingBytes: number }) => void;
 };
 
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
@@ -45,7 +47,30 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
       for (const [kind, count] of Object.entries(live.sizes())) this.set({ kind }, count);
     },
   });
+  let streamSizes = (): { readonly streams: number; readonly waitingBytes: number } => ({
+    streams: 0,
+    waitingBytes: 0,
+  });
+  new Gauge({
+    name: 'perp_api_streams',
+    help: 'Open live streams.',
+    registers,
+    collect() {
+      this.set(streamSizes().streams);
+    },
+  });
+  new Gauge({
+    name: 'perp_api_stream_waiting_bytes',
+    help: 'Bytes that wait for the clients of live streams.',
+    registers,
+    collect() {
+      this.set(streamSizes().waitingBytes);
+    },
+  });
   return {
+    watchStreams(sizes) {
+      streamSizes = sizes;
+    },
     observe({ route, status, seconds: taken }) {
       requests.inc({ route, status: String(status) });
       seconds.observe({ route }, taken);

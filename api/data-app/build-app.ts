@@ -8,19 +8,27 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { AccountStore } from '../access/account-store.ts';
+import type { Account } from '../access/key-store.ts';
 import { scopeChooser } from '../access/scope.ts';
 import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
+import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
-import type { Context, Operation } from '../operations/operation.ts';
+import type { Caller, Context, Endpoint, Operation } from '../operations/operation.ts';
+import { StreamHub } from '../stream/hub.ts';
 import { asServiceError, INTERNAL, sendAnswer, sendErrors } from './answers.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { addOperational } from './operational.ts';
 import { makeReceiptId } from './receipt.ts';
+import { addStream } from './stream-route.ts';
 import { checkInput, prepareValidator, readBody, readQuery } from './validate.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
+  /** Stored history; absent: what needs it answers 503. */
+  readonly history?: HistoryStore;
+  readonly accounts: AccountStore;
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
@@ -42,9 +50,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     receiptId: string;
     call: Call | null;
+    /** Ends the request's place among those in flight; a stream gives it up when it starts. */
+    release: () => void;
   }
   interface FastifyContextConfig {
-    operation?: Operation;
+    operation?: Endpoint;
   }
 }
 
@@ -80,7 +90,7 @@ const queryOf = (request: FastifyRequest): URLSearchParams => {
   return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
 };
 
-const callOf = (request: FastifyRequest, operation: Operation): Call => ({
+const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,
   headers: request.headers,
   query: queryOf(request),
@@ -91,7 +101,7 @@ const callOf = (request: FastifyRequest, operation: Operation): Call => ({
 });
 
 /** A request of a key is over when its answer has left or its client has. */
-const finishWith = (reply: FastifyReply, finish: () => void): void => {
+const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
   let over = false;
   const once = (): void => {
     if (over) return;
@@ -100,6 +110,7 @@ const finishWith = (reply: FastifyReply, finish: () => void): void => {
   };
   reply.raw.once('finish', once);
   reply.raw.once('close', once);
+  return once;
 };
 
 /** E-01, steps 2 to 5, before the body is read. */
@@ -121,7 +132,7 @@ const addAccess = (app: FastifyInstance, deps: AppDeps): void => {
     }
     const { meteredAs } = call;
     if (meteredAs !== null) {
-      finishWith(reply, () => deps.meter.finish(meteredAs, operation.class, reply.statusCode));
+      request.release = finishWith(reply, () => deps.meter.finish(meteredAs, operation.class, reply.statusCode));
     }
     if (refused === null) return;
     reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
@@ -147,12 +158,19 @@ const readInput = (request: FastifyRequest, { operation, query }: Call): unknown
   return readBody(body);
 };
 
-const addOperations = (app: FastifyInstance, deps: AppDeps): void => {
+const callerOf = ({ keyId, plan }: Account, { accounts, meter }: AppDeps, hub: StreamHub): Caller => ({
+  plan,
+  read: (day) => accounts.read(keyId, day),
+  streams: () => hub.openOf(keyId),
+  inFlight: () => meter.inFlight(keyId),
+});
+
+const addOperations = (app: FastifyInstance, deps: AppDeps, hub: StreamHub): void => {
   const choose = scopeChooser(deps.live);
-  const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { call } = request;
     if (call === null) throw INTERNAL;
-    const input = checkInput(call.operation, readInput(request, call));
+    const input = checkInput(operation, readInput(request, call));
     if (!deps.live.isReady()) {
       throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
         hint: 'Repeat the call in a few seconds.',
@@ -161,12 +179,14 @@ const addOperations = (app: FastifyInstance, deps: AppDeps): void => {
     const evaluatedAt = deps.nowMicros();
     const context: Context = {
       live: deps.live,
+      history: deps.history ?? null,
       evaluatedAt,
       receiptId: request.receiptId,
       plan: call.account?.plan ?? null,
+      caller: call.account === null ? null : callerOf(call.account, deps, hub),
       scopeOf: (plan) => choose(plan, evaluatedAt),
     };
-    return sendAnswer(call.operation.run(input, context), call.operation, { request, reply });
+    return sendAnswer(await operation.run(input, context), operation, { request, reply });
   };
   for (const operation of OPERATIONS) {
     prepareValidator(operation);
@@ -174,7 +194,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps): void => {
       method: operation.method,
       url: operation.path,
       config: { operation },
-      handler: (request, reply) => answer(request, reply),
+      handler: (request, reply) => answer(operation, request, reply),
     });
   }
 };
@@ -221,6 +241,8 @@ const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
+  const hub = new StreamHub(deps);
+  deps.metrics.watchStreams(() => hub.sizes());
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -236,6 +258,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   }) as unknown as FastifyInstance;
   app.decorateRequest('receiptId', '');
   app.decorateRequest('call', null);
+  app.decorateRequest('release', () => undefined);
   app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
@@ -246,7 +269,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addAccess(app, deps);
-  addOperations(app, deps);
+  addOperations(app, deps, hub);
+  addStream(app, deps, hub);
   addOperational(app, deps);
   addFailures(app, methods);
   await app.ready();

@@ -1,9 +1,9 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01).
 import { CATALOGUE } from '../../schemas/errors.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Endpoint } from '../operations/operation.ts';
 
 export type OpenApiOptions = {
-  readonly operations: readonly Operation[];
+  readonly operations: readonly Endpoint[];
   readonly baseUrl: string;
   readonly simulated: boolean;
 };
@@ -13,7 +13,7 @@ const ERROR = { $ref: '#/components/schemas/Errors' };
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
 /** Statuses an operation can answer besides 200, each with the codes that have it. */
-const statusesOf = ({ key, price, method }: Operation): number[] => {
+const statusesOf = ({ key, price, method }: Endpoint): number[] => {
   const statuses = [400, 401, 403, 429, 500, 503];
   if (key === 'required' && price !== null) statuses.push(402);
   if (method === 'POST') statuses.push(413, 415);
@@ -26,7 +26,7 @@ const codesOf = (status: number): string =>
     .map(([code]) => code)
     .join(', ');
 
-const parametersOf = ({ input }: Operation) => {
+const parametersOf = ({ input }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
     readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
     readonly required?: readonly string[];
@@ -40,8 +40,14 @@ const parametersOf = ({ input }: Operation) => {
   }));
 };
 
-const pathItem = (operation: Operation) => {
-  const { name, summary, key, price, method, input, output, example } = operation;
+/** A stream's answer is text with events; every other one is JSON. */
+const contentOf = ({ class: requestClass, output, example }: Endpoint) =>
+  requestClass === 'stream'
+    ? { 'text/event-stream': { schema: output } }
+    : { 'application/json': { schema: output, example: example.output } };
+
+const pathItem = (operation: Endpoint) => {
+  const { name, summary, key, price, method, input, example } = operation;
   const errors = statusesOf(operation).map((status) => [status, errorResponse(codesOf(status))] as const);
   return {
     operationId: name,
@@ -57,7 +63,7 @@ const pathItem = (operation: Operation) => {
       200: {
         description: summary,
         headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
-        content: { 'application/json': { schema: output, example: example.output } },
+        content: contentOf(operation),
       },
       ...Object.fromEntries(errors),
     },
@@ -91,7 +97,7 @@ const ERRORS_SCHEMA = {
   },
 };
 
-const pathsOf = (operations: readonly Operation[]): Record<string, Record<string, unknown>> => {
+const pathsOf = (operations: readonly Endpoint[]): Record<string, Record<string, unknown>> => {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: pathItem(operation) };

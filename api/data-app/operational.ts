@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { registryAnswer } from '../../schemas/registry.ts';
 import { type LiveMemory, STATE_LAG } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
+import { STREAM } from '../stream/request.ts';
 import type { AppDeps } from './build-app.ts';
 import { openApiOf } from './openapi.ts';
 
@@ -37,7 +38,7 @@ const addRegistry = (app: FastifyInstance): void => {
 
 export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
   const openApi = JSON.stringify(
-    openApiOf({ operations: OPERATIONS, baseUrl: deps.baseUrl, simulated: deps.simulated }),
+    openApiOf({ operations: [...OPERATIONS, STREAM], baseUrl: deps.baseUrl, simulated: deps.simulated }),
   );
   app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'alive' }));
   app.get('/readyz', async (_request, reply) => {

@@ -2,7 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Endpoint } from '../operations/operation.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 const compiled = new WeakMap<TSchema, ValidateFunction>();
@@ -16,7 +16,7 @@ const validatorOf = (schema: TSchema): ValidateFunction => {
 };
 
 /** Compiles an operation's schema ahead of its first request. */
-export const prepareValidator = ({ input }: Operation): void => void validatorOf(input);
+export const prepareValidator = ({ input }: Endpoint): void => void validatorOf(input);
 
 const CLIPPED = 40;
 const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
@@ -135,7 +135,7 @@ const asFault = (error: ErrorObject): ApiError => {
 };
 
 /** The input of an operation, or ServiceError with every fault of its shape. */
-export const checkInput = (operation: Operation, input: unknown): unknown => {
+export const checkInput = (operation: Endpoint, input: unknown): unknown => {
   const validate = validatorOf(operation.input);
   if (validate(input)) {
     const faults = operation.refine(input);
@@ -151,7 +151,7 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 /** Query parameters as the members they stand for; a parameter given twice is a fault. */
-export const readQuery = (operation: Operation, query: URLSearchParams): unknown => {
+export const readQuery = (operation: Endpoint, query: URLSearchParams): unknown => {
   const properties =
     (operation.input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> }).properties ??
     {};

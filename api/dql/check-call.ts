@@ -288,6 +288,6 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   }
   const [a, b] = args;
   if (spec.parameters[0] === 'operand' && a && b) meet(a, b, { faults: findings.faults, place: node.place });
-  const inherited = where.series ?? findings.clause;
-  return resultOf(call, canonicalCall(call, args, inherited), args);
+  const canonical = canonicalCall(call, args, where.series ?? findings.clause);
+  return where.series !== null && !spec.isSeries ? checked(canonical, 'broken') : resultOf(call, canonical, args);
 };

@@ -7,7 +7,7 @@ import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';
 import { LIMITS, PARENTHESES } from './limits.ts';
 import { arithmeticNamed, BINDING, comparisonNamed, TIGHTEST } from './operators.ts';
-import { Halt, type TokenStream } from './token-stream.ts';
+import { HALT, Halt, type TokenStream } from './token-stream.ts';
 import {
   AGGREGATES,
   aggregateNode,
@@ -115,7 +115,7 @@ export class ExpressionParser {
     do {
       const { token } = stream;
       const value = this.#item(() => this.#readLiteral(position), null);
-      if (value !== null) values.push(value);
+      if (value !== null && count < LIMITS.in_list) values.push(value);
       if (++count === LIMITS.in_list + 1) {
         const message = `More than ${LIMITS.in_list} values stand in one "in".`;
         stream.faults.add('DQL_COMPLEXITY', token, { message, hint: `Write at most ${LIMITS.in_list}.` });
@@ -233,11 +233,15 @@ export class ExpressionParser {
       type === 'count' && stream.next.text === ')'
         ? 'Write venues_listed for the number of listings.'
         : `Write ${type}(venues where funding > 1bps).`;
-    const where = this.#item(() => {
-      stream.expectWord('venues', hint);
-      stream.expectWord('where', hint);
-      return this.read();
-    }, broken(token));
+    const where = this.#item(
+      () => {
+        stream.expectWord('venues', hint);
+        stream.expectWord('where', hint);
+        return this.read();
+      },
+      broken(token),
+      ')',
+    );
     const last = stream.token;
     stream.expectOp(')', `Close ${type}( with ")".`);
     return quantifierNode(type, where, across(token, last));
@@ -289,12 +293,13 @@ export class ExpressionParser {
 
   #readGroup(): Node {
     const stream = this.#stream;
-    const open = stream.take();
+    const open = stream.token;
     if (this.#groups === PARENTHESES) {
       const message = `Parentheses nest deeper than ${PARENTHESES}.`;
       stream.faults.add('DQL_COMPLEXITY', open, { message, hint: 'Leave out the ones that change nothing.' });
-      throw new Halt();
+      throw HALT;
     }
+    stream.take();
     this.#groups++;
     try {
       const inner = this.#item(() => this.read(), broken(open), ')');
@@ -310,7 +315,8 @@ export class ExpressionParser {
     if (this.#calls === NESTED_CALLS) {
       const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
       this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
-      throw new Halt();
+      while (this.#stream.skipToSeparator() && !this.#stream.takeOp(')')) this.#stream.take();
+      return broken(token);
     }
     this.#calls++;
     try {

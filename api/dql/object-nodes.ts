@@ -1,9 +1,7 @@
 // Nodes of the machine form to nodes of the tree (DQL-08): one reader for each `type`.
 import { plainDouble } from '../../schemas/decimals.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { nearest } from '../../schemas/errors.ts';
 import type { Digits } from '../../schemas/records.ts';
-import { clip } from './faults.ts';
 import { plainDecimal } from './lexer.ts';
 import { LIMITS } from './limits.ts';
 import { isObject, type JsonObject, type Members, type ObjectShape } from './object-shape.ts';
@@ -109,7 +107,8 @@ const call: Reader = {
     const args = nodes.readAll(object.args, `${place.path}/args`, ANY_LENGTH);
     const path = `${place.path}/timeframe`;
     const text = object.timeframe === undefined ? undefined : readDuration(object.timeframe, path, nodes);
-    if (name === undefined || args === null) return undefined;
+    const isSpoiled = object.timeframe !== undefined && text === undefined;
+    if (name === undefined || args === null || isSpoiled) return broken(place, args ?? []);
     return callNode(name, { args, timeframe: text === undefined ? undefined : { text, place: { path } } }, place);
   },
 };
@@ -214,7 +213,13 @@ export class NodeReader {
   readAll(value: unknown, path: string, length: { readonly least: number; readonly most: number }): Node[] | null {
     if (value === undefined) return null;
     const items = this.shape.list(value, path, length);
-    return items === null ? null : items.map((item, i) => this.read(item ?? null, `${path}/${i}`));
+    if (items === null) return null;
+    const nodes: Node[] = [];
+    for (const [i, item] of items.entries()) {
+      if (this.shape.isHopeless) break;
+      nodes.push(this.read(item ?? null, `${path}/${i}`));
+    }
+    return nodes;
   }
 
   #refuseType(type: unknown, path: string): void {
@@ -223,9 +228,7 @@ export class NodeReader {
       else this.shape.wrong(`${path}/type`, type, 'a string');
       return;
     }
-    const near = nearest(type.slice(0, 40), NODE_TYPES);
-    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Types are ${NODE_TYPES.join(', ')}.`;
-    this.shape.fault(`${path}/type`, `"${clip(type)}" is not a type of node.`, hint);
+    this.shape.unknown(`${path}/type`, type, { of: 'a type of node', known: NODE_TYPES });
   }
 
   /** Deeper chains are over the limits whatever they hold, so no body can overflow the stack. */

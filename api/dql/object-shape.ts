@@ -1,6 +1,6 @@
 // Shapes of JSON objects read by hand: members known and required, lists with their lengths, kinds of values (DQL-08, DQL-34h).
 import { nearest } from '../../schemas/errors.ts';
-import { clip, type Faults } from './faults.ts';
+import { clip, type Faults, type Words } from './faults.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 export type Members = { readonly required: readonly string[]; readonly optional?: readonly string[] };
@@ -16,24 +16,48 @@ const show = (value: unknown): string => {
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 };
 
+/** A body can hold tens of thousands of faults, of which twenty are told: reading stops at this many. */
+const MOST_FAULTS = 1_000;
+
 export class ObjectShape {
   readonly faults: Faults;
+  #count = 0;
 
   constructor(faults: Faults) {
     this.faults = faults;
   }
 
-  fault(path: string, message: string, hint: string): void {
-    this.faults.add('DQL_JSON_SCHEMA', { path }, { message, hint });
+  /** Whether so much is wrong that the rest need not be read. */
+  get isHopeless(): boolean {
+    return this.#count >= MOST_FAULTS;
   }
 
-  /** The value does not have its kind. */
+  fault(path: string, message: string, hint: string): void {
+    this.#add(path, () => ({ message, hint }));
+  }
+
+  /** The value does not have its kind. One that is missing was told by `members`. */
   wrong(path: string, value: unknown, wanted: string): void {
-    this.fault(
-      path,
-      `"${clip(path.slice(path.lastIndexOf('/') + 1))}" is ${show(value)}, not ${wanted}.`,
-      `Send ${wanted}.`,
-    );
+    if (value === undefined) return;
+    const member = path.slice(path.lastIndexOf('/') + 1);
+    this.#add(path, () => ({
+      message: `"${clip(member)}" is ${show(value)}, not ${wanted}.`,
+      hint: `Send ${wanted}.`,
+    }));
+  }
+
+  /** A name that is none of the known ones. */
+  unknown(path: string, name: string, { of, known }: { readonly of: string; readonly known: readonly string[] }): void {
+    this.#add(path, () => {
+      const near = nearest(clip(name), known);
+      const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Known are ${known.join(', ')}.`;
+      return { message: `"${clip(name)}" is not ${of}.`, hint };
+    });
+  }
+
+  #add(path: string, words: () => Words): void {
+    this.#count++;
+    this.faults.add('DQL_JSON_SCHEMA', { path }, words);
   }
 
   /** Unknown and missing members; a missing one is told at its own path. */
@@ -41,9 +65,8 @@ export class ObjectShape {
     const known = [...required, ...optional];
     for (const name of Object.keys(object)) {
       if (known.includes(name)) continue;
-      const near = nearest(clip(name), known);
-      const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Members are ${known.join(', ')}.`;
-      this.fault(`${path}/${pointer(name)}`, `"${clip(name)}" is not a member here.`, hint);
+      if (this.isHopeless) return;
+      this.unknown(`${path}/${pointer(name)}`, name, { of: 'a member here', known });
     }
     for (const name of required) {
       if (!Object.hasOwn(object, name)) this.fault(`${path}/${name}`, `"${name}" is missing.`, `Send ${name}.`);
@@ -63,7 +86,7 @@ export class ObjectShape {
     if (value.length < least)
       this.fault(path, `"${clip(path)}" has fewer than ${least} items.`, `Send at least ${least}.`);
     if (value.length > most) this.fault(path, `"${clip(path)}" has more than ${most} items.`, `Send at most ${most}.`);
-    return value as readonly unknown[];
+    return (value as readonly unknown[]).slice(0, most);
   }
 
   /** One of the words; undefined after its fault. */

@@ -6,7 +6,7 @@ import { ExpressionParser } from './expression-parser.ts';
 import { clip } from './faults.ts';
 import { LIMITS } from './limits.ts';
 import { Halt, TokenStream } from './token-stream.ts';
-import { broken, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
@@ -30,24 +30,30 @@ class Parser {
       stream.faults.add('DQL_SYNTAX', { from: 0, to: 0 }, { message: 'The query is empty.', hint: CONDITION });
     }
     const seen = new Set<string>();
-    if (!stream.isEnd && !stream.isClause)
-      query.condition = this.#atTop(() => this.#expressions.read(), broken(stream.token));
-    while (!stream.isEnd) this.#atTop(() => this.#readClause(query, seen), undefined);
+    if (!stream.isEnd && !stream.isClause) query.condition = this.#atTop(() => this.#expressions.read());
+    while (!stream.isEnd) {
+      this.#atTop(() => {
+        this.#readClause(query, seen);
+        return null;
+      });
+    }
     return query;
   }
 
   /** Reads a part of the query that a clause or the end must follow; goes on at the next clause. */
-  #atTop<T>(read: () => T, otherwise: T): T {
+  #atTop(read: () => Node | null): Node | null {
     const stream = this.#stream;
-    let result = otherwise;
+    const { token } = stream;
+    let part: Node | null = null;
     try {
-      result = read();
+      part = read();
       if (!stream.isEnd && !stream.isClause) stream.stop('a clause or the end', CLAUSES);
+      return part;
     } catch (error) {
       if (!(error instanceof Halt)) throw error;
       stream.skipToClause();
+      return broken(token, part === null ? [] : [part]);
     }
-    return result;
   }
 
   #readClause(query: Clauses, seen: Set<string>): void {

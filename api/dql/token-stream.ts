@@ -6,6 +6,8 @@ import { Source } from './source.ts';
 
 /** Thrown where reading stops after its fault was noted; the parsers catch it where they can go on. */
 export class Halt extends Error {}
+/** One for all: nobody reads its stack, and making one costs more than the reading around it. */
+export const HALT = new Halt();
 
 const CLAUSE_WORDS = new Set(['timeframe', 'select', 'where']);
 
@@ -94,7 +96,7 @@ export class TokenStream {
       const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" stands`;
       this.faults.add('DQL_SYNTAX', token, { message: `${found} where ${wanted} is expected.`, hint });
     }
-    throw new Halt();
+    throw HALT;
   }
 
   /** Skips to a comma or closing parenthesis of this level; false when a clause or the end comes first. */

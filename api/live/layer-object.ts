@@ -38,8 +38,12 @@ export type LayerQuestion = {
   readonly mark: () => Mark | null;
 };
 
+/** What of a reading its members are made from, and what of a question decides how they print. */
+export type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
+export type MembersQuestion = Pick<LayerQuestion, 'layer' | 'units' | 'version' | 'numberFormat'>;
+
 /** Members of a reading, ready to print. `conversion` only where quantities were converted. */
-type Members = {
+export type Members = {
   readonly values: JsonValue;
   readonly nullReasons: JsonValue | undefined;
   readonly units: JsonValue;
@@ -89,7 +93,7 @@ type Plain = {
   readonly nullReasons: Readonly<Record<string, string>>;
 };
 
-const plainMembers = ({ layer, quantity_unit: quantity, values: digitsOf, null_reasons }: Reading): Plain => {
+const plainMembers = ({ layer, quantity_unit: quantity, values: digitsOf, null_reasons }: Measured): Plain => {
   const values: Record<string, JsonValue> = {};
   const units: Record<string, string> = {};
   for (const member of [...Object.keys(digitsOf), ...Object.keys(null_reasons)].sort()) {
@@ -108,7 +112,7 @@ export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
   LAYERS[layer].members[member] === 'quantity';
 
 /** Replaces the quantities by what they are in the unit asked for; what cannot be converted is null with its reason. */
-const convert = (plain: Plain, reading: Reading, question: LayerQuestion, mark: Mark | null): Plain => {
+const convert = (plain: Plain, reading: Measured, question: MembersQuestion, mark: Mark | null): Plain => {
   const { layer, units: mode, version } = question;
   const listing = version.record.values;
   const unit = unitCounted(reading, version);
@@ -129,7 +133,8 @@ const convert = (plain: Plain, reading: Reading, question: LayerQuestion, mark: 
 export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
 
-const makeMembers = (reading: Reading, question: LayerQuestion, mark: Mark | null): Members => {
+/** Members of a reading in the units and number format asked for. */
+export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
   const { layer, units: mode, version, numberFormat } = question;
   const plain = plainMembers(reading);
   const converts = mode !== 'published' && Object.keys(plain.values).some((member) => isQuantity(layer, member));

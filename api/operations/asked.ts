@@ -4,7 +4,9 @@ import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Plan } from '../access/plans.ts';
 import { layerNamed } from '../live/bounds.ts';
+import type { LiveMemory } from '../live/memory.ts';
 import { selectionOf, type Where } from '../selection/object.ts';
+import type { Names, Selected } from '../selection/resolve.ts';
 import type { Selection } from '../selection/selection.ts';
 import { parseSelection } from '../selection/text.ts';
 
@@ -83,4 +85,11 @@ export const listingLimit = (count: number, limit: number): ApiError[] => {
   if (count <= limit) return [];
   const message = `The selection has ${count} listings, the limit is ${limit}.`;
   return [{ code: 'DQL_LIMIT', message, hint: 'Narrow where, by venue, quote or base.', path: '/where' }];
+};
+
+/** Venues an answer speaks of: those of its items, or all it could have spoken of when it has none. */
+export const venuesAsked = (selected: readonly Selected[], names: Names, live: LiveMemory): ReadonlySet<string> => {
+  if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
+  if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));
+  return new Set([...live.venues()].map(({ venue }) => venue));
 };

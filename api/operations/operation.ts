@@ -3,8 +3,10 @@ import type { Static, TSchema } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { KeyFacts } from '../access/account-store.ts';
 import type { Plan } from '../access/plans.ts';
 import type { ScopeChoice } from '../access/scope.ts';
+import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
 /** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
@@ -21,19 +23,40 @@ export type RequestClass =
   | 'stream'
   | 'archive';
 
+/** The key of a call, for what its owner alone may see. */
+export type Caller = {
+  readonly plan: Plan;
+  /** Null when the key is gone; rejects when the store of keys is away. */
+  readonly read: (day: string) => Promise<KeyFacts | null>;
+  /** Open streams and requests being answered, of this process. */
+  readonly streams: () => number;
+  readonly inFlight: () => number;
+};
+
 /** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
 export type Context = {
   readonly live: LiveMemory;
+  /** Null while no store of history is configured. */
+  readonly history: HistoryStore | null;
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
   /** Plan of the key; null on an open endpoint without one. */
   readonly plan: Plan | null;
+  /** Null on an open endpoint without a key. */
+  readonly caller: Caller | null;
   /** Venues and instruments that a narrowing plan covers today. */
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
 
-export type Answer = { readonly body: JsonValue; readonly numberFormat: NumberFormat };
+export type Answer = {
+  readonly body: JsonValue;
+  readonly numberFormat: NumberFormat;
+  /** The bytes of `items`, where rows may also be asked for as lines (N-15). */
+  readonly itemsText?: string;
+  /** `items_sha256` of an answer that can never change (N-14). */
+  readonly settledAs?: string;
+};
 
 /** What is declared of anything callable: enough for its checks, its shape and its place in the documents. */
 export type Endpoint<Input = unknown> = {
@@ -60,7 +83,7 @@ export type Endpoint<Input = unknown> = {
 };
 
 export type Operation<Input = unknown> = Endpoint<Input> & {
-  readonly run: (input: Input, context: Context) => Answer;
+  readonly run: (input: Input, context: Context) => Answer | Promise<Answer>;
 };
 
 /** Declares an operation; its input arrives at `run` only after the schema accepted it. */

@@ -12,7 +12,7 @@ import { layerObjects, type VenueView, type ViewOptions, venueView } from '../li
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { missingPairs, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { Layers, layerFault, layerRefusals, layersOf, listingLimit, readWhere, Scope } from './asked.ts';
+import { Layers, layerFault, layerRefusals, layersOf, listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
@@ -130,13 +130,6 @@ const selectWithin = (input: Input, names: Names, context: Context & { readonly 
   const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
   throwAll([...freshnessLimits(input.freshness), ...listingLimit(selected.length, plan.limits.snapshots_listings)]);
   return selected;
-};
-
-/** Venues an answer speaks of: those of its items, or all it could have spoken of when it has none. */
-const venuesAsked = (selected: readonly Selected[], names: Names, live: Context['live']): ReadonlySet<string> => {
-  if (selected.length > 0) return new Set(selected.map(({ listing }) => listing.venue));
-  if (names.venue !== undefined) return new Set(names.venue.map((n) => n.code));
-  return new Set([...live.venues()].map(({ venue }) => venue));
 };
 
 /** The newest instant up to which everything recorded has been applied, over the venues asked (F-05). */

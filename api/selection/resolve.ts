@@ -106,11 +106,19 @@ export type Narrowing = {
 };
 export const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
 
+export type SelectOptions = {
+  /** The instant whose listings are meant; by venue where it differs. */
+  readonly at: Micros | ((venue: string) => Micros);
+  /** Listings delisted by `at` but not by this instant are selected too; `at` when left out. */
+  readonly since?: Micros;
+  readonly narrowing?: Narrowing;
+};
+
 /** Listings listed at `at` for which every term holds, ascending by (venue, venue_symbol), with their version then. */
 export const selectListings = (
   names: Names,
   directory: Directory,
-  { at, narrowing = NOTHING_NARROWED }: { readonly at: Micros; readonly narrowing?: Narrowing },
+  { at: asked, since, narrowing = NOTHING_NARROWED }: SelectOptions,
 ): Selected[] => {
   const venue = setOf(names.venue);
   const [instrument, base, quote, symbol] = [names.instrument, names.base, names.quote, names.symbol].map(setOf);
@@ -119,8 +127,9 @@ export const selectListings = (
   for (const listing of directory.listings) {
     if (!holds(venue, listing.venue) || !holds(symbol, listing.venueSymbol)) continue;
     if (!holds(narrowing.venues, listing.venue)) continue;
+    const at = typeof asked === 'number' ? asked : asked(listing.venue);
     const version = versionAt(listing.versions, at);
-    if (version === null || !isListed(version, at)) continue;
+    if (version === null || !isListed(version, since ?? at)) continue;
     const { values } = version.record;
     if (!holds(instrument, values.instrument) || !holds(base, values.base) || !holds(quote, values.quote)) continue;
     if (holds(narrowing.instruments, values.instrument)) selected.push({ listing, version });

@@ -47,7 +47,7 @@ const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] =
   do {
     const { token } = stream;
     const code = readListed(stream, key);
-    if (code !== null) codes.push(code);
+    if (code !== null && count < IN_LIST) codes.push(code);
     // H-16i: the thirty-third is where the list became too long.
     if (++count === IN_LIST + 1) {
       const message = `More than ${IN_LIST} codes stand in one "in".`;

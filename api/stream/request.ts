@@ -8,17 +8,24 @@ import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
+import { TIMEFRAMES } from '../dql/limits.ts';
 import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Endpoint } from '../operations/operation.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { type Narrowing, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { type Names, type Narrowing, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import { parseSelection } from '../selection/text.ts';
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
-const STREAMED: readonly string[] = [...DEFAULT_LAYERS, 'venue_depth'].map((l) => LAYERS[l as ReadingLayer].recordName);
+/** Layers of rows, told each once as they come. */
+const ROW_LAYERS = ['candles', 'liquidation', 'trade'] as const;
+export type RowLayer = (typeof ROW_LAYERS)[number];
+const STREAMED: readonly string[] = [
+  ...[...DEFAULT_LAYERS, 'venue_depth' as const].map((layer) => LAYERS[layer].recordName),
+  ...ROW_LAYERS,
+];
 const MOST_DEPTH = 1_000;
 
 const Input = Type.Object(
@@ -39,15 +46,17 @@ const Input = Type.Object(
         description: 'Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan.',
       }),
     ),
+    timeframe: Type.Optional(Type.Enum([...TIMEFRAMES], { description: 'Timeframe of `candles`; 1m when left out.' })),
     snapshot: Type.Optional(Type.Boolean({ description: 'false leaves the initial snapshots out.' })),
   },
   { additionalProperties: false },
 );
 export type StreamInput = Static<typeof Input>;
 
+const isRowLayer = (name: string): name is RowLayer => ROW_LAYERS.some((layer) => layer === name);
+
 const layerFault = (name: string): ApiError[] => {
-  const layer = layerNamed(name);
-  if (layer !== undefined) return [];
+  if (layerNamed(name) !== undefined || isRowLayer(name)) return [];
   const near = nearest(name.slice(0, 40), STREAMED);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${STREAMED.join(', ')}.`;
   return [
@@ -56,7 +65,7 @@ const layerFault = (name: string): ApiError[] => {
 };
 
 const refine = ({ layers, freshness }: StreamInput): ApiError[] => [
-  ...(layers === undefined ? [] : layers.split(',').slice(0, 32).flatMap(layerFault)),
+  ...(layers === undefined ? [] : layers.split(',').flatMap(layerFault)),
   ...freshnessFaults(freshness),
 ];
 
@@ -72,7 +81,9 @@ export const STREAM = {
   cacheS: null,
   summary: 'Readings as they change, as server-sent events.',
   input: Input,
-  output: Type.String({ description: 'Server-sent events: hello, snapshot, ready, update, listing, heartbeat, gap, error, bye.' }),
+  output: Type.String({
+    description: 'Server-sent events: hello, snapshot, ready, update, listing, heartbeat, gap, error, bye.',
+  }),
   example: { input: EXAMPLE, output: {} },
   refine: (input: unknown) => refine(input as StreamInput),
 } as const satisfies Endpoint;
@@ -94,6 +105,10 @@ export type StreamRequest = {
   readonly narrowing: Narrowing;
   /** In the order of their record names. */
   readonly layers: readonly ReadingLayer[];
+  /** Layers of rows, ascending. */
+  readonly rows: readonly RowLayer[];
+  /** Of the candles, when they are asked for. */
+  readonly timeframe: string;
   readonly format: Format;
   readonly withSnapshots: boolean;
   /** Venues it can ever speak of, ascending. */
@@ -102,8 +117,14 @@ export type StreamRequest = {
   readonly selection: string;
 };
 
-const includesLayer = ({ layers }: Plan, layer: ReadingLayer): boolean =>
-  layers.includes(layer) || layers.includes(LAYERS[layer].recordName);
+/** A plan states layers by the listing record's names (L-01): of its events the collection. */
+const inPlan = ({ layers }: Plan, name: string): boolean => layers.includes(name === 'trade' ? 'trades' : name);
+
+const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
+  inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
+
+const rowsOf = (asked: string | undefined): RowLayer[] =>
+  ROW_LAYERS.filter((layer) => asked?.split(',').includes(layer));
 
 const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
@@ -113,15 +134,16 @@ const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));
 };
 
-const layerRefusals = (layers: readonly ReadingLayer[], plan: Plan): ApiError[] =>
-  layers
-    .filter((layer) => !includesLayer(plan, layer))
-    .map((layer) => ({
-      code: 'PLAN_LIMIT',
-      message: `Layer "${LAYERS[layer].recordName}" is not in the plan ${plan.name}.`,
-      hint: `The plan has ${plan.layers.join(', ')}.`,
-      path: '/layers',
-    }));
+const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
+  [
+    ...layers.filter((layer) => !includesLayer(plan, layer)).map((layer) => LAYERS[layer].recordName),
+    ...rows.filter((layer) => !inPlan(plan, layer)),
+  ].map((name) => ({
+    code: 'PLAN_LIMIT',
+    message: `Layer "${name}" is not in the plan ${plan.name}.`,
+    hint: `The plan has ${plan.layers.join(', ')}.`,
+    path: '/layers',
+  }));
 
 const formatOf = (input: StreamInput, plan: Plan): Format => {
   const units = input.units ?? 'published';
@@ -147,8 +169,9 @@ export const readRequest = (
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
   const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
-  const layers = layersOf(input.layers, plan);
-  throwAll([...refuseOutside(names, plan, choice), ...layerRefusals(layers, plan)]);
+  const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
+  const timeframe = input.timeframe ?? '1m';
+  throwAll([...refuseOutside(names, plan, choice), ...layerRefusals(layers, rows, plan)]);
   throwAll(freshnessLimits(input.freshness));
   const served = [...live.venues()].map(({ venue }) => venue);
   const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
@@ -158,10 +181,12 @@ export const readRequest = (
     names,
     narrowing: narrowingOf(choice),
     layers,
+    rows,
+    timeframe,
     format,
     withSnapshots: input.snapshot ?? true,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
-    selection: selectionName([codesOf(names), choice, layers, format.key]),
+    selection: selectionName([codesOf(names), choice, layers, rows, timeframe, format.key]),
   };
   refuseTooMany(selectedBy(request, live, at).length, plan);
   return request;

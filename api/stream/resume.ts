@@ -1,10 +1,11 @@
 // What a stream that comes back has missed, from the ring: listing changes and readings in their order, then the statuses that differ (ST-05).
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
-import { lostAt, venueView } from '../live/listing-view.ts';
+import { venueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { EventId } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
+import { tellRow } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type Told, type Track } from './track.ts';
 
@@ -12,8 +13,8 @@ export type ResumeDeps = {
   readonly live: LiveMemory;
   readonly ring: Ring;
   readonly now: Micros;
-  /** Id of the places given, with statuses told up to `toldAt`. */
-  readonly idOf: (places: ReadonlyMap<string, Place>, toldAt: Micros) => string;
+  /** Id of the places given, with statuses told as in the id resumed from. */
+  readonly idOf: (places: ReadonlyMap<string, Place>) => string;
   /** Tells the stream of a listing's change as of the entry; true when the listing is told anew. */
   readonly tellListing: (stream: Stream, entry: LiveEntry) => boolean;
 };
@@ -22,7 +23,7 @@ export type ResumeDeps = {
 class Memory {
   /** Readings then of what has been read since, by listing and layer. */
   readonly readings = new Map<string, Reading | null>();
-  /** Connections whose spans changed since: they were alive as far as it knew. */
+  /** Connections whose spans changed since: what it knew of their readings' statuses cannot be derived. */
   readonly connections = new Set<string>();
   /** Venues whose policies changed since. */
   readonly venues = new Set<string>();
@@ -45,22 +46,23 @@ class Memory {
     const held = this.readings.get(track.key);
     const reading = held === undefined ? track.reading : held;
     const view = { ...venueView(live, venue, id.toldAt), stateLag: false };
-    const isNewlyLost = reading !== null && this.connections.has(`${code}|${reading.conn_id}`);
-    return track.status({ view, reading, at: id.toldAt }, isNewlyLost ? null : lostAt(view, reading));
+    if (reading !== null && this.connections.has(`${code}|${reading.conn_id}`)) return null;
+    return track.status({ view, reading, at: id.toldAt });
   }
 }
 
 /** Tells one reading of the past as it was; the status it had then is what is told from here on. */
-const tellReading = (track: Track<Stream>, told: Told | null, { live, stream, entry }: {
-  live: LiveMemory;
-  stream: Stream;
-  entry: LiveEntry;
-}): Told | null => {
+const tellReading = (
+  track: Track<Stream>,
+  told: Told | null,
+  { live, stream, reading }: { live: LiveMemory; stream: Stream; reading: Reading },
+): Told | null => {
   const venue = live.venue(track.listing.venue);
-  const at = entry.recorded_at;
+  // As it was told live: the moment it was read, which is never before it was received.
+  const at = Math.max(reading.recorded_at, reading.received_at);
   const version = track.version(at);
   if (venue === undefined || version === null) return told;
-  const sight = { view: { ...venueView(live, venue, at), stateLag: false }, reading: entry.reading, at };
+  const sight = { view: { ...venueView(live, venue, at), stateLag: false }, reading, at };
   const answer = track.status(sight);
   const change = told !== null && isSame(told, answer) ? 'value' : 'both';
   stream.add('update', track.data(sight, version, change), track.key);
@@ -79,12 +81,14 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     places.set(task, { offset: entry.offset, index: entry.index });
     const listing = `${venue}|${entry.symbol}`;
     if (entry.kind === 'listing' && tellListing(stream, entry)) anew.add(listing);
-    const track = entry.reading === null ? undefined : stream.tracks.get(`${listing}|${entry.reading.layer}`);
-    if (track !== undefined && !anew.has(listing)) {
+    const { reading } = entry;
+    const track = reading === null ? undefined : stream.tracks.get(`${listing}|${reading.layer}`);
+    if (reading !== null && track !== undefined && !anew.has(listing)) {
       const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
-      told.set(track.key, tellReading(track, before, { live, stream, entry }));
+      told.set(track.key, tellReading(track, before, { live, stream, reading }));
     }
-    if (stream.hasDrafts) stream.commit(idOf(places, id.toldAt));
+    tellRow([stream], { venue, entry }, { live, now });
+    if (stream.hasDrafts) stream.commit(idOf(places));
   }
   for (const track of stream.tracks.values()) {
     const { venue: code, venueSymbol } = track.listing;

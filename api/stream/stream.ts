@@ -1,10 +1,11 @@
 // One client of the stream: what it selected, what it has been told, and the frames on their way to it (ST-02 to ST-06).
-import { errorsText } from '../data-app/answers.ts';
+
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
+import { errorsText } from '../data-app/answers.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { Outbox, type OutboxDeps } from './outbox.ts';
 import { startId } from './positions.ts';

@@ -45,11 +45,11 @@ export class Track<Reader> {
     return version !== null && isListed(version, at) ? version : null;
   }
 
-  status({ view, reading, at }: Sight, lost = lostAt(view, reading)): StatusAnswer {
+  status({ view, reading, at }: Sight): StatusAnswer {
     return statusAt({
       reading,
       policy: policyOf(view.capability, this.layer),
-      lostAt: lost,
+      lostAt: lostAt(view, reading),
       boundMs: this.format.bounds[this.layer],
       at,
       stateLag: view.stateLag,
@@ -77,11 +77,7 @@ export class Track<Reader> {
       layer: LAYERS[layer].recordName,
       rev: reading?.rev ?? 0,
       change,
-      state: layerState(
-        view,
-        { listing, version },
-        { layer, reading, options: { ...format, at, includeRaw: false } },
-      ),
+      state: layerState(view, { listing, version }, { layer, reading, options: { ...format, at, includeRaw: false } }),
     };
     return writeJson(body, { numberFormat: format.numberFormat });
   }

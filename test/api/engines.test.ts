@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import t from 'tap';
+import { openAccountStore } from '../../api/access/account-store.ts';
 import { ChallengeMeter } from '../../api/access/challenge.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { Meter } from '../../api/access/meter.ts';
@@ -175,6 +176,7 @@ t.test('keys of every plan live hashed in the database, plain only in a private 
     live: memory,
     nowMicros: () => NOW,
     keys: openKeyStore(pool),
+    accounts: openAccountStore(pool),
     meter: new Meter(),
     challenges: new ChallengeMeter(),
     terms: TERMS,

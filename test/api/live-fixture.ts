@@ -1,13 +1,15 @@
 // A data app over the real memory copy, fed with entries as the tasks publish them; only PostgreSQL is a hand-written fake.
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import type { AccountStore } from '../../api/access/account-store.ts';
 import { ChallengeMeter, type PaymentTerms } from '../../api/access/challenge.ts';
-import { openKeyStore } from '../../api/access/key-store.ts';
+import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/access/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
+import type { HistoryStore } from '../../api/history/store.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
@@ -233,7 +235,14 @@ export type TestApp = {
 
 export const testApp = async (
   feed: Feed,
-  over: { terms?: PaymentTerms; nowMicros?: () => Micros } = {},
+  over: {
+    terms?: PaymentTerms;
+    nowMicros?: () => Micros;
+    keys?: KeyStore;
+    meter?: Meter;
+    accounts?: AccountStore;
+    history?: HistoryStore;
+  } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
   const keys = Object.fromEntries(PLAN_CODES.map((plan) => [plan, table.add(plan)])) as Record<PlanCode, string>;
@@ -241,9 +250,11 @@ export const testApp = async (
   const nowMicros = over.nowMicros ?? (() => NOW);
   const app = await buildApp({
     live: feed.memory,
+    ...(over.history === undefined ? {} : { history: over.history }),
     nowMicros,
-    keys: openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
-    meter: new Meter(),
+    keys: over.keys ?? openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
+    meter: over.meter ?? new Meter(),
+    accounts: over.accounts ?? { read: async () => null },
     challenges: new ChallengeMeter(),
     terms: over.terms ?? TERMS,
     baseUrl: 'http://api.test',

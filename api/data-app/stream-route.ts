@@ -1,0 +1,77 @@
+// GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { serviceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { KeyStore } from '../access/key-store.ts';
+import { scopeChooser } from '../access/scope.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { RETRY_S, type StreamHub } from '../stream/hub.ts';
+import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
+import { checkInput, prepareValidator, readQuery } from './validate.ts';
+
+type StreamDeps = { readonly live: LiveMemory; readonly keys: KeyStore; readonly nowMicros: () => Micros };
+
+/** How long a client waits before it comes again. */
+const RETRY_MS = 3_000;
+const HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+} as const;
+
+const refuseUnready = (live: LiveMemory): void => {
+  if (live.isReady()) return;
+  throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
+    hint: 'Repeat the call in a few seconds.',
+  });
+};
+
+const keyOf = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
+
+const lastEventIdOf = ({ headers }: FastifyRequest): string | null => {
+  const text = headers['last-event-id'];
+  return typeof text === 'string' && text !== '' ? text : null;
+};
+
+/** A stream at its limit says which limit it is (ST-08). */
+const refuseTooMany = (
+  hub: StreamHub,
+  account: Parameters<StreamHub['refuseTooMany']>[0],
+  reply: FastifyReply,
+): void => {
+  try {
+    hub.refuseTooMany(account);
+  } catch (error) {
+    reply.header('retry-after', String(RETRY_S)).header('x-service-limit', 'streams');
+    throw error;
+  }
+};
+
+export const addStream = (app: FastifyInstance, { live, keys, nowMicros }: StreamDeps, hub: StreamHub): void => {
+  const choose = scopeChooser(live);
+  prepareValidator(STREAM);
+  const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const account = request.call?.account;
+    if (!account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+    const input = checkInput(STREAM, readQuery(STREAM, request.call?.query ?? new URLSearchParams())) as StreamInput;
+    refuseUnready(live);
+    const at = nowMicros();
+    const asked = readRequest(input, { live, plan: account.plan, choice: choose(account.plan, at), at });
+    refuseTooMany(hub, account, reply);
+    reply.headers(HEADERS);
+    if (request.method === 'HEAD') return reply.send();
+    reply.hijack();
+    request.release();
+    const key = keyOf(request);
+    const findKey = () => keys.find(key, Date.now());
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    reply.raw.write(`retry: ${RETRY_MS}\n`);
+    const stream = hub.open({ account, request: asked, lastEventId: lastEventIdOf(request), out: reply.raw, findKey });
+    reply.raw.once('close', () => stream.drop());
+    reply.raw.once('error', () => stream.drop());
+    return reply;
+  };
+  app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
+  // Clients are told before their connections are closed.
+  app.addHook('preClose', async () => hub.close());
+};

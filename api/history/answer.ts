@@ -1,0 +1,270 @@
+// The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
+import { formatDuration } from '../../schemas/durations.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import { statusAt } from '../../schemas/freshness.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
+import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import type { Bounds } from '../live/bounds.ts';
+import { isQuantity, type Mark, unitCounted, unitOf } from '../live/layer-object.ts';
+import { versionAt } from '../live/listing-book.ts';
+import { policyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
+import { rowObject } from './row-object.ts';
+import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
+import type { HistoryReader } from './store.ts';
+import type { StoredRow } from './stored-row.ts';
+
+const DAY: Micros = 86_400_000_000;
+const RESPONSE_BYTES = 8_388_608;
+/** Rows read at a time: what an answer holds besides its own text. */
+const ROWS_AT_A_TIME = 20_000;
+export const RAW_ROWS = 100_000;
+
+export type HistoryOptions = {
+  readonly evaluatedAt: Micros;
+  readonly asked: Asked;
+  readonly layers: readonly ReadingLayer[];
+  readonly units: UnitsMode;
+  readonly numberFormat: NumberFormat;
+  readonly bounds: Bounds;
+  readonly allowStale: boolean;
+  readonly includeGaps: boolean;
+};
+type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
+
+/** Earliest instant a listing's rows are kept from: its first sight, or the floor, which moves a day at a time so that answers hold a day. */
+export const retentionFrom = ({ first_seen_at }: ListingVersion, evaluatedAt: Micros): Micros =>
+  Math.max(first_seen_at, Math.floor((evaluatedAt - RETENTION_DAYS.readings * DAY) / DAY) * DAY);
+
+/** What an answer says at one instant; `gapCause` null: nothing was ever received. */
+type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string | null };
+
+const sayInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
+  const readings = readingsOf(series);
+  return instants.map((at) => ({ at, row: newestAt(readings, at), gapCause: null }));
+};
+
+const sayRaw = (series: readonly StoredRow[], asked: Asked & { mode: 'raw' }, layer: ReadingLayer): RawRow[] =>
+  answerRaw(series, { from: asked.from, to: asked.to, windowMicros: windowMicros(layer) });
+
+const say = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): readonly Said[] => {
+  switch (asked.mode) {
+    case 'interval':
+      return answerPeriods(series, periodsOf(asked.from, asked.to, asked.length));
+    case 'at':
+      return sayInstants(series, asked.instants);
+    case 'raw':
+      return sayRaw(series, asked, layer);
+    default:
+      return asked satisfies never;
+  }
+};
+
+/** Outside its life a listing has nothing to say (H-07); a period in which it still spoke is answered by what it said. */
+const withinLife = (said: Said, { delisted_at }: ListingVersion, { mode }: Asked): Said => {
+  if (delisted_at === null || said.at < delisted_at) return said;
+  return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
+};
+
+const lastInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
+
+type ListingSeries = {
+  readonly selected: Selected;
+  readonly capabilities: readonly CapabilityVersion[];
+  readonly losses: Losses;
+  readonly marks: readonly ReadingRow[];
+  readonly options: HistoryOptions;
+};
+
+/** The listing's mark at an instant, when it is present under the bound in force (N-07). */
+const markAt = ({ selected, capabilities, losses, marks, options }: ListingSeries, at: Micros): Mark | null => {
+  const row = newestAt(marks, at);
+  const digits = row?.reading.values.mark;
+  if (row === null || digits === undefined) return null;
+  const { status } = statusAt({
+    reading: row.reading,
+    policy: policyOf(versionAt(capabilities, at), 'mark'),
+    lostAt: losses(selected.listing.venue, row.reading, at),
+    boundMs: options.bounds.mark,
+    at,
+    stateLag: false,
+  });
+  return status === 'present' ? { digits, receivedAt: row.reading.received_at } : null;
+};
+
+const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): JsonValue => {
+  const { selected, capabilities, losses, options } = series;
+  const { listing, version } = selected;
+  return rowObject(
+    {
+      layer,
+      at,
+      reading: row?.reading ?? null,
+      gapCause,
+      late: row?.late ?? false,
+      policy: policyOf(versionAt(capabilities, at), layer),
+      lostAt: row === null ? null : losses(listing.venue, row.reading, at),
+      boundMs: options.bounds[layer],
+      retentionFrom: retentionFrom(version, options.evaluatedAt),
+      units: options.units,
+      allowStale: options.allowStale,
+      numberFormat: options.numberFormat,
+      version: row === null ? version : (versionAt(listing.versions, row.reading.recorded_at) ?? version),
+      mark: () => markAt(series, at),
+    },
+    options,
+  );
+};
+
+/** Units of all members of the layer; the quantity's is that of the newest reading shown (L-05). */
+const unitsOf = (layer: ReadingLayer, { version }: Selected, said: readonly Said[], mode: UnitsMode): JsonValue => {
+  const counted = said.findLast(({ row }) => row?.reading.quantity_unit != null)?.row?.reading ?? {
+    quantity_unit: null,
+  };
+  const quantity = quantityUnitFor(unitCounted(counted, version), mode);
+  const members = Object.keys(LAYERS[layer].members);
+  return byKey(Object.fromEntries(members.map((member) => [member, unitOf(member, layer, quantity)])));
+};
+
+type LayerText = { readonly text: string; readonly rows: number };
+
+const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Said[]): LayerText => {
+  const { selected, options } = series;
+  const { numberFormat, units } = options;
+  const rows: string[] = [];
+  for (const one of said) {
+    const row = rowOf(series, layer, one);
+    if (row !== null) rows.push(writeJson(row, { numberFormat }));
+  }
+  const text = writeJson({
+    units: unitsOf(layer, selected, said, units),
+    retention_from: formatInstant(retentionFrom(selected.version, options.evaluatedAt)),
+    rows: rawJson(`[${rows.join(',')}]`),
+    history_cadence: formatDuration(LAYERS[layer].windowMs),
+  });
+  return { text, rows: rows.length };
+};
+
+const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
+  units !== 'published' &&
+  layers.some((layer) => Object.keys(LAYERS[layer].members).some((member) => isQuantity(layer, member)));
+
+const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+const NO_SERIES: ReadonlyMap<string, readonly StoredRow[]> = new Map();
+
+/** Texts of one group of listings, by listing id and layer. */
+const groupTexts = async (
+  { reader, live }: Sources,
+  listings: readonly Selected[],
+  options: HistoryOptions,
+): Promise<Map<string, Map<ReadingLayer, LayerText>>> => {
+  const { asked, layers } = options;
+  const gathering = { reader, live, listings, asked };
+  // Side by side: all of memory is copied before the first statement is answered.
+  const [marks, ...series] = await Promise.all([
+    needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
+    ...layers.map((layer) => gatherSeries(gathering, layer)),
+  ]);
+  const saidOf = (one: Selected, i: number): readonly Said[] =>
+    say(series[i]?.get(idOf(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
+      withinLife(said, one.version, asked),
+    );
+  const bySeries = new Map(
+    layers.map((layer, i) => [layer, new Map(listings.map((one) => [idOf(one), saidOf(one, i)] as const))] as const),
+  );
+  const marksOf = (one: Selected): ReadingRow[] => readingsOf(marks.get(idOf(one)) ?? []);
+  const heard = listings.flatMap((one) => [
+    ...marksOf(one).map((row) => [one.listing.venue, row] as const),
+    ...[...bySeries.values()].flatMap((said) =>
+      (said.get(idOf(one)) ?? []).flatMap(({ row }) => (row === null ? [] : [[one.listing.venue, row] as const])),
+    ),
+  ]);
+  const losses = await gatherLosses({ reader, live }, heard, lastInstant(asked));
+  return new Map(
+    listings.map((selected) => {
+      const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
+      const series: ListingSeries = { selected, capabilities, losses, marks: marksOf(selected), options };
+      const texts = layers.map(
+        (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(idOf(selected)) ?? [])] as const,
+      );
+      return [idOf(selected), new Map(texts)];
+    }),
+  );
+};
+
+/** How many answers one listing and layer can have, at most. */
+export const rowsAsked = (asked: Asked, layer: ReadingLayer): number => {
+  switch (asked.mode) {
+    case 'interval':
+      return Math.max(0, (asked.to - asked.from) / asked.length);
+    case 'at':
+      return asked.instants.length;
+    case 'raw':
+      return Math.ceil((asked.to - asked.from) / windowMicros(layer));
+    default:
+      return asked satisfies never;
+  }
+};
+
+/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted (H-08). */
+const refuseTooLarge = (bytes: number, share: number, asked: Asked): void => {
+  if (bytes <= RESPONSE_BYTES) return;
+  const fits = (RESPONSE_BYTES / bytes) * share * 0.9;
+  const hint =
+    asked.mode === 'at'
+      ? `About ${Math.max(1, Math.floor(fits * asked.instants.length))} instants fit, or narrow where or layers.`
+      : `A window of about ${Math.max(1, Math.floor((fits * (asked.to - asked.from)) / 1_000_000))}s fits, or narrow where or layers.`;
+  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${RESPONSE_BYTES}.`, { hint });
+};
+
+const refuseTooMany = (rows: number, { mode }: Asked): void => {
+  if (mode !== 'raw' || rows <= RAW_ROWS) return;
+  const hint = 'Late rows are among them: ask for half of the window.';
+  throw serviceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });
+};
+
+const itemText = ({ listing, version }: Selected, texts: ReadonlyMap<ReadingLayer, LayerText> | undefined): string => {
+  const { instrument, quote } = version.record.values;
+  const layers = Object.fromEntries([...(texts ?? [])].map(([layer, { text }]) => [layer, rawJson(text)]));
+  return writeJson({
+    venue: listing.venue,
+    venue_symbol: listing.venueSymbol,
+    instrument,
+    quote,
+    layers: byKey(layers),
+  });
+};
+
+/** The JSON array of items, exactly as it is sent. Throws ServiceError past the limits, and while the store is away. */
+export const historyItems = async (
+  sources: Sources,
+  selected: readonly Selected[],
+  options: HistoryOptions,
+): Promise<string> => {
+  const { asked, layers } = options;
+  const most = Math.max(1, ...layers.map((layer) => rowsAsked(asked, layer)));
+  const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / most));
+  const items: string[] = [];
+  let [bytes, rows] = [0, 0];
+  for (let i = 0; i < selected.length; i += step) {
+    const group = selected.slice(i, i + step);
+    const texts = await groupTexts(sources, group, options);
+    for (const one of group) {
+      const item = itemText(one, texts.get(idOf(one)));
+      bytes += item.length;
+      for (const made of texts.get(idOf(one))?.values() ?? []) rows += made.rows;
+      items.push(item);
+      refuseTooLarge(bytes, items.length / selected.length, asked);
+      refuseTooMany(rows, asked);
+    }
+  }
+  return `[${items.join(',')}]`;
+};

@@ -1,0 +1,170 @@
+// Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import { COUNTS_WITHIN, SEALS_AFTER, sealsAt } from '../../schemas/windows.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
+import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
+import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
+
+/** What is asked of time. `from` and `to` of periods lie on boundaries. */
+export type Span = { readonly from: Micros; readonly to: Micros };
+export type Asked =
+  | (Span & { readonly mode: 'interval'; readonly length: Micros })
+  | (Span & { readonly mode: 'raw' })
+  | { readonly mode: 'at'; readonly instants: readonly Micros[] };
+
+export const windowMicros = (layer: ReadingLayer): Micros => LAYERS[layer].windowMs * 1_000;
+
+/** Instants closer than this are read as one range, others one by one. */
+const NEAR: Micros = 120_000_000;
+const SPANS_PER_STATEMENT = 200;
+
+/** Copies what memory holds of a listing's layer. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
+export const recentOf = (live: LiveMemory, { listing }: Selected, layer: ReadingLayer): RecentSeries => {
+  const history = live.historyWatermark(listing.venue) ?? 0;
+  const sealed: StoredRow[] = [];
+  const provisional: StoredRow[] = [];
+  for (const recent of live.recentRows(listing.venue, LAYERS[layer].table, listing.venueSymbol)) {
+    const row = fromRow(layer, recent.row);
+    if (recent.sealed) sealed.push(row);
+    // The store already shows what its window was sealed as.
+    else if (sealsAt(row.at) > history) provisional.push(row);
+  }
+  return { sealed, provisional };
+};
+
+const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+const merge = (parts: readonly Rows[]): Rows => {
+  const merged: Rows = new Map();
+  for (const part of parts) {
+    for (const [listing, rows] of part) merged.set(listing, [...(merged.get(listing) ?? []), ...rows]);
+  }
+  return merged;
+};
+
+const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Asked & { mode: 'interval' }) => {
+  const range: Range = { after: asked.from, to: asked.to };
+  const long = reader.longGaps(question, range);
+  if (asked.length === windowMicros(question.layer)) return [reader.windows(question, range), long];
+  const last = (kind: 'reading' | 'gap') => reader.lastOfPeriods(question, range, { length: asked.length, kind });
+  return [last('reading'), last('gap'), long];
+};
+
+/** Runs of instants that lie near each other. */
+export const runsOf = (instants: readonly Micros[]): Micros[][] => {
+  const runs: Micros[][] = [];
+  for (const at of instants) {
+    const run = runs.at(-1);
+    if (run !== undefined && at - (run.at(-1) ?? 0) <= NEAR) run.push(at);
+    else runs.push([at]);
+  }
+  return runs;
+};
+
+const readInstants = (reader: HistoryReader, question: RowQuestion, instants: readonly Micros[]) =>
+  runsOf(instants).flatMap((run) => {
+    const [first = 0, last = first] = [run[0], run.at(-1)];
+    const before = reader.asOf(question, first);
+    return last === first ? [before] : [before, reader.windows(question, { after: first, to: last })];
+  });
+
+const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Span) => [
+  // The window of a reading received before `to` may end after it.
+  reader.windows(question, { after: from - 1, to: to + windowMicros(question.layer) }),
+  reader.longGaps(question, { after: from - 1, to }),
+];
+
+const readAsked = (reader: HistoryReader, question: RowQuestion, asked: Asked): Promise<Rows>[] => {
+  switch (asked.mode) {
+    case 'interval':
+      return readPeriods(reader, question, asked);
+    case 'at':
+      return readInstants(reader, question, asked.instants);
+    case 'raw':
+      return readRaw(reader, question, asked);
+    default:
+      return asked satisfies never;
+  }
+};
+
+export type Gathering = {
+  readonly reader: HistoryReader;
+  readonly live: LiveMemory;
+  readonly listings: readonly Selected[];
+  readonly asked: Asked;
+};
+
+/** Series of a layer by listing id. `withBefore` adds the newest reading before the range, for values carried into it. */
+export const gatherSeries = async (
+  { reader, live, listings, asked }: Gathering,
+  layer: ReadingLayer,
+  { withBefore = false }: { readonly withBefore?: boolean } = {},
+): Promise<ReadonlyMap<string, readonly StoredRow[]>> => {
+  const question: RowQuestion = { layer, listings: listings.map(idOf) };
+  const recent = listings.map((listing) => recentOf(live, listing, layer));
+  const reads = readAsked(reader, question, asked);
+  if (withBefore && asked.mode !== 'at') reads.push(reader.asOf(question, asked.from));
+  const stored = merge(await Promise.all(reads));
+  return new Map(
+    listings.map((listing, i) => [
+      idOf(listing),
+      joinSeries(stored.get(idOf(listing)) ?? [], recent[i] as RecentSeries),
+    ]),
+  );
+};
+
+/** Losses of connections as they counted at an instant. */
+export type Losses = (venue: string, reading: StoredReading, at: Micros) => Micros | null;
+
+/** A loss counts at `at` as a reading does: recorded in time. Silence of a collector is a rule on the log and needs no record (F-02). */
+const counted = ({ recordedAt, cause }: StoredSpan, at: Micros): boolean =>
+  cause === 'collector_down' || recordedAt <= at + COUNTS_WITHIN;
+
+const storedLoss = (spans: readonly StoredSpan[], received: Micros, at: Micros): Micros | null => {
+  let lost: Micros | null = null;
+  for (const span of spans) {
+    if (span.from > received || span.to < received || !counted(span, at)) continue;
+    if (lost === null || span.to < lost) lost = span.to;
+  }
+  return lost;
+};
+
+const byVenue = (heard: readonly (readonly [venue: string, row: ReadingRow])[]): Map<string, ReadingRow[]> => {
+  const rows = new Map<string, ReadingRow[]>();
+  for (const [venue, row] of heard) {
+    if (row.reading.horizon_source !== 'connection') continue;
+    const held = rows.get(venue);
+    if (held === undefined) rows.set(venue, [row]);
+    else held.push(row);
+  }
+  return rows;
+};
+
+/** Reads the ends of the connections that delivered `heard`. `latest` is the last instant of the answer. */
+export const gatherLosses = async (
+  { reader, live }: Pick<Gathering, 'reader' | 'live'>,
+  heard: readonly (readonly [venue: string, row: ReadingRow])[],
+  latest: Micros,
+): Promise<Losses> => {
+  const spans = new Map<string, readonly StoredSpan[]>();
+  for (const [venue, rows] of byVenue(heard)) {
+    const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
+    const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
+    for (let i = 0; i < connections.length; i += SPANS_PER_STATEMENT) {
+      const asked = connections.slice(i, i + SPANS_PER_STATEMENT);
+      const found = await reader.spans(asked, { venue, from, to: latest });
+      for (const [conn, ended] of found) spans.set(`${venue}|${conn}`, ended);
+    }
+  }
+  return (venue, reading, at) => {
+    const stored = storedLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
+    // Memory does not know when a loss was recorded, so it is asked only about what the store cannot show yet.
+    if (stored !== null || at + SEALS_AFTER <= (live.historyWatermark(venue) ?? 0)) return stored;
+    return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
+  };
+};

@@ -1,0 +1,67 @@
+// What a history answer may not be: beyond the plan, finer than what is kept, larger than an answer (H-04, H-08, H-09).
+import { formatDuration } from '../../schemas/durations.ts';
+import type { ApiError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import { RAW_ROWS, rowsAsked } from './answer.ts';
+import type { Asked } from './gather.ts';
+import { firstInstant, type Input } from './request.ts';
+
+const ROWS_PER_LAYER = 2_000;
+const DAY: Micros = 86_400_000_000;
+
+/** Raw rows, and how far back the plan reaches. */
+export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt: Micros): ApiError[] => {
+  const refusals: ApiError[] = [];
+  if (input.raw === true && !plan.raw) {
+    const message = `The plan ${plan.name} has no raw history.`;
+    refusals.push({ code: 'PLAN_LIMIT', message, hint: 'Send an interval, or use Standard or above.', path: '/raw' });
+  }
+  const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * DAY;
+  if (firstInstant(asked) < earliest) {
+    const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
+    const path = asked.mode !== 'at' ? '/from' : input.at === undefined ? '/as_of' : '/at/0';
+    refusals.push({ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path });
+  }
+  return refusals;
+};
+
+/** Periods shorter than the sampling window of a layer. */
+export const cadenceLimits = (asked: Asked, layers: readonly ReadingLayer[]): ApiError[] => {
+  if (asked.mode !== 'interval') return [];
+  const slower = layers.filter((layer) => LAYERS[layer].windowMs * 1_000 > asked.length);
+  if (slower.length === 0) return [];
+  const named = slower.map((layer) => `${layer} (${formatDuration(LAYERS[layer].windowMs)})`).join(', ');
+  const message = `The interval ${formatDuration(asked.length / 1_000)} is below the history cadence of ${named}.`;
+  return [{ code: 'DQL_LIMIT', message, hint: 'Send a longer interval, or name other layers.', path: '/interval' }];
+};
+
+/** Rows of a listing and layer. */
+export const rowLimits = (asked: Asked): ApiError[] => {
+  if (asked.mode === 'raw') return [];
+  const rows = rowsAsked(asked, 'ticker');
+  if (rows <= ROWS_PER_LAYER) return [];
+  const message = `A listing and layer would have ${rows} rows, the limit is ${ROWS_PER_LAYER}.`;
+  if (asked.mode === 'at')
+    return [{ code: 'DQL_LIMIT', message, hint: `Send ${ROWS_PER_LAYER} instants.`, path: '/at' }];
+  const reach = formatInstant(asked.from + ROWS_PER_LAYER * asked.length);
+  const hint = `The largest window that fits is ${(ROWS_PER_LAYER * asked.length) / 1_000_000}s: send to ${reach}.`;
+  return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
+};
+
+/** Rows of a raw answer are known ahead: a stored row, or its absence, for every window. */
+export const rawLimits = (asked: Asked, layers: readonly ReadingLayer[], listings: number): ApiError[] => {
+  if (asked.mode !== 'raw') return [];
+  const rows = layers.reduce((sum, layer) => sum + rowsAsked(asked, layer) * listings, 0);
+  if (rows <= RAW_ROWS) return [];
+  const longest = Math.max(...layers.map((layer) => LAYERS[layer].windowMs)) * 1_000;
+  const perLongest =
+    layers.reduce((sum, layer) => sum + rowsAsked({ ...asked, from: 0, to: longest }, layer), 0) * listings;
+  // One window of each layer may be cut by `from`.
+  const fits = Math.floor((RAW_ROWS - layers.length * listings) / perLongest) * longest;
+  const message = `The answer would have ${rows} rows, the limit is ${RAW_ROWS}.`;
+  const hint = `One answer reaches to ${formatInstant(asked.from + fits)} (${fits / 1_000_000}s): continue from there.`;
+  return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
+};

@@ -1,0 +1,130 @@
+// The request of a history answer: its shape, which instants it means, and what a mode may not have (H-02 to H-04).
+import Type, { type Static } from 'typebox';
+import { parseDuration } from '../../schemas/durations.ts';
+import type { ApiError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { Freshness, freshnessFaults } from '../live/bounds.ts';
+import { Layers, layerFault } from '../operations/asked.ts';
+import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
+import { Where } from '../selection/object.ts';
+import type { Asked } from './gather.ts';
+
+const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
+
+const InstantInput = Type.String({ description: 'RFC 3339 instant, or a bare date.', examples: ['2026-01-15T12:00Z'] });
+
+export const Input = Type.Object(
+  {
+    where: Type.Optional(Where),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    layers: Layers,
+    interval: Type.Optional(
+      Type.Enum([...INTERVALS], { description: 'One row a period: the last reading received in it.' }),
+    ),
+    at: Type.Optional(
+      Type.Array(InstantInput, { minItems: 1, description: 'One row an instant, strictly ascending.' }),
+    ),
+    as_of: Type.Optional(InstantInput),
+    raw: Type.Optional(Type.Boolean({ description: 'Every stored row; part of the plans from Standard.' })),
+    from: Type.Optional(InstantInput),
+    to: Type.Optional(InstantInput),
+    include_gaps: Type.Optional(Type.Boolean({ description: 'Keeps rows without a reading; default true.' })),
+    freshness: Type.Optional(Freshness),
+    allow_stale: Type.Optional(Type.Boolean({ description: 'Puts the numbers of stale readings under `withheld`.' })),
+  },
+  { additionalProperties: false },
+);
+export type Input = Static<typeof Input>;
+
+const shapeFault = (path: string, message: string, hint: string): ApiError => ({
+  code: 'DQL_JSON_SCHEMA',
+  message,
+  hint,
+  path,
+});
+
+const instantFaults = (text: string | undefined, path: string): ApiError[] =>
+  text === undefined || parseInstant(text) !== null
+    ? []
+    : [shapeFault(path, `"${text.slice(0, 40)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
+
+/** Members that say which instants are meant (H-02, H-03). */
+const modeFaults = (input: Input): ApiError[] => {
+  const modes = [
+    input.interval === undefined ? [] : ['interval'],
+    input.at === undefined ? [] : ['at'],
+    input.as_of === undefined ? [] : ['as_of'],
+    input.raw === true ? ['raw'] : [],
+  ].flat();
+  if (modes.length === 1) return [];
+  const message = modes.length === 0 ? 'No mode is given.' : `${modes.join(' and ')} are given together.`;
+  return [shapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
+};
+
+const rangeFaults = ({ interval, raw, at, as_of, from, to }: Input): ApiError[] => {
+  const ranged = interval !== undefined || raw === true;
+  const bounds = [
+    ['from', from],
+    ['to', to],
+  ] as const;
+  if (!ranged) {
+    if (at === undefined && as_of === undefined) return [];
+    return bounds.flatMap(([name, text]) =>
+      text === undefined ? [] : [shapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Leave ${name} out.`)],
+    );
+  }
+  const absent = bounds.flatMap(([name, text]) =>
+    text === undefined ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
+  );
+  const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
+  if (start === null || end === null || start < end) return absent;
+  return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
+};
+
+const orderFaults = (at: readonly string[]): ApiError[] => {
+  const instants = at.map(parseInstant);
+  const i = instants.findIndex((now, n) => n > 0 && now !== null && now <= (instants[n - 1] ?? now - 1));
+  if (i < 0) return [];
+  return [shapeFault(`/at/${i}`, `"${at[i]}" does not come after the instant before it.`, 'Send instants ascending.')];
+};
+
+/** Faults of shape that the schema cannot say. */
+export const refine = (input: Input): ApiError[] => [
+  ...(input.layers ?? []).flatMap(layerFault),
+  ...freshnessFaults(input.freshness),
+  ...modeFaults(input),
+  ...instantFaults(input.from, '/from'),
+  ...instantFaults(input.to, '/to'),
+  ...instantFaults(input.as_of, '/as_of'),
+  ...(input.at ?? []).flatMap((text, i) => instantFaults(text, `/at/${i}`)),
+  ...rangeFaults(input),
+  ...orderFaults(input.at ?? []),
+];
+
+/** The instants meant. Periods are moved in to boundaries and cut at now; what is left may be nothing (H-02, H-04). */
+export const askedOf = (input: Input, evaluatedAt: Micros): Asked => {
+  const texts = input.at ?? (input.as_of === undefined ? undefined : [input.as_of]);
+  if (texts !== undefined) return { mode: 'at', instants: texts.map((text) => parseInstant(text) ?? 0) };
+  const from = parseInstant(input.from ?? '') ?? 0;
+  const to = Math.min(parseInstant(input.to ?? '') ?? 0, evaluatedAt);
+  if (input.interval === undefined) return { mode: 'raw', from, to: Math.max(from, to) };
+  const length = (parseDuration(input.interval) ?? 0) * 1_000;
+  const start = Math.ceil(from / length) * length;
+  return { mode: 'interval', length, from: start, to: Math.max(start, Math.floor(to / length) * length) };
+};
+
+export const firstInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants[0] ?? 0) : asked.from);
+export const lastInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
+
+/** Instants that have not come yet. */
+export const futureFaults = (asked: Asked, input: Input, evaluatedAt: Micros): ApiError[] => {
+  if (asked.mode !== 'at') return [];
+  const i = asked.instants.findIndex((at) => at > evaluatedAt);
+  if (i < 0) return [];
+  const message = `"${formatInstant(asked.instants[i] ?? 0)}" lies in the future.`;
+  const path = input.at === undefined ? '/as_of' : `/at/${i}`;
+  return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Now is ${formatInstant(evaluatedAt)}.`, path }];
+};

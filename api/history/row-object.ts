@@ -1,0 +1,95 @@
+// One row of a history answer, evaluated at its own instant (H-05, H-07, H-16b).
+import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type JsonValue, type NumberFormat } from '../../schemas/json.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { needsMark, type UnitsMode } from '../../schemas/units.ts';
+import { instantOrNull, type Mark, type Members, makeMembers, unitCounted } from '../live/layer-object.ts';
+import type { StoredReading } from './stored-row.ts';
+
+export type RowQuestion = {
+  readonly layer: ReadingLayer;
+  readonly at: Micros;
+  readonly reading: StoredReading | null;
+  /** Why there is no reading; null: none was ever received. */
+  readonly gapCause: string | null;
+  readonly late: boolean;
+  /** In force at `at`. */
+  readonly policy: Policy;
+  readonly lostAt: Micros | null;
+  readonly boundMs: number;
+  /** Rows before it are `not_retained`, whatever else holds (H-16f). */
+  readonly retentionFrom: Micros;
+  readonly units: UnitsMode;
+  readonly allowStale: boolean;
+  readonly numberFormat: NumberFormat;
+  /** In force when the reading was recorded (H-16k). */
+  readonly version: ListingVersion;
+  /** The listing's mark at `at` when it is present. */
+  readonly mark: () => Mark | null;
+};
+
+type Judged = Omit<StatusAnswer, 'reason'> & { readonly reason: string | null };
+
+const missing = (reason: string, gapCause: string | null): Judged => ({
+  status: 'missing',
+  reason,
+  gap_cause: gapCause,
+  age_ms: null,
+  venue_age_ms: null,
+  valid_until: null,
+});
+
+const judge = (question: RowQuestion): Judged => {
+  const { at, reading, gapCause, policy, lostAt, boundMs, retentionFrom } = question;
+  if (at < retentionFrom) return missing('not_retained', null);
+  if (reading === null && policy === 'on' && gapCause !== null) return missing('gap', gapCause);
+  return statusAt({ reading, policy, lostAt, boundMs, at, stateLag: false });
+};
+
+const membersOf = (question: RowQuestion, reading: StoredReading): Members => {
+  const { layer, units, version, numberFormat } = question;
+  const mark = needsMark(unitCounted(reading, version), units, version.record.values) ? question.mark() : null;
+  return makeMembers(reading, { layer, units, version, numberFormat }, mark);
+};
+
+const instantsOf = ({ instants }: StoredReading): JsonValue | undefined => {
+  const names = Object.keys(instants);
+  if (names.length === 0) return undefined;
+  return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
+};
+
+const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
+
+/** The row, or null when it has no reading to show and gaps are not wanted (H-07). */
+export const rowObject = (question: RowQuestion, { includeGaps }: { readonly includeGaps: boolean }): JsonValue => {
+  const judged = judge(question);
+  if (!includeGaps && DROPPED.has(judged.status)) return null;
+  const isSilent = judged.reason === 'not_retained' || judged.status === 'off' || judged.status === 'not_published';
+  const reading = isSilent ? null : question.reading;
+  const isPresent = judged.status === 'present';
+  const isShown = isPresent || (judged.status === 'stale' && question.allowStale);
+  const members = reading !== null && isShown ? membersOf(question, reading) : null;
+  return {
+    at: formatInstant(question.at),
+    status: judged.status,
+    reason: judged.reason ?? undefined,
+    gap_cause: judged.gap_cause ?? undefined,
+    venue_ts: instantOrNull(reading?.venue_ts ?? null),
+    received_at: instantOrNull(reading?.received_at ?? null),
+    age_ms: judged.age_ms,
+    venue_age_ms: judged.venue_age_ms,
+    valid_until: instantOrNull(judged.valid_until),
+    horizon_source: reading?.horizon_source ?? null,
+    anchor: reading?.anchor ?? null,
+    values: isPresent ? (members?.values ?? {}) : {},
+    instants: members !== null && reading !== null ? instantsOf(reading) : undefined,
+    conversion: members?.conversion,
+    withheld:
+      members !== null && !isPresent ? { values: members.values, null_reasons: members.nullReasons } : undefined,
+    null_reasons: isPresent ? members?.nullReasons : undefined,
+    late: question.late ? true : undefined,
+  };
+};

@@ -1,0 +1,107 @@
+// Rows of one listing and layer as one series: what is stored and what is still in memory, without seam or overlap; and which row answers a period or an instant (H-06).
+import type { Micros } from '../../schemas/records.ts';
+import type { StoredReading, StoredRow } from './stored-row.ts';
+
+/** What memory held before the store was asked: sealed rows it may not show yet, and windows that are not sealed. */
+export type RecentSeries = { readonly sealed: readonly StoredRow[]; readonly provisional: readonly StoredRow[] };
+export const NO_RECENT: RecentSeries = { sealed: [], provisional: [] };
+
+const inOrder = (a: StoredRow, b: StoredRow): number =>
+  a.at - b.at || Number(a.late) - Number(b.late) || a.srcOffset - b.srcOffset;
+
+const identity = ({ at, late, srcOffset }: StoredRow): string => `${at}|${late}|${srcOffset}`;
+
+const covers = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt < at && at <= row.at;
+
+/** One series in the order of time. A row in both counts once; a window that is sealed anywhere has no provisional row. */
+export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): StoredRow[] => {
+  const sealed = new Map<string, StoredRow>();
+  for (const row of [...recent.sealed, ...stored]) sealed.set(identity(row), row);
+  const rows = [...sealed.values()];
+  const open = recent.provisional.filter(({ at }) => !rows.some((row) => covers(row, at)));
+  return [...rows, ...open].sort(inOrder);
+};
+
+/** A row that tells what was the last thing heard in its window. */
+export type ReadingRow = StoredRow & { readonly reading: StoredReading };
+const isReading = (row: StoredRow): row is ReadingRow => row.reading !== null;
+
+/** Rows with a reading or invalidation that count, in order (N-11). */
+export const readingsOf = (series: readonly StoredRow[]): ReadingRow[] =>
+  series.filter(isReading).filter(({ late }) => !late);
+const gapsOf = (series: readonly StoredRow[]): StoredRow[] => series.filter((row) => row.reading === null && !row.late);
+
+/** Index of the last row that ended at or before `at`; -1 when none did. */
+const lastEndedBy = (rows: readonly StoredRow[], at: Micros): number => {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle] as StoredRow).at <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+};
+
+/** The newest reading whose window ended at or before `at` (H-06, mode at). */
+export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRow | null =>
+  readings[lastEndedBy(readings, at)] ?? null;
+
+/** What an answer says of a period `(start, end]` or of an instant: a reading, or why there is none. */
+export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string };
+
+export type Period = { readonly start: Micros; readonly end: Micros };
+
+/** Periods of `length` in `(from, to]`; both ends lie on boundaries. */
+export const periodsOf = (from: Micros, to: Micros, length: Micros): Period[] => {
+  const periods: Period[] = [];
+  for (let end = from + length; end <= to; end += length) periods.push({ start: end - length, end });
+  return periods;
+};
+
+/** Cause of a period without a reading: that of the last gap that reaches into it; a window nobody has sealed is `unknown`. */
+const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): string => {
+  // Gaps do not overlap, so only the first one that ends after the period's end can begin before it.
+  const ended = lastEndedBy(gaps, end);
+  const later = gaps[ended + 1];
+  if (later !== undefined && later.fromAt < end) return later.gapCause ?? 'unknown';
+  const last = gaps[ended];
+  return last !== undefined && last.at > start ? (last.gapCause ?? 'unknown') : 'unknown';
+};
+
+/** The last reading of each period; the previous period's is not carried (H-06, mode interval). */
+export const answerPeriods = (series: readonly StoredRow[], periods: readonly Period[]): Answered[] => {
+  const readings = readingsOf(series);
+  const gaps = gapsOf(series);
+  return periods.map((period) => {
+    const newest = newestAt(readings, period.end);
+    const row = newest !== null && newest.at > period.start ? newest : null;
+    return { at: period.end, row, gapCause: row === null ? causeIn(gaps, period) : '' };
+  });
+};
+
+export type RawRow = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string };
+
+/**
+ * Every stored row with `from <= received_at < to`, late ones too, and each window without a row's reading by its end (H-06, mode raw).
+ * A row that closes several windows is one answer a window, so that answers do not depend on how many were sealed at once.
+ */
+export const answerRaw = (
+  series: readonly StoredRow[],
+  { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
+): RawRow[] => {
+  const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: '' }));
+  const filled = new Set(readingsOf(series).map(({ at }) => at));
+  const first = Math.ceil(from / windowMicros) * windowMicros;
+  const windows: Period[] = [];
+  for (let end = first; end < to; end += windowMicros) windows.push({ start: end - windowMicros, end });
+  const gaps = gapsOf(series);
+  const silent = windows
+    .filter(({ end }) => !filled.has(end))
+    .map((window) => ({ at: window.end, row: null, gapCause: causeIn(gaps, window) }));
+  return [...heard.filter(({ at }) => at >= from && at < to), ...silent].sort(
+    (a, b) => a.at - b.at || inOrderOfRaw(a, b),
+  );
+};
+
+const inOrderOfRaw = (a: RawRow, b: RawRow): number =>
+  Number(a.row === null) - Number(b.row === null) || (a.row !== null && b.row !== null ? inOrder(a.row, b.row) : 0);

@@ -1,0 +1,190 @@
+// Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
+import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import { formatInstantMicros } from '../../schemas/instants.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { fromCells, type StoredRow, selectList } from './stored-row.ts';
+
+/** Time budget of a history answer (E-07). */
+const BUDGET_MS = 10_000;
+/** Statements of one answer at the same time: the pool is shared by all answers. */
+const AT_A_TIME = 3;
+const DAY: Micros = 86_400_000_000;
+
+/** Rows by `listing`, each list in the order of time. */
+export type Rows = Map<string, StoredRow[]>;
+
+export type RowQuestion = {
+  readonly layer: ReadingLayer;
+  /** `venue:venue_symbol`. */
+  readonly listings: readonly string[];
+};
+/** Window ends in `(after, to]`. */
+export type Range = { readonly after: Micros; readonly to: Micros };
+
+export type StoredSpan = {
+  readonly from: Micros;
+  readonly to: Micros;
+  readonly recordedAt: Micros;
+  readonly cause: string | null;
+};
+
+/** The store could not be asked: away, or not made yet. Anything else that fails is our own fault. */
+const isAway = (error: Error): boolean =>
+  !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
+const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
+
+const tooSlow = () =>
+  serviceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {
+    hint: 'Narrow where, layers or the window.',
+  });
+
+/** `$1, $2 …` for `values` after those that stand already. */
+const places = (values: readonly unknown[], before: number): string =>
+  values.map((_, i) => `$${before + i + 1}`).join(', ');
+
+/** At most so many at a time; the others wait their turn. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+}
+
+/** Statements of one answer, within its time budget. */
+export class HistoryReader {
+  readonly #reader: QuestdbReader;
+  readonly #namespace: string;
+  readonly #deadline = performance.now() + BUDGET_MS;
+  readonly #turns = new Turns(AT_A_TIME);
+
+  constructor(reader: QuestdbReader, namespace: string) {
+    this.#reader = reader;
+    this.#namespace = namespace;
+  }
+
+  /** All rows of the windows, late ones too. */
+  windows(question: RowQuestion, { after, to }: Range): Promise<Rows> {
+    return this.#rows(question, 'r.at > $1 AND r.at <= $2', [after, to]);
+  }
+
+  /** Of each period the last row that `holds`, readings or gaps. Periods end at multiples of `length`. */
+  lastOfPeriods(
+    question: RowQuestion,
+    { after, to }: Range,
+    { length, kind }: { readonly length: Micros; readonly kind: 'reading' | 'gap' },
+  ): Promise<Rows> {
+    const holds = `received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT late`;
+    const text =
+      `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r JOIN (` +
+      `SELECT listing, (at::long - 1) / ${length} period, max(at) last_at FROM ${this.#table(question.layer)}` +
+      ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${places(question.listings, 2)}) GROUP BY listing, period` +
+      `) p ON r.listing = p.listing AND r.at = p.last_at` +
+      ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
+    return this.#ask(question, { text, values: this.#values([after, to], question) });
+  }
+
+  /** Gaps over several windows that reach into the range; none crosses a midnight. */
+  longGaps(question: RowQuestion, { after, to }: Range): Promise<Rows> {
+    const seconds = LAYERS[question.layer].windowMs / 1_000;
+    const where =
+      'r.at > $1 AND r.at <= $2 AND r.from_at < $3 AND r.received_at IS NULL AND NOT r.late' +
+      ` AND r.from_at < dateadd('s', -${seconds}, r.at)`;
+    return this.#rows(question, where, [after, to + DAY, to]);
+  }
+
+  /** The newest reading or invalidation that counts, of windows that ended by `at`. */
+  asOf(question: RowQuestion, at: Micros): Promise<Rows> {
+    const text =
+      `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
+      ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(question.listings, 1)})` +
+      ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
+    return this.#ask(question, { text, values: this.#values([at], question) });
+  }
+
+  /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
+  async spans(
+    connections: readonly string[],
+    { venue, from, to }: { readonly venue: string; readonly from: Micros; readonly to: Micros },
+  ): Promise<Map<string, StoredSpan[]>> {
+    const text =
+      'SELECT conn, from_at::long from_at, to_at::long to_at, recorded_at::long recorded_at, cause' +
+      ` FROM '${tableName(this.#namespace, 'connections')}'` +
+      ` WHERE from_at <= $1 AND to_at >= $2 AND venue = $3 AND conn IN (${places(connections, 3)})` +
+      ' ORDER BY conn, from_at, task, src_offset';
+    const values = [formatInstantMicros(to), formatInstantMicros(from), venue, ...connections];
+    const spans = new Map<string, StoredSpan[]>();
+    for (const [conn, began, ended, recorded, cause] of await this.#query({ text, values })) {
+      const held = spans.get(conn ?? '') ?? [];
+      spans.set(conn ?? '', held);
+      held.push({ from: Number(began), to: Number(ended), recordedAt: Number(recorded), cause: cause ?? null });
+    }
+    return spans;
+  }
+
+  #table(layer: ReadingLayer): string {
+    return `'${tableName(this.#namespace, LAYERS[layer].table)}'`;
+  }
+
+  #values(instants: readonly Micros[], { listings }: RowQuestion): string[] {
+    return [...instants.map(formatInstantMicros), ...listings];
+  }
+
+  #rows(question: RowQuestion, where: string, instants: readonly Micros[]): Promise<Rows> {
+    const listings = `r.listing IN (${places(question.listings, instants.length)})`;
+    const text =
+      `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r` +
+      ` WHERE ${where} AND ${listings} ORDER BY listing, at, src_offset`;
+    return this.#ask(question, { text, values: this.#values(instants, question) });
+  }
+
+  async #ask({ layer }: RowQuestion, query: QuestdbQuery): Promise<Rows> {
+    const rows: Rows = new Map();
+    for (const line of await this.#query(query)) {
+      const { listing, row } = fromCells(layer, line);
+      const held = rows.get(listing);
+      if (held === undefined) rows.set(listing, [row]);
+      else held.push(row);
+    }
+    return rows;
+  }
+
+  #query(query: QuestdbQuery): Promise<Cell[][]> {
+    return this.#turns.run(() => this.#read(query));
+  }
+
+  async #read(query: QuestdbQuery): Promise<Cell[][]> {
+    if (performance.now() > this.#deadline) throw tooSlow();
+    try {
+      return await this.#reader.query(query);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (isTimeout(error)) throw tooSlow();
+      if (!isAway(error)) throw error;
+      throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+    }
+  }
+}
+
+/** Stored history as operations get it: one reader an answer. */
+export type HistoryStore = { readonly begin: () => HistoryReader };
+
+export const createHistoryStore = (reader: QuestdbReader, namespace: string): HistoryStore => ({
+  begin: () => new HistoryReader(reader, namespace),
+});

@@ -1,0 +1,147 @@
+// GET /v2/account: the key, its plan and limits, and what it has used today (AC-01).
+import Type from 'typebox';
+import { serviceError } from '../../schemas/errors.ts';
+import { dayOf, formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { KeyFacts } from '../access/account-store.ts';
+import type { Plan } from '../access/plans.ts';
+import { defineOperation, type RequestClass } from './operation.ts';
+import { InstantText, NullableInstant } from './parameters.ts';
+
+const CLASSES: readonly Exclude<RequestClass, 'account'>[] = [
+  'snapshots',
+  'history',
+  'candles',
+  'screen',
+  'books',
+  'liquidations',
+  'reference',
+  'agent_state',
+  'stream',
+  'archive',
+];
+const DAY: Micros = 86_400_000_000;
+
+const Quota = Type.Object({ used: Type.Integer(), limit: Type.Integer() });
+const Codes = Type.Array(Type.String());
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  key: Type.Object({
+    key_id: Type.String(),
+    name: Type.String(),
+    created_at: InstantText,
+    expires_at: NullableInstant,
+    kind: Type.Enum(['account', 'purchased', 'connection']),
+  }),
+  plan: Type.Object({
+    code: Type.String(),
+    name: Type.String(),
+    since: InstantText,
+    expires_at: NullableInstant,
+  }),
+  venues: Codes,
+  instruments: Type.Union([Codes, Type.Null()]),
+  layers: Codes,
+  history_from: NullableInstant,
+  limits: Type.Record(Type.String(), Type.Union([Type.Integer(), Type.String()])),
+  today: Type.Object({
+    day: Type.String(),
+    resets_at: InstantText,
+    requests: Type.Object({
+      used: Type.Integer(),
+      limit: Type.Integer(),
+      remaining: Type.Integer(),
+      by_class: Type.Record(Type.String(), Type.Integer()),
+    }),
+    dql: Quota,
+    agent_evaluations: Quota,
+    archive_files: Quota,
+  }),
+  now: Type.Object({ streams: Type.Integer(), requests_in_flight: Type.Integer() }),
+});
+
+const nullableInstant = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+
+/** A bought key ends with its plan; another key may end while its plan goes on. */
+const planOf = (plan: Plan, facts: KeyFacts): JsonValue => ({
+  code: plan.code,
+  name: plan.name,
+  since: formatInstant(facts.plan_since),
+  expires_at: facts.kind === 'purchased' ? nullableInstant(facts.expires_at) : null,
+});
+
+const todayOf = ({ limits }: Plan, { used }: KeyFacts, at: Micros): JsonValue => {
+  const byClass = Object.fromEntries(CLASSES.map((name) => [name, used[name] ?? 0]));
+  const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
+  return {
+    day: dayOf(at),
+    resets_at: formatInstant((Math.floor(at / DAY) + 1) * DAY),
+    requests: {
+      used: requests,
+      limit: limits.requests_per_day,
+      remaining: Math.max(0, limits.requests_per_day - requests),
+      by_class: byClass,
+    },
+    dql: { used: used['dql'] ?? 0, limit: limits.dql_per_day },
+    agent_evaluations: { used: used['agent_evaluations'] ?? 0, limit: limits.agent_evaluations_per_day },
+    archive_files: { used: used['archive_files'] ?? 0, limit: limits.archive_files_per_day },
+  };
+};
+
+export const account = defineOperation({
+  name: 'account',
+  method: 'GET',
+  path: '/v2/account',
+  key: 'required',
+  class: 'account',
+  price: null,
+  cacheS: null,
+  summary: 'Plan, scope, limits and counters of the key; not counted as a request.',
+  input: Type.Object({}, { additionalProperties: false }),
+  output: Output,
+  example: {
+    input: {},
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.000Z',
+      key: {
+        key_id: 'key_5f0c…',
+        name: 'laptop',
+        created_at: '2026-01-01T00:00:00.000Z',
+        expires_at: null,
+        kind: 'account',
+      },
+      plan: { code: 'free', name: 'Free', since: '2026-01-01T00:00:00.000Z', expires_at: null },
+      today: { requests: { used: 120, limit: 5000, remaining: 4880 } },
+    },
+  },
+  run: async (_input, { live, evaluatedAt, scopeOf, caller }) => {
+    const facts = await caller?.read(dayOf(evaluatedAt));
+    if (!caller || !facts) throw serviceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {});
+    const { plan } = caller;
+    const scope = scopeOf(plan);
+    const days = plan.history_days;
+    return {
+      body: {
+        evaluated_at: formatInstant(evaluatedAt),
+        key: {
+          key_id: facts.key_id,
+          name: facts.name,
+          created_at: formatInstant(facts.created_at),
+          expires_at: nullableInstant(facts.expires_at),
+          kind: facts.kind,
+        },
+        plan: planOf(plan, facts),
+        venues: scope.venues ?? [...live.venues()].map(({ venue }) => venue).sort(),
+        instruments: scope.instruments,
+        layers: plan.layers,
+        history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
+        limits: { ...plan.limits },
+        today: todayOf(plan, facts, evaluatedAt),
+        now: { streams: caller.streams(), requests_in_flight: caller.inFlight() },
+      },
+      numberFormat: 'json',
+    };
+  },
+});

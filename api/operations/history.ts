@@ -1,0 +1,268 @@
+// POST /v2/snapshots/history: past readings of each listing and layer, by period, at instants or as stored (H-02 to H-09, N-10, N-11).
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { formatDuration } from '../../schemas/durations.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { type JsonValue, rawJson } from '../../schemas/json.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { historyItems } from '../history/answer.ts';
+import type { Asked } from '../history/gather.ts';
+import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
+import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
+import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { versionAt } from '../live/listing-book.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { layerRefusals, layersOf, listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import { InstantText, NullableFigure, NullableInstant } from './parameters.ts';
+
+/** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
+const SETTLE_AFTER: Micros = 120_000_000;
+/** A venue's first listings are read within this; before it the service knew none. */
+const FIRST_LISTINGS: Micros = 60_000_000;
+const Values = Type.Record(Type.String(), NullableFigure);
+const Reasons = Type.Record(Type.String(), Type.String());
+const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
+const HistoryRow = Type.Object({
+  at: InstantText,
+  status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
+  reason: Type.Optional(Type.String()),
+  gap_cause: Type.Optional(Type.String()),
+  venue_ts: NullableInstant,
+  received_at: NullableInstant,
+  age_ms: NullableInteger,
+  venue_age_ms: NullableInteger,
+  valid_until: NullableInstant,
+  horizon_source: Type.Union([Type.String(), Type.Null()]),
+  anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
+  values: Values,
+  instants: Type.Optional(Type.Record(Type.String(), InstantText)),
+  conversion: Type.Optional(Type.Unknown()),
+  withheld: Type.Optional(Type.Object({ values: Values, null_reasons: Type.Optional(Reasons) })),
+  null_reasons: Type.Optional(Reasons),
+  late: Type.Optional(Type.Boolean()),
+});
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  settled: Type.Boolean(),
+  items_sha256: Type.String(),
+  mode: Type.Enum(['interval', 'at', 'raw']),
+  interval: Type.Optional(Type.String()),
+  from: Type.Optional(InstantText),
+  to: Type.Optional(InstantText),
+  units: Type.Enum(['published', 'base', 'quote']),
+  freshness: Type.Record(Type.String(), Type.String()),
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  scope: Scope,
+  receipt_id: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      quote: Type.String(),
+      layers: Type.Record(
+        Type.String(),
+        Type.Object({
+          units: Type.Record(Type.String(), Type.String()),
+          retention_from: InstantText,
+          rows: Type.Array(HistoryRow),
+          history_cadence: Type.String(),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** The instant by venue whose listings are meant: the answer's last, but none before the venue's first listings were read. */
+const listingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
+  const firsts = new Map<string, Micros>();
+  return (venue) => {
+    const held = firsts.get(venue);
+    if (held !== undefined) return held;
+    let first = Number.POSITIVE_INFINITY;
+    for (const { versions } of live.venue(venue)?.listings.values() ?? []) {
+      first = Math.min(first, versions[0]?.written_at ?? first);
+    }
+    const at = Math.max(last, first + FIRST_LISTINGS);
+    firsts.set(venue, at);
+    return at;
+  };
+};
+
+type Question = {
+  readonly input: Input;
+  readonly asked: Asked;
+  readonly names: Names;
+  readonly plan: Plan;
+  readonly layers: readonly ReadingLayer[];
+};
+
+/** Checks of step 8, then the listings that were listed at some time of the answer. */
+const selectWithin = ({ input, asked, names, plan, layers }: Question, context: Context): Selected[] => {
+  const { live, evaluatedAt } = context;
+  const choice = context.scopeOf(plan);
+  throwAll([
+    ...refuseOutside(names, plan, choice),
+    ...layerRefusals(input.layers, plan),
+    ...planRefusals(input, asked, plan, evaluatedAt),
+  ]);
+  const selected = selectListings(names, directoryOf(live), {
+    at: listingInstants(live, lastInstant(asked)),
+    since: firstInstant(asked),
+    narrowing: narrowingOf(choice),
+  });
+  throwAll([
+    ...freshnessLimits(input.freshness),
+    ...cadenceLimits(asked, layers),
+    ...rowLimits(asked),
+    ...rawLimits(asked, layers, selected.length),
+    ...listingLimit(selected.length, plan.limits.history_listings),
+  ]);
+  return selected;
+};
+
+/** The last window that the answer reads: one that holds a reading received before `to` of a raw answer may end after it. */
+const lastWindow = (asked: Asked, layers: readonly ReadingLayer[]): Micros => {
+  if (asked.mode !== 'raw') return lastInstant(asked);
+  return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
+};
+
+const isSettled = (at: Micros, { live, evaluatedAt }: Context, venues: ReadonlySet<string>): boolean =>
+  evaluatedAt >= at + SETTLE_AFTER &&
+  [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= at + SEALS_AFTER);
+
+/** Windows that the store does not show yet and memory does not hold any more: nothing can be said of them (design section 7). */
+const refuseHole = (asked: Asked, selected: readonly Selected[], live: LiveMemory): void => {
+  for (const { listing, version } of selected) {
+    const visible = (live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER;
+    const lower = Math.max(visible, version.first_seen_at);
+    const upper = live.recentFrom(listing.venue);
+    const begins = asked.mode === 'at' ? 0 : asked.from;
+    if (upper <= lower || begins >= upper || lastInstant(asked) <= lower) continue;
+    throw serviceError('UNAVAILABLE', `History of ${listing.venue} is behind since ${formatInstant(lower)}.`, {
+      hint: 'Repeat the call in a minute, or ask for an earlier window.',
+    });
+  }
+};
+
+const newest = (written: readonly (Micros | undefined)[]): string | null => {
+  const at = Math.max(0, ...written.map((one) => one ?? 0));
+  return at === 0 ? null : formatInstant(at);
+};
+
+/** Versions the past was read under. */
+const versionsOf = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
+  const venues = new Set(selected.map(({ listing }) => listing.venue));
+  return {
+    listings_as_of: newest(selected.map(({ version }) => version.written_at)),
+    capabilities_as_of: newest(
+      [...venues].map((venue) => versionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
+    ),
+  };
+};
+
+const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
+  mode: asked.mode,
+  interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
+  from: asked.mode === 'at' ? undefined : formatInstant(asked.from),
+  to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
+});
+
+const questionOf = (input: Input, { live, plan, evaluatedAt }: Context): Question => {
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  const asked = askedOf(input, evaluatedAt);
+  throwAll(futureFaults(asked, input, evaluatedAt));
+  return { input, asked, names, plan, layers: layersOf(input.layers, plan) };
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { live, evaluatedAt, history } = context;
+  const question = questionOf(input, context);
+  const { asked, names, plan, layers } = question;
+  const selected = selectWithin(question, context);
+  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  refuseHole(asked, selected, live);
+  const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
+  const bounds = boundsOf(input.freshness);
+  const units = input.units ?? 'published';
+  const numberFormat = input.number_format ?? 'json';
+  const items = await historyItems({ reader: history.begin(), live }, selected, {
+    ...{ evaluatedAt, asked, layers, units, numberFormat, bounds },
+    allowStale: input.allow_stale ?? false,
+    includeGaps: input.include_gaps ?? true,
+  });
+  const itemsSha256 = createHash('sha256').update(items).digest('hex');
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    settled,
+    items_sha256: itemsSha256,
+    ...timesOf(asked),
+    units,
+    freshness: printBounds(bounds, layers),
+    ...versionsOf(selected, live, lastInstant(asked)),
+    scope: scopeMember(
+      plan,
+      context.scopeOf(plan),
+      [...live.venues()].map(({ venue }) => venue),
+    ),
+    receipt_id: context.receiptId,
+    items: rawJson(items),
+  };
+  // A raw answer may still gain late rows, so nobody may keep it for good.
+  return {
+    body,
+    numberFormat,
+    itemsText: items,
+    ...(settled && asked.mode !== 'raw' ? { settledAs: itemsSha256 } : {}),
+  };
+};
+
+export const history = defineOperation({
+  name: 'history',
+  method: 'POST',
+  path: '/v2/snapshots/history',
+  key: 'required',
+  class: 'history',
+  price: 20_000,
+  cacheS: null,
+  summary: 'Past readings per layer.',
+  input: Input,
+  output: Output,
+  example: {
+    input: {
+      where: 'instrument = BTC-PERP and quote = USDT',
+      layers: ['mark', 'funding'],
+      interval: '1h',
+      from: '2026-01-14T00:00:00.000Z',
+      to: '2026-01-15T00:00:00.000Z',
+    },
+    output: {
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      settled: true,
+      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
+      mode: 'interval',
+      interval: '1h',
+      from: '2026-01-14T00:00:00.000Z',
+      to: '2026-01-15T00:00:00.000Z',
+      units: 'published',
+      freshness: { funding: '300s', mark: '30s' },
+      listings_as_of: '2026-01-10T00:00:00.000Z',
+      capabilities_as_of: '2026-01-10T00:00:00.000Z',
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      items: [],
+    },
+  },
+  refine,
+  run,
+});

@@ -1,0 +1,97 @@
+// A stream's listings as they come, change and go (ST-03 `listing`, ST-08), now or told again to one that resumes.
+import { writeJson } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveEntry } from '../../schemas/topics.ts';
+import { type LiveListing, versionAt } from '../live/listing-book.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { listingRecord } from '../operations/listing-record.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { selectedAs } from './request.ts';
+import type { Stream } from './stream.ts';
+import { listingKey, type TrackBoard } from './track-board.ts';
+
+type ListingChange = 'added' | 'changed' | 'delisted';
+export type Changed = {
+  readonly live: LiveMemory;
+  readonly board: TrackBoard;
+  readonly now: Micros;
+  /** Told of every version that is followed: one may say when the listing will end. */
+  readonly awaitEnd: (selected: Selected) => void;
+};
+
+/** Adds a listing to a stream, with a track for each of its layers. */
+export const followListing = (stream: Stream, selected: Selected, { board, now, awaitEnd }: Changed): void => {
+  const { listing } = selected;
+  awaitEnd(selected);
+  stream.selected.set(listingKey(listing.venue, listing.venueSymbol), selected);
+  for (const layer of stream.request.layers) board.join(stream, { listing, layer, now });
+};
+
+export const unfollowListing = (stream: Stream, key: string, board: TrackBoard): void => {
+  stream.selected.delete(key);
+  board.leave(stream, key);
+};
+
+const tellSnapshots = (stream: Stream, key: string, { board, now }: Changed): void => {
+  for (const layer of stream.request.layers) {
+    const track = stream.tracks.get(`${key}|${layer}`);
+    if (track !== undefined) board.tellSnapshot(stream, track, now);
+  }
+};
+
+const tell = (
+  stream: Stream,
+  listing: LiveListing,
+  { live, change, at }: { readonly live: LiveMemory; readonly change: ListingChange; readonly at: Micros },
+): void => {
+  const version = versionAt(listing.versions, at);
+  if (version === null) return;
+  const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], at);
+  const { units, numberFormat } = stream.request.format;
+  const record = listingRecord(listing, { version, capability }, { at, units, includeRaw: false, mark: null });
+  const { venue, venueSymbol } = listing;
+  const { instrument } = version.record.values;
+  stream.add('listing', writeJson({ venue, venue_symbol: venueSymbol, instrument, change, record }, { numberFormat }));
+};
+
+export const listingOf = (live: LiveMemory, { listing: version }: LiveEntry): LiveListing | undefined =>
+  version === null ? undefined : live.venue(version.venue)?.listings.get(version.venue_symbol);
+
+/** A version of a listing has come, or its end: follows it, lets it go, or tells its new record. */
+export const changeListing = (stream: Stream, listing: LiveListing, changed: Changed): void => {
+  const { live, board, now } = changed;
+  const key = listingKey(listing.venue, listing.venueSymbol);
+  const before = stream.selected.get(key) ?? null;
+  const after = selectedAs(stream.request, { live, listing, at: now });
+  if (after === null) {
+    if (before === null) return;
+    unfollowListing(stream, key, board);
+    tell(stream, listing, { live, change: 'delisted', at: now });
+  } else if (before === null) {
+    if (stream.selected.size >= stream.request.plan.limits.stream_listings) return;
+    tell(stream, listing, { live, change: 'added', at: now });
+    followListing(stream, after, changed);
+    tellSnapshots(stream, key, changed);
+  } else if (after.version.written_at !== before.version.written_at) {
+    changed.awaitEnd(after);
+    stream.selected.set(key, after);
+    tell(stream, listing, { live, change: 'changed', at: now });
+  }
+};
+
+/** A listing's change of the past, told again; true when it was added, and so its snapshots are told too. */
+export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): boolean => {
+  const { live } = changed;
+  const listing = listingOf(live, entry);
+  if (listing === undefined || entry.listing === null) return false;
+  const at = entry.listing.written_at;
+  const before = selectedAs(stream.request, { live, listing, at: at - 1 });
+  const after = selectedAs(stream.request, { live, listing, at });
+  if (before === null && after === null) return false;
+  const change = after === null ? 'delisted' : before === null ? 'added' : 'changed';
+  const key = listingKey(listing.venue, listing.venueSymbol);
+  if (change === 'added' && !stream.selected.has(key)) return false;
+  tell(stream, listing, { live, change, at });
+  if (change === 'added') tellSnapshots(stream, key, changed);
+  return change === 'added';
+};

@@ -1,0 +1,72 @@
+// What a stream is told of itself and of the service: hello, ready, heartbeat (ST-03, ST-09).
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, writeJson } from '../../schemas/json.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { printBounds } from '../live/bounds.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { catalogueVersion } from '../operations/catalogue-version.ts';
+import type { StreamRequest } from './request.ts';
+import type { Stream } from './stream.ts';
+
+export const HEARTBEAT: Micros = 15_000_000;
+
+/** Everything recorded up to here is told (F-05); null while a venue has said nothing. */
+const servedAt = ({ venues }: StreamRequest, live: LiveMemory, now: Micros): Micros | null => {
+  let least = now;
+  for (const venue of venues) {
+    const watermark = live.watermark(venue);
+    if (watermark === null) return null;
+    least = Math.min(least, watermark);
+  }
+  return least;
+};
+
+const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+
+export const helloData = (
+  stream: Stream,
+  live: LiveMemory,
+  { resumed, bufferFrom, now }: { readonly resumed: boolean; readonly bufferFrom: Micros; readonly now: Micros },
+): string => {
+  const { format, layers, rows } = stream.request;
+  const bounds = printBounds(format.bounds, layers);
+  return writeJson({
+    stream_id: stream.id,
+    evaluated_at: formatInstant(now),
+    catalogue: catalogueVersion(live, now),
+    units: format.units,
+    freshness: byKey(Object.fromEntries(layers.map((layer) => [LAYERS[layer].recordName, bounds[layer] ?? '']))),
+    layers: [...layers.map((layer) => LAYERS[layer].recordName), ...rows].sort(),
+    listings: stream.selected.size,
+    resumed,
+    buffer_from: formatInstant(bufferFrom),
+    heartbeat_ms: HEARTBEAT / 1_000,
+  });
+};
+
+/** `snapshots` is how many were sent. */
+export const readyData = (
+  stream: Stream,
+  live: LiveMemory,
+  { snapshots, now }: { snapshots: number; now: Micros },
+): string =>
+  writeJson({
+    listings: stream.selected.size,
+    layers: snapshots,
+    served_at: instantOrNull(servedAt(stream.request, live, now)),
+  });
+
+export const heartbeatData = ({ request }: Stream, live: LiveMemory, now: Micros): string => {
+  const served = servedAt(request, live, now);
+  const connections = request.venues.map((code) => {
+    const spans = live.venue(code)?.connections.newestBySlot().values() ?? [];
+    return [code, [...spans].some(({ to }) => to === null) ? 'up' : 'down'] as const;
+  });
+  return writeJson({
+    at: formatInstant(now),
+    served_at: instantOrNull(served),
+    lag_ms: served === null ? null : Math.floor((now - served) / 1_000),
+    connections: byKey(Object.fromEntries(connections)),
+  });
+};

@@ -1,0 +1,154 @@
+// The tracks of all streams: shared by format, found by listing, looked at again when something or the clock says so (ST-07).
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveListing } from '../live/listing-book.ts';
+import { venueView } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { DueQueue } from './due-queue.ts';
+import { gapData, type Stream } from './stream.ts';
+import { isSame, type Sight, Track } from './track.ts';
+
+type StreamTrack = Track<Stream>;
+
+export const listingKey = (venue: string, symbol: string): string => `${venue}|${symbol}`;
+
+export class TrackBoard {
+  readonly #live: LiveMemory;
+  /** By listing, then by format and layer. */
+  readonly #tracks = new Map<string, Map<string, StreamTrack>>();
+  readonly #due = new DueQueue<StreamTrack>();
+  /** Venues whose watermark lies too far back, as told (L-07 `state_lag`). */
+  readonly #behind = new Set<string>();
+
+  constructor(live: LiveMemory) {
+    this.#live = live;
+  }
+
+  /** Adds a reader to the track of a listing and layer in the format of its stream. */
+  join(stream: Stream, { listing, layer, now }: { listing: LiveListing; layer: ReadingLayer; now: Micros }): void {
+    const key = listingKey(listing.venue, listing.venueSymbol);
+    const tracks = this.#tracks.get(key) ?? new Map<string, StreamTrack>();
+    this.#tracks.set(key, tracks);
+    const name = `${stream.request.format.key}|${layer}`;
+    const track = tracks.get(name) ?? this.#make(stream, { listing, layer, now });
+    tracks.set(name, track);
+    track.readers.add(stream);
+    stream.tracks.set(track.key, track);
+  }
+
+  /** Takes a stream off all tracks of a listing. */
+  leave(stream: Stream, key: string): void {
+    const tracks = this.#tracks.get(key);
+    for (const [name, track] of tracks ?? []) {
+      if (!track.readers.delete(stream)) continue;
+      stream.tracks.delete(track.key);
+      if (track.readers.size === 0) tracks?.delete(name);
+    }
+    if (tracks?.size === 0) this.#tracks.delete(key);
+  }
+
+  ofListing(venue: string, symbol: string): Iterable<StreamTrack> {
+    return this.#tracks.get(listingKey(venue, symbol))?.values() ?? [];
+  }
+
+  *ofVenue(venue: string): Generator<StreamTrack> {
+    for (const tracks of this.#tracks.values()) {
+      for (const track of tracks.values()) if (track.listing.venue === venue) yield track;
+    }
+  }
+
+  isBehind(venue: string): boolean {
+    return this.#behind.has(venue);
+  }
+
+  /** What there is to say of a track at an instant; null when its venue is not served. */
+  sight({ listing, layer }: StreamTrack, at: Micros): Sight | null {
+    const venue = this.#live.venue(listing.venue);
+    if (venue === undefined) return null;
+    return { view: venueView(this.#live, venue, at), reading: listing.readings[layer] ?? null, at };
+  }
+
+  /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */
+  tellSnapshot(stream: Stream, track: StreamTrack, now: Micros): boolean {
+    const sight = this.sight(track, now);
+    const version = track.version(now);
+    if (sight === null || version === null) return false;
+    stream.add('snapshot', track.data(sight, version));
+    return true;
+  }
+
+  /** Looks at every track whose moment has come. */
+  advance(now: Micros): void {
+    for (let due = this.#due.take(now); due !== null; due = this.#due.take(now)) {
+      const track = due.subject;
+      if (due.at !== track.queuedAt || track.readers.size === 0) continue;
+      track.queuedAt = Number.POSITIVE_INFINITY;
+      this.checkLag(track.listing.venue, now);
+      this.refresh(track, now);
+    }
+  }
+
+  /** Looks at the tracks of a venue that has fallen behind, or caught up. */
+  checkLag(venue: string, now: Micros): void {
+    const isBehind = this.#live.isBehind(venue, now);
+    if (isBehind === this.#behind.has(venue)) return;
+    if (isBehind) this.#behind.add(venue);
+    else this.#behind.delete(venue);
+    for (const track of this.ofVenue(venue)) this.refresh(track, now);
+  }
+
+  /** Looks at a track again and tells its readers what changed since they were told. */
+  refresh(track: StreamTrack, now: Micros): void {
+    const [sight, version] = [this.sight(track, now), track.version(now)];
+    if (sight === null || version === null) return;
+    const [before, after] = [track.reading, sight.reading];
+    // While the copy is being read anew it holds older readings than the ones told.
+    if (before !== null && (after === null || after.recorded_at < before.recorded_at)) return;
+    const isNew = after !== null && (before === null || after.rev !== before.rev);
+    const isMoved = this.#take(track, sight);
+    if (!isNew && !isMoved) return;
+    const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
+    const hole = isNew && before !== null && after.rev !== before.rev + 1 ? holeData(track, before, after) : null;
+    for (const stream of track.readers) {
+      if (hole !== null) stream.add('gap', hole);
+      stream.add('update', data, track.key);
+    }
+  }
+
+  #make(
+    stream: Stream,
+    { listing, layer, now }: { listing: LiveListing; layer: ReadingLayer; now: Micros },
+  ): StreamTrack {
+    const track = new Track<Stream>(listing, layer, stream.request.format);
+    const sight = this.sight(track, now);
+    if (sight !== null) this.#take(track, sight);
+    return track;
+  }
+
+  /** Makes what is seen the track's own; true when the status is another one. */
+  #take(track: StreamTrack, sight: Sight): boolean {
+    const { status, reason, gap_cause } = track.status(sight);
+    const isMoved = !isSame({ status, reason, gap_cause }, track.told);
+    track.reading = sight.reading;
+    track.told = { status, reason, gap_cause };
+    const moment = track.nextMoment(sight);
+    // A sooner moment may stand in the queue already; when it comes, the track is put in again.
+    if (moment < track.queuedAt) {
+      track.queuedAt = moment;
+      this.#due.push(moment, track);
+    }
+    return isMoved;
+  }
+}
+
+type Placed = { readonly rev: number; readonly recorded_at: Micros };
+
+/** What is said when readings are missing between two: the log was read anew past them (ST-03). */
+const holeData = ({ listing, layer }: StreamTrack, before: Placed, after: Placed): string =>
+  gapData({
+    from: before.recorded_at,
+    to: after.recorded_at,
+    reason: 'pipeline_restart',
+    dropped: after.rev > before.rev ? after.rev - before.rev - 1 : null,
+    scope: { venue: listing.venue, venue_symbol: listing.venueSymbol, layer: LAYERS[layer].recordName },
+  });
