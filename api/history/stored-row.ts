@@ -1,7 +1,7 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
 import type { Cell } from '../../infra/runtime/questdb.ts';
 import { canonicalDigits, plainDouble } from '../../schemas/decimals.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
@@ -62,6 +62,10 @@ export const selectList = (layer: ReadingLayer): string =>
     .map(({ name, kind }) => (kind === 'instant' ? `r.${name}::long ${name}` : `r.${name} ${name}`))
     .join(', ');
 
+const PLACES: ReadonlyMap<ReadingLayer, ReadonlyMap<string, number>> = new Map(
+  READING_LAYERS.map((layer) => [layer, new Map(columnsOf(layer).map(({ name }, i) => [name, i] as const))] as const),
+);
+
 const parseTexts = (json: Cell | undefined): Record<string, string> =>
   json === null || json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
 
@@ -71,10 +75,11 @@ export const joinFigure = (double: Cell, exact: string | undefined): Digits | nu
   return double === null || double === 'NaN' ? null : plainDouble(Number(double) || 0);
 };
 
-type Cells = ReadonlyMap<string, Cell>;
+/** A line of cells, read by column name. */
+type Cells = { readonly get: (column: string) => Cell };
 
 const micros = (cells: Cells, name: string): Micros | null => {
-  const cell = cells.get(name) ?? null;
+  const cell = cells.get(name);
   return cell === null ? null : Number(cell);
 };
 
@@ -83,7 +88,7 @@ const valuesOf = (layer: ReadingLayer, cells: Cells): Record<string, Digits> => 
   const values: Record<string, Digits> = {};
   for (const member of membersOf(layer)) {
     const column = columnOf(member);
-    const digits = joinFigure(cells.get(column) ?? null, exact[column]);
+    const digits = joinFigure(cells.get(column), exact[column]);
     if (digits !== null) values[member] = digits;
   }
   return values;
@@ -94,18 +99,18 @@ const readingOf = (layer: ReadingLayer, cells: Cells, receivedAt: Micros): Store
   return {
     layer,
     valid: cells.get('status') === 'present',
-    gap_cause: cells.get('gap_cause') ?? null,
+    gap_cause: cells.get('gap_cause'),
     venue_ts: micros(cells, 'venue_ts'),
     received_at: receivedAt,
     recorded_at: micros(cells, 'recorded_at') ?? receivedAt,
     conn_id: cells.get('conn') ?? '',
-    horizon_source: cells.get('horizon_source') ?? null,
+    horizon_source: cells.get('horizon_source'),
     anchor: cells.get('anchor') === 'venue' ? 'venue' : 'receipt',
     valid_until: micros(cells, 'valid_until'),
     values: valuesOf(layer, cells),
     null_reasons: parseTexts(cells.get('null_reasons')),
     instants: nextFunding === null ? {} : { next_funding_at: nextFunding },
-    quantity_unit: cells.get('quantity_unit') ?? null,
+    quantity_unit: cells.get('quantity_unit'),
   };
 };
 
@@ -114,7 +119,8 @@ export const fromCells = (
   layer: ReadingLayer,
   line: readonly Cell[],
 ): { readonly listing: string; readonly row: StoredRow } => {
-  const cells = new Map(columnsOf(layer).map(({ name }, i) => [name, line[i] ?? null] as const));
+  const places = PLACES.get(layer);
+  const cells: Cells = { get: (column) => line[places?.get(column) ?? -1] ?? null };
   const receivedAt = micros(cells, 'received_at');
   const row: StoredRow = {
     fromAt: micros(cells, 'from_at') ?? 0,
@@ -122,7 +128,7 @@ export const fromCells = (
     late: cells.get('late') === 't',
     srcOffset: micros(cells, 'src_offset') ?? -1,
     reading: receivedAt === null ? null : readingOf(layer, cells, receivedAt),
-    gapCause: cells.get('gap_cause') ?? null,
+    gapCause: cells.get('gap_cause'),
   };
   return { listing: cells.get('listing') ?? '', row };
 };

@@ -3,7 +3,7 @@
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, Reading, StateEntry } from '../../schemas/topics.ts';
-import { sealsAt } from '../../schemas/windows.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
@@ -176,7 +176,7 @@ export class LiveMemory {
     let from = 0;
     for (const { since, watermark } of this.#venues.get(venueCode)?.partitions.values() ?? []) {
       if (since === null || watermark === null) continue;
-      from = Math.max(from, since - sealsAt(0), watermark - KEPT);
+      from = Math.max(from, since - SEALS_AFTER, watermark - KEPT);
     }
     return from;
   }
