@@ -16,7 +16,7 @@ import { mexc } from './mexc.ts';
 import { okx } from './okx.ts';
 
 export const venues: ReadonlyMap<string, Venue> = new Map(
-  [aster, binance, bitget, bybit, deribit, htx, dydx, hyperliquid, krakenFutures, okx, bitmex, kucoin, gate, mexc].map(
+  [aster, binance, bitget, bitmex, bybit, deribit, dydx, gate, htx, hyperliquid, krakenFutures, kucoin, mexc, okx].map(
     (venue) => [venue.id, venue],
   ),
 );
