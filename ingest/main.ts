@@ -108,11 +108,8 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     : null;
 
   const server = await serveMetrics(registry, config.METRICS_PORT, {
-    problem: () => {
-      if (publisher.queuedBytes() >= FULL_BYTES) return 'Kafka does not take what comes in';
-      const waiting = chosen.filter((_, index) => collectors[index]?.isPlanned() !== true);
-      return waiting.length === 0 ? null : `no listings yet of ${waiting.map(({ id }) => id).join(', ')}`;
-    },
+    // A venue that cannot be reached is that venue's state, not ours: the others go on, and answers call it down.
+    problem: () => (publisher.queuedBytes() >= FULL_BYTES ? 'Kafka does not take what comes in' : null),
   });
   log.info({ port: server.port }, 'metrics');
 

@@ -48,8 +48,9 @@ export async function startKafka(supervisor: Supervisor, dataDir: DataDir, ports
 }
 
 async function format(java: readonly string[], properties: string): Promise<void> {
-  const clusterId = randomBytes(16).toString('base64url');
-  const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties, '--ignore-formatted'];
+  // An id may begin with `-`, which the tool would take for an option of its own.
+  const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
+  const tool = ['kafka.tools.StorageTool', 'format', clusterId, '-c', properties, '--ignore-formatted'];
   await runOnce(javaCommand(), ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...java, ...tool]);
 }
 
