@@ -2,6 +2,7 @@
 import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { type Mapped, VenueError } from '../venue.ts';
 import { type BookIds, isDated } from './bitget-symbols.ts';
+import { recordsOf } from './shape.ts';
 import { badFrame, type Fields, readFields, readList, readMsOrNull, readText } from './wire.ts';
 
 export type MessageSource = {
@@ -16,22 +17,14 @@ export type MessageSource = {
 
 export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
 
+const toRecord = recordsOf('bitget');
+
 export const toMapped = <R extends NormalisedRecord>(
   { symbol, venueTs, source }: Stamps,
   layer: R['layer'],
   values: R['values'],
   element: unknown,
-): Mapped => ({
-  record: {
-    layer,
-    venue: 'bitget',
-    venue_symbol: symbol,
-    venue_ts: venueTs,
-    received_at: source.receivedAt,
-    values,
-  } as NormalisedRecord,
-  element,
-});
+): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
 
 /** Null when it names no perpetual. */
 export const readSymbol = (value: unknown): string | null => {

@@ -2,6 +2,7 @@
 import type { Digits, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { MapContext, Mapped, MapState } from '../venue.ts';
 import { isDated, quantityUnitOf } from './bybit-symbols.ts';
+import { recordsOf } from './shape.ts';
 import { readAmountOrNull, readText } from './wire.ts';
 
 export type MessageSource = {
@@ -14,22 +15,14 @@ export type MessageSource = {
 
 export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
 
+const toRecord = recordsOf('bybit');
+
 export const toMapped = <R extends NormalisedRecord>(
   { symbol, venueTs, source }: Stamps,
   layer: R['layer'],
   values: R['values'],
   element: unknown,
-): Mapped => ({
-  record: {
-    layer,
-    venue: 'bybit',
-    venue_symbol: symbol,
-    venue_ts: venueTs,
-    received_at: source.receivedAt,
-    values,
-  } as NormalisedRecord,
-  element,
-});
+): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
 
 /** Symbol of an element, null when it is no perpetual's. */
 export const readSymbol = (value: unknown): string | null => {

@@ -234,7 +234,7 @@ const checkCoverage = async (t: Test, world: World): Promise<void> => {
   }
 };
 
-/** Each frame the simulator handed to a socket is in raw once, or its connection's loss is recorded. */
+/** No message of a connection stands in raw twice. That each frame sent is there, frame by frame: test/ingest/main.test.ts. */
 const checkRaw = async (t: Test, world: World): Promise<void> => {
   const seen = new Map<string, number>();
   let records = 0;
