@@ -7,6 +7,7 @@ import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
 import { mapReference } from './binance-listings.ts';
 import { mapMessage } from './binance-messages.ts';
 import { marketOf, quantityUnitOf, readChain } from './binance-symbols.ts';
+import { chunks, OFF, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   usdm_rest: 'https://fapi.binance.com',
@@ -16,10 +17,8 @@ const ENDPOINTS = {
   coinm_ws: 'wss://dstream.binance.com/ws',
 };
 
-const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
 /** `@markPrice@1s`: a stated rate, hence two intervals (F-02). */
 const EVERY_SECOND: Delivery = { policy: 'on', cadence: 1000, horizonMs: 2000, horizonSource: 'documented' };
-const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 
 /** The docs allow 1,024; fewer keep a lost socket small. */
 const STREAMS_PER_CONNECTION = 200;
@@ -170,8 +169,5 @@ const planSockets = (listings: readonly ListingRecord[], { name, shard, url, lay
 
 const toSubscribe = (streams: readonly string[]): string[] =>
   chunks(streams, STREAMS_PER_FRAME).map((params, i) => JSON.stringify({ method: 'SUBSCRIBE', params, id: i + 1 }));
-
-const chunks = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 
 const lower = (symbol: string): string => symbol.toLowerCase();

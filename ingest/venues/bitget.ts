@@ -3,10 +3,11 @@
 // We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`. The older
 // v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures share the sockets and are never mapped.
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
+import type { BookRule, Slot, Venue } from '../venue.ts';
 import { mapReference } from './bitget-listings.ts';
 import { mapMessage } from './bitget-messages.ts';
 import { marketOf, productOf, readChain } from './bitget-symbols.ts';
+import { chunks, OFF, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bitget.com',
@@ -14,9 +15,6 @@ const ENDPOINTS = {
 };
 
 const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
-
-const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
-const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 
 /** The venue allows 1,000 and urges to stay within 50. */
 const TOPICS_PER_CONNECTION = 50;
@@ -140,6 +138,3 @@ const planSockets = (listings: readonly ListingRecord[], { id, shard, url, topic
 
 const toSubscribe = (topics: readonly object[]): string[] =>
   chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op: 'subscribe', args }));
-
-const chunks = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));

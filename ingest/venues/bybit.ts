@@ -7,6 +7,7 @@ import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
 import { mapReference } from './bybit-listings.ts';
 import { mapMessage } from './bybit-messages.ts';
 import { type Market, marketOf, quantityUnitOf, readChain } from './bybit-symbols.ts';
+import { chunks, OFF, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bybit.com',
@@ -14,9 +15,7 @@ const ENDPOINTS = {
   inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
 };
 
-const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
 /** Tickers come every 100 ms at most and leave out what did not change: what was said holds until the connection is lost (F-02). */
-const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 
 /** Levels a side of the book we follow, sent every 200 ms. */
 const BOOK_DEPTH = 1000;
@@ -164,6 +163,3 @@ const planSockets = (listings: readonly ListingRecord[], plan: SocketPlan): Slot
 
 const toSubscribe = (topics: readonly string[]): string[] =>
   chunks(topics, TOPICS_PER_FRAME).map((args, i) => JSON.stringify({ req_id: String(i + 1), op: 'subscribe', args }));
-
-const chunks = <T>(items: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
