@@ -3,7 +3,7 @@
 // One ticker topic carries last, mark, index, funding, open interest and 24 h figures; books are a snapshot and deltas on the socket. Dated
 // futures share the sockets and are never mapped.
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
+import type { BookRule, Slot, Venue } from '../venue.ts';
 import { mapReference } from './bybit-listings.ts';
 import { mapMessage } from './bybit-messages.ts';
 import { type Market, marketOf, quantityUnitOf, readChain } from './bybit-symbols.ts';

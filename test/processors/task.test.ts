@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
-import { type LogRecord, Task } from '../../processors/task/task.ts';
+import { Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../schemas/topics.ts';
 import { readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
