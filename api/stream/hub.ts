@@ -21,7 +21,7 @@ import { type EventId, isAbove, parseEventId, printEventId, printPlaces, startId
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { Ring, type RingEntry } from './ring.ts';
-import { rowLayerOf, tellRow } from './row-events.ts';
+import { RowBatches, rowLayerOf } from './row-events.ts';
 import { gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
 
@@ -55,12 +55,15 @@ export class StreamHub {
   readonly #streams = new Set<Stream>();
   /** Listings whose end is known ahead. */
   readonly #ends = new DueQueue<LiveListing>();
+  readonly #rows: RowBatches;
+  #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
   constructor({ live, nowMicros }: HubDeps) {
     this.#live = live;
     this.#nowMicros = nowMicros;
     this.#board = new TrackBoard(live);
+    this.#rows = new RowBatches(live);
     for (const { venue, partitions } of live.venues()) {
       for (const [partition, { offset, index }] of partitions) {
         // One of which nothing is known yet begins with its first entry.
@@ -136,6 +139,7 @@ export class StreamHub {
     }
     stream.add('ready', readyData(stream, this.#live, { snapshots, now }));
     stream.commit(this.#idOf(stream, now));
+    stream.flush();
   }
 
   #resume(stream: Stream, id: EventId, now: Micros): void {
@@ -161,22 +165,39 @@ export class StreamHub {
     return { live: this.#live, board: this.#board, now, awaitEnd };
   }
 
-  /** Tells everything that time alone has changed up to now, and ends that step. */
+  /** Tells everything that time alone has changed up to now. */
   #advance(): Micros {
     const now = this.#nowMicros();
     this.#board.advance(now);
-    this.#commit(now);
     return now;
   }
 
-  /** The same for the lag of venues too, which no single moment brings, and for listings that end. */
+  /** The same for the lag of venues too, which no single moment brings, and for listings that end; ends that step. */
   #advanceAll(): Micros {
+    this.#endRows();
     const now = this.#advance();
     for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
       this.#changeListing(due.subject, now);
     for (const { venue } of this.#live.venues()) this.#board.checkLag(venue, now);
     this.#commit(now);
+    this.#scheduleFlush();
     return now;
+  }
+
+  /** What one turn of the loop tells goes to each client in few writes. */
+  #scheduleFlush(): void {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    queueMicrotask(() => {
+      this.#isFlushScheduled = false;
+      this.#endRows();
+      for (const stream of this.#streams) stream.flush();
+    });
+  }
+
+  /** Rows that have gathered are told under the place of the last of them: no id may pass them untold. */
+  #endRows(): void {
+    if (this.#rows.tell()) this.#commit(this.#nowMicros());
   }
 
   #commit(now: Micros): void {
@@ -201,7 +222,9 @@ export class StreamHub {
     const place = this.#places.get(task);
     if (place === undefined) this.#begin(task, { offset: entry.offset, index: entry.index - 1 });
     else if (!isAbove(entry, place)) return;
-    const changes = CHANGING.has(entry.kind) || rowLayerOf(entry) !== null;
+    const isRow = rowLayerOf(entry) !== null;
+    const changes = CHANGING.has(entry.kind) || isRow;
+    if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
     this.#places.set(task, { offset: entry.offset, index: entry.index });
     this.#printed.clear();
@@ -209,6 +232,7 @@ export class StreamHub {
     if (this.#streams.size === 0) return;
     this.#tell(venue, entry, now);
     this.#commit(now);
+    this.#scheduleFlush();
   }
 
   #tell(venue: string, entry: LiveEntry, now: Micros): void {
@@ -236,7 +260,7 @@ export class StreamHub {
         return;
       case 'sealed':
       case 'event':
-        tellRow(this.#streams, { venue, entry }, { live: this.#live, now });
+        this.#rows.add({ venue, entry }, { streams: this.#board.followers(venue, entry.symbol ?? ''), now });
         return;
       case 'provisional':
         return;

@@ -23,7 +23,9 @@ export type Changed = {
 export const followListing = (stream: Stream, selected: Selected, { board, now, awaitEnd }: Changed): void => {
   const { listing } = selected;
   awaitEnd(selected);
-  stream.selected.set(listingKey(listing.venue, listing.venueSymbol), selected);
+  const key = listingKey(listing.venue, listing.venueSymbol);
+  stream.selected.set(key, selected);
+  board.follow(stream, key);
   for (const layer of stream.request.layers) board.join(stream, { listing, layer, now });
 };
 

@@ -5,7 +5,7 @@ import { venueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { EventId } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
-import { tellRow } from './row-events.ts';
+import { RowBatches } from './row-events.ts';
 import type { Stream } from './stream.ts';
 import { isSame, type Told, type Track } from './track.ts';
 
@@ -77,6 +77,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   const told = new Map<string, Told | null>();
   const anew = new Set<string>();
   const places = new Map(id.places);
+  const rows = new RowBatches(live);
   for (const { venue, task, entry } of entries) {
     places.set(task, { offset: entry.offset, index: entry.index });
     const listing = `${venue}|${entry.symbol}`;
@@ -87,7 +88,8 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
       const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
       told.set(track.key, tellReading(track, before, { live, stream, reading }));
     }
-    tellRow([stream], { venue, entry }, { live, now });
+    rows.add({ venue, entry }, { streams: [stream], now });
+    rows.tell();
     if (stream.hasDrafts) stream.commit(idOf(places));
   }
   for (const track of stream.tracks.values()) {

@@ -1,4 +1,4 @@
-// Trades, liquidations and decided candles as a stream tells them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
+// Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
@@ -95,40 +95,87 @@ const candleObject = (row: Row, context: Context): JsonValue => {
   };
 };
 
-const dataOf = (row: Row, layer: RowLayer, context: Context): string => {
-  const { listing, version, format } = context;
-  const { venue, venueSymbol } = listing;
-  const head = { venue, venue_symbol: venueSymbol, instrument: version.record.values.instrument };
-  const { timeframe = '1m', price_type: priceType = 'trade' } = row.texts;
+type Kind = { readonly layer: RowLayer; readonly timeframe: string; readonly priceType: string };
+
+const kindOf = (layer: RowLayer, { texts }: Row): Kind => ({
+  layer,
+  timeframe: texts.timeframe ?? '1m',
+  priceType: texts.price_type ?? 'trade',
+});
+
+const rowText = (row: Row, { layer }: Kind, context: Context): string => {
+  const object = layer === 'candles' ? candleObject(row, context) : eventObject(row, context);
+  return writeJson(object, { numberFormat: context.format.numberFormat });
+};
+
+/** Data of one event: a candle alone, or trades or liquidations that came one after the other. */
+const dataOf = (rows: readonly string[], { layer, timeframe, priceType }: Kind, context: Context): string => {
+  const { venue, venueSymbol } = context.listing;
+  const head = { venue, venue_symbol: venueSymbol, instrument: context.version.record.values.instrument };
   const body: JsonValue =
     layer === 'candles'
-      ? { ...head, timeframe, price_type: priceType, row: candleObject(row, context) }
-      : { ...head, layer, rows: [eventObject(row, context)] };
-  return writeJson(body, { numberFormat: format.numberFormat });
+      ? { ...head, timeframe, price_type: priceType, row: rawJson(rows[0] ?? '{}') }
+      : { ...head, layer, rows: rows.map(rawJson) };
+  return writeJson(body, {});
 };
 
-const wants = ({ request }: Stream, layer: RowLayer, row: Row): boolean =>
-  request.rows.includes(layer) && (layer !== 'candles' || row.texts.timeframe === request.timeframe);
+const wants = ({ request }: Stream, { layer, timeframe }: Kind): boolean =>
+  request.rows.includes(layer) && (layer !== 'candles' || timeframe === request.timeframe);
 
-/** Tells a row to those of the streams that follow its listing and layer; a text is made once a format. */
-export const tellRow = (
-  streams: Iterable<Stream>,
-  { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
-  { live, now }: { readonly live: LiveMemory; readonly now: Micros },
-): void => {
-  const [layer, { row, symbol }, venue] = [rowLayerOf(entry), entry, live.venue(code)];
-  if (layer === null || row === null || venue === undefined) return;
-  const texts = new Map<string, string>();
-  for (const stream of streams) {
-    const selected = stream.selected.get(listingKey(code, symbol ?? ''));
-    if (selected === undefined || !wants(stream, layer, row)) continue;
-    const { listing } = selected;
-    const { format } = stream.request;
-    const version = versionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
-    const mark = () =>
-      presentMark(venueView(live, venue, now), listing, { at: now, bounds: format.bounds })?.digits ?? null;
-    const data = texts.get(format.key) ?? dataOf(row, layer, { listing, version, format, mark });
-    texts.set(format.key, data);
-    stream.add(layer === 'candles' ? 'candle' : 'event', data);
+type Batch = {
+  readonly kind: Kind;
+  readonly context: Context;
+  readonly rows: string[];
+  readonly streams: Set<Stream>;
+};
+
+/** Rows on their way to the streams that follow their listing: a text is made once a format, events of one listing go together. */
+export class RowBatches {
+  readonly #live: LiveMemory;
+  #batches = new Map<string, Batch>();
+
+  constructor(live: LiveMemory) {
+    this.#live = live;
   }
-};
+
+  add(
+    { venue: code, entry }: { readonly venue: string; readonly entry: LiveEntry },
+    { streams, now }: { readonly streams: Iterable<Stream>; readonly now: Micros },
+  ): void {
+    const [layer, { row, symbol }, venue] = [rowLayerOf(entry), entry, this.#live.venue(code)];
+    if (layer === null || row === null || venue === undefined) return;
+    const kind = kindOf(layer, row);
+    // What stands together in one event; candles stand alone.
+    const place = `${code}|${symbol}|${layer}|${layer === 'candles' ? `${kind.timeframe}|${kind.priceType}|${row.at}` : ''}`;
+    const told = new Set<string>();
+    for (const stream of streams) {
+      const selected = stream.selected.get(listingKey(code, symbol ?? ''));
+      if (selected === undefined || !wants(stream, kind)) continue;
+      const { listing } = selected;
+      const { format } = stream.request;
+      const key = `${place}|${format.key}`;
+      let batch = this.#batches.get(key);
+      if (batch === undefined) {
+        const version = versionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
+        const mark = () =>
+          presentMark(venueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds })?.digits ?? null;
+        batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
+        this.#batches.set(key, batch);
+      }
+      batch.streams.add(stream);
+      if (!told.has(key)) batch.rows.push(rowText(row, kind, batch.context));
+      told.add(key);
+    }
+  }
+
+  /** Adds what has gathered to the steps of the streams; false when there is nothing. */
+  tell(): boolean {
+    if (this.#batches.size === 0) return false;
+    for (const { kind, context, rows, streams } of this.#batches.values()) {
+      const data = dataOf(rows, kind, context);
+      for (const stream of streams) stream.add(kind.layer === 'candles' ? 'candle' : 'event', data);
+    }
+    this.#batches = new Map();
+    return true;
+  }
+}

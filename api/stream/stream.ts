@@ -7,7 +7,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import { errorsText } from '../data-app/answers.ts';
 import type { Selected } from '../selection/resolve.ts';
-import { Outbox, type OutboxDeps } from './outbox.ts';
+import { type Frame, Outbox, type OutboxDeps } from './outbox.ts';
 import { startId } from './positions.ts';
 import type { StreamRequest } from './request.ts';
 import type { Track } from './track.ts';
@@ -37,7 +37,12 @@ export type StreamDeps = {
   readonly onEnd: (stream: Stream) => void;
 };
 
-type Draft = { readonly event: string; readonly data: string; readonly key: string | null };
+type Draft = Omit<Frame, 'id'> & { readonly isStatus: boolean };
+
+const statusesFirst = (drafts: readonly Draft[]): readonly Draft[] => [
+  ...drafts.filter(({ isStatus }) => isStatus),
+  ...drafts.filter(({ isStatus }) => !isStatus),
+];
 
 export class Stream {
   readonly id: string;
@@ -55,6 +60,7 @@ export class Stream {
   readonly #outbox: Outbox;
   readonly #onEnd: (stream: Stream) => void;
   #drafts: Draft[] = [];
+  #frames: Frame[] = [];
   #lastId: string;
   #isEnded = false;
 
@@ -84,18 +90,30 @@ export class Stream {
   }
 
   /** Puts an event into the step under way; `key` names listing and layer when a newer event may stand for it. */
-  add(event: string, data: string, key: string | null = null): void {
-    if (!this.#isEnded) this.#drafts.push({ event, data, key });
+  add(event: string, data: string, key: string | null = null, isStatus = false): void {
+    if (!this.#isEnded) this.#drafts.push({ event, data, key, isStatus });
   }
 
-  /** Ends a step: its last event says that everything up to `id` has been told, those before it say no more than before. */
+  /**
+   * Ends a step: its last event says that everything up to `id` has been told, those before it say no more than before. Statuses go first: a
+   * client that was cut off between is told them as they then stand, and the reading of the step for the first time.
+   */
   commit(id: string): void {
-    const drafts = this.#drafts;
+    const drafts = this.#drafts.length > 1 ? statusesFirst(this.#drafts) : this.#drafts;
     this.#drafts = [];
-    for (const [i, draft] of drafts.entries()) {
-      if (i === drafts.length - 1) this.#lastId = id;
-      this.#outbox.send({ ...draft, id: this.#lastId });
+    const last = drafts.length - 1;
+    for (const [i, { event, data, key }] of drafts.entries()) {
+      if (i === last) this.#lastId = id;
+      this.#frames.push({ id: this.#lastId, event, data, key });
     }
+  }
+
+  /** Hands the events of all steps since the last time to the client. */
+  flush(): void {
+    if (this.#frames.length === 0) return;
+    const frames = this.#frames;
+    this.#frames = [];
+    this.#outbox.send(frames);
   }
 
   /** Merges what waits for too long; called by the clock. */
@@ -108,6 +126,7 @@ export class Stream {
     if (this.#isEnded) return;
     if (errors.length > 0) this.add('error', errorsText(errors));
     this.commit(this.#lastId);
+    this.flush();
     this.#finish(reason, false);
   }
 

@@ -16,12 +16,21 @@ export class TrackBoard {
   readonly #live: LiveMemory;
   /** By listing, then by format and layer. */
   readonly #tracks = new Map<string, Map<string, StreamTrack>>();
+  /** Streams that follow a listing, whatever of it. */
+  readonly #followers = new Map<string, Set<Stream>>();
   readonly #due = new DueQueue<StreamTrack>();
   /** Venues whose watermark lies too far back, as told (L-07 `state_lag`). */
   readonly #behind = new Set<string>();
 
   constructor(live: LiveMemory) {
     this.#live = live;
+  }
+
+  /** Makes a stream a follower of a listing. */
+  follow(stream: Stream, key: string): void {
+    const followers = this.#followers.get(key) ?? new Set<Stream>();
+    this.#followers.set(key, followers);
+    followers.add(stream);
   }
 
   /** Adds a reader to the track of a listing and layer in the format of its stream. */
@@ -36,8 +45,11 @@ export class TrackBoard {
     stream.tracks.set(track.key, track);
   }
 
-  /** Takes a stream off all tracks of a listing. */
+  /** Takes a stream off a listing and all its tracks. */
   leave(stream: Stream, key: string): void {
+    const followers = this.#followers.get(key);
+    followers?.delete(stream);
+    if (followers?.size === 0) this.#followers.delete(key);
     const tracks = this.#tracks.get(key);
     for (const [name, track] of tracks ?? []) {
       if (!track.readers.delete(stream)) continue;
@@ -45,6 +57,10 @@ export class TrackBoard {
       if (track.readers.size === 0) tracks?.delete(name);
     }
     if (tracks?.size === 0) this.#tracks.delete(key);
+  }
+
+  followers(venue: string, symbol: string): Iterable<Stream> {
+    return this.#followers.get(listingKey(venue, symbol)) ?? [];
   }
 
   ofListing(venue: string, symbol: string): Iterable<StreamTrack> {
@@ -111,7 +127,7 @@ export class TrackBoard {
     const hole = isNew && before !== null && after.rev !== before.rev + 1 ? holeData(track, before, after) : null;
     for (const stream of track.readers) {
       if (hole !== null) stream.add('gap', hole);
-      stream.add('update', data, track.key);
+      stream.add('update', data, track.key, !isNew);
     }
   }
 
