@@ -17,7 +17,7 @@ import {
   unfollowListing,
 } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
-import { type EventId, isAbove, parseEventId, printEventId, printPlaces, startId } from './positions.ts';
+import { type EventId, isAbove, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { Ring, type RingEntry } from './ring.ts';
@@ -32,6 +32,10 @@ const ROTATE: Micros = 86_400_000_000;
 export const RETRY_S = 5;
 /** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
+
+/** The end of the last id that was printed, and what it is of. */
+type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
+const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
 
 export type HubDeps = { readonly live: LiveMemory; readonly nowMicros: () => Micros };
 
@@ -56,6 +60,7 @@ export class StreamHub {
   /** Listings whose end is known ahead. */
   readonly #ends = new DueQueue<LiveListing>();
   readonly #rows: RowBatches;
+  #moment = NO_MOMENT;
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
@@ -204,11 +209,16 @@ export class StreamHub {
     for (const stream of this.#streams) if (stream.hasDrafts) stream.commit(this.#idOf(stream, now));
   }
 
+  /** The id of a stream that has been told everything up to now: its selection, and what all streams of its tasks share. */
   #idOf({ tasks, tasksKey, request }: Stream, toldAt: Micros): string {
-    const printed = this.#printed.get(tasksKey) ?? printPlaces(tasks, this.#places);
-    this.#printed.set(tasksKey, printed);
     const lagging = request.venues.some((venue) => this.#board.isBehind(venue));
-    return printEventId({ selection: request.selection, toldAt, lagging }, printed);
+    const moment = this.#moment;
+    if (moment.toldAt !== toldAt || moment.tasksKey !== tasksKey || moment.lagging !== lagging || moment.text === '') {
+      const printed = this.#printed.get(tasksKey) ?? printPlaces(tasks, this.#places);
+      this.#printed.set(tasksKey, printed);
+      this.#moment = { toldAt, tasksKey, lagging, text: printMoment({ toldAt, lagging }, printed) };
+    }
+    return request.selection + this.#moment.text;
   }
 
   #begin(task: string, place: Place): void {
@@ -228,6 +238,7 @@ export class StreamHub {
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
     this.#places.set(task, { offset: entry.offset, index: entry.index });
     this.#printed.clear();
+    this.#moment = NO_MOMENT;
     if (changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
     this.#tell(venue, entry, now);

@@ -3,6 +3,8 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Place } from '../../schemas/topics.ts';
 
 const LONGEST = 512;
+const SELECTION_LENGTH = 11;
+const NOWHERE = '.0';
 const SHAPE = /^([\w-]{11})\.([0-9a-z]{1,11})(~?)\.([\w-]+)$/;
 
 /** What an id says; the same on every node, because the places are those of the log. */
@@ -57,14 +59,18 @@ const readVarints = (bytes: Buffer): number[] | null => {
   return scale === 1 ? values : null;
 };
 
-/** An id of printed places; one that would be too long for ST-02 cannot be resumed from. */
-export const printEventId = (id: Omit<EventId, 'places'>, places: string): string => {
-  const text = `${id.selection}.${id.toldAt.toString(36)}${id.lagging ? '~' : ''}.${places}`;
-  return text.length > LONGEST ? startId(id.selection) : text;
+/** What ids of one moment have in common, whatever was selected; one that would be too long for ST-02 cannot be resumed from. */
+export const printMoment = ({ toldAt, lagging }: Omit<EventId, 'places' | 'selection'>, places: string): string => {
+  const text = `.${toldAt.toString(36)}${lagging ? '~' : ''}.${places}`;
+  return text.length + SELECTION_LENGTH > LONGEST ? NOWHERE : text;
 };
 
+/** An id of printed places. */
+export const printEventId = (id: Omit<EventId, 'places'>, places: string): string =>
+  id.selection + printMoment(id, places);
+
 /** Id of the frames before the picture is complete: nothing can be resumed from it. */
-export const startId = (selection: string): string => `${selection}.0`;
+export const startId = (selection: string): string => selection + NOWHERE;
 
 /** What an id says, or null when it is none of this selection over these tasks. */
 export const parseEventId = (text: string, selection: string, tasks: readonly string[]): EventId | null => {
