@@ -31,6 +31,7 @@ import { measureRestart } from './bench/restart.ts';
 import { openRun, type Run, VENUE } from './bench/run.ts';
 import { measureSeal } from './bench/seal.ts';
 import { measureSnapshots } from './bench/snapshots.ts';
+import { measureStreams } from './bench/streams.ts';
 import { measureMemory, measureThroughput } from './bench/throughput.ts';
 
 const DIR = join(PROJECT_ROOT, '.local', 'bench');
@@ -75,6 +76,12 @@ const readPlan = (): Plan => {
   return plan;
 };
 
+/** Clients, and listings of each. */
+const STREAMS = [
+  [200, 100],
+  [1_000, 10],
+] as const;
+
 /** What is measured at less than the highest rate is measured at the first one. */
 const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => {
   const quick = plan.kind === 'quick';
@@ -87,10 +94,16 @@ const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => 
     ],
   );
   if (plan.kind === 'profile') return throughput;
+  // As many of the listings as there are, up to the clients' share of them; each changes about ten times a second.
+  const streams = STREAMS.map(([clients, listings]): Stage => {
+    const spec = { clients, listings: Math.min(listings, plan.listings), rate: calm, seconds: quick ? 4 : 20, client };
+    return [`${clients} streams of ${spec.listings} listings`, () => measureStreams(run, spec)];
+  });
   const shared: readonly Stage[] = [
     ...throughput,
     ['latency of each hop', () => measureHops(run, { rate: hopRate, seconds: quick ? 5 : 15, client })],
     ['snapshots', () => run.setRate(calm).then(() => measureSnapshots({ client, seconds: quick ? 1 : 5 }))],
+    ...streams,
     ['memory', async () => measureMemory(run)],
   ];
   const slow: readonly Stage[] = [

@@ -10,6 +10,8 @@ export type ApiClient = {
   readonly post: (path: string, body: unknown) => Promise<Timed>;
   /** Venue symbols the API lists, ascending. */
   readonly symbols: () => Promise<readonly string[]>;
+  /** One of its keys, the same for the same number. */
+  readonly key: (n: number) => string;
   readonly close: () => void;
 };
 
@@ -17,7 +19,7 @@ export type ApiClient = {
 const KEYS = 200;
 const ACCOUNT = 'acc_bench';
 
-const storeKeys = async (databaseUrl: string): Promise<readonly string[]> => {
+export const storeKeys = async (databaseUrl: string): Promise<readonly string[]> => {
   const keys = Array.from({ length: KEYS }, makeKey);
   const pool = openPostgres(databaseUrl, { max: 1 });
   try {
@@ -71,6 +73,7 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
       const { items } = JSON.parse(text) as { items: readonly { readonly venue_symbol: string }[] };
       return items.map(({ venue_symbol: symbol }) => symbol);
     },
+    key: (n) => keys[n % keys.length] ?? '',
     close: () => agent.destroy(),
   };
 };

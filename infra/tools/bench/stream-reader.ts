@@ -1,0 +1,67 @@
+// A thread that holds many streams open and reads them as cheaply as it can: counts events, and times one in many from the venue's stamp.
+import { request } from 'node:http';
+import { parentPort, workerData } from 'node:worker_threads';
+
+export type ReaderData = {
+  readonly baseUrl: string;
+  /** One stream each: its key and its query. */
+  readonly streams: readonly { readonly key: string; readonly query: string }[];
+};
+/** Since the last report was asked for. */
+export type ReaderReport = {
+  readonly ready: number;
+  readonly refused: string | null;
+  readonly events: number;
+  readonly bytes: number;
+  readonly chunks: number;
+  readonly delaysMs: readonly number[];
+};
+
+const { baseUrl, streams } = workerData as ReaderData;
+/** Of this many chunks one is looked into. */
+const TIMED_CHUNKS = 50;
+const STAMP = /"change":"(?:value|both)".*?"venue_ts":"([^"]+)"/;
+const BLANK_LINE = Buffer.from('\n\n');
+const READY = Buffer.from('event: ready\n');
+
+let [ready, events, bytes, chunks] = [0, 0, 0, 0];
+let refused: string | null = null;
+let delaysMs: number[] = [];
+
+const countFrames = (chunk: Buffer): number => {
+  let count = 0;
+  for (let at = chunk.indexOf(BLANK_LINE); at !== -1; at = chunk.indexOf(BLANK_LINE, at + 2)) count += 1;
+  return count;
+};
+
+const open = ({ key, query }: ReaderData['streams'][number]): void => {
+  const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' };
+  const call = request(`${baseUrl}/v2/stream?${query}`, { headers, agent: false }, (answer) => {
+    let isReady = false;
+    answer.on('data', (chunk: Buffer) => {
+      if (answer.statusCode !== 200) refused = chunk.toString();
+      if (!isReady && chunk.includes(READY)) {
+        isReady = true;
+        ready += 1;
+      }
+      events += countFrames(chunk);
+      bytes += chunk.length;
+      chunks += 1;
+      if (chunks % TIMED_CHUNKS !== 0) return;
+      const stamp = STAMP.exec(chunk.toString('latin1', 0, 4_096))?.[1];
+      if (stamp !== undefined) delaysMs.push(Date.now() - Date.parse(stamp));
+    });
+    answer.on('error', () => undefined);
+  });
+  call.on('error', (error) => {
+    refused = error.message;
+  });
+  call.end();
+};
+
+parentPort?.on('message', () => {
+  const report: ReaderReport = { ready, refused, events, bytes, chunks, delaysMs };
+  parentPort?.postMessage(report);
+  [events, bytes, chunks, delaysMs] = [0, 0, 0, []];
+});
+for (const stream of streams) open(stream);

@@ -1,0 +1,92 @@
+// The live stream under many clients: events, CPU and memory of the API, delay from the venue's stamp to a client.
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { ApiClient } from './api-client.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { coresBetween, readUsage } from './machine.ts';
+import type { Run } from './run.ts';
+import type { ReaderData, ReaderReport } from './stream-reader.ts';
+
+export type StreamsSpec = {
+  readonly clients: number;
+  readonly listings: number;
+  readonly rate: number;
+  readonly seconds: number;
+  readonly client: ApiClient;
+};
+
+const READY_MS = 60_000;
+const SETTLE_MS = 3_000;
+/** A list of `where` names at most so many (S-01). */
+const MOST_NAMED = 32;
+
+const reportOf = async (reader: Worker): Promise<ReaderReport> => {
+  const answer = once(reader, 'message') as Promise<[ReaderReport]>;
+  reader.postMessage(null);
+  return (await answer)[0];
+};
+
+const untilReady = async (reader: Worker, clients: number): Promise<void> => {
+  const deadline = performance.now() + READY_MS;
+  for (;;) {
+    const { ready, refused } = await reportOf(reader);
+    if (ready >= clients) return;
+    if (refused !== null) throw new Error(`a stream was refused: ${refused.slice(0, 300)}`);
+    if (performance.now() > deadline) throw new Error(`${ready} of ${clients} streams are ready`);
+    await pause(100);
+  }
+};
+
+/** Listings of one client: the first ones by quote for many, else by name, shifted from client to client. */
+const whereOf = (symbols: readonly string[], listings: number, n: number): string | null => {
+  if (listings >= symbols.length) return null;
+  if (listings > MOST_NAMED) return 'quote = USDT';
+  const from = (n * listings) % symbols.length;
+  const chosen = [...symbols.slice(from), ...symbols.slice(0, from)].slice(0, listings);
+  return `symbol in (${chosen.map((symbol) => `"${symbol}"`).join(', ')})`;
+};
+
+/** Only books: they change ten times a second and listing. */
+const queryOf = (where: string | null): string =>
+  String(new URLSearchParams({ layers: 'book', ...(where === null ? {} : { where }) }));
+
+export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figure[]> => {
+  const { clients, listings, rate, seconds, client } = spec;
+  const symbols = await client.symbols();
+  const before = readUsage(run.dir);
+  const streams = Array.from({ length: clients }, (_, n) => ({
+    key: client.key(n),
+    query: queryOf(whereOf(symbols, listings, n)),
+  }));
+  const workerData: ReaderData = { baseUrl: run.service.endpoints.base_url, streams };
+  const reader = new Worker(new URL('./stream-reader.ts', import.meta.url), { workerData });
+  try {
+    await untilReady(reader, clients);
+    const opened = readUsage(run.dir);
+    await run.setRate(rate);
+    await pause(SETTLE_MS);
+    await reportOf(reader);
+    const [usage, began] = [readUsage(run.dir), performance.now()];
+    await pause(seconds * 1_000);
+    const lasted = (performance.now() - began) / 1_000;
+    const cores = coresBetween(usage, readUsage(run.dir), lasted);
+    const { events, bytes, chunks, delaysMs } = await reportOf(reader);
+    const name = `${clients} streams x ${listings} listings`;
+    const api = (of: ReturnType<typeof readUsage>): number => of.get('api')?.residentMb ?? 0;
+    return [
+      figureOf(`${name}: events`, '/s', events / lasted, {
+        note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${rate} frames/s`,
+      }),
+      figureOf(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
+      figureOf(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
+        note: `${delaysMs.length} events timed`,
+      }),
+      figureOf(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
+      figureOf(`${name}: memory of a client`, 'kB', ((api(opened) - api(before)) * 1_024) / clients),
+    ];
+  } finally {
+    await reader.terminate();
+    await run.setRate(1);
+  }
+};
