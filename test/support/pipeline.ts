@@ -80,12 +80,20 @@ export const startSimulator = async (env: Readonly<Record<string, string>>): Pro
 
 export type Stores = Pick<TestEndpoints, 'kafka' | 'questdb_http' | 'questdb_pg' | 'questdb_user' | 'questdb_password'>;
 
-export type PipelineSpec = { readonly stores: Stores; readonly namespace: string; readonly shards: number };
+export type PipelineSpec = {
+  readonly stores: Stores;
+  readonly namespace: string;
+  readonly shards: number;
+  /** binance alone unless told. */
+  readonly venues?: readonly string[];
+};
+
+const venuesOf = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
 
 export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collector = 'collector'): Child =>
   startChild(`${spec.namespace}ingest`, 'ingest/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: 'binance',
+    VENUES: venuesOf(spec),
     SHARDS: String(spec.shards),
     COLLECTOR_ID: collector,
     VENUE_ENDPOINTS: venueEndpoints,
@@ -96,7 +104,7 @@ export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collecto
 export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>
   startChild(`${spec.namespace}processors`, 'processors/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: 'binance',
+    VENUES: venuesOf(spec),
     SHARDS: String(spec.shards),
     TOPIC_NAMESPACE: spec.namespace,
     QUESTDB_HTTP: spec.stores.questdb_http,
@@ -124,7 +132,7 @@ export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise
   await rm(folder, { recursive: true });
   const child = startChild(`${spec.namespace}api`, 'api/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
-    VENUES: 'binance',
+    VENUES: venuesOf(spec),
     DATABASE_URL: databaseUrl,
     PORT: String(port),
     METRICS_PORT: '0',
