@@ -3,11 +3,11 @@ import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
 import { frameDigest, type SentConnection, type SentFrame } from '../../infra/simulator/sent-log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LostBody } from '../../schemas/topics.ts';
+import type { LostBody, TickBody } from '../../schemas/topics.ts';
 import type { Simulator } from './pipeline.ts';
 
-/** What one connection wrote to the raw topic: the frames' names in order, and the instant of its `lost`. */
-type RawConnection = { readonly connId: string; readonly digests: string[]; lostAt: Micros | null };
+/** What one connection wrote to the raw topic: the frames' names in order, the instant of its `lost`, and of the last record that names it. */
+type RawConnection = { readonly digests: string[]; lostAt: Micros | null; namedAt: Micros };
 /** What was sent, by connection. */
 export type SentFrames = readonly { readonly connection: SentConnection; readonly frames: readonly SentFrame[] }[];
 
@@ -40,13 +40,23 @@ export const readSent = async (simulator: Simulator): Promise<SentFrames> => {
   return sent;
 };
 
+const bodyOf = (payload: Uint8Array): unknown => JSON.parse(Buffer.from(payload).toString());
+
 const readRaw = async (handle: KafkaHandle, topic: string) => {
   const connections = new Map<string, RawConnection>();
   const lastSeq = new Map<string, number>();
   let repeats = 0;
-  await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value }, partition) => {
+  const named = (connId: string, at: Micros): RawConnection => {
+    const found = connections.get(connId) ?? { digests: [], lostAt: null, namedAt: at };
+    connections.set(connId, found);
+    found.namedAt = Math.max(found.namedAt, at);
+    return found;
+  };
+  await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value, timestampMs }, partition) => {
     if (value === null) return;
     const { conn_id: connId, seq, kind, payload } = codecs.raw.decode(value);
+    const at = timestampMs * 1_000;
+    if (kind === 'tick') for (const { conn_id: open } of (bodyOf(payload) as TickBody).connections) named(open, at);
     if (kind !== 'frame' && kind !== 'lost') return;
     const place = `${partition}/${connId}`;
     if (seq <= (lastSeq.get(place) ?? 0)) {
@@ -54,13 +64,15 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
       return;
     }
     lastSeq.set(place, seq);
-    const found = connections.get(connId) ?? { connId, digests: [], lostAt: null };
-    connections.set(connId, found);
+    const found = named(connId, at);
     if (kind === 'frame') found.digests.push(frameDigest(payload).toString('hex'));
-    else found.lostAt = (JSON.parse(Buffer.from(payload).toString()) as LostBody).lost_at;
+    else found.lostAt = (bodyOf(payload) as LostBody).lost_at;
   });
   return { connections, repeats };
 };
+
+/** A connection whose collector died is lost by the rule on the log: no record names it any more (F-02). */
+const endOf = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
 
 const isPrefix = (got: readonly string[], sent: readonly SentFrame[]): boolean =>
   got.length <= sent.length && got.every((digest, index) => digest === sent[index]?.sha256);
@@ -84,8 +96,7 @@ export const accountFrames = async (handle: KafkaHandle, topic: string, sent: Se
     const missing = frames.slice(got?.digests.length ?? 0);
     const [earliest] = missing;
     if (earliest === undefined) continue;
-    const lostAt = got?.lostAt ?? null;
-    const beforeMs = lostAt === null ? Number.POSITIVE_INFINITY : (lostAt - earliest.at) / 1000;
+    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (endOf(got) - earliest.at) / 1000;
     if (beforeMs > ON_THE_WIRE_MS) {
       unaccounted.push(`${name}: ${missing.length} of ${frames.length}, from ${beforeMs} ms before its recorded loss`);
       continue;
