@@ -51,6 +51,8 @@ export interface Engines {
   pid(name: EngineName): number | null;
   ready(name: EngineName): Promise<void>;
   kill(name: EngineName): Promise<void>;
+  /** Ends it and leaves it down until `restart`. */
+  hold(name: EngineName): Promise<void>;
   restart(name: EngineName): Promise<void>;
   stop(): Promise<void>;
 }
@@ -134,7 +136,7 @@ function controls(
   started: ReadonlyMap<EngineName, Supervised>,
   supervisor: Supervisor,
   dataDir: DataDir,
-): Pick<Engines, 'pid' | 'ready' | 'kill' | 'restart' | 'stop'> {
+): Pick<Engines, 'pid' | 'ready' | 'kill' | 'hold' | 'restart' | 'stop'> {
   const find = (name: EngineName): Supervised => {
     const process = started.get(name);
     if (process === undefined) throw new EngineError(`${name} is not run by this process`);
@@ -149,6 +151,7 @@ function controls(
     pid: (name) => find(name).pid(),
     ready: (name) => find(name).ready(),
     kill: (name) => find(name).kill(),
+    hold: (name) => find(name).hold(),
     restart: (name) => find(name).restart(),
     stop: () => {
       stopped ??= stop();

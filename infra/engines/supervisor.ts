@@ -34,6 +34,8 @@ export interface Supervised {
   stop(): Promise<void>;
   /** kill -9, as a crash would; the supervisor starts it again. Resolves when the killed process is gone. */
   kill(): Promise<void>;
+  /** Stops it cleanly and leaves it down until `restart`, as an engine that is away. */
+  hold(): Promise<void>;
   /** Stops it cleanly and starts it again; resolves once it serves. */
   restart(): Promise<void>;
 }
@@ -136,9 +138,13 @@ class SupervisedProcess implements Supervised {
     await back;
   }
 
-  async restart(): Promise<void> {
+  async hold(): Promise<void> {
     this.#wanted = false;
     await this.#end();
+  }
+
+  async restart(): Promise<void> {
+    await this.hold();
     await this.begin();
   }
 

@@ -2,28 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { EngineName } from '../../infra/engines/engines.ts';
-import { openKafka } from '../../infra/runtime/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { type OwnEngines, ownEngines } from '../support/engines.ts';
-import {
-  type Api,
-  type Child,
-  type PipelineSpec,
-  type Simulator,
-  startApi,
-  startIngest,
-  startProcessors,
-  startSimulator,
-  until,
-} from '../support/pipeline.ts';
+import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
+import { startApi, startIngest, startProcessors } from '../support/pipeline.ts';
 import {
   checkCoverage,
   checkSent,
   copyRaw,
   hashesOf,
   killAtRandom,
-  type LoggedWorld,
   prepareReplay,
   QUIET,
   reached,
@@ -31,7 +17,7 @@ import {
   replayTwice,
   sameHashes,
   shares,
-} from '../support/replays.ts';
+} from '../support/purity.ts';
 import { readSent } from '../support/sent-frames.ts';
 
 /** The full show is ten minutes at 1,000 messages a second: CHAOS_SECONDS=600 CHAOS_RATE=1000 CHAOS_LISTINGS=50. */
@@ -47,39 +33,8 @@ type Victim = 'ingest' | 'processors' | 'api' | EngineName;
 /** The sink is a part of the processors. */
 const VICTIMS: readonly Victim[] = ['ingest', 'processors', 'api', 'kafka', 'questdb'];
 
-type Service = {
-  readonly engines: OwnEngines;
-  readonly spec: PipelineSpec;
-  readonly simulator: Simulator;
-  readonly database: string;
-  ingest: Child;
-  processors: Child;
-  api: Api;
-};
-
-const start = async (t: Test): Promise<Service> => {
-  const engines = await ownEngines(t, ['kafka', 'questdb', 'postgres']);
-  const database = await engines.database();
-  const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: SHARDS };
-  const simulator = await startSimulator({ SIM_SEED: String(SEED), SIM_LISTINGS: LISTINGS, SIM_RATE: RATE });
-  const service: Service = {
-    engines,
-    spec,
-    simulator,
-    database,
-    ingest: startIngest(spec, simulator.endpoints),
-    processors: startProcessors(spec),
-    api: await startApi(spec, database),
-  };
-  t.teardown(() => {
-    const { ingest, processors, api } = service;
-    return Promise.all([simulator.child, ingest, processors, api.child].map((child) => child.kill()));
-  });
-  return service;
-};
-
 /** kill -9; what no supervisor brings back here is started again at once. */
-const kill = async (service: Service, victim: Victim): Promise<void> => {
+const kill = async (service: OwnService, victim: Victim): Promise<void> => {
   const { spec, simulator, database, engines } = service;
   switch (victim) {
     case 'ingest':
@@ -101,7 +56,7 @@ const kill = async (service: Service, victim: Victim): Promise<void> => {
 };
 
 /** Kills without a hand for what follows; each victim at least once, then at random. */
-const disturb = async (t: Test, service: Service): Promise<void> => {
+const disturb = async (t: Test, service: OwnService): Promise<void> => {
   const next = shares(SEED);
   const began = performance.now();
   const stepMs = Math.max(6_000, (SECONDS * 1_000) / 40);
@@ -116,38 +71,12 @@ const disturb = async (t: Test, service: Service): Promise<void> => {
   t.comment(`killed: ${VICTIMS.map((v) => `${killed.filter((k) => k === v).length} ${v}`).join(', ')}`);
 };
 
-type Snapshot = { readonly items: readonly { readonly layers: Readonly<Record<string, { status: string }>> }[] };
-
-/** Everything is served again by itself. */
-const recovered = (service: Service): Promise<unknown> =>
-  until('every mark and book is present again', 120_000, async () => {
-    const answer = await service.api.post<Snapshot>('/v2/snapshots', { layers: ['mark', 'book'] }).catch(() => null);
-    const states = answer?.items.flatMap(({ layers }) => Object.values(layers)) ?? [];
-    return states.length > 0 && states.every(({ status }) => status === 'present') ? states.length : null;
-  });
-
 t.setTimeout(3_600_000);
 
 t.test('whatever is killed, what was received is accounted for', { timeout: 3_600_000 }, async (t) => {
-  const service = await start(t);
-  const { engines, spec, simulator } = service;
-  const { endpoints: stores } = engines;
-  const log = createLog('chaos', 'silent');
-  const handle = openKafka({ brokers: [stores.kafka], clientId: 'chaos' }, log);
-  const auth = { user: stores.questdb_user, password: stores.questdb_password };
-  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
-  t.teardown(async () => {
-    await reader.close();
-    await handle.close();
-  });
-  const world: LoggedWorld = {
-    stores,
-    handle,
-    reader,
-    base: spec.namespace,
-    venues: ['binance'],
-    shards: SHARDS,
-  };
+  const service = await startOwnService(t, { seed: SEED, listings: LISTINGS, rate: RATE, shards: SHARDS });
+  const { spec, simulator } = service;
+  const world = openWorld(t, service);
 
   await recovered(service);
   await disturb(t, service);

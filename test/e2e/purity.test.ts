@@ -20,7 +20,7 @@ import {
   replay,
   replayTwice,
   sameHashes,
-} from '../support/replays.ts';
+} from '../support/purity.ts';
 import { readSent, type SentFrames } from '../support/sent-frames.ts';
 
 /** The full run is ten minutes: PURITY_SECONDS=600. */

@@ -30,6 +30,7 @@ export interface TestEngines {
 export interface OwnEngines extends TestEngines {
   readonly kill: Engines['kill'];
   readonly ready: Engines['ready'];
+  readonly hold: Engines['hold'];
   readonly restart: Engines['restart'];
   readonly pid: Engines['pid'];
 }
@@ -85,8 +86,8 @@ export async function ownEngines(t: Teardown, names: readonly EngineName[]): Pro
     rmSync(postgresHome(dir), { recursive: true, force: true });
     rmSync(dir, { recursive: true, force: true });
   });
-  const { kill, ready, restart, pid } = engines;
-  return { ...testEngines(t, filled(engines.endpoints)), kill, ready, restart, pid };
+  const { kill, ready, hold, restart, pid } = engines;
+  return { ...testEngines(t, filled(engines.endpoints)), kill, ready, hold, restart, pid };
 }
 
 function testEngines(t: Teardown, endpoints: TestEndpoints): TestEngines {

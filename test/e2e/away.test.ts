@@ -1,0 +1,124 @@
+// Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { readToEnd } from '../../infra/runtime/kafka.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import { topics } from '../../schemas/topics.ts';
+import { type OwnService, openWorld, recovered, startOwnService, statusesOf } from '../support/own-service.ts';
+import { until } from '../support/pipeline.ts';
+import { checkCoverage, checkSent, hashesOf, type LoggedWorld, reached } from '../support/purity.ts';
+import { readSent } from '../support/sent-frames.ts';
+
+/** The full show is five minutes each: AWAY_SECONDS=300. */
+const SECONDS = Number(process.env['AWAY_SECONDS'] ?? 25);
+const LISTINGS = process.env['AWAY_LISTINGS'] ?? '16';
+const RATE = process.env['AWAY_RATE'] ?? '300';
+const SHARDS = 2;
+const SEAL_MS = 115_000;
+
+type Page = { readonly settled: boolean; readonly items: readonly unknown[] };
+
+/** History of the newest minutes, with its `settled`; null when it says 503. */
+const historyOf = ({ api }: OwnService, from: number, to: number): Promise<Page | null> =>
+  api
+    .post<Page>('/v2/snapshots/history', {
+      where: 'base = BTC',
+      layers: ['mark'],
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      interval: '1m',
+    })
+    .catch(() => null);
+
+const readyOf = async ({ api }: OwnService): Promise<number> => {
+  const answer = await fetch(`${api.baseUrl}/readyz`);
+  await answer.arrayBuffer();
+  return answer.status;
+};
+
+const kafkaAway = async (t: Test, service: OwnService): Promise<{ fromMs: number; toMs: number }> => {
+  const fromMs = Date.now();
+  await service.engines.hold('kafka');
+  const states = await until('everything is stale', 15_000, async () => {
+    const found = await statusesOf(service);
+    return found !== null && found.length > 0 && found.every(({ status }) => status === 'stale') ? found : null;
+  });
+  t.ok(states.length > 0, `all ${states.length} values are stale while the log is away`);
+  await pause(Math.max(0, fromMs + SECONDS * 1_000 - Date.now()));
+  await service.engines.restart('kafka');
+  const toMs = Date.now();
+  await recovered(service);
+  t.comment(
+    `Kafka was away for ${((toMs - fromMs) / 1_000).toFixed(0)} s; everything present ${Date.now() - toMs} ms after it was back`,
+  );
+  return { fromMs, toMs };
+};
+
+const questdbAway = async (t: Test, service: OwnService): Promise<void> => {
+  const { engines } = service;
+  const fromMs = Date.now();
+  await engines.hold('questdb');
+  let asked = 0;
+  let unharmed = 0;
+  while (Date.now() < fromMs + SECONDS * 1_000) {
+    const states = await statusesOf(service);
+    asked += 1;
+    if (states?.every(({ status }) => status === 'present')) unharmed += 1;
+    await pause(1_000);
+  }
+  t.equal(unharmed, asked, `${asked} live answers while QuestDB was away, each with every value present`);
+  t.equal(await readyOf(service), 200, 'what does not need history is ready');
+  await engines.restart('questdb');
+};
+
+/** Raw records of the time away that were recorded more than five seconds after they were received. */
+const lateRecords = async ({ handle, base }: LoggedWorld): Promise<number> => {
+  let late = 0;
+  await readToEnd(
+    handle,
+    { topic: topics(base).raw('binance'), from: () => 'earliest' as const },
+    ({ value, timestampMs }) => {
+      if (value === null) return;
+      const { kind, received_at: receivedAt } = codecs.raw.decode(value);
+      if (kind === 'frame' && timestampMs * 1_000 - receivedAt > 5_000_000) late += 1;
+    },
+  );
+  return late;
+};
+
+t.setTimeout(3_600_000);
+
+t.test('Kafka away, then QuestDB away', { timeout: 3_600_000 }, async (t) => {
+  const service = await startOwnService(t, { seed: 5, listings: LISTINGS, rate: RATE, shards: SHARDS });
+  const world = openWorld(t, service);
+  await recovered(service);
+  const began = Date.now();
+  const away = await kafkaAway(t, service);
+  await questdbAway(t, service);
+  await recovered(service);
+
+  await service.ingest.kill('SIGTERM');
+  const sent = await readSent(service.simulator);
+  await service.simulator.child.kill('SIGTERM');
+  const ended = Date.now();
+  await checkSent(t, world, { venue: 'binance', sent });
+  const late = await lateRecords(world);
+  t.ok(late > 0, `${late} frames of the time Kafka was away are in raw, recorded late`);
+
+  await pause(SEAL_MS);
+  await reached(world, service.spec.namespace);
+  const hashes = await hashesOf(world, service.spec.namespace);
+  for (const [table, { rows }] of Object.entries(hashes)) t.comment(`${table}: ${rows} rows`);
+  const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;
+  await checkCoverage(t, world, { layers, listings: Number(LISTINGS) });
+  if (away.toMs - away.fromMs > 130_000) {
+    const table = `${world.base.replaceAll('.', '_')}mark`;
+    const [row] = await world.reader.query({ text: `SELECT count() FROM '${table}' WHERE late = true` });
+    t.ok(Number(row?.[0]) > 0, `${row?.[0]} late rows of mark (N-11)`);
+  }
+  const settled = await until('the run is settled', 180_000, async () => {
+    const page = await historyOf(service, Math.floor(began / 60_000) * 60_000, Math.floor(ended / 60_000) * 60_000);
+    return page?.settled === true && page.items.length > 0 ? page : null;
+  });
+  t.ok(settled.settled, 'history of the whole run is settled');
+});

@@ -1,0 +1,95 @@
+// The whole service over engines of its own, which a test may kill or take away; whoever reads is outside of them.
+import type { Test } from 'tap';
+import { openKafka } from '../../infra/runtime/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
+import { type OwnEngines, ownEngines } from './engines.ts';
+import {
+  type Api,
+  type Child,
+  type PipelineSpec,
+  type Simulator,
+  startApi,
+  startIngest,
+  startProcessors,
+  startSimulator,
+  until,
+} from './pipeline.ts';
+import type { LoggedWorld } from './purity.ts';
+
+export type OwnService = {
+  readonly engines: OwnEngines;
+  readonly spec: PipelineSpec;
+  readonly simulator: Simulator;
+  readonly database: string;
+  ingest: Child;
+  processors: Child;
+  api: Api;
+};
+
+export type OwnServiceSpec = {
+  readonly seed: number;
+  readonly listings: string;
+  readonly rate: string;
+  readonly shards: number;
+};
+
+/** Starts everything; all of it ends with the test. */
+export const startOwnService = async (
+  t: Test,
+  { seed, listings, rate, shards }: OwnServiceSpec,
+): Promise<OwnService> => {
+  const engines = await ownEngines(t, ['kafka', 'questdb', 'postgres']);
+  const database = await engines.database();
+  const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards };
+  const simulator = await startSimulator({ SIM_SEED: String(seed), SIM_LISTINGS: listings, SIM_RATE: rate });
+  const service: OwnService = {
+    engines,
+    spec,
+    simulator,
+    database,
+    ingest: startIngest(spec, simulator.endpoints),
+    processors: startProcessors(spec),
+    api: await startApi(spec, database),
+  };
+  t.teardown(() => {
+    const { ingest, processors, api } = service;
+    return Promise.all([simulator.child, ingest, processors, api.child].map((child) => child.kill()));
+  });
+  return service;
+};
+
+/** Its log and stores as replays want them. */
+export const openWorld = (t: Test, { engines, spec }: OwnService): LoggedWorld => {
+  const { endpoints: stores } = engines;
+  const log = createLog('test', 'silent');
+  const handle = openKafka({ brokers: [stores.kafka], clientId: 'test' }, log);
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
+  t.teardown(async () => {
+    await reader.close();
+    await handle.close();
+  });
+  return { stores, handle, reader, base: spec.namespace, venues: ['binance'], shards: spec.shards };
+};
+
+export type SnapshotsOf = {
+  readonly items: readonly {
+    readonly layers: Readonly<Record<string, { readonly status: string; readonly reason?: string }>>;
+  }[];
+};
+
+/** Statuses of mark and book of every listing, or null when the API does not answer. */
+export const statusesOf = async ({
+  api,
+}: OwnService): Promise<readonly { status: string; reason?: string }[] | null> => {
+  const answer = await api.post<SnapshotsOf>('/v2/snapshots', { layers: ['mark', 'book'] }).catch(() => null);
+  return answer?.items.flatMap(({ layers }) => Object.values(layers)) ?? null;
+};
+
+/** Everything is served, or served again, by itself. */
+export const recovered = (service: OwnService, timeoutMs = 120_000): Promise<number> =>
+  until('every mark and book is present', timeoutMs, async () => {
+    const states = (await statusesOf(service)) ?? [];
+    return states.length > 0 && states.every(({ status }) => status === 'present') ? states.length : null;
+  });

@@ -1,0 +1,211 @@
+// A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { createMetrics } from '../../infra/runtime/metrics.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
+import { topicSpecs } from '../../infra/runtime/topics.ts';
+import { hashTables, type TableHash } from '../../infra/tools/hash-tables.ts';
+import { historyReached } from '../../infra/tools/history-reached.ts';
+import { venues as known } from '../../ingest/venues/index.ts';
+import { createProcessorMetrics } from '../../processors/metrics.ts';
+import { TaskRunner } from '../../processors/runner.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { topics } from '../../schemas/topics.ts';
+import { type Child, type PipelineSpec, type Stores, startProcessors } from './pipeline.ts';
+import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
+
+/** A processor that works through a finished log writes no ticks into it. */
+export const QUIET = { OWNER_TICKS: 'false' };
+
+/** A log in a namespace, and the stores it is replayed in. */
+export type LoggedWorld = {
+  readonly stores: Stores;
+  readonly handle: KafkaHandle;
+  readonly reader: QuestdbReader;
+  /** Namespace of the live run. */
+  readonly base: string;
+  readonly venues: readonly string[];
+  readonly shards: number;
+};
+export type Hashes = Record<string, TableHash>;
+/** May kill, stop and add processes while they work. */
+export type Disturb = (children: Child[], start: () => Child) => Promise<void>;
+
+/** Numbers from 0 to 1 that a failure can be run again with. */
+export const shares = (seed: number) => () => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+  return seed / 2 ** 32;
+};
+
+export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  return hashTables({ url: stores.questdb_http, auth, namespace });
+};
+
+/** Resolves when everything the log of a namespace holds is visible in its tables. */
+export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
+  historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
+
+const specOf = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
+  stores,
+  namespace,
+  shards,
+  venues,
+});
+
+type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
+
+/** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
+export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
+  const { handle, base, venues, shards } = world;
+  await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
+  const publisher = createPublisher(handle, {});
+  const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
+    const topic = topics(to).raw(venue);
+    const from = { topic: topics(base).raw(venue), partitions, from: () => 'earliest' as const };
+    await readToEnd(handle, from, async ({ key, value, timestampMs }, partition) => {
+      const copied = value === null ? null : Buffer.from(value);
+      publisher.publish({ topic, partition, key, value: copied, timestamp: timestampMs });
+      await publisher.ready();
+    });
+    await publisher.flush();
+  };
+  const { heldPartition, heldMs = 0 } = options;
+  const all = Array.from({ length: shards }, (_, p) => p);
+  for (const venue of venues) {
+    await copy(
+      venue,
+      all.filter((p) => p !== heldPartition),
+    );
+  }
+  if (heldPartition !== undefined) {
+    await pause(heldMs);
+    for (const venue of venues) await copy(venue, [heldPartition]);
+  }
+  await publisher.close();
+};
+
+/** Makes the tables and the raw topics of a replay; answers its namespace. */
+export const prepareReplay = async (world: LoggedWorld, name: string): Promise<string> => {
+  const namespace = `replay.${world.base}${name}.`;
+  await ensureTables((text) => world.reader.query({ text }), { namespace });
+  return namespace;
+};
+
+/** Replays with whole processes; `disturb` may kill and restart them while they work. */
+export const replay = async (
+  world: LoggedWorld,
+  namespace: string,
+  processes: number,
+  disturb?: Disturb,
+): Promise<Hashes> => {
+  const start = (): Child => startProcessors(specOf(world, namespace), QUIET);
+  const children = Array.from({ length: processes }, start);
+  if (disturb) await disturb(children, start);
+  await reached(world, namespace);
+  await Promise.all(children.map((c) => c.kill('SIGTERM')));
+  return hashesOf(world, namespace);
+};
+
+/** Kills the process at random moments while it works, until it has had `times` of them. */
+export const killAtRandom =
+  (times: number, seed: number): Disturb =>
+  async (children, start) => {
+    const next = shares(seed);
+    for (let i = 0; i < times; i++) {
+      await pause(2_500 + next() * 4_000);
+      await children[0]?.kill('SIGKILL');
+      children[0] = start();
+    }
+  };
+
+/** Hands each batch of a partition to its task twice. */
+const applyTwice = async (
+  { handle, shards }: LoggedWorld,
+  { venue: code, partition, namespace }: { venue: string; partition: number; namespace: string },
+): Promise<void> => {
+  const venue = known.get(code);
+  if (!venue) throw new Error(`no venue ${code}`);
+  const publisher = createPublisher(handle, {});
+  const metrics = createProcessorMetrics(createMetrics());
+  const log = createLog('twice', 'warn');
+  const topic = topics(namespace).raw(code);
+  const spec = { handle, venue, partition, shards, namespace, ticks: false, publisher, metrics, log };
+  const runner = await TaskRunner.start(spec);
+  const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
+  let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
+  const deliver = async (): Promise<void> => {
+    const messages = batch;
+    batch = [];
+    await runner.apply(messages, end);
+    await runner.apply(messages, end);
+  };
+  await readToEnd(handle, { topic, partitions: [partition], from: () => 'earliest' as const }, async (message) => {
+    batch.push({ ...message, value: message.value === null ? null : Buffer.from(message.value) });
+    if (batch.length >= 200) await deliver();
+  });
+  await deliver();
+  await runner.stop(true);
+  await publisher.close();
+};
+
+/** Each batch of each partition is handed to the task twice, in this process; the sink is an ordinary one. */
+export const replayTwice = async (world: LoggedWorld, namespace: string): Promise<Hashes> => {
+  for (const venue of world.venues) {
+    for (let partition = 0; partition < world.shards; partition++)
+      await applyTwice(world, { venue, partition, namespace });
+  }
+  // A process that owns the group finds everything applied; its sink writes the rows.
+  return replay(world, namespace, 1);
+};
+
+export const sameHashes = (t: Test, name: string, found: Hashes, wanted: Hashes): void => {
+  for (const [table, hash] of Object.entries(wanted))
+    t.same(found[table], hash, `${name}: ${table} (${hash.rows} rows)`);
+};
+
+/** Every sealed window of a published layer within the listing's life is covered by exactly one row. */
+export const checkCoverage = async (
+  t: Test,
+  { base, reader }: LoggedWorld,
+  { layers, listings }: { readonly layers: readonly ReadingLayer[]; readonly listings: number },
+): Promise<void> => {
+  for (const layer of layers) {
+    const { table, windowMs } = LAYERS[layer];
+    const name = `${base.replaceAll('.', '_')}${table}`;
+    const text = `SELECT listing, at::long, from_at::long FROM '${name}' WHERE late = false ORDER BY listing, at`;
+    const rows = await reader.query({ text });
+    const last = new Map<string, number>();
+    let faults = 0;
+    let windows = 0;
+    for (const [listing, at, from] of rows) {
+      const before = last.get(listing ?? '');
+      const whole = (Number(at) - Number(from)) % (windowMs * 1000) === 0 && Number(at) > Number(from);
+      if (!whole || (before !== undefined && before !== Number(from))) faults += 1;
+      windows += (Number(at) - Number(from)) / (windowMs * 1000);
+      last.set(listing ?? '', Number(at));
+    }
+    t.equal(faults, 0, `${layer}: ${windows} windows of ${last.size} listings, ${rows.length} rows`);
+    t.equal(last.size, listings, `${layer} has rows of every listing`);
+  }
+};
+
+/** Every frame a simulated venue sent stands in raw once or inside a recorded loss. */
+export const checkSent = async (
+  t: Test,
+  { handle, base }: LoggedWorld,
+  { venue, sent }: { readonly venue: string; readonly sent: SentFrames },
+): Promise<FrameAccount> => {
+  const account = await accountFrames(handle, topics(base).raw(venue), sent);
+  const { connections, stored, lost, earliestLostMs } = account;
+  t.ok(account.sent > 0, `${venue}: ${account.sent} frames sent over ${connections} connections`);
+  t.same(
+    account.unaccounted,
+    [],
+    `${stored} stored, ${lost} inside recorded losses (the first ${earliestLostMs} ms before its loss)`,
+  );
+  return account;
+};
