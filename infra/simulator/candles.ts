@@ -1,5 +1,5 @@
-// Minute candles of the simulated market: trades as Binance counts them, mark and index by their seconds.
-import type { SimListing } from './listings.ts';
+// Minute candles of the simulated market: trades counted one by one, mark and index by their seconds.
+import { amountOf, type SimListing } from './listings.ts';
 import type { Trade } from './market.ts';
 
 export type PriceCandle = {
@@ -10,7 +10,7 @@ export type PriceCandle = {
   close: number;
   ticks: number;
 };
-/** Volumes in quantity units; amounts in 10^-(price+quantity decimals) of quote (USD-M) or 10^-8 of base (COIN-M). */
+/** Volumes in quantity units; amounts in the listing's `decimals.amount`, of quote (linear) or base (inverse). */
 export type TradeCandle = PriceCandle & {
   volume: number;
   amount: number;
@@ -18,6 +18,8 @@ export type TradeCandle = PriceCandle & {
   buyAmount: number;
   firstId: number;
   lastId: number;
+  /** Stamp of the last trade; null while there is none. */
+  lastAtMs: number | null;
 };
 
 export type Candles = {
@@ -37,7 +39,7 @@ const KEPT = 1_500;
 
 function openTrades(openMs: number, price: number): TradeCandle {
   const flat = { openMs, open: price, high: price, low: price, close: price, ticks: 0 };
-  return { ...flat, volume: 0, amount: 0, buyVolume: 0, buyAmount: 0, firstId: -1, lastId: -1 };
+  return { ...flat, volume: 0, amount: 0, buyVolume: 0, buyAmount: 0, firstId: -1, lastId: -1, lastAtMs: null };
 }
 
 function extend(candle: PriceCandle, price: number): void {
@@ -73,18 +75,15 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
   const marks: PriceCandle[] = [];
   const indexes: PriceCandle[] = [];
   let open = trades[0] ?? openTrades(minuteOf(startMs), listing.startPrice);
-  const amountOf = (price: number, qty: number): number =>
-    listing.contractSize === null
-      ? price * qty
-      : Math.round((qty * listing.contractSize * 1e8 * 10 ** listing.priceDecimals) / price);
 
   return {
     trades,
     marks,
     indexes,
     current: () => open,
-    trade: ({ id, price, qty, buyerIsMaker }) => {
-      const amount = amountOf(price, qty);
+    trade: (trade) => {
+      const { id, price, qty, buyerIsMaker } = trade;
+      const amount = amountOf(listing, trade, listing.decimals.amount);
       extend(open, price);
       open.volume += qty;
       open.amount += amount;
@@ -94,6 +93,7 @@ export function createCandles(listing: SimListing, startMs: number): Candles {
       }
       if (open.firstId < 0) open.firstId = id;
       open.lastId = id;
+      open.lastAtMs = trade.atMs;
     },
     second: (atMs, mark, index) => {
       tickPrice(marks, minuteOf(atMs), mark);

@@ -3,6 +3,11 @@ import type { ConfigSpec } from '../runtime/config.ts';
 
 export const SIMULATOR_CONFIG = {
   SIM_PORT: { type: 'integer', default: 0, description: 'Loopback port; 0 takes a free one.' },
+  SIM_VENUES: {
+    type: 'list',
+    default: ['binance'],
+    description: 'Venues simulated, by id.',
+  },
   SIM_SEED: {
     type: 'integer',
     default: 1,
@@ -11,9 +16,13 @@ export const SIMULATOR_CONFIG = {
   SIM_LISTINGS: {
     type: 'integer',
     default: 50,
-    description: 'Perpetuals listed, a fifth of them COIN-M (at most ten).',
+    description: 'Perpetuals listed on each venue.',
   },
-  SIM_RATE: { type: 'integer', default: 300, description: 'Frames a second over all streams.' },
+  SIM_RATE: {
+    type: 'integer',
+    default: null,
+    description: 'Frames a second over all streams of all venues; 300 a venue unless set.',
+  },
   SIM_LEVELS: { type: 'integer', default: 300, description: 'Book levels a side.' },
   SIM_WEIGHT: {
     type: 'integer',

@@ -1,31 +1,17 @@
-// The control side of a simulator: faults, truth and what was sent, over plain HTTP for tests and demos.
+// The control side of a simulator: faults, truth and what was sent, over plain HTTP for tests and demos. `?venue=` narrows to one venue.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type FaultEntry, type FaultRequest, parseFault } from './faults.ts';
-import type { Market } from './market.ts';
+import { readBody } from './request-body.ts';
 import type { SentLog } from './sent-log.ts';
-import { TRUTH_LAYERS, type TruthLog, type TruthQuery } from './truth-log.ts';
+import { TRUTH_LAYERS, type TruthQuery, type TruthRow } from './truth-log.ts';
+import type { VenueHost } from './venue-host.ts';
 
 export type ControlDeps = {
-  readonly market: Market;
-  readonly truth: TruthLog;
+  readonly hosts: readonly VenueHost[];
   readonly sent: SentLog;
   readonly faultLog: readonly FaultEntry[];
-  readonly restCounts: Readonly<Record<string, number>>;
   readonly inject: (request: FaultRequest) => FaultEntry;
 };
-
-const BODY_LIMIT_BYTES = 65_536;
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_LIMIT_BYTES) throw new TypeError(`body above ${BODY_LIMIT_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
-}
 
 function answer(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' });
@@ -51,13 +37,44 @@ function truthQuery(query: URLSearchParams): TruthQuery {
   };
 }
 
-function bookAnswer(deps: ControlDeps, query: URLSearchParams): { readonly status: number; readonly value: unknown } {
-  const instrument = deps.market.instruments.find((i) => i.listing.symbol === query.get('symbol'));
-  if (instrument === undefined) return { status: 404, value: { error: 'no such symbol' } };
-  const book = deps.truth.bookAt(instrument, Number(query.get('u') ?? instrument.diffId));
-  return book === null
-    ? { status: 404, value: { error: 'no diff with this u is kept' } }
-    : { status: 200, value: book };
+function* truthRows(hosts: readonly VenueHost[], query: URLSearchParams): Iterable<TruthRow> {
+  for (const { truth } of hosts) yield* truth.rows(truthQuery(query));
+}
+
+function bookAnswer(hosts: readonly VenueHost[], query: URLSearchParams): readonly [status: number, value: unknown] {
+  for (const { market, truth, venue } of hosts) {
+    const instrument = market.instruments.find((i) => i.listing.symbol === query.get('symbol'));
+    if (instrument === undefined) continue;
+    const newest = venue.bookIds === 'changes' ? instrument.diffId : instrument.ordinal;
+    const book = truth.bookAt(instrument, Number(query.get('u') ?? newest));
+    return book === null ? [404, { error: 'no diff with this sequence is kept' }] : [200, book];
+  }
+  return [404, { error: 'no such symbol' }];
+}
+
+const listingsOf = ({ venue, market }: VenueHost): readonly object[] =>
+  market.instruments.map(({ listing, status, fundingHours }) => ({
+    venue: venue.id,
+    ...listing,
+    status,
+    fundingHours,
+  }));
+
+async function startFault(deps: ControlDeps, request: IncomingMessage): Promise<readonly [number, unknown]> {
+  try {
+    const ids = deps.hosts.map(({ venue }) => venue.id);
+    return [201, deps.inject(parseFault(JSON.parse(await readBody(request)), ids))];
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof SyntaxError) return [400, { error: error.message }];
+    throw error;
+  }
+}
+
+function setRate(hosts: readonly VenueHost[], query: URLSearchParams): readonly [number, unknown] {
+  const rate = Number(query.get('rate'));
+  if (!(rate > 0)) return [400, { error: 'rate is frames a second, above 0' }];
+  for (const { market } of hosts) market.setRate(rate / hosts.length);
+  return [200, { rate }];
 }
 
 /** `path` without the `/control` prefix. */
@@ -68,52 +85,48 @@ export async function handleControl(
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const query = url.searchParams;
+  const venue = query.get('venue');
+  const isAsked = (id: string): boolean => venue === null || venue === id;
+  const hosts = deps.hosts.filter((host) => isAsked(host.venue.id));
+  if (hosts.length === 0) {
+    answer(response, 404, { error: `venue ${venue} is not simulated` });
+    return;
+  }
   switch (`${request.method} ${url.pathname.replace(/^\/control/, '')}`) {
     case 'POST /faults':
-      try {
-        answer(response, 201, deps.inject(parseFault(await readJson(request))));
-      } catch (error) {
-        if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;
-        answer(response, 400, { error: error.message });
-      }
+      answer(response, ...(await startFault(deps, request)));
       return;
     case 'GET /faults':
-      answer(response, 200, deps.faultLog);
+      answer(
+        response,
+        200,
+        deps.faultLog.filter((entry) => isAsked(entry.venue)),
+      );
       return;
     case 'GET /truth':
-      answer(response, 200, [...deps.truth.rows(truthQuery(query))]);
+      answer(response, 200, [...truthRows(hosts, query)]);
       return;
     case 'GET /truth/dump':
-      answerLines(response, deps.truth.rows(truthQuery(query)));
+      answerLines(response, truthRows(hosts, query));
       return;
-    case 'GET /truth/book': {
-      const { status, value } = bookAnswer(deps, query);
-      answer(response, status, value);
+    case 'GET /truth/book':
+      answer(response, ...bookAnswer(hosts, query));
       return;
-    }
     case 'GET /sent':
-      answer(response, 200, { connections: deps.sent.connections, rest: deps.restCounts });
+      answer(response, 200, {
+        connections: deps.sent.connections.filter((connection) => isAsked(connection.venue)),
+        rest: Object.fromEntries(hosts.map((host) => [host.venue.id, host.restCounts])),
+      });
       return;
     case 'GET /sent/frames':
       answerLines(response, deps.sent.frames(Number(query.get('connection') ?? 1), Number(query.get('from') ?? 0)));
       return;
     case 'GET /listings':
-      answer(
-        response,
-        200,
-        deps.market.instruments.map(({ listing, status, fundingHours }) => ({ ...listing, status, fundingHours })),
-      );
+      answer(response, 200, hosts.flatMap(listingsOf));
       return;
-    case 'POST /rate': {
-      const rate = Number(query.get('rate'));
-      if (!(rate > 0)) {
-        answer(response, 400, { error: 'rate is frames a second, above 0' });
-        return;
-      }
-      deps.market.setRate(rate);
-      answer(response, 200, { rate });
+    case 'POST /rate':
+      answer(response, ...setRate(hosts, query));
       return;
-    }
     default:
       answer(response, 404, { error: 'no such control path' });
   }

@@ -1,16 +1,18 @@
 // From one frame to its subscribers, past the faults that lose, cut, double, swap or delay it.
-import type { Frame, Sockets } from './binance-sockets.ts';
 import type { Faults, StreamRef } from './faults.ts';
-import type { Market } from './listings.ts';
+import type { Connection, Frame, Sockets } from './sockets.ts';
 
 export type Delivery = {
-  /** `build` runs only when somebody listens. */
-  readonly emit: (market: Market, ref: StreamRef, build: () => string) => void;
+  /** `build` runs only when somebody listens. True when the frame goes out whole, now or later: a fault neither lost nor cut it. */
+  readonly emit: (ref: StreamRef, build: () => string) => boolean;
+  /** A frame for one connection only, such as the snapshot that answers its subscription: lost or cut by faults, never held. */
+  readonly emitTo: (connection: Connection, ref: StreamRef, text: string) => void;
   /** Sends the held frames that are due. */
   readonly release: (nowMs: number) => void;
 };
 
-type Held = { readonly dueMs: number; readonly market: Market; readonly frame: Frame };
+/** Held for those who listened when it was made. */
+type Held = { readonly dueMs: number; readonly frame: Frame; readonly connections: readonly Connection[] };
 
 /** Cuts a frame in the middle: no longer JSON, and nothing of it can be trusted. */
 function cut(text: string): string {
@@ -18,57 +20,63 @@ function cut(text: string): string {
 }
 
 export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => number): Delivery {
-  /** Frames waiting for their next one, by market and stream. */
+  /** Frames waiting for their next one, by scope and stream. */
   const swapped = new Map<string, Frame>();
   let held: Held[] = [];
 
-  function send(market: Market, frame: Frame): void {
-    const connections = sockets.subscribers(market, frame.stream);
-    if (connections !== undefined) sockets.send(connections, frame);
-  }
+  const keyOf = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
 
-  function sendInTurn(market: Market, frame: Frame): void {
-    send(market, frame);
-    const key = `${market} ${frame.stream}`;
-    const older = swapped.size > 0 ? swapped.get(key) : undefined;
+  function sendInTurn(connections: Iterable<Connection>, frame: Frame): void {
+    sockets.send(connections, frame);
+    if (swapped.size === 0) return;
+    const key = keyOf(frame.ref);
+    const older = swapped.get(key);
     if (older === undefined) return;
     swapped.delete(key);
-    send(market, older);
+    sockets.send(connections, older);
   }
 
   /** A frame never overtakes an older one of its stream that a fault still holds. */
-  function dueOf(market: Market, frame: Frame, delayMs: number): number {
+  function dueOf({ ref }: Frame, delayMs: number): number {
     const last =
-      held.length === 0 ? undefined : held.findLast((h) => h.market === market && h.frame.stream === frame.stream);
+      held.length === 0
+        ? undefined
+        : held.findLast((h) => h.frame.ref.scope === ref.scope && h.frame.ref.name === ref.name);
     return Math.max(nowMs() + delayMs, last?.dueMs ?? 0);
   }
 
-  function act(market: Market, ref: StreamRef, frame: Frame): void {
-    const action = faults.actionOn(ref, nowMs());
-    if (action === 'drop') return;
+  function act(connections: ReadonlySet<Connection>, frame: Frame): boolean {
+    const action = faults.actionOn(frame.ref, nowMs());
+    if (action === 'drop') return false;
     if (action === 'reorder') {
-      swapped.set(`${market} ${ref.name}`, frame);
-      return;
+      swapped.set(keyOf(frame.ref), frame);
+      return true;
     }
-    const dueMs = dueOf(market, frame, typeof action === 'object' ? action.delayMs : 0);
-    if (dueMs > nowMs()) held.push({ dueMs, market, frame });
-    else if (action === 'malformed') send(market, { ...frame, text: cut(frame.text) });
+    const dueMs = dueOf(frame, typeof action === 'object' ? action.delayMs : 0);
+    if (dueMs > nowMs()) held.push({ dueMs, frame, connections: [...connections] });
+    else if (action === 'malformed') sockets.send(connections, { ...frame, text: cut(frame.text), encoded: new Map() });
     else {
-      if (action === 'duplicate') send(market, frame);
-      sendInTurn(market, frame);
+      if (action === 'duplicate') sockets.send(connections, frame);
+      sendInTurn(connections, frame);
     }
+    return action !== 'malformed';
   }
 
   return {
-    emit: (market, ref, build) => {
-      if (sockets.subscribers(market, ref.name) !== undefined)
-        act(market, ref, { stream: ref.name, text: build(), encoded: new Map() });
+    emit: (ref, build) => {
+      const connections = sockets.subscribers(ref);
+      return connections !== undefined && act(connections, { ref, text: build(), encoded: new Map() });
+    },
+    emitTo: (connection, ref, text) => {
+      const action = faults.actionOn(ref, nowMs());
+      if (action === 'drop') return;
+      sockets.sendTo(connection, { ref, text: action === 'malformed' ? cut(text) : text, encoded: new Map() });
     },
     release: (now) => {
       if (held.length === 0) return;
       const due = held.filter((h) => h.dueMs <= now);
       held = held.filter((h) => h.dueMs > now);
-      for (const { market, frame } of due) sendInTurn(market, frame);
+      for (const { connections, frame } of due) sendInTurn(connections, frame);
     },
   };
 }

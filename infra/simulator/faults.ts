@@ -1,4 +1,5 @@
 // Faults on request: which frames are lost, cut, doubled, held or late, for which listings and how long, and the log of each.
+import type { FundingHours } from './listings.ts';
 
 export const FAULT_KINDS = [
   'disconnect',
@@ -11,27 +12,37 @@ export const FAULT_KINDS = [
   'slow',
   'crossed_book',
   'rate_limit',
+  'rest_down',
+  'clock_skew',
+  'restart',
   'listing_added',
   'listing_delisted',
+  'listing_renamed',
   'funding_interval_changed',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export type FaultRequest = {
   readonly kind: FaultKind;
-  readonly venue: 'binance';
+  readonly venue: string;
   /** Venue symbols; absent: every listing. */
   readonly symbols?: readonly string[];
-  /** Kind of stream (`depth`, `markPrice`, …) or one stream's whole name; absent: every stream. */
+  /** A layer (`book`, `mark`, …), the venue's kind of stream (`depth`, `markPrice`, …) or one stream's whole name; absent: every stream. */
   readonly stream?: string;
-  /** How long it lasts. For `disconnect`: how long new connections are refused. */
+  /** How long it lasts. For `disconnect` and `restart`: how long new connections are refused. */
   readonly durationMs?: number;
   /** Frames a listing (or, for `disconnect`, connections); 1 unless told. */
   readonly count?: number;
   /** `slow` only. */
   readonly delayMs?: number;
   /** `funding_interval_changed` only. */
-  readonly hours?: 1 | 4 | 8;
+  readonly hours?: FundingHours;
+  /** `rate_limit` (the venue's own unless told) and `rest_down` (503 unless told). */
+  readonly status?: number;
+  /** `clock_skew` only: added to every stamp of the venue, negative when its clock is behind. */
+  readonly skewMs?: number;
+  /** `restart` only: sockets stay open, and the new sequence begins on them. */
+  readonly keepSockets?: boolean;
   /** In a plan: after the simulator's start. */
   readonly afterMs?: number;
 };
@@ -45,14 +56,26 @@ export type FaultEntry = {
   to: number | null;
   readonly symbols: readonly string[];
   readonly streams: readonly string[];
+  /** Layers of those streams. */
+  readonly layers: readonly string[];
   readonly connections: readonly number[];
+  /** What it was told besides: only what its kind reads. */
+  readonly settings: FaultSettings;
   /** Frames it touched, in order: stream and instant (at most 1,000 are kept, all are counted). */
   readonly hits: { readonly stream: string; readonly at: number }[];
   hit_count: number;
 };
 
-/** One stream of frames: `symbol` is the listing it is about, null when about many. */
-export type StreamRef = { readonly kind: string; readonly name: string; readonly symbol: string | null };
+export type FaultSettings = Pick<FaultRequest, 'count' | 'delayMs' | 'hours' | 'status' | 'skewMs' | 'keepSockets'>;
+
+/** One stream of frames: `symbol` is the listing it is about, null when about many; `kind` is the venue's word for streams of its sort. */
+export type StreamRef = {
+  readonly scope: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly symbol: string | null;
+  readonly layers: readonly string[];
+};
 export type FrameAction = 'send' | 'drop' | 'duplicate' | 'reorder' | 'malformed' | { readonly delayMs: number };
 
 export type Faults = {
@@ -62,13 +85,21 @@ export type Faults = {
   /** Whether a `silence` hides this listing inside a frame about many. */
   readonly silences: (ref: StreamRef, nowMs: number) => boolean;
   readonly isActive: (kind: FaultKind, nowMs: number, symbol?: string) => boolean;
+  /** The answer every request gets now, and until when; null when REST is whole. */
+  readonly refusal: (nowMs: number) => Refusal | null;
+  /** What the venue's clock is off by. */
+  readonly skewMs: (nowMs: number) => number;
   /** Ends what has run its time. */
   readonly expire: (nowMs: number) => void;
-  readonly log: readonly FaultEntry[];
+};
+export type Refusal = {
+  readonly kind: 'rate_limit' | 'rest_down';
+  readonly status: number | null;
+  readonly untilMs: number;
 };
 export type Affects = {
   readonly symbols: readonly string[];
-  readonly streams: readonly string[];
+  readonly streams: readonly StreamRef[];
   readonly connections?: readonly number[];
 };
 
@@ -88,6 +119,18 @@ const TIMED_DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   slow: 10_000,
   crossed_book: 5_000,
   rate_limit: 10_000,
+  rest_down: 10_000,
+  clock_skew: 10_000,
+};
+/** What each kind reads of its request. */
+const SETTINGS: Partial<Record<FaultKind, keyof FaultSettings>> = {
+  disconnect: 'count',
+  slow: 'delayMs',
+  rate_limit: 'status',
+  rest_down: 'status',
+  clock_skew: 'skewMs',
+  restart: 'keepSockets',
+  funding_interval_changed: 'hours',
 };
 const KEPT_HITS = 1_000;
 const LONGEST_DELAY_MS = 60_000;
@@ -99,15 +142,45 @@ type Active = {
   readonly left: Map<string, number> | null;
 };
 
+/** Faults of books, whatever stream their request names. */
+const ON_BOOKS: ReadonlySet<FaultKind> = new Set(['sequence_hole', 'crossed_book']);
+
+/** Whether a request is about this stream, listings aside. */
+export function isAbout(request: FaultRequest, { kind, name, layers }: StreamRef): boolean {
+  const stream = ON_BOOKS.has(request.kind) ? 'book' : request.stream;
+  return stream === undefined || stream === kind || stream === name || layers.includes(stream);
+}
+
 function matches({ request, left }: Active, ref: StreamRef): boolean {
-  const stream = request.kind === 'sequence_hole' ? 'depth' : request.stream;
-  if (stream !== undefined && stream !== ref.kind && stream !== ref.name) return false;
+  if (!isAbout(request, ref)) return false;
   if (request.symbols !== undefined && (ref.symbol === null || !request.symbols.includes(ref.symbol))) return false;
   return left === null || (left.get(ref.symbol ?? ref.name) ?? request.count ?? 1) > 0;
 }
 
-export function createFaults(onChange: (entry: FaultEntry) => void): Faults {
-  const log: FaultEntry[] = [];
+const settingsOf = (request: FaultRequest): FaultSettings => {
+  const name = COUNTED.has(request.kind) ? 'count' : SETTINGS[request.kind];
+  return name === undefined || request[name] === undefined ? {} : { [name]: request[name] };
+};
+
+const sorted = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort();
+
+const openEntry = (id: number, request: FaultRequest, affects: Affects, nowMs: number): FaultEntry => ({
+  id,
+  kind: request.kind,
+  venue: request.venue,
+  from: nowMs * 1_000,
+  to: null,
+  symbols: affects.symbols,
+  streams: sorted(affects.streams.map(({ name }) => name)),
+  layers: sorted(affects.streams.flatMap(({ layers }) => layers)),
+  connections: affects.connections ?? [],
+  settings: settingsOf(request),
+  hits: [],
+  hit_count: 0,
+});
+
+/** Faults of one venue; `log` is shared by all. */
+export function createFaults(log: FaultEntry[], onChange: (entry: FaultEntry) => void): Faults {
   let active: Active[] = [];
 
   function end(fault: Active, nowMs: number): void {
@@ -128,20 +201,8 @@ export function createFaults(onChange: (entry: FaultEntry) => void): Faults {
   }
 
   return {
-    log,
     start: (request, affects, nowMs) => {
-      const entry: FaultEntry = {
-        id: log.length + 1,
-        kind: request.kind,
-        venue: request.venue,
-        from: nowMs * 1_000,
-        to: null,
-        symbols: affects.symbols,
-        streams: affects.streams,
-        connections: affects.connections ?? [],
-        hits: [],
-        hit_count: 0,
-      };
+      const entry = openEntry(log.length + 1, request, affects, nowMs);
       log.push(entry);
       const lastsMs =
         request.durationMs ??
@@ -170,6 +231,16 @@ export function createFaults(onChange: (entry: FaultEntry) => void): Faults {
           nowMs < f.untilMs &&
           (symbol === undefined || f.request.symbols === undefined || f.request.symbols.includes(symbol)),
       ),
+    refusal: (nowMs) => {
+      for (const { request, untilMs } of active) {
+        const { kind } = request;
+        if ((kind === 'rate_limit' || kind === 'rest_down') && nowMs < untilMs)
+          return { kind, status: request.status ?? null, untilMs };
+      }
+      return null;
+    },
+    skewMs: (nowMs) =>
+      active.reduce((sum, { request, untilMs }) => sum + (nowMs < untilMs ? (request.skewMs ?? 0) : 0), 0),
     expire: (nowMs) => {
       for (const fault of active) if (nowMs >= fault.untilMs) end(fault, nowMs);
     },
@@ -180,23 +251,29 @@ function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string');
 }
 
-/** Reads a fault from JSON; throws a `TypeError` that names what is wrong. */
-export function parseFault(value: unknown): FaultRequest {
+const NUMBERS = ['durationMs', 'count', 'delayMs', 'hours', 'status', 'afterMs'] as const;
+
+/** Reads a fault from JSON; throws a `TypeError` that names what is wrong. Without a venue it is the first one's. */
+export function parseFault(value: unknown, venues: readonly string[]): FaultRequest {
   if (typeof value !== 'object' || value === null) throw new TypeError('found no object, send {"kind": …}');
   const given = value as Readonly<Record<string, unknown>>;
   const kind = FAULT_KINDS.find((known) => known === given.kind);
   if (kind === undefined)
     throw new TypeError(`found kind ${JSON.stringify(given.kind)}, use one of ${FAULT_KINDS.join(', ')}`);
-  if (given.venue !== undefined && given.venue !== 'binance') throw new TypeError('only venue "binance" is simulated');
+  const venue = venues.find((known) => known === (given.venue ?? venues[0]));
+  if (venue === undefined)
+    throw new TypeError(`found venue ${JSON.stringify(given.venue)}, simulated are ${venues.join(', ')}`);
   if (given.symbols !== undefined && !isStrings(given.symbols))
     throw new TypeError('symbols is a list of venue symbols');
-  for (const name of ['durationMs', 'count', 'delayMs', 'hours', 'afterMs']) {
+  for (const name of NUMBERS) {
     const number = given[name];
     if (number !== undefined && !(typeof number === 'number' && number >= 0))
       throw new TypeError(`${name} is a number, 0 or more`);
   }
+  if (kind === 'clock_skew' && !(typeof given.skewMs === 'number' && Number.isInteger(given.skewMs)))
+    throw new TypeError('clock_skew needs skewMs, a whole number of milliseconds, negative for a clock behind');
   if (Number(given.delayMs ?? 0) > LONGEST_DELAY_MS)
     throw new TypeError(`delayMs is at most ${LONGEST_DELAY_MS}: held frames wait in memory`);
   if (given.stream !== undefined && typeof given.stream !== 'string') throw new TypeError('stream is text');
-  return { ...given, kind, venue: 'binance' } as FaultRequest;
+  return { ...given, kind, venue } as FaultRequest;
 }

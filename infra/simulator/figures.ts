@@ -1,6 +1,9 @@
 // Decimal text of the integers the market model counts in (a price of 6180020 with 2 decimals is "61800.20").
 
-/** With all decimals, as Binance prints prices and quantities. */
+/** Decimals in which index, mark and funding rate are kept; a listing prints fewer or as many. */
+export const FINE = 8;
+
+/** With all decimals, as venues print prices and quantities. */
 export function fixed(units: number, decimals: number): string {
   if (decimals === 0) return String(units);
   const digits = String(Math.abs(units)).padStart(decimals + 1, '0');
@@ -17,4 +20,15 @@ export function plain(units: number, decimals: number): string {
     places -= 1;
   }
   return fixed(rest, places);
+}
+
+/** A figure kept in 10^-8, rounded to the decimals its venue prints. */
+export function quantise(units: number, decimals: number): number {
+  const step = 10 ** (FINE - decimals);
+  return Math.round(units / step) * step;
+}
+
+/** Text of a quantised figure with the decimals its venue prints. */
+export function fine(units: number, decimals: number): string {
+  return fixed(units / 10 ** (FINE - decimals), decimals);
 }

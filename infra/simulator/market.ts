@@ -1,26 +1,22 @@
-// The seeded market behind the simulated venue: every listing's index, mark, funding, interest, trades and book, moved by a given clock.
+// The seeded market behind a simulated venue: every listing's index, mark, funding, interest, trades and book, moved by a given clock.
 import { type BookModel, type Change, createBookModel, netChanges } from './book-model.ts';
 import { type Candles, createCandles, type TradeCandle } from './candles.ts';
-import {
-  extraListing,
-  type ListingStatus,
-  type Market as MarketName,
-  type SimListing,
-  simulatedListings,
-} from './listings.ts';
+import { FINE, quantise } from './figures.ts';
+import { amountOf, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
 import { createRandom, fnv1a, type Random } from './random.ts';
-
-/** Decimals of index, mark and funding rate: Binance prints eight. */
-export const FINE = 8;
 
 export type Instrument = {
   readonly listing: SimListing;
   readonly random: Random;
+  /** Moves the index alone, seeded by the base: one coin goes the same way on every venue. */
+  readonly walk: Random;
   readonly book: BookModel;
   readonly candles: Candles;
   status: ListingStatus;
-  fundingHours: 1 | 4 | 8;
-  /** In 10^-8 quote units. */
+  fundingHours: FundingHours;
+  /** The index before rounding. */
+  drift: number;
+  /** In 10^-8 quote units, of them as many decimals as the venue prints. */
   index: number;
   mark: number;
   /** In 10^-8. */
@@ -34,13 +30,15 @@ export type Instrument = {
   lastId: number;
   firstPendingId: number;
   diffId: number;
+  /** Diffs so far, counted from one again after a restart. */
+  ordinal: number;
   /** The transaction time of the newest change. */
   changedAtMs: number;
   last: Trade;
   day: Day;
 };
 
-/** Rolling 24 hours; turnover in cents of quote (USD-M) or 10^-8 of base (COIN-M). */
+/** Rolling 24 hours; turnover in the listing's `decimals.turnover`, of quote (linear) or base (inverse). */
 export type Day = {
   open: number;
   high: number;
@@ -74,25 +72,33 @@ export type MarketEvents = {
   readonly trade: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly liquidation: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly minuteClosed: (instrument: Instrument, candle: TradeCandle, eventMs: number) => void;
-  /** All listings have stepped to this whole second. */
-  readonly second: (eventMs: number) => void;
+  /** All listings have stepped to a whole second: as the venue stamps it, and as it is. */
+  readonly second: (eventMs: number, atMs: number) => void;
 };
 
 export type MarketOptions = {
   readonly seed: number;
-  readonly listings: number;
+  readonly listings: readonly SimListing[];
   readonly levels: number;
   readonly rate: number;
   readonly startMs: number;
+  /** Frames a listing has each second besides its diffs. */
+  readonly steadyFrames: (listing: SimListing) => number;
+  /** Whether the book also changes between two diffs, where only a snapshot shows it. */
+  readonly runsAhead: boolean;
 };
 
 export type Market = {
   readonly instruments: readonly Instrument[];
-  readonly find: (market: MarketName, symbol: string) => Instrument | undefined;
+  readonly find: (scope: string, symbol: string) => Instrument | undefined;
   /** Lets everything due by `toMs` happen. */
   readonly advance: (toMs: number, events: MarketEvents) => void;
   readonly setRate: (framesPerSecond: number) => void;
-  readonly add: (atMs: number) => Instrument;
+  readonly add: (listing: SimListing, atMs: number) => Instrument;
+  /** Every stamp from here on is off by so much; the market itself keeps its time. */
+  readonly setSkew: (skewMs: number) => void;
+  /** All sequences begin anew, as after a restart of the venue's engine. The figures stay. */
+  readonly restart: () => void;
 };
 
 const HOUR_MS = 3_600_000;
@@ -106,69 +112,74 @@ function nextFunding(afterMs: number, hours: number): number {
 /** Quantity units of a typical level: about 20,000 USD. */
 function typicalSize(listing: SimListing): number {
   const price = listing.startPrice / 10 ** listing.priceDecimals;
-  const quantity = listing.contractSize === null ? 20_000 / price : 20_000 / listing.contractSize;
+  const quantity = 20_000 / (listing.contractSize ?? 1) / (listing.isInverse ? 1 : price);
   return Math.max(4, Math.round(quantity * 10 ** listing.qtyDecimals));
 }
 
-/** Turnover of one trade, in the units of `Day.turnover`. */
-export function turnoverOf(listing: SimListing, price: number, qty: number): number {
-  if (listing.contractSize !== null)
-    return Math.round((qty * listing.contractSize * 1e8 * 10 ** listing.priceDecimals) / price);
-  return Math.round((price * qty) / 10 ** (listing.priceDecimals + listing.qtyDecimals - 2));
+const TRADES_BEFORE_START = 50_000;
+
+function openDay(listing: SimListing, random: Random, volume: number): Day {
+  return {
+    open: Math.round(listing.startPrice * (0.96 + random.next() * 0.08)),
+    high: Math.round(listing.startPrice * 1.05),
+    low: Math.round(listing.startPrice * 0.95),
+    volume,
+    turnover: amountOf(listing, { price: listing.startPrice, qty: volume }, listing.decimals.turnover),
+    trades: TRADES_BEFORE_START,
+    firstId: 1_000_000 + random.below(1_000_000),
+  };
 }
 
 function openInstrument(listing: SimListing, options: MarketOptions, startMs: number): Instrument {
-  const random = createRandom(fnv1a(listing.symbol) ^ Math.imul(options.seed + 1, 0x9e3779b1));
+  const seed = Math.imul(options.seed + 1, 0x9e3779b1);
+  const random = createRandom(fnv1a(`${listing.scope} ${listing.symbol}`) ^ seed);
   const state = { lastId: startMs * 1_000 };
   const size = typicalSize(listing);
   const shape = { ...listing, levels: options.levels, typicalSize: size };
-  // Ids jump like the venue's, which counts all its symbols together.
+  // Ids jump as on venues that count all their symbols together.
   const book = createBookModel(shape, random, () => {
     state.lastId += 1 + random.below(3);
   });
-  const index = listing.startPrice * 10 ** (FINE - listing.priceDecimals);
-  const volume = size * (20_000 + random.below(60_000));
-  const firstId = 1_000_000 + random.below(1_000_000);
-  const last = { id: firstId + 50_000, price: listing.startPrice, qty: 1, buyerIsMaker: false, atMs: startMs };
+  const drift = listing.startPrice * 10 ** (FINE - listing.priceDecimals);
+  const index = quantise(drift, listing.decimals.mark);
+  const day = openDay(listing, random, size * (20_000 + random.below(60_000)));
+  const id = day.firstId + TRADES_BEFORE_START;
+  const last = { id, price: listing.startPrice, qty: 1, buyerIsMaker: false, atMs: startMs };
   return Object.assign(state, {
     listing,
     random,
+    walk: createRandom(fnv1a(listing.base) ^ seed),
     book,
     candles: createCandles(listing, startMs),
-    status: 'TRADING' as const,
+    status: 'trading' as const,
     fundingHours: listing.fundingHours,
+    drift,
     index,
     mark: index,
-    fundingRate: 10_000,
+    fundingRate: quantise(10_000, listing.decimals.rate),
     nextFundingAtMs: nextFunding(startMs, listing.fundingHours),
     openInterest: size * (5_000 + random.below(5_000)),
     steppedAtMs: startMs,
     firstPendingId: state.lastId,
     diffId: state.lastId,
+    ordinal: 1,
     changedAtMs: startMs - 1,
     last,
-    day: {
-      open: Math.round(listing.startPrice * (0.96 + random.next() * 0.08)),
-      high: Math.round(listing.startPrice * 1.05),
-      low: Math.round(listing.startPrice * 0.95),
-      volume,
-      turnover: turnoverOf(listing, listing.startPrice, volume),
-      trades: 50_000,
-      firstId,
-    },
+    day,
   });
 }
 
 /** One second of an index's walk, the mark's premium over it, the rate that follows the premium, and the open interest. */
-function step(instrument: Instrument, eventMs: number): void {
-  const { random } = instrument;
-  instrument.index = Math.max(1, Math.round(instrument.index * (1 + random.normal() * 2e-5)));
+function step(instrument: Instrument, atMs: number): void {
+  const { random, listing } = instrument;
+  instrument.drift = Math.max(1, instrument.drift * (1 + instrument.walk.normal() * 2e-5));
   const premium = (instrument.mark - instrument.index) / instrument.index;
-  instrument.mark = Math.round(instrument.index * (1 + premium * 0.97 + random.normal() * 1e-5));
-  instrument.fundingRate = Math.round(instrument.fundingRate * 0.999 + 10 + premium * 1e5 + random.normal() * 20);
+  instrument.index = quantise(instrument.drift, listing.decimals.mark);
+  instrument.mark = quantise(instrument.index * (1 + premium * 0.97 + random.normal() * 1e-5), listing.decimals.mark);
+  const rate = instrument.fundingRate * 0.999 + 10 + premium * 1e5 + random.normal() * 20;
+  instrument.fundingRate = quantise(rate, listing.decimals.rate);
   instrument.openInterest = Math.max(1, Math.round(instrument.openInterest * (1 + random.normal() * 1e-5)));
-  if (eventMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = nextFunding(eventMs, instrument.fundingHours);
-  instrument.steppedAtMs = eventMs;
+  if (atMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = nextFunding(atMs, instrument.fundingHours);
 }
 
 function trade(instrument: Instrument, atMs: number): Trade {
@@ -182,28 +193,33 @@ function trade(instrument: Instrument, atMs: number): Trade {
   day.high = Math.max(day.high, price);
   day.low = Math.min(day.low, price);
   day.volume += qty;
-  day.turnover += turnoverOf(listing, price, qty);
+  day.turnover += amountOf(listing, made, listing.decimals.turnover);
   day.trades += 1;
   instrument.candles.trade(made);
   return made;
 }
 
-/** The book follows the index; part of the next diff happens right after this one, so a REST snapshot may fall between two diffs. */
-function makeDiff(instrument: Instrument, slotMs: number): Diff | null {
+/** A minute's trades carry its stamps: none reaches back over the minute's start. */
+function stampOf(instrument: Instrument, slotMs: number, skewMs: number): number {
+  const earliest = Math.max(slotMs - 1 - instrument.random.below(4), slotMs - (slotMs % 60_000));
+  return Math.max(instrument.changedAtMs + 1, earliest + skewMs);
+}
+
+/** The book follows the index. */
+function makeDiff(instrument: Instrument, slotMs: number, skewMs: number): Diff | null {
   const { random, book, listing } = instrument;
   const mid = instrument.index / 10 ** (FINE - listing.priceDecimals);
-  const before = instrument.lastId;
-  if (book.pendingChanges().length === 0) instrument.firstPendingId = before + 1;
+  if (book.pendingChanges().length === 0) instrument.firstPendingId = instrument.lastId + 1;
   book.follow(mid, 2 + random.below(4));
   const history = book.takeChanges();
-  const transactedMs = Math.max(instrument.changedAtMs + 1, slotMs - 1 - random.below(4));
-  const eventMs = Math.max(slotMs, transactedMs);
+  const transactedMs = stampOf(instrument, slotMs, skewMs);
   instrument.changedAtMs = transactedMs;
   if (history.length === 0) return null;
   const previous = instrument.diffId;
   instrument.diffId = instrument.lastId;
+  instrument.ordinal += 1;
   return {
-    eventMs,
+    eventMs: Math.max(slotMs + skewMs, transactedMs),
     transactedMs,
     first: instrument.firstPendingId,
     last: instrument.lastId,
@@ -213,6 +229,7 @@ function makeDiff(instrument: Instrument, slotMs: number): Diff | null {
   };
 }
 
+/** Part of the next diff happens right after this one, so a snapshot may fall between two diffs. */
 function runAhead(instrument: Instrument, eventMs: number): void {
   const { random, book, listing } = instrument;
   if (!random.chance(0.6)) return;
@@ -221,63 +238,90 @@ function runAhead(instrument: Instrument, eventMs: number): void {
   instrument.changedAtMs = Math.max(instrument.changedAtMs + 1, eventMs);
 }
 
+/** Far below every id before, and another range after each restart. */
+function restartIds(instrument: Instrument, restarts: number): void {
+  const first = restarts * 1_000_000_000 + instrument.random.below(1_000_000);
+  instrument.diffId = first;
+  instrument.firstPendingId = first + 1;
+  instrument.lastId = first + instrument.book.pendingChanges().length;
+  instrument.ordinal = 1;
+}
+
+const MINUTE_MS = 60_000;
+/** In quiet listings' other minutes nothing trades. */
+const QUIET_EVERY_MINUTES = 3;
+
+function mayTrade({ listing }: Instrument, atMs: number): boolean {
+  return !listing.isQuiet || Math.floor(atMs / MINUTE_MS) % QUIET_EVERY_MINUTES === 0;
+}
+
 export function createMarket(options: MarketOptions): Market {
-  const instruments = simulatedListings(options.listings).map((listing) =>
-    openInstrument(listing, options, options.startMs),
-  );
+  const { steadyFrames, runsAhead } = options;
+  const instruments = options.listings.map((listing) => openInstrument(listing, options, options.startMs));
   let rate = options.rate;
   let nextSecondMs = (Math.floor(options.startMs / 1_000) + 1) * 1_000;
   let slotStartMs = Math.floor(options.startMs / 100) * 100 + 100;
   let cursor = 0;
-  let extra = 1_000;
+  let skewMs = 0;
+  let restarts = 0;
 
   /** Diffs a listing and slot, and the slot's length: 100 ms, shorter only when the rate asks for more than ten a second. */
   function pace(): { readonly chance: number; readonly slotMs: number } {
     const count = instruments.length;
-    const fixed = instruments.reduce((sum, i) => sum + (i.listing.market === 'coinm' ? 2 : 1), 0);
-    const diffs = Math.max(count * 0.2, rate - fixed);
+    const steady = instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
+    const diffs = Math.max(count * 0.2, rate - steady);
     const slotMs = 100 / Math.ceil(diffs / (10 * count));
     return { chance: (diffs * slotMs) / 1_000 / count, slotMs };
   }
   let { chance, slotMs } = pace();
 
   function moveBook(instrument: Instrument, atMs: number, events: MarketEvents): void {
-    if (instrument.status !== 'TRADING' || !instrument.random.chance(chance)) return;
-    const diff = makeDiff(instrument, atMs);
+    if (instrument.status !== 'trading' || !instrument.random.chance(chance)) return;
+    const diff = makeDiff(instrument, atMs, skewMs);
     if (diff === null) return;
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
-    if (isLiquidation || instrument.random.chance(0.3)) {
+    if ((isLiquidation || instrument.random.chance(0.3)) && mayTrade(instrument, atMs)) {
       const made = trade(instrument, diff.transactedMs);
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }
-    runAhead(instrument, diff.eventMs);
+    if (runsAhead) runAhead(instrument, diff.eventMs);
   }
 
-  function stepAll(eventMs: number, events: MarketEvents): void {
+  function stepAll(atMs: number, events: MarketEvents): void {
     for (const instrument of instruments) {
-      if (instrument.status !== 'TRADING') continue;
-      step(instrument, eventMs);
-      const closed = instrument.candles.second(eventMs, instrument.mark, instrument.index);
-      if (closed !== null) events.minuteClosed(instrument, closed, eventMs);
+      if (instrument.status !== 'trading') continue;
+      step(instrument, atMs);
+      instrument.steppedAtMs = atMs + skewMs;
+      const closed = instrument.candles.second(atMs, instrument.mark, instrument.index);
+      if (closed !== null) events.minuteClosed(instrument, closed, atMs + skewMs);
     }
-    events.second(eventMs);
+    events.second(atMs + skewMs, atMs);
   }
 
   return {
     instruments,
-    find: (market, symbol) => instruments.find((i) => i.listing.market === market && i.listing.symbol === symbol),
+    find: (scope, symbol) => instruments.find((i) => i.listing.scope === scope && i.listing.symbol === symbol),
     setRate: (framesPerSecond) => {
       rate = framesPerSecond;
       ({ chance, slotMs } = pace());
     },
-    add: (atMs) => {
-      const instrument = openInstrument({ ...extraListing(extra), onboardedAtMs: atMs }, options, atMs);
-      extra += 1;
+    add: (listing, atMs) => {
+      const instrument = openInstrument(listing, options, atMs);
       instruments.push(instrument);
       ({ chance, slotMs } = pace());
       return instrument;
+    },
+    setSkew: (ms) => {
+      if (ms === skewMs) return;
+      // Stamps follow the clock at once, also back.
+      for (const instrument of instruments) instrument.changedAtMs += ms - skewMs;
+      skewMs = ms;
+    },
+    restart: () => {
+      restarts += 1;
+      for (const instrument of instruments) restartIds(instrument, restarts);
     },
     advance: (toMs, events) => {
       if (toMs - nextSecondMs > LONGEST_CATCH_UP_MS) {

@@ -10,6 +10,7 @@ export type SentFrame = {
 };
 export type SentConnection = {
   readonly connection: number;
+  readonly venue: string;
   readonly path: string;
   /** Microseconds; `closed_at` null while open. */
   readonly opened_at: number;
@@ -25,7 +26,7 @@ export type ConnectionLog = {
   readonly closed: (cause: string, atMs: number) => void;
 };
 export type SentLog = {
-  readonly open: (path: string, atMs: number) => ConnectionLog;
+  readonly open: (venue: string, path: string, atMs: number) => ConnectionLog;
   readonly connections: readonly SentConnection[];
   readonly frames: (connection: number, fromIndex: number) => Iterable<SentFrame>;
 };
@@ -70,9 +71,10 @@ export function createSentLog(): SentLog {
   const all: Stored[] = [];
   const connections: SentConnection[] = [];
 
-  function open(path: string, atMs: number): ConnectionLog {
+  function open(venue: string, path: string, atMs: number): ConnectionLog {
     const summary: SentConnection = {
       connection: all.length + 1,
+      venue,
       path,
       opened_at: atMs * 1_000,
       closed_at: null,

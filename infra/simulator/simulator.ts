@@ -1,25 +1,27 @@
-// One simulator: the seeded market, the simulated venue on a loopback port, faults, truth and the control paths.
+// One simulator: each venue with a seeded market of its own on one loopback port, faults, truth and the control paths.
 import { createWriteStream } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Binance, createBinance } from './binance.ts';
-import { createRestServer } from './binance-http.ts';
-import { BINANCE_LIMITS, type Connection, type SocketLimits, streamKind } from './binance-sockets.ts';
 import { handleControl } from './control.ts';
-import { createCrossings } from './crossings.ts';
-import { createFaults, type FaultEntry, type FaultRequest, type Faults } from './faults.ts';
-import { createMarket, type Market } from './market.ts';
+import type { FaultEntry, FaultRequest } from './faults.ts';
+import type { Market } from './market.ts';
 import { createSentLog, type SentLog } from './sent-log.ts';
-import { createTruthLog, type TruthLog } from './truth-log.ts';
+import type { TruthLog } from './truth-log.ts';
+import type { SimulatedVenue, VenueLimits } from './venue.ts';
+import { openVenue, type VenueHost } from './venue-host.ts';
+import { simulatedVenues } from './venues/index.ts';
 
 export type SimulatorOptions = {
   readonly port?: number;
+  /** Ids; only Binance unless told. */
+  readonly venues?: readonly string[];
   readonly seed?: number;
+  /** A venue. */
   readonly listings?: number;
-  /** Frames a second over all streams: the second-by-second ones, and book diffs for the rest. */
+  /** Frames a second over all streams, shared by the venues (300 each unless told): the second-by-second ones, and book diffs for the rest. */
   readonly rate?: number;
   readonly levels?: number;
-  readonly limits?: Partial<SocketLimits & { readonly weightPerMinute: number }>;
+  readonly limits?: Partial<VenueLimits>;
   /** Injected in tests; with `manual` the caller drives `advance`. */
   readonly nowMs?: () => number;
   readonly manual?: boolean;
@@ -32,8 +34,10 @@ export type SimulatorOptions = {
 
 export type Simulator = {
   /** As `VENUE_ENDPOINTS` wants it. */
-  readonly endpoints: { readonly binance: Readonly<Record<string, string>> };
+  readonly endpoints: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly control: string;
+  readonly hosts: readonly VenueHost[];
+  /** Of the first venue. */
   readonly market: Market;
   readonly truth: TruthLog;
   readonly sent: SentLog;
@@ -44,17 +48,13 @@ export type Simulator = {
   readonly stop: () => Promise<void>;
 };
 
-/** How often the market is moved by its clock: frames are at most this late. */
+/** How often the markets are moved by their clock: frames are at most this late. */
 const TICK_MS = 4;
-
 const KEPT_ROWS = 150_000;
+/** Frames a second of a venue. */
+const RATE = 300;
+const DEFAULT_VENUES = ['binance'];
 
-type Parts = {
-  readonly binance: Binance;
-  readonly market: Market;
-  readonly faults: Faults;
-  readonly nowMs: () => number;
-};
 type Line = (value: unknown) => void;
 
 function openLog(path: string | null): { readonly line: Line | null; readonly close: () => void } {
@@ -63,142 +63,99 @@ function openLog(path: string | null): { readonly line: Line | null; readonly cl
   return { line: (value) => void file.write(`${JSON.stringify(value)}\n`), close: () => file.end() };
 }
 
-/** What a fault request touches, in the words of the log. */
-function affected(
-  { binance, market }: Parts,
-  request: FaultRequest,
-): { readonly symbols: readonly string[]; readonly streams: readonly string[] } {
-  const symbols = request.symbols ?? market.instruments.map((i) => i.listing.symbol);
-  const streams = new Set<string>();
-  for (const { streams: open } of binance.sockets.open) {
-    for (const stream of open) {
-      const kind = request.kind === 'sequence_hole' || request.kind === 'crossed_book' ? 'depth' : request.stream;
-      if (kind !== undefined && kind !== stream && kind !== streamKind(stream)) continue;
-      if (stream.startsWith('!') || symbols.some((symbol) => about(stream, symbol))) streams.add(stream);
-    }
-  }
-  return { symbols, streams: [...streams].sort() };
+export function findVenue(id: string): SimulatedVenue {
+  const venue = simulatedVenues.find((known) => known.id === id);
+  if (venue !== undefined) return venue;
+  const known = simulatedVenues.map((one) => one.id).join(', ');
+  throw new TypeError(`found venue ${JSON.stringify(id)}, simulated are ${known}`);
 }
 
-/** True when a stream is about a listing; index streams are named by the pair. */
-function about(stream: string, symbol: string): boolean {
-  const subject = stream.split('@')[0] ?? '';
-  const name = symbol.toLowerCase();
-  return subject === name || `${subject}_perp` === name;
+function openHosts(
+  options: SimulatorOptions,
+  common: Pick<Parameters<typeof openVenue>[1], 'nowMs' | 'sent' | 'faultLog' | 'onFault' | 'onTruth'>,
+): readonly VenueHost[] {
+  const { seed = 1, listings = 50, levels = 300, limits = {} } = options;
+  const venues = (options.venues ?? DEFAULT_VENUES).map(findVenue);
+  const truthPerListing = options.truthPerListing ?? Math.ceil(KEPT_ROWS / listings / venues.length);
+  const rate = options.rate === undefined ? RATE : options.rate / venues.length;
+  return venues.map((venue) => openVenue(venue, { ...common, seed, listings, levels, rate, limits, truthPerListing }));
 }
 
-function cut({ binance, market, faults, nowMs }: Parts, request: FaultRequest): FaultEntry {
-  const chosen: Connection[] = [...binance.sockets.open]
-    .filter((connection) => {
-      if (request.symbols === undefined && request.stream === undefined) return true;
-      return [...connection.streams].some(
-        (stream) =>
-          (request.stream === undefined || request.stream === stream || request.stream === streamKind(stream)) &&
-          (request.symbols === undefined || request.symbols.some((symbol) => about(stream, symbol))),
-      );
-    })
-    .slice(0, request.count ?? Number.POSITIVE_INFINITY);
-  const streams = [...new Set(chosen.flatMap((connection) => [...connection.streams]))].sort();
-  const carried = (symbol: string): boolean =>
-    streams.some((stream) => stream.startsWith('!') || about(stream, symbol));
-  const symbols = market.instruments.map((i) => i.listing.symbol).filter(carried);
-  const connections = chosen.map((connection) => connection.log.summary.connection);
-  const entry = faults.start(request, { symbols, streams, connections }, nowMs());
-  for (const connection of chosen) binance.sockets.disconnect(connection, 'fault');
-  return entry;
+/** The host whose prefix a path has, and the URL behind it. */
+function route(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHost; readonly url: URL } | null {
+  const [, id = ''] = url.pathname.split('/', 2);
+  const host = hosts.find(({ venue }) => venue.id === id);
+  return host === undefined ? null : { host, url: new URL(url.href.replace(`/${id}`, '')) };
 }
 
-function changeListings({ market, faults, nowMs }: Parts, request: FaultRequest): FaultEntry {
-  const chosen = market.instruments.filter((i) => request.symbols?.includes(i.listing.symbol) ?? false);
-  if (request.kind === 'listing_added') {
-    const added = market.add(nowMs());
-    return faults.start(request, { symbols: [added.listing.symbol], streams: [] }, nowMs());
-  }
-  for (const instrument of chosen) {
-    if (request.kind === 'listing_delisted') instrument.status = 'CLOSE';
-    else instrument.fundingHours = request.hours ?? 4;
-  }
-  return faults.start(request, { symbols: chosen.map((i) => i.listing.symbol), streams: [] }, nowMs());
-}
+const endpointsOf = ({ venue }: VenueHost, port: number): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(venue.endpoints).map(([name, { protocol, path }]) => [
+      name,
+      `${protocol}://127.0.0.1:${port}/${venue.id}${path}`,
+    ]),
+  );
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const nowMs = options.nowMs ?? Date.now;
   const log = openLog(options.logPath ?? null);
-  const { seed = 1, listings = 50, levels = 300, rate = 300 } = options;
-  const market = createMarket({ seed, listings, levels, rate, startMs: nowMs() });
-  const faults = createFaults((entry) => log.line?.({ fault: entry }));
-  const truth = createTruthLog({
-    perListing: options.truthPerListing ?? Math.ceil(KEPT_ROWS / listings),
-    onRow: log.line === null ? null : (row) => log.line?.({ truth: row }),
-  });
   const sent = createSentLog();
-  const limits = { ...BINANCE_LIMITS, weightPerMinute: 2_400, ...options.limits };
-  const crossings = createCrossings(faults, nowMs);
-  const binance = createBinance({ nowMs, market, faults, truth, sent, crossings, limits });
-  const parts = { binance, market, faults, nowMs };
-  const rest = createRestServer({ nowMs, market, faults, truth, crossings, weightPerMinute: limits.weightPerMinute });
+  const faultLog: FaultEntry[] = [];
+  const hosts = openHosts(options, {
+    nowMs,
+    sent,
+    faultLog,
+    onFault: (fault) => log.line?.({ fault }),
+    onTruth: log.line === null ? null : (truth) => log.line?.({ truth }),
+  });
+  const [first] = hosts;
+  if (first === undefined) throw new TypeError('found no venue, name at least one');
 
-  function inject(request: FaultRequest): FaultEntry {
-    switch (request.kind) {
-      case 'disconnect':
-        return cut(parts, request);
-      case 'listing_added':
-      case 'listing_delisted':
-      case 'funding_interval_changed':
-        return changeListings(parts, request);
-      default:
-        return faults.start(request, affected(parts, request), nowMs());
-    }
-  }
+  const hostOf = (id: string): VenueHost => hosts.find(({ venue }) => venue.id === id) ?? first;
+  const inject = (request: FaultRequest): FaultEntry => hostOf(request.venue).inject(request);
 
   const planned = [...(options.plan ?? [])].sort((a, b) => (a.afterMs ?? 0) - (b.afterMs ?? 0));
   const startedMs = nowMs();
   function advance(): void {
-    const now = nowMs();
-    while (planned[0] !== undefined && now - startedMs >= (planned[0].afterMs ?? 0)) {
+    while (planned[0] !== undefined && nowMs() - startedMs >= (planned[0].afterMs ?? 0)) {
       const due = planned.shift();
       if (due !== undefined) inject(due);
     }
-    faults.expire(now);
-    binance.advance(now);
+    for (const host of hosts) host.advance();
   }
 
-  const control = { market, truth, sent, faultLog: faults.log, restCounts: rest.counts, inject };
+  const control = { hosts, sent, faultLog, inject };
   const server = createServer((request, response) => {
-    if (rest.handle(request, response)) return;
-    handleControl(control, request, response).catch((error: unknown) =>
-      response.destroy(error instanceof Error ? error : undefined),
-    );
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const found = route(hosts, url);
+    const handled =
+      found === null ? handleControl(control, request, response) : found.host.handle(request, response, found.url);
+    handled.catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
   });
-  server.on('upgrade', (request, socket, head) => binance.sockets.upgrade(request, socket, head));
+  server.on('upgrade', (request, socket, head) => {
+    const found = route(hosts, new URL(request.url ?? '/', 'http://localhost'));
+    if (found === null) socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+    else found.host.upgrade(request, socket, head, found.url);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
   });
   const timer = options.manual === true ? null : setInterval(advance, TICK_MS);
   const { port } = server.address() as AddressInfo;
-  const http = `http://127.0.0.1:${port}`;
-  const ws = `ws://127.0.0.1:${port}`;
   return {
-    endpoints: {
-      binance: {
-        usdm_rest: http,
-        usdm_public_ws: `${ws}/public/ws`,
-        usdm_market_ws: `${ws}/market/ws`,
-        coinm_rest: http,
-        coinm_ws: `${ws}/coinm/ws`,
-      },
-    },
-    control: `${http}/control`,
-    market,
-    truth,
+    endpoints: Object.fromEntries(hosts.map((host) => [host.venue.id, endpointsOf(host, port)])),
+    control: `http://127.0.0.1:${port}/control`,
+    hosts,
+    market: first.market,
+    truth: first.truth,
     sent,
-    faults: faults.log,
+    faults: faultLog,
     inject,
     advance,
     stop: async () => {
       if (timer !== null) clearInterval(timer);
-      binance.sockets.close();
+      for (const host of hosts) host.close();
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       log.close();

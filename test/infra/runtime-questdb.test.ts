@@ -1,5 +1,8 @@
 // Rows into QuestDB and back, and a PostgreSQL pool, against real engines; QuestDB is killed in the middle.
-import t from 'tap';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import t, { type Test } from 'tap';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres.ts';
 import { createRowSender, openQuestdbReader, RowsRefused } from '../../infra/runtime/questdb.ts';
@@ -125,6 +128,32 @@ t.test('rows sent while QuestDB dies and comes back are there once, and the prob
   const [first] = await reader.query({ text: 'SELECT count(), count_distinct(src_offset), sum(mark) FROM killed' });
   t.strictSame(first?.slice(0, 2), ['200', '200']);
   t.equal(Number(first?.[2]), (199 * 200) / 2);
+});
+
+/** QuestDB as far as a suspended table goes: only its dev mode can suspend one on request. */
+const suspendedTable = async (t: Test) => {
+  const told: string[] = [];
+  const server = createServer((request, response) => {
+    const query = new URL(request.url ?? '', 'http://questdb').searchParams.get('query') ?? '';
+    if (query.startsWith('ALTER')) told.push(query);
+    const isSuspended = told.length === 0;
+    response.end(JSON.stringify({ dataset: [['full', isSuspended, isSuspended ? 4 : 5, 5]] }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+};
+
+t.test('a suspended table is told to go on, and the problem is told meanwhile', async (t) => {
+  const { told, url } = await suspendedTable(t);
+  const other = createRowSender(url, { log });
+  const visible = other.waitVisible(['full']);
+  while (other.problem() === null) await setImmediate();
+  t.equal(other.problem(), 'suspended: full');
+  await visible;
+  t.strictSame(told, ["ALTER TABLE 'full' RESUME WAL"]);
+  t.equal(other.problem(), null);
+  await other.close();
 });
 
 t.test('a closed sender gives up what waits', async (t) => {

@@ -2,26 +2,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import t, { type Test } from 'tap';
-import { WebSocket } from 'ws';
+import t from 'tap';
 import { elementHash } from '../../infra/simulator/book-model.ts';
 import { parseFault } from '../../infra/simulator/faults.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/simulator/simulator.ts';
+import type { Simulator } from '../../infra/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
 import { binance } from '../../ingest/venues/binance.ts';
-import type { ListingRecord } from '../../schemas/records.ts';
+import { ask, type Client, connect, fakeSimulator, get, START_MS, settle, until } from '../support/fake-simulator.ts';
 
-const START_MS = Date.UTC(2026, 10, 21, 6);
-const LISTINGS = 10;
 const BINANCE_FAULT = { venue: 'binance' } as const;
 
-type Fake = { readonly sim: Simulator; readonly run: (ms: number) => void; readonly nowMs: () => number };
-type Client = {
-  readonly number: number;
-  readonly socket: WebSocket;
-  readonly frames: string[];
-  readonly isClosed: () => boolean;
-};
 type Depth = {
   E: number;
   T: number;
@@ -35,76 +25,10 @@ type Depth = {
 type Snapshot = { lastUpdateId: number; T: number; bids: [string, string][]; asks: [string, string][] };
 type Mark = { e: string; E: number; s: string; p: string; i: string; r: string; T: number };
 
-/** A simulator whose clock stands still until `run` moves it, four milliseconds at a time. */
-async function fake(test: Test, options: SimulatorOptions = {}): Promise<Fake> {
-  let nowMs = START_MS;
-  const sim = await startSimulator({
-    listings: LISTINGS,
-    levels: 60,
-    rate: 150,
-    manual: true,
-    nowMs: () => nowMs,
-    ...options,
-  });
-  test.teardown(() => sim.stop());
-  const run = (ms: number): void => {
-    for (const end = nowMs + ms; nowMs < end; ) {
-      nowMs = Math.min(end, nowMs + 4);
-      sim.advance();
-    }
-  };
-  return { sim, run, nowMs: () => nowMs };
-}
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
-async function connect(test: Test, sim: Simulator, path: string): Promise<Client> {
-  const socket = new WebSocket(`${sim.control.replace('http', 'ws').replace('/control', '')}${path}`);
-  const frames: string[] = [];
-  let isClosed = false;
-  socket.on('message', (data) => frames.push(data.toString()));
-  socket.on('close', () => {
-    isClosed = true;
-  });
-  await new Promise<void>((resolve, reject) => {
-    socket.once('open', () => resolve());
-    socket.once('error', reject);
-  });
-  test.teardown(() => socket.terminate());
-  return { number: sim.sent.connections.length, socket, frames, isClosed: () => isClosed };
-}
-
-async function ask(client: Client, command: object): Promise<unknown> {
-  const before = client.frames.length;
-  client.socket.send(JSON.stringify(command));
-  await until('a reply', () => client.frames.length > before);
-  return JSON.parse(client.frames[before] ?? '');
-}
-
-/** Every frame the simulator says it sent has arrived. */
-async function settle(sim: Simulator, client: Client): Promise<void> {
-  const sentFrames = (): number => sim.sent.connections[client.number - 1]?.frames ?? 0;
-  await until('all sent frames arrived', () => client.frames.length >= sentFrames());
-}
-
-async function get<T>(
-  sim: Simulator,
-  path: string,
-): Promise<{ readonly status: number; readonly headers: Headers; readonly body: T }> {
-  const answer = await fetch(new URL(path, sim.control));
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as T };
-}
-
 const parse = <T>(text: string): T => JSON.parse(text) as T;
 const depthsOf = (client: Client): Depth[] =>
   client.frames.filter((f) => f.startsWith('{"e":"depthUpdate"')).map(parse<Depth>);
-const truthOf = (sim: Simulator, symbol: string, layer: 'book' | 'mark' | 'funding'): TruthRow[] => [
+const truthOf = (sim: Simulator, symbol: string, layer: TruthRow['layer']): TruthRow[] => [
   ...sim.truth.rows({ symbol, layer }),
 ];
 const trimmed = (figure: string): string => (figure.includes('.') ? figure.replace(/\.?0+$/, '') : figure);
@@ -135,11 +59,11 @@ function mapBook(snapshot: Snapshot) {
 }
 
 t.test('protocol', async (t) => {
-  const { sim, run } = await fake(t);
+  const { sim, run } = await fakeSimulator(t);
   const open = (path: string): Promise<Client> => connect(t, sim, path);
 
   t.test('acknowledges, lists and ends subscriptions as the venue does', async (t) => {
-    const client = await open('/public/ws');
+    const client = await open('/binance/public/ws');
     t.same(await ask(client, { method: 'SUBSCRIBE', params: ['btcusdt@depth@100ms', 'nosuch@depth'], id: 1 }), {
       result: null,
       id: 1,
@@ -167,20 +91,24 @@ t.test('protocol', async (t) => {
     async (t) => {
       const streams = ['btcusdt@depth@100ms', 'btcusdt@markPrice@1s'];
       const kinds: Record<string, string[]> = {};
-      for (const path of ['/public/ws', '/market/ws', '/ws']) {
+      for (const path of ['/binance/public/ws', '/binance/market/ws', '/binance/ws']) {
         const client = await open(path);
         t.same(await ask(client, { method: 'SUBSCRIBE', params: streams, id: 7 }), { result: null, id: 7 });
         run(2_000);
         await settle(sim, client);
         kinds[path] = [...new Set(client.frames.slice(1).map((f) => parse<{ e: string }>(f).e))];
       }
-      t.same(kinds, { '/public/ws': ['depthUpdate'], '/market/ws': ['markPriceUpdate'], '/ws': ['depthUpdate'] });
+      t.same(kinds, {
+        '/binance/public/ws': ['depthUpdate'],
+        '/binance/market/ws': ['markPriceUpdate'],
+        '/binance/ws': ['depthUpdate'],
+      });
     },
   );
 
   t.test('takes streams from the URL and wraps them on /stream', async (t) => {
-    const raw = await open('/market/ws/btcusdt@markPrice@1s');
-    const wrapped = await open('/market/stream?streams=btcusdt@markPrice@1s/ethusdt@ticker');
+    const raw = await open('/binance/market/ws/btcusdt@markPrice@1s');
+    const wrapped = await open('/binance/market/stream?streams=btcusdt@markPrice@1s/ethusdt@ticker');
     run(1_000);
     await settle(sim, raw);
     await settle(sim, wrapped);
@@ -193,7 +121,7 @@ t.test('protocol', async (t) => {
   });
 
   t.test('sends the COIN-M index apart, by pair, and the quarterly contract without a rate', async (t) => {
-    const client = await open('/coinm/ws');
+    const client = await open('/binance/coinm/ws');
     await ask(client, {
       method: 'SUBSCRIBE',
       params: ['btcusd_perp@markPrice@1s', 'btcusd@indexPrice@1s', '!markPrice@arr@1s'],
@@ -212,7 +140,7 @@ t.test('protocol', async (t) => {
   });
 
   t.test('refuses unknown socket paths', async (t) => {
-    await t.rejects(open('/nowhere'), /404/);
+    await t.rejects(open('/binance/nowhere'), /404/);
   });
 });
 
@@ -224,18 +152,18 @@ t.test('limits', async (t) => {
     streamsPerConnection: 5,
     weightPerMinute: 60,
   };
-  const { sim, run } = await fake(t, { limits, rate: 20 });
+  const { sim, run } = await fakeSimulator(t, { limits, rate: 20 });
   const cause = (client: Client) => sim.sent.connections[client.number - 1]?.cause;
 
   t.test('closes a connection above ten messages a second', async (t) => {
-    const client = await connect(t, sim, '/public/ws');
+    const client = await connect(t, sim, '/binance/public/ws');
     for (let id = 0; id < 11; id += 1) client.socket.send(JSON.stringify({ method: 'LIST_SUBSCRIPTIONS', id }));
     await until('the close', client.isClosed);
     t.equal(cause(client), 'too_many_messages');
   });
 
   t.test('closes a connection with too many streams', async (t) => {
-    const client = await connect(t, sim, '/public/ws');
+    const client = await connect(t, sim, '/binance/public/ws');
     client.socket.send(
       JSON.stringify({ method: 'SUBSCRIBE', params: [1, 2, 3, 4, 5, 6].map((n) => `x${n}@depth`), id: 1 }),
     );
@@ -244,21 +172,28 @@ t.test('limits', async (t) => {
   });
 
   t.test('counts weights by the minute and answers 429 above the limit', async (t) => {
-    const first = await get(sim, '/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
+    const first = await get(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
     t.equal(first.headers.get('x-mbx-used-weight-1m'), '20');
-    await get(sim, '/fapi/v1/exchangeInfo');
-    t.equal((await get(sim, '/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).headers.get('x-mbx-used-weight-1m'), '41');
-    const refused = await get(sim, '/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
+    await get(sim, '/binance/fapi/v1/exchangeInfo');
+    t.equal(
+      (await get(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).headers.get('x-mbx-used-weight-1m'),
+      '41',
+    );
+    const refused = await get(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
     t.equal(refused.status, 429);
     t.equal(refused.headers.get('retry-after'), '60');
     t.match(refused.body, { code: -1003 });
-    t.equal((await get(sim, '/dapi/v1/exchangeInfo')).status, 200, 'COIN-M is another host with a weight of its own');
+    t.equal(
+      (await get(sim, '/binance/dapi/v1/exchangeInfo')).status,
+      200,
+      'COIN-M is another host with a weight of its own',
+    );
     run(60_000);
-    t.equal((await get(sim, '/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).status, 200);
+    t.equal((await get(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).status, 200);
   });
 
   t.test('pings every three minutes and closes at 24 hours', async (t) => {
-    const client = await connect(t, sim, '/public/ws');
+    const client = await connect(t, sim, '/binance/public/ws');
     let pings = 0;
     client.socket.on('ping', () => {
       pings += 1;
@@ -270,8 +205,8 @@ t.test('limits', async (t) => {
   });
 
   t.test('closes a connection at its greatest age', async (t) => {
-    const young = await fake(t, { limits: { maxAgeMs: 3_000 } });
-    const client = await connect(t, young.sim, '/public/ws');
+    const young = await fakeSimulator(t, { limits: { maxAgeMs: 3_000 } });
+    const client = await connect(t, young.sim, '/binance/public/ws');
     young.run(2_900);
     t.notOk(client.isClosed());
     young.run(100);
@@ -282,9 +217,9 @@ t.test('limits', async (t) => {
 t.test('seed', async (t) => {
   const streams = ['btcusdt@depth@100ms', '1000pepeusdt@depth@100ms', 'ethusdt@bookTicker'];
   async function record(seed: number): Promise<readonly string[]> {
-    const { sim, run } = await fake(t, { seed });
-    const book = await connect(t, sim, '/public/ws');
-    const rest = await connect(t, sim, '/market/ws');
+    const { sim, run } = await fakeSimulator(t, { seed });
+    const book = await connect(t, sim, '/binance/public/ws');
+    const rest = await connect(t, sim, '/binance/market/ws');
     await ask(book, { method: 'SUBSCRIBE', params: streams, id: 1 });
     await ask(rest, {
       method: 'SUBSCRIBE',
@@ -294,7 +229,7 @@ t.test('seed', async (t) => {
     run(3_000);
     await settle(sim, book);
     await settle(sim, rest);
-    const snapshot = await get(sim, '/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
+    const snapshot = await get(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000');
     return [...book.frames, ...rest.frames, JSON.stringify(snapshot.body)];
   }
 
@@ -307,9 +242,9 @@ t.test('seed', async (t) => {
 });
 
 t.test('books', async (t) => {
-  const { sim, run } = await fake(t);
-  const symbols = sim.market.instruments.map((i) => i.listing).filter((l) => l.market === 'usdm');
-  const client = await connect(t, sim, '/public/ws');
+  const { sim, run } = await fakeSimulator(t);
+  const symbols = sim.market.instruments.map((i) => i.listing).filter((l) => l.scope === 'usdm');
+  const client = await connect(t, sim, '/binance/public/ws');
   await ask(client, {
     method: 'SUBSCRIBE',
     params: symbols.map((l) => `${l.symbol.toLowerCase()}@depth@100ms`),
@@ -319,7 +254,7 @@ t.test('books', async (t) => {
   const snapshots = new Map<string, Snapshot>();
   for (const { symbol } of symbols) {
     run(12);
-    snapshots.set(symbol, (await get<Snapshot>(sim, `/fapi/v1/depth?symbol=${symbol}&limit=1000`)).body);
+    snapshots.set(symbol, (await get<Snapshot>(sim, `/binance/fapi/v1/depth?symbol=${symbol}&limit=1000`)).body);
   }
   run(20_000);
   await settle(sim, client);
@@ -410,7 +345,7 @@ t.test('books', async (t) => {
 });
 
 t.test('reference answers and truth', async (t) => {
-  const { sim, run } = await fake(t);
+  const { sim, run } = await fakeSimulator(t);
 
   t.test(
     'lists the perpetuals with their rules, a quarterly contract among them, and only unusual funding intervals',
@@ -424,8 +359,8 @@ t.test('reference answers and truth', async (t) => {
           filters: { filterType: string; tickSize: string }[];
         }[];
       };
-      const usdm = (await get<Info>(sim, '/fapi/v1/exchangeInfo')).body.symbols;
-      const coinm = (await get<Info>(sim, '/dapi/v1/exchangeInfo')).body.symbols;
+      const usdm = (await get<Info>(sim, '/binance/fapi/v1/exchangeInfo')).body.symbols;
+      const coinm = (await get<Info>(sim, '/binance/dapi/v1/exchangeInfo')).body.symbols;
       t.same(
         usdm.map((s) => s.symbol),
         [
@@ -450,8 +385,9 @@ t.test('reference answers and truth', async (t) => {
           ['BTCUSD_301227', 100],
         ],
       );
-      const intervals = (await get<{ symbol: string; fundingIntervalHours: number }[]>(sim, '/fapi/v1/fundingInfo'))
-        .body;
+      const intervals = (
+        await get<{ symbol: string; fundingIntervalHours: number }[]>(sim, '/binance/fapi/v1/fundingInfo')
+      ).body;
       t.same(
         intervals.map((i) => [i.symbol, i.fundingIntervalHours]),
         [
@@ -464,13 +400,13 @@ t.test('reference answers and truth', async (t) => {
   );
 
   t.test('answers errors as the venue does', async (t) => {
-    t.match(await get(sim, '/fapi/v1/depth?symbol=NOPE'), { status: 400, body: { code: -1121 } });
-    t.match(await get(sim, '/fapi/v1/depth'), { status: 400, body: { code: -1102 } });
-    t.match(await get(sim, '/fapi/v1/nothing'), { status: 404 });
+    t.match(await get(sim, '/binance/fapi/v1/depth?symbol=NOPE'), { status: 400, body: { code: -1121 } });
+    t.match(await get(sim, '/binance/fapi/v1/depth'), { status: 400, body: { code: -1102 } });
+    t.match(await get(sim, '/binance/fapi/v1/nothing'), { status: 404 });
   });
 
   t.test('every mark frame has its row of truth under its own stamp, and REST says the same', async (t) => {
-    const client = await connect(t, sim, '/market/ws');
+    const client = await connect(t, sim, '/binance/market/ws');
     await ask(client, { method: 'SUBSCRIBE', params: ['btcusdt@markPrice@1s', '1000pepeusdt@markPrice@1s'], id: 1 });
     run(5_000);
     await settle(sim, client);
@@ -485,7 +421,9 @@ t.test('reference answers and truth', async (t) => {
       const [funding] = truthOf(sim, mark.s, 'funding').filter((row) => row.venue_ts === mark.E * 1_000);
       t.match(funding?.values, { funding: trimmed(mark.r), next_funding_at: mark.T * 1_000 });
     }
-    const premium = (await get<{ markPrice: string; time: number }>(sim, '/fapi/v1/premiumIndex?symbol=BTCUSDT')).body;
+    const premium = (
+      await get<{ markPrice: string; time: number }>(sim, '/binance/fapi/v1/premiumIndex?symbol=BTCUSDT')
+    ).body;
     t.equal(premium.markPrice, marks.findLast((m) => m.s === 'BTCUSDT')?.p);
   });
 
@@ -497,7 +435,7 @@ t.test('reference answers and truth', async (t) => {
   });
 
   t.test('klines close with their minute, and the REST answer holds them', async (t) => {
-    const client = await connect(t, sim, '/market/ws/btcusdt@kline_1m/btcusdt@aggTrade');
+    const client = await connect(t, sim, '/binance/market/ws/btcusdt@kline_1m/btcusdt@aggTrade');
     run(122_000);
     await settle(sim, client);
     type Kline = {
@@ -513,14 +451,59 @@ t.test('reference answers and truth', async (t) => {
     const trades = events.filter(({ e, a }) => e === 'aggTrade' && a >= second.f && a <= second.L);
     t.same([trades.length, trades[0]?.p, trades.at(-1)?.p], [second.n, second.o, second.c]);
     t.equal(trades.reduce((sum, { q }) => sum + Number(q), 0).toFixed(3), second.v);
-    const path = '/fapi/v1/klines?symbol=BTCUSDT&interval=1m';
+    const path = '/binance/fapi/v1/klines?symbol=BTCUSDT&interval=1m';
     const { body } = await get<[number, string, string, string, string, string][]>(sim, path);
     const [time, open, , , close, volume] = body[1] ?? [];
     t.same([time, open, close, volume], [second.t, second.o, second.c, second.v]);
   });
 
+  t.test('trades, liquidations and closed minutes of all three prices have their rows of truth', async (t) => {
+    const streams = ['btcusdt@aggTrade', '!forceOrder@arr', 'btcusdt@kline_1m', '1000000mogusdt@kline_1m'];
+    const client = await connect(t, sim, `/binance/market/stream?streams=${streams.join('/')}`);
+    run(182_000);
+    await settle(sim, client);
+    type Wrapped = {
+      stream: string;
+      data: Record<string, unknown> & { k: Record<string, unknown>; o: Record<string, unknown> };
+    };
+    const frames = client.frames.map(parse<Wrapped>);
+    const of = (stream: string) => frames.filter((f) => f.stream === stream).map((f) => f.data);
+    const trades = new Map(truthOf(sim, 'BTCUSDT', 'trades').map((row) => [row.values.id, row]));
+    const wrong: unknown[] = [];
+    for (const data of of('btcusdt@aggTrade')) {
+      const row = trades.get(String(data.a));
+      const side = data.m === true ? 'sell' : 'buy';
+      const figures = [side, trimmed(String(data.p)), trimmed(String(data.q)), Number(data.T) * 1_000];
+      const { values } = row ?? { values: {} as TruthRow['values'] };
+      if (String(figures) !== String([values.side, values.price, values.quantity, row?.venue_ts])) wrong.push(data);
+    }
+    t.ok(trades.size > 50);
+    t.same(wrong, []);
+    const forced = of('!forceOrder@arr');
+    t.ok(forced.length > 0);
+    for (const { o } of forced) {
+      const rows = truthOf(sim, String(o.s), 'liquidations').filter((row) => row.venue_ts === Number(o.T) * 1_000);
+      t.match(rows, [{ values: { side: o.S === 'SELL' ? 'long' : 'short', price: trimmed(String(o.p)) } }]);
+    }
+    const minutes = [...truthOf(sim, 'BTCUSDT', 'candles'), ...truthOf(sim, '1000000MOGUSDT', 'candles')];
+    t.same([...new Set(minutes.map((row) => row.values.price_type))].sort(), ['index', 'mark', 'trade']);
+    const closed = frames.filter(({ data }) => data.k?.x === true).map(({ data }) => data);
+    for (const { k, E } of closed) {
+      const row = truthOf(sim, String(k.s), 'candles').find(
+        ({ values }) => values.open_time === Number(k.t) * 1_000 && values.price_type === 'trade',
+      );
+      t.equal(row?.venue_ts, Number(E) * 1_000);
+      const [open, high, low, close, volume, turnover] = ['o', 'h', 'l', 'c', 'v', 'q'].map((n) =>
+        trimmed(String(k[n])),
+      );
+      t.match(row?.values, { open, high, low, close, volume, turnover, trades: k.n });
+    }
+    const quiet = closed.filter(({ k }) => k.s === '1000000MOGUSDT').map(({ k }) => k.n);
+    t.ok(quiet.includes(0), 'the quiet listing has minutes without a trade');
+  });
+
   t.test('the sent log names every frame by its hash', async (t) => {
-    const client = await connect(t, sim, '/public/ws');
+    const client = await connect(t, sim, '/binance/public/ws');
     await ask(client, { method: 'SUBSCRIBE', params: ['btcusdt@depth@100ms', 'ethusdt@depth@100ms'], id: 1 });
     run(2_000);
     await settle(sim, client);
@@ -539,7 +522,7 @@ t.test('reference answers and truth', async (t) => {
 });
 
 t.test('faults', async (t) => {
-  const { sim, run, nowMs } = await fake(t);
+  const { sim, run, nowMs } = await fakeSimulator(t);
   const open = async (path: string, params: string[]): Promise<Client> => {
     const client = await connect(t, sim, path);
     await ask(client, { method: 'SUBSCRIBE', params, id: 1 });
@@ -551,7 +534,11 @@ t.test('faults', async (t) => {
   t.test(
     'sequence_hole: diffs of the named listing are not sent, the next says so, the others are whole',
     async (t) => {
-      const client = await open('/public/ws', ['btcusdt@depth@100ms', 'ethusdt@depth@100ms', 'btcusdt@bookTicker']);
+      const client = await open('/binance/public/ws', [
+        'btcusdt@depth@100ms',
+        'ethusdt@depth@100ms',
+        'btcusdt@bookTicker',
+      ]);
       run(1_000);
       const entry = sim.inject({ ...BINANCE_FAULT, kind: 'sequence_hole', symbols: ['BTCUSDT'], count: 2 });
       t.equal(entry.to, null);
@@ -570,7 +557,7 @@ t.test('faults', async (t) => {
   );
 
   t.test('duplicate and reorder: the same frames, twice or in another order', async (t) => {
-    const client = await open('/public/ws', ['btcusdt@depth@100ms']);
+    const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
     sim.inject({ ...BINANCE_FAULT, kind: 'duplicate', symbols: ['BTCUSDT'], stream: 'depth', count: 2 });
     run(2_000);
     sim.inject({ ...BINANCE_FAULT, kind: 'reorder', symbols: ['BTCUSDT'], stream: 'depth' });
@@ -590,7 +577,11 @@ t.test('faults', async (t) => {
   });
 
   t.test('silence: nothing of that stream for its time, all else goes on', async (t) => {
-    const client = await open('/market/ws', ['btcusdt@markPrice@1s', 'ethusdt@markPrice@1s', '!markPrice@arr@1s']);
+    const client = await open('/binance/market/ws', [
+      'btcusdt@markPrice@1s',
+      'ethusdt@markPrice@1s',
+      '!markPrice@arr@1s',
+    ]);
     run(500);
     const entry = sim.inject({
       ...BINANCE_FAULT,
@@ -614,7 +605,7 @@ t.test('faults', async (t) => {
   });
 
   t.test('malformed: one frame is no longer JSON', async (t) => {
-    const client = await open('/public/ws', ['btcusdt@depth@100ms']);
+    const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
     const entry = sim.inject({ ...BINANCE_FAULT, kind: 'malformed', symbols: ['BTCUSDT'], stream: 'depth' });
     run(2_000);
     await settle(sim, client);
@@ -630,7 +621,7 @@ t.test('faults', async (t) => {
   });
 
   t.test('slow: frames come late, in order, none is lost', async (t) => {
-    const client = await open('/public/ws', ['ethusdt@depth@100ms']);
+    const client = await open('/binance/public/ws', ['ethusdt@depth@100ms']);
     run(1_000);
     await settle(sim, client);
     const before = client.frames.length;
@@ -645,12 +636,12 @@ t.test('faults', async (t) => {
   });
 
   t.test('crossed_book: crossed on the wire and in snapshots while it lasts, whole and true afterwards', async (t) => {
-    const client = await open('/public/ws', ['ethusdt@depth@100ms']);
-    const start = (await get<Snapshot>(sim, '/fapi/v1/depth?symbol=ETHUSDT&limit=1000')).body;
+    const client = await open('/binance/public/ws', ['ethusdt@depth@100ms']);
+    const start = (await get<Snapshot>(sim, '/binance/fapi/v1/depth?symbol=ETHUSDT&limit=1000')).body;
     run(500);
     const entry = sim.inject({ ...BINANCE_FAULT, kind: 'crossed_book', symbols: ['ETHUSDT'], durationMs: 2_000 });
     run(1_500);
-    const during = (await get<Snapshot>(sim, '/fapi/v1/depth?symbol=ETHUSDT&limit=1000')).body;
+    const during = (await get<Snapshot>(sim, '/binance/fapi/v1/depth?symbol=ETHUSDT&limit=1000')).body;
     t.ok(Number(during.bids[0]?.[0]) > Number(during.asks[0]?.[0]));
     run(3_000);
     await settle(sim, client);
@@ -670,11 +661,112 @@ t.test('faults', async (t) => {
 
   t.test('rate_limit: 429 with Retry-After for its time', async (t) => {
     sim.inject({ ...BINANCE_FAULT, kind: 'rate_limit', durationMs: 1_000 });
-    const refused = await get(sim, '/dapi/v1/depth?symbol=BTCUSD_PERP');
+    const refused = await get(sim, '/binance/dapi/v1/depth?symbol=BTCUSD_PERP');
     t.equal(refused.status, 429);
     t.ok(Number(refused.headers.get('retry-after')) > 0);
     run(1_000);
-    t.equal((await get(sim, '/dapi/v1/depth?symbol=BTCUSD_PERP')).status, 200);
+    t.equal((await get(sim, '/binance/dapi/v1/depth?symbol=BTCUSD_PERP')).status, 200);
+  });
+
+  t.test('rate_limit 418 and rest_down: the status asked for, for their time', async (t) => {
+    const path = '/binance/fapi/v1/depth?symbol=BTCUSDT';
+    sim.inject({ ...BINANCE_FAULT, kind: 'rate_limit', status: 418, durationMs: 1_000 });
+    const banned = await get(sim, path);
+    t.match([banned.status, banned.headers.get('retry-after'), banned.body], [418, '1', { code: -1003 }]);
+    run(1_000);
+    const entry = sim.inject({ ...BINANCE_FAULT, kind: 'rest_down', status: 502, durationMs: 1_000 });
+    t.equal((await fetch(new URL(path, sim.control))).status, 502);
+    run(1_000);
+    t.equal((await get(sim, path)).status, 200);
+    t.match(entry, { settings: { status: 502 }, to: entry.from + 1_000_000 });
+  });
+
+  t.test(
+    'clock_skew: every stamp is off by so much, either way, and at once right again; truth stands under it',
+    async (t) => {
+      const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
+      const marks = await open('/binance/market/ws', ['btcusdt@markPrice@1s']);
+      for (const skewMs of [2_345, -1_678]) {
+        run(1_000);
+        await settle(sim, client);
+        const before = depthsOf(client).length;
+        const entry = sim.inject({ ...BINANCE_FAULT, kind: 'clock_skew', skewMs, durationMs: 3_000 });
+        const fromMs = entry.from / 1_000;
+        run(2_996);
+        await settle(sim, client);
+        const skewed = depthsOf(client).slice(before);
+        run(4);
+        const time = (await get<{ serverTime: number }>(sim, '/binance/fapi/v1/time')).body.serverTime;
+        t.equal(time, nowMs(), 'over');
+        t.ok(skewed.length > 5);
+        t.ok(
+          skewed.every(({ T, E }) => T >= fromMs + skewMs - 8 && E <= fromMs + 3_000 + skewMs && E >= T),
+          'all stamps are off by it',
+        );
+        t.equal(breaks(skewed), 0);
+        for (const { u, T } of skewed) {
+          const row = truthOf(sim, 'BTCUSDT', 'book').find(({ values }) => values.update_id === u);
+          t.equal(row?.venue_ts, T * 1_000);
+        }
+      }
+      run(1_000);
+      await settle(sim, client);
+      await settle(sim, marks);
+      const last = depthsOf(client).at(-1);
+      t.ok(last !== undefined && Math.abs(last.E - nowMs()) < 1_000, 'right again');
+      const seconds = marks.frames.slice(1).map((text) => parse<Mark>(text).E % 1_000);
+      t.same([...new Set(seconds)].sort(), [0, 322, 345]);
+    },
+  );
+
+  t.test('restart: sockets close, and every sequence begins anew', async (t) => {
+    const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
+    run(1_000);
+    await settle(sim, client);
+    const old = depthsOf(client).at(-1)?.u ?? 0;
+    const entry = sim.inject({ ...BINANCE_FAULT, kind: 'restart', durationMs: 1_000 });
+    await until('the close', client.isClosed);
+    t.ok(entry.connections.includes(client.number) && entry.layers.includes('book'));
+    t.equal(sim.sent.connections[client.number - 1]?.cause, 'restart');
+    await t.rejects(connect(t, sim, '/binance/public/ws'), /503/);
+    run(1_000);
+    const again = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
+    const snapshot = (await get<Snapshot>(sim, '/binance/fapi/v1/depth?symbol=BTCUSDT&limit=1000')).body;
+    run(2_000);
+    await settle(sim, again);
+    const frames = depthsOf(again).filter((f) => f.u > snapshot.lastUpdateId);
+    t.ok(frames.length > 5 && (frames.at(-1)?.u ?? old) < old);
+    const book = mapBook(snapshot);
+    const truth = new Map(truthOf(sim, 'BTCUSDT', 'book').map((row) => [row.values.update_id, row.values]));
+    for (const frame of frames) {
+      book.apply(frame);
+      if (truth.get(frame.u)?.book_hash !== book.hash()) t.fail('another book', frame);
+    }
+    t.equal(breaks(frames), 0);
+  });
+
+  t.test('restart that keeps the sockets: the chain breaks on them', async (t) => {
+    const client = await open('/binance/public/ws', ['ethusdt@depth@100ms']);
+    run(1_000);
+    sim.inject({ ...BINANCE_FAULT, kind: 'restart', keepSockets: true });
+    run(1_000);
+    await settle(sim, client);
+    t.notOk(client.isClosed());
+    t.equal(breaks(depthsOf(client)), 1);
+  });
+
+  t.test('listing_renamed: the old name goes, the new one takes over its price', async (t) => {
+    const entry = sim.inject({ ...BINANCE_FAULT, kind: 'listing_renamed', symbols: ['XRPUSDT'] });
+    const [old, fresh] = entry.symbols;
+    const listed = (await get<{ symbols: { symbol: string }[] }>(sim, '/binance/fapi/v1/exchangeInfo')).body.symbols;
+    const names = listed.map(({ symbol }) => symbol);
+    t.same([old, names.includes('XRPUSDT'), names.includes(fresh ?? '')], ['XRPUSDT', false, true]);
+    const [before, after] = [old, fresh].map((symbol) => sim.market.find('usdm', symbol ?? ''));
+    t.ok(Math.abs((before?.index ?? 0) / (after?.index ?? 1) - 1) < 0.001);
+    const client = await open('/binance/public/ws', [`${fresh?.toLowerCase()}@depth@100ms`, 'xrpusdt@depth@100ms']);
+    run(2_000);
+    await settle(sim, client);
+    t.same([...new Set(depthsOf(client).map((f) => f.s))], [fresh]);
   });
 
   t.test('listings come, change their interval and go, in the reference answers and the streams', async (t) => {
@@ -682,24 +774,24 @@ t.test('faults', async (t) => {
     const symbol = added.symbols[0] ?? '';
     sim.inject({ ...BINANCE_FAULT, kind: 'listing_delisted', symbols: ['DOGEUSDT'] });
     sim.inject({ ...BINANCE_FAULT, kind: 'funding_interval_changed', symbols: ['BTCUSDT'], hours: 1 });
-    const listed = (await get<{ symbols: { symbol: string }[] }>(sim, '/fapi/v1/exchangeInfo')).body.symbols.map(
-      (s) => s.symbol,
-    );
+    const listed = (
+      await get<{ symbols: { symbol: string }[] }>(sim, '/binance/fapi/v1/exchangeInfo')
+    ).body.symbols.map((s) => s.symbol);
     t.ok(listed.includes(symbol));
     t.notOk(listed.includes('DOGEUSDT'));
-    t.match((await get<unknown[]>(sim, '/fapi/v1/fundingInfo')).body[0], {
+    t.match((await get<unknown[]>(sim, '/binance/fapi/v1/fundingInfo')).body[0], {
       symbol: 'BTCUSDT',
       fundingIntervalHours: 1,
     });
-    const client = await open('/public/ws', [`${symbol.toLowerCase()}@depth@100ms`, 'dogeusdt@depth@100ms']);
+    const client = await open('/binance/public/ws', [`${symbol.toLowerCase()}@depth@100ms`, 'dogeusdt@depth@100ms']);
     run(2_000);
     await settle(sim, client);
     t.same([...new Set(depthsOf(client).map((f) => f.s))], [symbol]);
   });
 
   t.test('disconnect: cuts the connections of that stream, and refuses new ones for its time', async (t) => {
-    const books = await open('/public/ws', ['btcusdt@depth@100ms']);
-    const marks = await open('/market/ws', ['btcusdt@markPrice@1s']);
+    const books = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
+    const marks = await open('/binance/market/ws', ['btcusdt@markPrice@1s']);
     const answer = await fetch(`${sim.control}/faults`, {
       method: 'POST',
       body: JSON.stringify({ kind: 'disconnect', stream: 'depth', durationMs: 2_000 }),
@@ -707,9 +799,9 @@ t.test('faults', async (t) => {
     t.equal(answer.status, 201);
     await until('the cut', books.isClosed);
     t.notOk(marks.isClosed());
-    await t.rejects(connect(t, sim, '/public/ws'), /503/);
+    await t.rejects(connect(t, sim, '/binance/public/ws'), /503/);
     run(2_000);
-    await connect(t, sim, '/public/ws');
+    await connect(t, sim, '/binance/public/ws');
     const { body } = await get<{ kind: string; from: number; connections: number[] }[]>(sim, '/control/faults');
     const last = body.at(-1);
     t.match(last, { kind: 'disconnect', from: (nowMs() - 2_000) * 1_000 });
@@ -718,15 +810,15 @@ t.test('faults', async (t) => {
   });
 
   t.test('a fault that is not one is refused with what is wrong', async (t) => {
-    t.throws(() => parseFault({ kind: 'explode' }), /found kind "explode", use one of disconnect/);
-    t.throws(() => parseFault({ kind: 'drop', count: -1 }), /count is a number/);
-    t.throws(() => parseFault({ kind: 'drop', symbols: 'BTCUSDT' }), /symbols is a list/);
+    t.throws(() => parseFault({ kind: 'explode' }, ['binance']), /found kind "explode", use one of disconnect/);
+    t.throws(() => parseFault({ kind: 'drop', count: -1 }, ['binance']), /count is a number/);
+    t.throws(() => parseFault({ kind: 'drop', symbols: 'BTCUSDT' }, ['binance']), /symbols is a list/);
     const answer = await fetch(`${sim.control}/faults`, { method: 'POST', body: '{' });
     t.equal(answer.status, 400);
   });
 
   t.test('a plan starts its faults by itself', async (t) => {
-    const planned = await fake(t, {
+    const planned = await fakeSimulator(t, {
       plan: [{ ...BINANCE_FAULT, kind: 'rate_limit', durationMs: 500, afterMs: 1_000 }],
     });
     planned.run(900);
@@ -735,65 +827,6 @@ t.test('faults', async (t) => {
     t.match(planned.sim.faults, [
       { kind: 'rate_limit', from: (START_MS + 1_000) * 1_000, to: (START_MS + 1_500) * 1_000 },
     ]);
-  });
-});
-
-t.test('our own venue', async (t) => {
-  const { sim, run } = await fake(t, { listings: 20 });
-  const endpoints = sim.endpoints.binance;
-  const listings = new Map<string, ListingRecord>();
-  const state = {};
-  for (const { url } of binance.reference(endpoints)) {
-    const payload = new Uint8Array(await (await fetch(url)).arrayBuffer());
-    const answer = binance.mapReference(state, {
-      kind: 'response',
-      received_at: START_MS * 1_000,
-      request: `GET ${url}`,
-      payload,
-    });
-    for (const listing of answer?.listings ?? []) listings.set(listing.venue_symbol, listing);
-  }
-
-  t.test('finds every listing in the reference answers', async (t) => {
-    t.same([...listings.keys()].sort(), sim.market.instruments.map((i) => i.listing.symbol).sort());
-  });
-
-  t.test('gets every stream its plan subscribes to, and maps each frame to the true figures', async (t) => {
-    const slots = binance.plan([...listings.values()], { shards: 1, shardOf: () => 0, endpoints });
-    const clients: Client[] = [];
-    for (const slot of slots) {
-      if (slot.kind !== 'socket') continue;
-      const client = await connect(t, sim, new URL(slot.url).pathname);
-      for (const frame of slot.subscribe) await ask(client, parse<object>(frame));
-      clients.push(client);
-    }
-    run(10_000);
-    const seen = new Map<string, Set<string>>();
-    for (const client of clients) {
-      await settle(sim, client);
-      for (const text of client.frames.filter((f) => binance.classify(f) === 'data')) {
-        const payload = Buffer.from(text);
-        for (const { record } of binance.map(
-          {},
-          { kind: 'frame', received_at: START_MS * 1_000, request: null, payload },
-          { listings },
-        )) {
-          if (record.layer !== 'mark' && record.layer !== 'funding' && record.layer !== 'book') continue;
-          seen.set(record.layer, (seen.get(record.layer) ?? new Set()).add(record.venue_symbol ?? ''));
-          const [row] = sim.truth.rows({
-            symbol: record.venue_symbol,
-            layer: record.layer,
-            venueTs: record.venue_ts ?? 0,
-          });
-          for (const [name, value] of record.layer === 'book' ? [] : Object.entries(record.values)) {
-            if (value !== null && row?.values[name] !== value)
-              t.fail('another figure than the true one', { record, row });
-          }
-          if (row === undefined) t.fail('a stamp without truth', record);
-        }
-      }
-    }
-    for (const layer of ['mark', 'funding', 'book']) t.equal(seen.get(layer)?.size, 20, layer);
   });
 });
 

@@ -1,12 +1,13 @@
 // Texts of Binance's futures streams, built once a frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
-import type { Change } from './book-model.ts';
-import type { TradeCandle } from './candles.ts';
-import { fixed } from './figures.ts';
-import type { SimListing } from './listings.ts';
-import { type Diff, FINE, type Instrument, type Trade } from './market.ts';
+import type { Change } from '../../book-model.ts';
+import type { TradeCandle } from '../../candles.ts';
+import { FINE, fixed } from '../../figures.ts';
+import type { SimListing } from '../../listings.ts';
+import type { Diff, Instrument, Trade } from '../../market.ts';
+import { changeOf } from '../../truth-log.ts';
 
 /** COIN-M frames carry the pair after the symbol. */
-const pairOf = (listing: SimListing): string => (listing.market === 'coinm' ? `,"ps":"${listing.pair}"` : '');
+const pairOf = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
 
 export function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
   let text = '';
@@ -18,9 +19,9 @@ export function levelsText(changes: readonly Change[], side: 'b' | 'a', listing:
   return text;
 }
 
-export function depthUpdate({ listing }: Instrument, diff: Diff, changes: readonly Change[]): string {
+export function depthUpdate({ listing }: Instrument, diff: Diff): string {
   const ids = `"U":${diff.first},"u":${diff.last},"pu":${diff.previous}`;
-  const levels = `"b":[${levelsText(changes, 'b', listing)}],"a":[${levelsText(changes, 'a', listing)}]`;
+  const levels = `"b":[${levelsText(diff.changes, 'b', listing)}],"a":[${levelsText(diff.changes, 'a', listing)}]`;
   return `{"e":"depthUpdate","E":${diff.eventMs},"T":${diff.transactedMs},"s":"${listing.symbol}"${pairOf(listing)},${ids},${levels}}`;
 }
 
@@ -33,7 +34,7 @@ export function bookTicker({ listing, book }: Instrument, diff: Diff): string {
 
 export function markPriceUpdate(instrument: Instrument, eventMs: number): string {
   const { listing } = instrument;
-  const index = listing.market === 'usdm' ? `,"i":"${fixed(instrument.index, FINE)}"` : '';
+  const index = listing.scope === 'usdm' ? `,"i":"${fixed(instrument.index, FINE)}"` : '';
   const prices = `"p":"${fixed(instrument.mark, FINE)}","P":"${fixed(Math.round((instrument.mark + instrument.index) / 2), FINE)}"${index}`;
   const funding = `"r":"${fixed(instrument.fundingRate, FINE)}","T":${instrument.nextFundingAtMs}`;
   return `{"e":"markPriceUpdate","E":${eventMs},"s":"${listing.symbol}",${prices},${funding}}`;
@@ -51,12 +52,12 @@ export function indexPriceUpdate(instrument: Instrument, eventMs: number): strin
 }
 
 /** The 24 hours as text: shared by the stream and the REST answer. */
-export function dayFigures({ listing, day, last }: Instrument) {
+export function dayFigures(instrument: Instrument) {
+  const { listing, day, last } = instrument;
   const price = (units: number): string => fixed(units, listing.priceDecimals);
-  const change = last.price - day.open;
   return {
-    change: price(change),
-    percent: ((change * 100) / day.open).toFixed(3),
+    change: price(last.price - day.open),
+    percent: fixed(changeOf(instrument), listing.decimals.change - 2),
     weighted: ((day.high + day.low + last.price) / 3 / 10 ** listing.priceDecimals).toFixed(listing.priceDecimals),
     close: price(last.price),
     quantity: fixed(last.qty, listing.qtyDecimals),
@@ -64,7 +65,7 @@ export function dayFigures({ listing, day, last }: Instrument) {
     high: price(day.high),
     low: price(day.low),
     volume: fixed(day.volume, listing.qtyDecimals),
-    turnover: fixed(day.turnover, listing.contractSize === null ? 2 : FINE),
+    turnover: fixed(day.turnover, listing.decimals.turnover),
   };
 }
 
@@ -99,7 +100,7 @@ export function forceOrder({ listing }: Instrument, trade: Trade, eventMs: numbe
 
 /** A candle's figures as text: shared by the stream and the REST answer. */
 export function candleFigures(listing: SimListing, candle: TradeCandle) {
-  const amounts = listing.contractSize === null ? listing.priceDecimals + listing.qtyDecimals : FINE;
+  const { amount: amounts } = listing.decimals;
   const price = (units: number): string => fixed(units, listing.priceDecimals);
   return {
     open: price(candle.open),

@@ -1,22 +1,17 @@
 // Answers of Binance's futures REST endpoints from the market model (shapes: recordings of gocryptotrader and cryptofeed).
-import { candleFigures, dayFigures } from './binance-frames.ts';
-import type { Levels } from './book-model.ts';
-import type { PriceCandle } from './candles.ts';
-import { fixed } from './figures.ts';
-import type { Market as MarketName, SimListing } from './listings.ts';
-import { FINE, type Instrument, type Market } from './market.ts';
+import type { Levels } from '../../book-model.ts';
+import type { PriceCandle } from '../../candles.ts';
+import { FINE, fixed } from '../../figures.ts';
+import type { ListingStatus, SimListing } from '../../listings.ts';
+import type { Instrument } from '../../market.ts';
+import type { RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
+import { candleFigures, dayFigures } from './frames.ts';
+import type { Market as MarketName } from './listings.ts';
 
-export type RestRequest = {
-  readonly market: MarketName;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly nowMs: number;
-  /** Bids as they are shown: a fault may add one. */
-  readonly bidsOf: (instrument: Instrument) => Levels;
-};
-export type RestAnswer = { readonly status: number; readonly body: string };
+/** One request of a market, its path without `/fapi/v1/` or `/dapi/v1/`. */
+type Asked = Pick<RestRequest, 'query' | 'nowMs'> & { readonly market: MarketName; readonly path: string };
 
-export const BAD_SYMBOL: RestAnswer = { status: 400, body: '{"code":-1121,"msg":"Invalid symbol."}' };
+const BAD_SYMBOL: RestAnswer = { status: 400, body: '{"code":-1121,"msg":"Invalid symbol."}' };
 const NO_SYMBOL: RestAnswer = {
   status: 400,
   body: `{"code":-1102,"msg":"Mandatory parameter 'symbol' was not sent, was empty/null, or malformed."}`,
@@ -28,7 +23,7 @@ const DELIVERY_MS = Date.UTC(2030, 11, 27, 8);
 const PERPETUAL_MS = 4_133_404_800_000;
 
 /** Request weights (Binance's REST documentation, USD-M market data). */
-export function weightOf(path: string, query: URLSearchParams): number {
+function weightOf(path: string, query: URLSearchParams): number {
   const limit = Number(query.get('limit') ?? 500);
   const single = query.has('symbol') || query.has('pair');
   switch (path) {
@@ -62,20 +57,20 @@ function filters(listing: SimListing): readonly object[] {
     { filterType: 'MAX_NUM_ORDERS', limit: 200 },
     { filterType: 'PERCENT_PRICE', multiplierDecimal: '4', multiplierDown: '0.9500', multiplierUp: '1.0500' },
   ];
-  return listing.market === 'usdm'
-    ? [...common, { filterType: 'MIN_NOTIONAL', notional: listing.minNotional }]
-    : common;
+  return listing.scope === 'usdm' ? [...common, { filterType: 'MIN_NOTIONAL', notional: listing.minNotional }] : common;
 }
 
+const STATUSES: Readonly<Record<ListingStatus, string>> = { trading: 'TRADING', settling: 'SETTLING', closed: 'CLOSE' };
+
 function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
-  const usdm = listing.market === 'usdm';
+  const usdm = listing.scope === 'usdm';
   return {
     symbol: listing.symbol,
     pair: listing.pair,
     contractType: 'PERPETUAL',
     deliveryDate: PERPETUAL_MS,
     onboardDate: listing.onboardedAtMs,
-    [usdm ? 'status' : 'contractStatus']: status,
+    [usdm ? 'status' : 'contractStatus']: STATUSES[status],
     ...(usdm ? {} : { contractSize: listing.contractSize }),
     maintMarginPercent: '2.5000',
     requiredMarginPercent: '5.0000',
@@ -98,7 +93,7 @@ function symbolEntry({ listing, status }: Instrument): Record<string, unknown> {
   };
 }
 
-function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: RestRequest): unknown {
+function exchangeInfo(instruments: readonly Instrument[], { market, nowMs }: Asked): unknown {
   const symbols = instruments.map(symbolEntry);
   const first = symbols[0];
   const delivery = { ...first, symbol: DELIVERY[market], contractType: 'CURRENT_QUARTER', deliveryDate: DELIVERY_MS };
@@ -126,7 +121,7 @@ function fundingInfo(instruments: readonly Instrument[]): unknown {
     }));
 }
 
-function depth(instrument: Instrument, { query, nowMs, bidsOf }: RestRequest): unknown {
+function depth(instrument: Instrument, bids: Levels, { query, nowMs }: Asked): unknown {
   const { listing, book } = instrument;
   const limit = Number(query.get('limit') ?? 500);
   const top = ({ prices, sizes }: Levels): readonly (readonly [string, string])[] =>
@@ -138,8 +133,8 @@ function depth(instrument: Instrument, { query, nowMs, bidsOf }: RestRequest): u
     lastUpdateId: instrument.lastId,
     E: Math.max(nowMs, instrument.changedAtMs),
     T: instrument.changedAtMs,
-    ...(listing.market === 'coinm' ? { symbol: listing.symbol, pair: listing.pair } : {}),
-    bids: top(bidsOf(instrument)),
+    ...(listing.scope === 'coinm' ? { symbol: listing.symbol, pair: listing.pair } : {}),
+    bids: top(bids),
     asks: top(book.asks),
   };
 }
@@ -148,7 +143,7 @@ function premiumIndex(instrument: Instrument): object {
   const { listing } = instrument;
   return {
     symbol: listing.symbol,
-    ...(listing.market === 'coinm' ? { pair: listing.pair } : {}),
+    ...(listing.scope === 'coinm' ? { pair: listing.pair } : {}),
     markPrice: fixed(instrument.mark, FINE),
     indexPrice: fixed(instrument.index, FINE),
     estimatedSettlePrice: fixed(instrument.index, FINE),
@@ -161,7 +156,7 @@ function premiumIndex(instrument: Instrument): object {
 
 function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument): unknown {
   const figure = fixed(units, listing.qtyDecimals);
-  if (listing.market === 'usdm') return { symbol: listing.symbol, openInterest: figure, time: steppedAtMs };
+  if (listing.scope === 'usdm') return { symbol: listing.symbol, openInterest: figure, time: steppedAtMs };
   return {
     symbol: listing.symbol,
     pair: listing.pair,
@@ -171,12 +166,12 @@ function openInterest({ listing, openInterest: units, steppedAtMs }: Instrument)
   };
 }
 
-function dayTicker(instrument: Instrument, { nowMs }: RestRequest): object {
+function dayTicker(instrument: Instrument, { nowMs }: Asked): object {
   const { listing, day, last } = instrument;
   const f = dayFigures(instrument);
   return {
     symbol: listing.symbol,
-    ...(listing.market === 'coinm' ? { pair: listing.pair } : {}),
+    ...(listing.scope === 'coinm' ? { pair: listing.pair } : {}),
     priceChange: f.change,
     priceChangePercent: f.percent,
     weightedAvgPrice: f.weighted,
@@ -186,7 +181,7 @@ function dayTicker(instrument: Instrument, { nowMs }: RestRequest): object {
     highPrice: f.high,
     lowPrice: f.low,
     volume: f.volume,
-    [listing.market === 'usdm' ? 'quoteVolume' : 'baseVolume']: f.turnover,
+    [listing.scope === 'usdm' ? 'quoteVolume' : 'baseVolume']: f.turnover,
     openTime: nowMs - 86_400_000,
     closeTime: last.atMs,
     firstId: day.firstId,
@@ -244,11 +239,7 @@ function priceKlines(series: readonly PriceCandle[], query: URLSearchParams): un
 const ok = (value: unknown): RestAnswer => ({ status: 200, body: JSON.stringify(value) });
 
 /** COIN-M answers a list even for one symbol where USD-M answers an object. */
-function oneOrAll(
-  all: readonly Instrument[],
-  request: RestRequest,
-  render: (instrument: Instrument) => object,
-): RestAnswer {
+function oneOrAll(all: readonly Instrument[], request: Asked, render: (instrument: Instrument) => object): RestAnswer {
   const symbol = request.query.get('symbol');
   const pair = request.query.get('pair');
   if (symbol === null) return ok(all.filter((i) => pair === null || i.listing.pair === pair).map(render));
@@ -257,11 +248,7 @@ function oneOrAll(
   return ok(request.market === 'coinm' ? [render(instrument)] : render(instrument));
 }
 
-function ofSymbol(
-  all: readonly Instrument[],
-  request: RestRequest,
-  render: (instrument: Instrument) => unknown,
-): RestAnswer {
+function ofSymbol(all: readonly Instrument[], request: Asked, render: (instrument: Instrument) => unknown): RestAnswer {
   const name = request.query.get('symbol') ?? request.query.get('pair');
   if (name === null || name === '') return NO_SYMBOL;
   const instrument = all.find(
@@ -270,9 +257,34 @@ function ofSymbol(
   return instrument === undefined ? BAD_SYMBOL : ok(render(instrument));
 }
 
-/** `path` without the `/fapi/v1/` or `/dapi/v1/` prefix. */
-export function answerRest(market: Market, request: RestRequest): RestAnswer {
-  const listed = market.instruments.filter((i) => i.listing.market === request.market && i.status !== 'CLOSE');
+const PATH = /^\/(fapi|dapi)\/v1\/(.+)$/;
+
+/** USD-M and COIN-M are two hosts with a budget each. */
+export function costOf({ path, query }: Pick<RestRequest, 'path' | 'query'>) {
+  const [, host, name = ''] = PATH.exec(path) ?? [];
+  if (host === undefined) return null;
+  return { bucket: host === 'fapi' ? 'usdm' : 'coinm', weight: weightOf(name, query) };
+}
+
+export function refuse(limit: number, status: number | null, waitMs: number): RestAnswer {
+  const text =
+    status === 418
+      ? 'Way too many requests; IP banned until the time of Retry-After.'
+      : `Too many requests; current limit of IP is ${limit} requests per minute.`;
+  const headers = { 'retry-after': String(Math.ceil(waitMs / 1_000)) };
+  return { status: status ?? 429, body: JSON.stringify({ code: -1003, msg: text }), headers };
+}
+
+type Shown = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
+
+export function answerRest(deps: Shown, request: RestRequest): RestAnswer {
+  const [, host, path = ''] = PATH.exec(request.path) ?? [];
+  const asked: Asked = { ...request, market: host === 'dapi' ? 'coinm' : 'usdm', path };
+  return { ...answerPath(deps, asked), headers: { 'x-mbx-used-weight-1m': String(request.used) } };
+}
+
+function answerPath({ market, truth, crossings }: Shown, request: Asked): RestAnswer {
+  const listed = market.instruments.filter((i) => i.listing.scope === request.market && i.status !== 'closed');
   const { query } = request;
   switch (request.path) {
     case 'ping':
@@ -284,13 +296,20 @@ export function answerRest(market: Market, request: RestRequest): RestAnswer {
     case 'fundingInfo':
       return ok(fundingInfo(listed));
     case 'depth':
-      return ofSymbol(listed, request, (i) => depth(i, request));
+      return ofSymbol(listed, request, (i) => {
+        // A snapshot may stand between two diffs: its own stamp gets its own row of truth.
+        truth.snapshot(i, crossings.priceOf(i));
+        return depth(i, crossings.bids(i), request);
+      });
     case 'premiumIndex':
       return oneOrAll(listed, request, premiumIndex);
     case 'openInterest':
       return ofSymbol(listed, request, openInterest);
     case 'ticker/24hr':
-      return oneOrAll(listed, request, (i) => dayTicker(i, request));
+      return oneOrAll(listed, request, (i) => {
+        truth.moment(i, i.last.atMs, ['ticker', 'stats']);
+        return dayTicker(i, request);
+      });
     case 'klines':
       return ofSymbol(listed, request, (i) => klines(i, query));
     case 'markPriceKlines':

@@ -1,0 +1,167 @@
+// Which perpetuals the simulated Bybit lists: linear in base units (USDT, one in USDC), inverse in US dollars.
+import {
+  COINS,
+  type Coin,
+  type FundingHours,
+  inTicks,
+  madeUpCoin,
+  madeUpPrice,
+  QUIET,
+  type SimListing,
+} from '../../listings.ts';
+
+export type Market = 'linear' | 'inverse';
+
+/** [asset, coin, multiplier, price decimals, tick in units, quantity decimals, funding hours]. The multiplier stands before or behind the coin. */
+type Row = readonly [string, Coin, number, number, number, number, FundingHours];
+
+const USDT: readonly Row[] = [
+  ['BTC', 'BTC', 1, 2, 10, 3, 8],
+  ['ETH', 'ETH', 1, 2, 1, 2, 8],
+  ['1000PEPE', 'PEPE', 1_000, 7, 1, 0, 4],
+  ['SOL', 'SOL', 1, 3, 10, 1, 8],
+  ['XRP', 'XRP', 1, 4, 1, 0, 8],
+  ['DOGE', 'DOGE', 1, 5, 1, 0, 8],
+  ['1000000MOG', 'MOG', 1_000_000, 4, 1, 1, 1],
+  ['SHIB1000', 'SHIB', 1_000, 6, 1, 0, 8],
+  ['ADA', 'ADA', 1, 4, 1, 0, 8],
+  ['AVAX', 'AVAX', 1, 3, 1, 1, 8],
+  ['LINK', 'LINK', 1, 3, 1, 1, 8],
+  ['DOT', 'DOT', 1, 4, 1, 1, 8],
+  ['LTC', 'LTC', 1, 2, 1, 1, 8],
+  ['BCH', 'BCH', 1, 1, 1, 2, 8],
+  ['TRX', 'TRX', 1, 5, 1, 0, 8],
+  ['NEAR', 'NEAR', 1, 3, 1, 1, 8],
+  ['APT', 'APT', 1, 4, 5, 2, 4],
+  ['ARB', 'ARB', 1, 4, 1, 1, 4],
+  ['OP', 'OP', 1, 4, 1, 1, 4],
+  ['SUI', 'SUI', 1, 5, 10, 0, 2],
+  ['SEI', 'SEI', 1, 5, 1, 0, 4],
+  ['TIA', 'TIA', 1, 4, 1, 1, 4],
+  ['INJ', 'INJ', 1, 3, 1, 1, 4],
+  ['FIL', 'FIL', 1, 3, 1, 1, 8],
+  ['ATOM', 'ATOM', 1, 3, 1, 1, 8],
+  ['ETC', 'ETC', 1, 3, 1, 1, 8],
+  ['XLM', 'XLM', 1, 5, 1, 0, 8],
+  ['UNI', 'UNI', 1, 3, 1, 1, 8],
+  ['AAVE', 'AAVE', 1, 2, 1, 2, 8],
+  ['WIF', 'WIF', 1, 4, 1, 0, 4],
+  ['HBAR', 'HBAR', 1, 5, 1, 0, 8],
+  ['CRV', 'CRV', 1, 4, 1, 1, 8],
+  ['TON', 'TON', 1, 4, 1, 1, 4],
+  ['HYPE', 'HYPE', 1, 3, 1, 2, 1],
+];
+
+/** [coin, price decimals, tick in units]. */
+const INVERSE: readonly (readonly [Coin, number, number])[] = [
+  ['BTC', 2, 50],
+  ['ETH', 2, 5],
+  ['XRP', 4, 1],
+  ['SOL', 3, 10],
+  ['DOT', 4, 10],
+  ['LTC', 2, 1],
+];
+
+const FIRST_LAUNCHED_MS = 1_585_526_400_000;
+const INVERSE_LAUNCHED_MS = 1_542_211_200_000;
+const DAY_MS = 86_400_000;
+
+type Rules = Pick<
+  SimListing,
+  'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
+> & { readonly asset: string; readonly price: number };
+
+const linear = ({ asset, price, ...rules }: Rules, quote: 'USDT' | 'USDC'): SimListing => {
+  // The perpetual in USDC leaves its quote out of the name.
+  const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
+  const { priceDecimals, tick, qtyDecimals } = rules;
+  return {
+    ...rules,
+    scope: 'linear',
+    symbol,
+    pair: symbol,
+    base: asset,
+    quote,
+    margin: quote,
+    isInverse: false,
+    contractSize: null,
+    decimals: { mark: priceDecimals, rate: 8, turnover: 4, change: 6, amount: priceDecimals + qtyDecimals },
+    minNotional: '5',
+    startPrice: inTicks(price, priceDecimals, tick),
+  };
+};
+
+const usdt = (
+  [asset, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: Row,
+  age: number,
+): SimListing =>
+  linear(
+    {
+      asset,
+      price: COINS[coin] * multiplier,
+      priceDecimals,
+      tick,
+      qtyDecimals,
+      fundingHours,
+      onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * DAY_MS,
+      isQuiet: QUIET.has(coin),
+    },
+    'USDT',
+  );
+
+const BTCPERP: Rules = {
+  asset: 'BTC',
+  price: COINS.BTC,
+  priceDecimals: 2,
+  tick: 10,
+  qtyDecimals: 3,
+  fundingHours: 8,
+  onboardedAtMs: FIRST_LAUNCHED_MS + 800 * DAY_MS,
+  isQuiet: false,
+};
+
+/** Quantities count US dollars. */
+const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
+  scope: 'inverse',
+  symbol: `${coin}USD`,
+  pair: `${coin}USD`,
+  base: coin,
+  quote: 'USD',
+  margin: coin,
+  isInverse: true,
+  contractSize: 1,
+  priceDecimals,
+  tick,
+  qtyDecimals: 0,
+  decimals: { mark: priceDecimals, rate: 8, turnover: 4, change: 6, amount: 8 },
+  minNotional: '',
+  fundingHours: 8,
+  onboardedAtMs: INVERSE_LAUNCHED_MS + age * 40 * DAY_MS,
+  startPrice: inTicks(COINS[coin], priceDecimals, tick),
+  isQuiet: false,
+});
+
+export const extraListing = (number: number): SimListing =>
+  linear(
+    {
+      asset: madeUpCoin(number),
+      price: madeUpPrice(number),
+      priceDecimals: 4,
+      tick: 1,
+      qtyDecimals: 1,
+      fundingHours: number % 5 === 0 ? 4 : 8,
+      onboardedAtMs: FIRST_LAUNCHED_MS + 1_900 * DAY_MS,
+      isQuiet: false,
+    },
+    'USDT',
+  );
+
+/** `count` listings, a sixth of them inverse (at most six), BTCPERP the third linear one. */
+export function listings(count: number): readonly SimListing[] {
+  const linears = USDT.map(usdt);
+  linears.splice(2, 0, linear(BTCPERP, 'USDC'));
+  const inverses = INVERSE.map(inverse).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
+  const wanted = count - inverses.length;
+  for (let n = linears.length + 1; linears.length < wanted; n += 1) linears.push(extraListing(n));
+  return [...linears.slice(0, wanted), ...inverses];
+}

@@ -1,0 +1,6 @@
+// The simulated venues: one line each.
+import type { SimulatedVenue } from '../venue.ts';
+import { binance } from './binance/binance.ts';
+import { bybit } from './bybit/bybit.ts';
+
+export const simulatedVenues: readonly SimulatedVenue[] = [binance, bybit];
