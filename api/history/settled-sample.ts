@@ -1,0 +1,93 @@
+// A sample of requests whose answers can never change, kept with their hashes: the nightly runner asks them again (OP-03).
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { parseInstant } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { narrows, type Plan } from '../access/plans.ts';
+
+export type SettledAnswer = {
+  readonly path: string;
+  readonly input: unknown;
+  readonly itemsSha256: string;
+  readonly plan: Plan | null;
+};
+
+export type SettledSample = {
+  /** Takes note of an answer, or does not; never waits. */
+  readonly note: (answer: SettledAnswer) => void;
+  readonly stop: () => Promise<void>;
+};
+
+/** A busy minute is sampled, a quiet day is kept whole: so many at once, and one more each ten seconds. */
+const BURST = 200;
+const REFILL_MS = 10_000;
+const FLUSH_MS = 1_000;
+const REQUEST_BYTES = 8_192;
+
+const INSERT = `insert into settled_requests (request_hash, path, request, items_sha256, earliest)
+select decode(r.hash, 'hex'), r.path, r.request, r.items_sha256, to_timestamp(r.earliest_s)
+from jsonb_to_recordset($1) as r (hash text, path text, request jsonb, items_sha256 text, earliest_s double precision)
+on conflict do nothing`;
+
+/** Earliest instant a request names; null when it names none that we know how to find, and for a further page. */
+export const earliestOf = (input: unknown): Micros | null => {
+  if (typeof input !== 'object' || input === null || 'cursor' in input) return null;
+  const { from, as_of, at } = input as { readonly from?: unknown; readonly as_of?: unknown; readonly at?: unknown };
+  const named = [from, as_of, ...(Array.isArray(at) ? at : [])].filter((text) => typeof text === 'string');
+  const instants = named.map(parseInstant).filter((instant) => instant !== null);
+  return instants.length === 0 ? null : Math.min(...instants);
+};
+
+type Kept = {
+  readonly hash: string;
+  readonly path: string;
+  readonly request: unknown;
+  readonly items_sha256: string;
+  readonly earliest_s: number;
+};
+
+/** A plan that narrows makes another question of the same words, so only whole ones are kept. */
+const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
+  const earliest = plan !== null && narrows(plan) ? null : earliestOf(input);
+  const text = JSON.stringify(input);
+  if (earliest === null || text.length > REQUEST_BYTES) return null;
+  const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');
+  return { hash, path, request: input, items_sha256: itemsSha256, earliest_s: earliest / 1_000_000 };
+};
+
+/** Writes once a second what was noted. While PostgreSQL is away the sample is thinner: nothing waits for it. */
+export const keepSettledSample = (pool: Pool, log: Logger): SettledSample => {
+  let waiting: Kept[] = [];
+  let permits = BURST;
+  let refilledMs = performance.now();
+  const mayKeep = (): boolean => {
+    const nowMs = performance.now();
+    permits = Math.min(BURST, permits + (nowMs - refilledMs) / REFILL_MS);
+    refilledMs = nowMs;
+    if (permits < 1) return false;
+    permits -= 1;
+    return true;
+  };
+  const flush = async (): Promise<void> => {
+    if (waiting.length === 0) return;
+    const batch = waiting;
+    waiting = [];
+    try {
+      await pool.query(INSERT, [JSON.stringify(batch)]);
+    } catch (err) {
+      log.warn({ err, requests: batch.length }, 'settled requests could not be kept for the nightly check');
+    }
+  };
+  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
+  return {
+    note: (answer) => {
+      const kept = keptOf(answer);
+      if (kept !== null && mayKeep()) waiting.push(kept);
+    },
+    stop: async () => {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+};

@@ -1,0 +1,115 @@
+-- What a key does at once, over all processes of the API: requests being answered and open streams (AC-02, ST-08).
+-- A process holds places of a key and says so here; those of a process that was not seen for five seconds count no longer.
+-- Unlogged: after a crash of the database every process tells again what it holds.
+
+create unlogged table api_nodes (
+  node text primary key,
+  seen_at timestamptz not null
+);
+
+create unlogged table key_places (
+  name text not null,
+  node text not null,
+  held integer not null,
+  -- Of them in use, as last told.
+  busy integer not null,
+  primary key (name, node)
+) with (fillfactor = 50);
+
+create index key_places_node on key_places (node);
+
+-- Tells what a process holds and asks for more: `asked` is an array of {name, most, held, busy, wanted}. The row
+-- without a name has how many processes live, and `is_new`: nothing was known of this one, so it must tell everything. Whoever gets less than it wants is heard
+-- by the others on the channel `key_places`, and they give back what they do not use.
+create function exchange_places(this_node text, asked jsonb)
+returns table (name text, granted integer, others_busy integer, is_new boolean) language plpgsql as $$
+#variable_conflict use_column
+declare
+  ask record;
+  others integer;
+begin
+  -- In one order, so that two processes never wait for each other.
+  for ask in
+    select a.*, hashtextextended(a.name, 7305120) as lock
+    from jsonb_to_recordset(asked) as a (name text, most integer, held integer, busy integer, wanted integer)
+    order by 6
+  loop
+    perform pg_advisory_xact_lock(ask.lock);
+    select coalesce(sum(p.held), 0), coalesce(sum(p.busy), 0) into others, others_busy
+      from key_places p join api_nodes n using (node)
+      where p.name = ask.name and p.node <> this_node and n.seen_at > clock_timestamp() - interval '5 seconds';
+    name := ask.name;
+    granted := greatest(0, least(ask.wanted, ask.most - others - ask.held));
+    is_new := false;
+    if ask.held + granted = 0 then
+      delete from key_places p where p.name = ask.name and p.node = this_node;
+    else
+      insert into key_places values (ask.name, this_node, ask.held + granted, ask.busy)
+        on conflict on constraint key_places_pkey do update set held = excluded.held, busy = excluded.busy;
+    end if;
+    if granted < ask.wanted and others > 0 then
+      perform pg_notify('key_places', ask.name);
+    end if;
+    return next;
+  end loop;
+  insert into api_nodes values (this_node, clock_timestamp()) on conflict on constraint api_nodes_pkey
+    do update set seen_at = excluded.seen_at returning xmax = 0 into is_new;
+  if is_new then
+    delete from key_places p where not exists (select 1 from api_nodes n where n.node = p.node);
+    delete from api_nodes n where n.seen_at < clock_timestamp() - interval '1 minute';
+  end if;
+  name := null;
+  select count(*) into granted from api_nodes n where n.seen_at > clock_timestamp() - interval '5 seconds';
+  others_busy := 0;
+  return next;
+end $$;
+
+-- A key seen in a URL is told in its audit, once (E-02).
+alter table key_events drop constraint key_events_action_check;
+alter table key_events add constraint key_events_action_check
+  check (action in ('created', 'revoked', 'plan_changed', 'compromised'));
+
+-- As before, but `returned` may be negative: permits a process took by itself while this database was away are owed to the
+-- bucket, at most one bucket of them.
+create or replace function exchange_permits(asked jsonb)
+returns table (key_id text, permits bigint, tokens double precision, granted bigint) language plpgsql as $$
+#variable_conflict use_column
+declare
+  ask record;
+  held key_meters;
+  now_at timestamptz;
+begin
+  -- In one order, so that two processes never wait for each other.
+  for ask in
+    select a.* from jsonb_to_recordset(asked) as a (
+      key_id text, day date, rate double precision, burst double precision, day_limit bigint,
+      waiting bigint, ahead bigint, returned bigint, day_change bigint, used jsonb)
+    order by a.key_id, a.day
+  loop
+    insert into key_meters values (ask.key_id, ask.burst, clock_timestamp(), ask.day, 0) on conflict do nothing;
+    select m.* into held from key_meters m where m.key_id = ask.key_id for update;
+    now_at := clock_timestamp();
+    if held.day < ask.day then
+      held.day := ask.day;
+      held.granted := 0;
+    end if;
+    if held.day = ask.day then
+      held.granted := greatest(0, held.granted + ask.day_change);
+    end if;
+    held.tokens := greatest(-ask.burst, least(ask.burst,
+      held.tokens + ask.returned + ask.rate * greatest(0, extract(epoch from now_at - held.refilled_at))));
+    permits := greatest(0, least(
+      greatest(ask.waiting, least(ask.ahead, floor(held.tokens / 4)::bigint)),
+      floor(held.tokens)::bigint,
+      ask.day_limit - held.granted));
+    update key_meters m set tokens = held.tokens - permits, refilled_at = greatest(now_at, held.refilled_at),
+      day = held.day, granted = held.granted + permits where m.key_id = ask.key_id;
+    insert into key_usage as u
+      select ask.key_id, ask.day, c.key, c.value::bigint from jsonb_each_text(ask.used) c
+      on conflict on constraint key_usage_pkey do update set used = u.used + excluded.used;
+    key_id := ask.key_id;
+    tokens := held.tokens - permits;
+    granted := held.granted + permits;
+    return next;
+  end loop;
+end $$;

@@ -1,0 +1,21 @@
+-- What a process tells of its counts is numbered, and a number counts once: a telling whose answer was lost is told again as it was.
+
+create table meter_tellings (
+  node text primary key,
+  telling bigint not null,
+  told_at timestamptz not null
+);
+
+-- As exchange_permits, but nothing is counted or given back of a telling that stands already.
+create function tell_permits(this_node text, this_telling bigint, asked jsonb)
+returns table (key_id text, permits bigint, tokens double precision, granted bigint) language plpgsql as $$
+#variable_conflict use_column
+begin
+  insert into meter_tellings as m values (this_node, this_telling, clock_timestamp())
+    on conflict on constraint meter_tellings_pkey do update set telling = excluded.telling, told_at = excluded.told_at
+    where m.telling < excluded.telling;
+  if not found then
+    select jsonb_agg(a || '{"returned": 0, "day_change": 0, "used": {}}') into asked from jsonb_array_elements(asked) a;
+  end if;
+  return query select * from exchange_permits(asked);
+end $$;

@@ -1,0 +1,118 @@
+// The nightly runner: stays and does each step of each day when it is due, or one by hand (`npm run nightly`).
+import { readFileSync } from 'node:fs';
+import { migrate } from '../infra/postgres/migrate.ts';
+import { type Environment, readConfig } from '../infra/runtime/config.ts';
+import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
+import { createLog } from '../infra/runtime/log.ts';
+import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
+import { openPostgres } from '../infra/runtime/postgres.ts';
+import { openQuestdbReader } from '../infra/runtime/questdb.ts';
+import { runCommand, UsageError } from './nightly/command.ts';
+import { NIGHTLY_CONFIG } from './nightly/config.ts';
+import { openLedger } from './nightly/ledger.ts';
+import { createNightlyMetrics } from './nightly/metrics.ts';
+import { startRunner } from './nightly/runner.ts';
+import type { NightlyContext } from './nightly/step.ts';
+import { STEPS } from './nightly/steps.ts';
+
+const QUERY_MS = 60_000;
+
+type Opened = { readonly context: NightlyContext; readonly close: Stop };
+
+const open = async (
+  env: Environment,
+  registry: Registry,
+  { log, progress }: Pick<NightlyContext, 'log' | 'progress'>,
+): Promise<Opened> => {
+  const config = readConfig(NIGHTLY_CONFIG, env);
+  const database = openPostgres(config.DATABASE_URL, { max: 3 });
+  const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
+  const questdb = openQuestdbReader(config.QUESTDB_PG, { max: 1, timeoutMs: QUERY_MS, auth, log });
+  await migrate(database);
+  const { BASE_URL: baseUrl, RECHECK_KEY: key } = config;
+  const context: NightlyContext = {
+    database,
+    questdb,
+    namespace: config.TOPIC_NAMESPACE,
+    api: baseUrl === null || key === null ? null : { baseUrl, key },
+    nowMs: Date.now,
+    progress,
+    metrics: createNightlyMetrics(registry),
+    log,
+  };
+  return {
+    context,
+    close: async () => {
+      await questdb.close();
+      await database.end();
+    },
+  };
+};
+
+const stay = async (): Promise<Stop> => {
+  const registry = createMetrics();
+  const { context, close } = await open(process.env, registry, {
+    log: createLog('nightly'),
+    progress: () => undefined,
+  });
+  const runner = startRunner(STEPS, openLedger(context.database), context);
+  const { METRICS_PORT: port } = readConfig(NIGHTLY_CONFIG, process.env);
+  const server = await serveMetrics(registry, port, { unready: runner.problems });
+  return async () => {
+    await runner.stop();
+    await server.close();
+    await close();
+  };
+};
+
+type Endpoints = {
+  readonly database_url: string;
+  readonly questdb_pg: string;
+  readonly questdb_user: string;
+  readonly questdb_password: string;
+  readonly base_url: string;
+  readonly keys: { readonly pro_plus: string };
+};
+
+/** Settings of a service that runs on this machine, for what the environment does not say. */
+const ofRunningService = (env: Environment): Environment => {
+  if (env['DATABASE_URL']) return env;
+  try {
+    const file = env['ENDPOINTS_FILE'] ?? new URL('../.local/endpoints.json', import.meta.url);
+    const found = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
+    return {
+      DATABASE_URL: found.database_url,
+      QUESTDB_PG: found.questdb_pg,
+      QUESTDB_USER: found.questdb_user,
+      QUESTDB_PASSWORD: found.questdb_password,
+      BASE_URL: found.base_url,
+      RECHECK_KEY: found.keys.pro_plus,
+      ...env,
+    };
+  } catch {
+    throw new UsageError('no database: set DATABASE_URL and QUESTDB_PG, or run `npm run demo` beside this');
+  }
+};
+
+const byHand = async (argv: readonly string[]): Promise<string> => {
+  // A person watches: what the log would say is in the lines of progress.
+  const env = { ...ofRunningService(process.env) };
+  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const { context, close } = await open(env, createMetrics(), { log: createLog('nightly', 'error'), progress: tell });
+  try {
+    return await runCommand(argv, { steps: STEPS, ledger: openLedger(context.database), context });
+  } finally {
+    await close();
+  }
+};
+
+if (process.argv.length <= 2) runProcess('nightly', stay);
+else {
+  byHand(process.argv.slice(2)).then(
+    (text) => process.stdout.write(`${text}\n`),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    },
+  );
+}

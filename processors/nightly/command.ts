@@ -1,0 +1,79 @@
+// `npm run nightly -- …`: what the runner did and will do, and one step of one day by hand.
+import { parseArgs } from 'node:util';
+import type { Ledger } from './ledger.ts';
+import { lookBack, runDue, runTask } from './runner.ts';
+import { latestDue, type StepState } from './schedule.ts';
+import { type Day, dayAt, type NightlyContext, type Step, startOf } from './step.ts';
+
+const OPTIONS = {
+  day: { type: 'string' },
+  step: { type: 'string' },
+  list: { type: 'boolean', default: false },
+  due: { type: 'boolean', default: false },
+} as const;
+
+export const usageOf = (
+  steps: readonly Step[],
+): string => `usage: npm run nightly -- [--day D] --step S | --list | --due
+  --day D    a UTC day such as 2026-01-15; the newest due day when absent
+  --step S   ${steps.map(({ name }) => name).join(', ')}
+  --list     the last days, and when each step is due
+  --due      everything that is due and not done
+Without any of them it stays and does every step of every day when it is due.`;
+
+/** What a person can mend. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const dayOfText = (text: string, nowMs: number): Day => {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(startOf(text)) && dayAt(startOf(text)) === text;
+  if (!isDay) throw new UsageError(`"${text}" is no day such as 2026-01-15`);
+  if (startOf(text) > nowMs) throw new UsageError(`${text} has not begun`);
+  return text;
+};
+
+const timeOf = ({ dueMs }: Step): string => new Date(dueMs).toISOString().slice(11, 16);
+
+const lineOf = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
+  [day, step.padEnd(10), state.padEnd(7), `${attempts}x`, endedAt?.toISOString() ?? 'not ended', report ?? ''].join(
+    '  ',
+  );
+
+const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Promise<string> => {
+  const states = await ledger.states(lookBack(nowMs));
+  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${timeOf(step)} UTC  ${step.summary}`);
+  return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(lineOf))].join('\n');
+};
+
+const parse = (argv: readonly string[], steps: readonly Step[]) => {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS }).values;
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n${usageOf(steps)}`);
+  }
+};
+
+/** Runs one command line; answers what is to be printed at its end. */
+export const runCommand = async (
+  argv: readonly string[],
+  {
+    steps,
+    ledger,
+    context,
+  }: { readonly steps: readonly Step[]; readonly ledger: Ledger; readonly context: NightlyContext },
+): Promise<string> => {
+  const asked = parse(argv, steps);
+  const nowMs = context.nowMs();
+  if (asked.list) return list(steps, ledger, nowMs);
+  if (asked.due) {
+    await runDue(steps, ledger, context);
+    return list(steps, ledger, nowMs);
+  }
+  const step = steps.find(({ name }) => name === asked.step);
+  if (step === undefined) {
+    throw new UsageError(asked.step === undefined ? usageOf(steps) : `"${asked.step}" is no step\n${usageOf(steps)}`);
+  }
+  const day = asked.day === undefined ? latestDue(step, nowMs) : dayOfText(asked.day, nowMs);
+  return (await runTask({ step, day }, ledger, { context, mode: 'again' })) ?? 'another runner works on it';
+};

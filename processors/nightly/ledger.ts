@@ -1,0 +1,87 @@
+// What became of each step of each day, in PostgreSQL; of two runners only one works on a step of a day.
+import type { Pool, PoolClient } from 'pg';
+import type { StepState } from './schedule.ts';
+import type { Day } from './step.ts';
+
+/** First half of our advisory locks (an arbitrary constant); the second is a hash of step and day. */
+const LOCK = 7_305_121;
+
+export type Outcome =
+  | { readonly result: 'done'; readonly report: string }
+  | { readonly result: 'failed'; readonly error: unknown }
+  /** Another runner works on it. */
+  | { readonly result: 'busy' }
+  /** It was done before. */
+  | { readonly result: 'known' };
+
+export type Ledger = {
+  /** From `since` on. */
+  readonly states: (since: Day) => Promise<StepState[]>;
+  readonly attempt: (
+    task: { readonly step: string; readonly day: Day },
+    work: () => Promise<string>,
+    mode?: 'once' | 'again',
+  ) => Promise<Outcome>;
+};
+
+const STATES = `select to_char(day, 'YYYY-MM-DD') as day, step, state, attempts, started_at as "startedAt",
+  ended_at as "endedAt", report from nightly_steps where day >= $1 order by day, started_at`;
+const BEGIN = `insert into nightly_steps as s (day, step, state) values ($1, $2, 'running')
+  on conflict (step, day) do update set state = 'running', started_at = now(), ended_at = null, report = null,
+    attempts = s.attempts + 1`;
+const END = 'update nightly_steps set state = $3, ended_at = now(), report = $4 where day = $1 and step = $2';
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+const isDone = async (client: PoolClient, step: string, day: Day): Promise<boolean> => {
+  const { rowCount } = await client.query(
+    "select 1 from nightly_steps where day = $1 and step = $2 and state = 'done'",
+    [day, step],
+  );
+  return (rowCount ?? 0) > 0;
+};
+
+const workThrough = async (
+  client: PoolClient,
+  [day, step]: [Day, string],
+  work: () => Promise<string>,
+): Promise<Outcome> => {
+  await client.query(BEGIN, [day, step]);
+  try {
+    const report = await work();
+    await client.query(END, [day, step, 'done', report]);
+    return { result: 'done', report };
+  } catch (error) {
+    await client.query(END, [day, step, 'failed', messageOf(error).slice(0, 1_000)]);
+    return { result: 'failed', error };
+  }
+};
+
+export const openLedger = (pool: Pool): Ledger => ({
+  states: async (since) => (await pool.query<StepState>(STATES, [since])).rows,
+  attempt: async ({ step, day }, work, mode = 'once') => {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      const lock = [LOCK, `${step} ${day}`];
+      // The lock is the connection's: it ends with a runner that is killed.
+      const { rows } = await client.query<{ held: boolean }>(
+        'select pg_try_advisory_lock($1, hashtext($2)) as held',
+        lock,
+      );
+      if (rows[0]?.held !== true) return { result: 'busy' };
+      try {
+        if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
+        return await workThrough(client, [day, step], work);
+      } finally {
+        await client.query('select pg_advisory_unlock($1, hashtext($2))', lock);
+      }
+    } catch (error) {
+      broken = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    } finally {
+      // A connection in doubt is closed, and its lock with it.
+      client.release(broken);
+    }
+  },
+});

@@ -1,0 +1,51 @@
+// Metrics of the nightly runner, in Prometheus form.
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+export type NightlyMetrics = {
+  readonly ended: (step: string, result: 'done' | 'failed', seconds: number) => void;
+  readonly missing: (step: string, days: number) => void;
+  readonly rechecked: (result: 'equal' | 'different' | 'refused') => void;
+  readonly openIncidents: (count: number) => void;
+};
+
+export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
+  const registers = [registry];
+  const runs = new Counter({
+    name: 'nightly_steps_total',
+    help: 'Ended attempts at a step.',
+    labelNames: ['step', 'result'],
+    registers,
+  });
+  const took = new Gauge({
+    name: 'nightly_step_seconds',
+    help: 'Duration of the last attempt.',
+    labelNames: ['step'],
+    registers,
+  });
+  const missing = new Gauge({
+    name: 'nightly_missing_days',
+    help: 'Days whose step is due and not done; more than one for hours is an alarm.',
+    labelNames: ['step'],
+    registers,
+  });
+  const rechecked = new Counter({
+    name: 'nightly_rechecked_requests_total',
+    help: 'Settled requests asked again; anything but equal is an alarm.',
+    labelNames: ['result'],
+    registers,
+  });
+  const incidents = new Gauge({
+    name: 'nightly_open_incidents',
+    help: 'Open incidents; above 0 is an alarm.',
+    registers,
+  });
+  return {
+    ended: (step, result, seconds) => {
+      runs.inc({ step, result });
+      took.set({ step }, seconds);
+    },
+    missing: (step, days) => missing.set({ step }, days),
+    rechecked: (result) => rechecked.inc({ result }),
+    openIncidents: (count) => incidents.set(count),
+  };
+};

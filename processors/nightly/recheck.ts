@@ -1,0 +1,110 @@
+// Settled requests asked again: an answer that can never change and did is an incident (OP-03, N-11).
+import { setTimeout as pause } from 'node:timers/promises';
+import { RETENTION_DAYS } from '../../schemas/tables.ts';
+import { openIncident } from './incidents.ts';
+import { DAY_MS, type Day, type NightlyContext, type Step, startOf } from './step.ts';
+
+const DUE_MS = 4 * 3_600_000;
+/** Requests of one night; those that were never asked again come first, then those asked longest ago. */
+const REQUESTS = 500;
+const TELL_EVERY = 100;
+const TRIES = 5;
+const TIMEOUT_MS = 60_000;
+/** A day on the safe side of what retention may have dropped by now. */
+const FLOOR_DAYS = { '/v2/liquidations': RETENTION_DAYS.events - 1, other: RETENTION_DAYS.readings - 1 } as const;
+
+type Kept = {
+  readonly hash: string;
+  readonly path: string;
+  readonly request: unknown;
+  readonly items_sha256: string;
+  readonly asked_at: Date;
+};
+type Verdict = { readonly result: 'equal' | 'different' | 'refused'; readonly is: string };
+
+const SAMPLE = `select encode(request_hash, 'hex') as hash, path, request, items_sha256, asked_at from settled_requests
+where earliest >= case path when '/v2/liquidations' then $2::timestamptz else $1::timestamptz end
+  and (checked_at is null or checked_at < $3)
+order by checked_at nulls first, asked_at limit $4`;
+
+/** Statuses that say nothing about the answer: the service is busy or away. */
+const isPassing = (status: number): boolean => status === 429 || status >= 500;
+
+const askOnce = async (kept: Kept, { baseUrl, key }: NonNullable<NightlyContext['api']>): Promise<Response> =>
+  fetch(new URL(kept.path, baseUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(kept.request),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+
+const judge = async (kept: Kept, answer: Response): Promise<Verdict> => {
+  const text = await answer.text();
+  if (answer.status === 401 || answer.status === 403)
+    throw new Error(`RECHECK_KEY may not ask this: ${text.slice(0, 200)}`);
+  if (answer.status !== 200) return { result: 'refused', is: `${answer.status} ${text.slice(0, 200)}` };
+  const { settled, items_sha256: is } = JSON.parse(text) as {
+    readonly settled: boolean;
+    readonly items_sha256: string;
+  };
+  if (is === kept.items_sha256) return { result: 'equal', is };
+  if (!settled) throw new Error('stored history is behind: what was settled reads as unsettled');
+  return { result: 'different', is };
+};
+
+const ask = async (kept: Kept, api: NonNullable<NightlyContext['api']>): Promise<Verdict> => {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await askOnce(kept, api).catch((error: unknown) => {
+      if (attempt === TRIES) throw error;
+      return null;
+    });
+    if (answer !== null && !isPassing(answer.status)) return judge(kept, answer);
+    const wait = Number(answer?.headers.get('retry-after') ?? attempt);
+    await answer?.body?.cancel();
+    if (attempt === TRIES) throw new Error(`the API answers ${answer?.status} to ${kept.path}`);
+    await pause(Math.min(10, Math.max(1, wait)) * 1_000);
+  }
+};
+
+const report = async (kept: Kept, verdict: Verdict, { database, log }: NightlyContext): Promise<void> => {
+  const { hash, path, request, items_sha256: was, asked_at } = kept;
+  const note =
+    verdict.result === 'different'
+      ? `A settled answer of ${path} has changed since ${asked_at.toISOString()}.`
+      : `A request of ${path} that was answered at ${asked_at.toISOString()} is refused now.`;
+  const details = { path, request, was, is: verdict.is, asked_at };
+  const isNew = await openIncident(database, { kind: 'settled_answer_changed', subject: hash, note, details });
+  if (isNew) log.error({ request_hash: hash, ...details }, note);
+};
+
+const sample = async (day: Day, { database, nowMs }: NightlyContext): Promise<Kept[]> => {
+  const floor = (days: number): Date => new Date(nowMs() - days * DAY_MS);
+  const values = [floor(FLOOR_DAYS.other), floor(FLOOR_DAYS['/v2/liquidations']), new Date(startOf(day)), REQUESTS];
+  return (await database.query<Kept>(SAMPLE, values)).rows;
+};
+
+export const recheck: Step = {
+  name: 'recheck',
+  summary: 'settled requests asked again, hashes compared',
+  dueMs: DUE_MS,
+  run: async (day, context) => {
+    const { api, database, metrics, progress } = context;
+    if (api === null) throw new Error('set BASE_URL and RECHECK_KEY (a key of a plan that narrows nothing)');
+    const kept = await sample(day, context);
+    let wrong = 0;
+    for (const [index, one] of kept.entries()) {
+      const verdict = await ask(one, api);
+      metrics.rechecked(verdict.result);
+      if (verdict.result !== 'equal') {
+        wrong++;
+        await report(one, verdict, context);
+      }
+      await database.query("update settled_requests set checked_at = now() where request_hash = decode($1, 'hex')", [
+        one.hash,
+      ]);
+      if (index % TELL_EVERY === TELL_EVERY - 1)
+        progress(`${day} recheck: ${index + 1} of ${kept.length}, ${wrong} differ`);
+    }
+    return `${kept.length} requests asked again, ${wrong} differ`;
+  },
+};

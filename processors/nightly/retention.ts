@@ -1,0 +1,68 @@
+// What is older than it may be kept goes: whole days of QuestDB, rows of PostgreSQL.
+import type { Pool } from 'pg';
+import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { TABLES, type TableSpec } from '../sinks/tables.ts';
+import { DAY_MS, type Step, startOf } from './step.ts';
+
+const DUE_MS = 5 * 3_600_000;
+
+/** Days that rows of PostgreSQL are kept after the instant in a column. Audits, ledgers and open incidents stay. */
+const ROW_DAYS: readonly (readonly [table: string, instant: string, days: number, where: string])[] = [
+  ['settled_requests', 'asked_at', 60, 'true'],
+  ['nightly_steps', 'day', 400, 'true'],
+  ['daily_turnover', 'day', 90, 'true'],
+  ['key_usage', 'day', 400, 'true'],
+  ['key_meters', 'refilled_at', 30, 'true'],
+  ['incidents', 'closed_at', 400, "state <> 'open'"],
+];
+
+/**
+ * Drops the partitions of a table that end before the floor; answers how many. QuestDB's own TTL looks only when rows
+ * come, so a table that has become quiet would keep its past for ever. The newest partition always stays.
+ */
+export const dropPartitions = async (
+  questdb: QuestdbReader,
+  table: string,
+  { designated, floorMs }: { readonly designated: string; readonly floorMs: number },
+): Promise<number> => {
+  const floor = new Date(floorMs).toISOString();
+  const [found] = await questdb.query({
+    text: `SELECT count() FROM table_partitions('${table}') WHERE NOT active AND maxTimestamp < '${floor}'`,
+  });
+  const count = Number(found?.[0] ?? 0);
+  if (count > 0)
+    await questdb.query({ text: `ALTER TABLE '${table}' DROP PARTITION WHERE ${designated} < '${floor}'` });
+  return count;
+};
+
+const expiring = (): [string, TableSpec & { readonly ttlDays: number }][] =>
+  Object.entries(TABLES).flatMap(([name, spec]) =>
+    spec.ttlDays === null ? [] : [[name, { ...spec, ttlDays: spec.ttlDays }]],
+  );
+
+const dropRows = async (database: Pool, nowMs: number): Promise<number> => {
+  let dropped = 0;
+  for (const [table, instant, days, where] of ROW_DAYS) {
+    const floor = new Date(nowMs - days * DAY_MS);
+    const { rowCount } = await database.query(`delete from ${table} where ${instant} < $1 and ${where}`, [floor]);
+    dropped += rowCount ?? 0;
+  }
+  return dropped;
+};
+
+export const retention: Step = {
+  name: 'retention',
+  summary: 'partitions and rows past their time are dropped',
+  dueMs: DUE_MS,
+  run: async (day, { database, questdb, namespace, nowMs }) => {
+    const fromMs = Math.min(startOf(day), nowMs());
+    let partitions = 0;
+    // Tables of a replay never expire.
+    for (const [name, { designated, ttlDays }] of namespace === '' ? expiring() : []) {
+      const floorMs = startOf(new Date(fromMs - ttlDays * DAY_MS).toISOString().slice(0, 10));
+      partitions += await dropPartitions(questdb, tableName(namespace, name), { designated, floorMs });
+    }
+    return `${partitions} partitions and ${await dropRows(database, fromMs)} rows dropped`;
+  },
+};

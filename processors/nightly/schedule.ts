@@ -1,0 +1,51 @@
+// Which steps of which days are to be done now: pure, from what is known to be done.
+import { type Day, dayAfter, dayAt, type Step, startOf } from './step.ts';
+
+export type StepState = {
+  readonly day: Day;
+  readonly step: string;
+  readonly state: 'running' | 'done' | 'failed';
+  readonly attempts: number;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly report: string | null;
+};
+
+export type Task = { readonly step: Step; readonly day: Day };
+
+/** A service that was away longer starts again with the last month. */
+export const MOST_DAYS = 31;
+const RETRY_MIN_MS = 60_000;
+const RETRY_MAX_MS = 1_800_000;
+
+/** The newest day whose step is due. */
+export const latestDue = ({ dueMs }: Step, nowMs: number): Day => dayAt(nowMs - dueMs);
+
+const retryAt = ({ attempts, endedAt }: StepState): number =>
+  (endedAt?.getTime() ?? 0) + Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(attempts - 1, 10));
+
+/** Days of a step that are not done, oldest first; a step that never ran begins with the newest due day. */
+export const missingDays = (step: Step, states: readonly StepState[], nowMs: number): Day[] => {
+  const own = states.filter((state) => state.step === step.name);
+  const done = new Set(own.filter(({ state }) => state === 'done').map(({ day }) => day));
+  const latest = latestDue(step, nowMs);
+  // Days sort as text.
+  const [first = latest] = [...own.map(({ day }) => day), latest].sort();
+  const [, from = latest] = [first, dayAfter(latest, 1 - MOST_DAYS)].sort();
+  const days: Day[] = [];
+  for (let day = from; day <= latest; day = dayAfter(day)) {
+    if (!done.has(day)) days.push(day);
+  }
+  return days;
+};
+
+/** What is to be done now, days in order. A day that failed holds back its step's later days until it may be tried again. */
+export const dueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
+  const tasks = steps.flatMap((step) => {
+    const days = missingDays(step, states, nowMs);
+    const first = states.find(({ step: name, day }) => name === step.name && day === days[0]);
+    const waits = first?.state === 'failed' && retryAt(first) > nowMs;
+    return waits ? [] : days.map((day) => ({ step, day }));
+  });
+  return tasks.sort((a, b) => startOf(a.day) + a.step.dueMs - (startOf(b.day) + b.step.dueMs));
+};

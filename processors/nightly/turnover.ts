@@ -1,0 +1,76 @@
+// The 24 h turnover by venue and instrument at 00:00 of a day, from stored history: narrowing plans choose by it (AC-02).
+import { add, canonicalDigits } from '../../schemas/decimals.ts';
+import type { Digits } from '../../schemas/records.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from './step.ts';
+
+/** Rows of the last window are sealed 100 s after it and visible soon after. */
+const DUE_MS = 180_000;
+/** A venue that was given up does not hold back the choice for longer. */
+const PATIENCE_MS = 3_600_000;
+
+const STATS = (table: string): string => `SELECT listing, turnover_24h, digits FROM '${table}'
+WHERE at > $1 AND at <= $2 AND status = 'present' AND NOT late LATEST ON at PARTITION BY listing`;
+const LISTINGS = (table: string): string => `SELECT listing, venue, instrument FROM (
+SELECT listing, venue, instrument, delisted_at FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing
+) WHERE delisted_at IS NULL OR delisted_at > $1`;
+const REACHED = (table: string): string => `SELECT venue, max(at) >= $2 FROM '${table}' WHERE at > $1 GROUP BY venue`;
+
+/** The digits the venue sent, where a double cannot give them back. */
+const digitsOf = (double: string | null, kept: string | null): Digits | null => {
+  if (double === null) return null;
+  const exact = kept === null ? undefined : (JSON.parse(kept) as { readonly turnover_24h?: string }).turnover_24h;
+  return canonicalDigits(exact ?? double);
+};
+
+type Turnover = Record<string, Record<string, Digits>>;
+
+const readTurnover = async (
+  { questdb, namespace }: NightlyContext,
+  at: string,
+  dayBefore: string,
+): Promise<Turnover> => {
+  const stats = tableName(namespace, 'stats');
+  const read = await questdb.query({ text: STATS(stats), values: [dayBefore, at] });
+  const byListing = new Map(
+    read.map(([listing, double, digits]) => [listing, digitsOf(double ?? null, digits ?? null)]),
+  );
+  const listed = await questdb.query({ text: LISTINGS(tableName(namespace, 'listings')), values: [at] });
+  const turnover: Turnover = {};
+  for (const [listing, venue, instrument] of listed) {
+    if (venue == null || instrument == null) continue;
+    turnover[venue] ??= {};
+    const ofVenue = turnover[venue];
+    ofVenue[instrument] = add(ofVenue[instrument] ?? '0', byListing.get(listing ?? null) ?? '0');
+  }
+  return turnover;
+};
+
+const refuseUnfinished = async ({ questdb, namespace, nowMs }: NightlyContext, day: Day): Promise<void> => {
+  if (nowMs() > startOf(day) + PATIENCE_MS) return;
+  const values = [`${dayAfter(day, -1)}T00:00:00.000000Z`, `${day}T00:00:00.000000Z`];
+  const venues = await questdb.query({ text: REACHED(tableName(namespace, 'stats')), values });
+  const behind = venues.filter(([, reached]) => reached !== 't').map(([venue]) => venue);
+  if (behind.length > 0) throw new Error(`stored history has not reached 00:00 yet: ${behind.join(', ')}`);
+};
+
+export const turnover: Step = {
+  name: 'turnover',
+  summary: 'the 24 h turnover that narrowing plans choose by',
+  dueMs: DUE_MS,
+  run: async (day, context) => {
+    await refuseUnfinished(context, day);
+    const at = `${day}T00:00:00.000000Z`;
+    const before = new Date(startOf(day) - DAY_MS).toISOString().replace('Z', '000Z');
+    const found = await readTurnover(context, at, before);
+    const venues = Object.keys(found).length;
+    if (venues === 0) return 'nothing was listed at 00:00';
+    const { rowCount } = await context.database.query(
+      "insert into daily_turnover (day, source, turnover) values ($1, 'history', $2) on conflict (day) do nothing",
+      [day, found],
+    );
+    const instruments = new Set(Object.values(found).flatMap((ofVenue) => Object.keys(ofVenue))).size;
+    const what = `${instruments} instruments at ${venues} venues`;
+    return rowCount === 0 ? `${what}; the day had its row already` : what;
+  },
+};

@@ -1,0 +1,311 @@
+// The nightly runner on real PostgreSQL and QuestDB: order, catching up, two runners, and each step (OP-03, AC-02, N-11).
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openPostgres } from '../../infra/runtime/postgres.ts';
+import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
+import { runCommand } from '../../processors/nightly/command.ts';
+import { openLedger } from '../../processors/nightly/ledger.ts';
+import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
+import { recheck } from '../../processors/nightly/recheck.ts';
+import { dropPartitions, retention } from '../../processors/nightly/retention.ts';
+import { runDue, runTask } from '../../processors/nightly/runner.ts';
+import { dueTasks, missingDays, type StepState } from '../../processors/nightly/schedule.ts';
+import { DAY_MS, type NightlyContext, type Step, startOf } from '../../processors/nightly/step.ts';
+import { STEPS } from '../../processors/nightly/steps.ts';
+import { turnover } from '../../processors/nightly/turnover.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { tableName } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { listing, listingValues, micros, reading } from '../api/live-fixture.ts';
+import { useEngines } from '../support/engines.ts';
+
+t.setTimeout(120_000);
+const HOUR_MS = 3_600_000;
+const log = createLog('nightly-test', 'silent');
+
+const stepOf = (name: string, dueMs: number, run: Step['run'] = async () => 'ok'): Step => ({
+  ...{ name, dueMs, run },
+  summary: name,
+});
+const stateOf = (over: Partial<StepState> & Pick<StepState, 'day' | 'step'>): StepState => ({
+  ...{ state: 'done', attempts: 1, startedAt: new Date(0), endedAt: new Date(0), report: null },
+  ...over,
+});
+
+t.test('a day is due at its time, missing days come oldest first, a failure holds back its own step only', (t) => {
+  const [a, b] = [stepOf('a', HOUR_MS), stepOf('b', 2 * HOUR_MS)];
+  const at = (text: string): number => Date.parse(text);
+  t.same(missingDays(a, [], at('2026-01-15T00:59Z')), ['2026-01-14'], 'a first run begins with the newest due day');
+  const known = [stateOf({ day: '2026-01-12', step: 'a' }), stateOf({ day: '2026-01-14', step: 'a' })];
+  t.same(missingDays(a, known, at('2026-01-15T01:00Z')), ['2026-01-13', '2026-01-15']);
+  const old = [stateOf({ day: '2025-06-01', step: 'a' })];
+  t.equal(missingDays(a, old, at('2026-01-15T12:00Z'))[0], '2025-12-16', 'no further back than 31 days');
+  const tasks = (states: StepState[], now: string) =>
+    dueTasks([b, a], states, at(now)).map(({ step, day }) => `${day} ${step.name}`);
+  const since = ['a', 'b'].map((step) => stateOf({ day: '2026-01-13', step }));
+  t.same(tasks(since, '2026-01-15T03:00Z'), ['2026-01-14 a', '2026-01-14 b', '2026-01-15 a', '2026-01-15 b']);
+  const failed = stateOf({ day: '2026-01-14', step: 'a', state: 'failed', endedAt: new Date('2026-01-15T03:00Z') });
+  t.same(tasks([...since, failed], '2026-01-15T03:00:30Z'), ['2026-01-14 b', '2026-01-15 b']);
+  t.equal(tasks([...since, failed], '2026-01-15T03:01Z').length, 4);
+  t.equal(tasks([...since, { ...failed, attempts: 3 }], '2026-01-15T03:03:59Z').length, 2, 'later each time');
+  t.equal(tasks([...since, { ...failed, state: 'running' }], '2026-01-15T03:00:01Z').length, 4, 'a killed one at once');
+  t.end();
+});
+
+const engines = await useEngines(t, ['postgres', 'questdb']);
+const databaseUrl = await engines.database();
+const pool = openPostgres(databaseUrl, { max: 6 });
+await migrate(pool);
+const { endpoints } = engines;
+const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
+const sender = createRowSender(endpoints.questdb_http, { auth, log });
+const namespace = `${engines.namespace()}.`;
+await ensureTables((text) => questdb.query({ text }), { namespace });
+t.teardown(async () => {
+  await sender.close();
+  await questdb.close();
+  await pool.end();
+});
+
+const registry = new Registry();
+const metrics = createNightlyMetrics(registry);
+const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
+  ...{ database: pool, questdb, namespace, api: null, metrics, log },
+  nowMs: Date.now,
+  progress: () => undefined,
+  ...over,
+});
+const ledger = openLedger(pool);
+
+t.test('two runners that catch up do each step of each day once, in order', async (t) => {
+  const done: string[] = [];
+  const nowMs = (): number => Date.parse('2026-01-15T12:00:00Z');
+  const slow = stepOf('catch-up', HOUR_MS, async (day) => {
+    await pool.query('select pg_sleep(0.02)');
+    done.push(day);
+    return `did ${day}`;
+  });
+  await pool.query("insert into nightly_steps (day, step, state) values ('2026-01-08', 'catch-up', 'done')");
+  await Promise.all([1, 2].map(() => runDue([slow], openLedger(pool), contextOf({ nowMs }))));
+  await runDue([slow], ledger, contextOf({ nowMs }));
+  t.same(done, ['2026-01-09', '2026-01-10', '2026-01-11', '2026-01-12', '2026-01-13', '2026-01-14', '2026-01-15']);
+  t.match(await registry.metrics(), 'nightly_missing_days{step="catch-up"} 0');
+});
+
+t.test(
+  'a failure is kept with its reason and does not stop other steps; by hand a done step is done again',
+  async (t) => {
+    const nowMs = (): number => Date.parse('2026-01-15T12:00:00Z');
+    const bad = stepOf('bad', 0, async () => {
+      throw new Error('disk on fire');
+    });
+    let runs = 0;
+    const good = stepOf('good', HOUR_MS, async () => `run ${++runs}`);
+    await runDue([bad, good], ledger, contextOf({ nowMs }));
+    const states = await ledger.states('2026-01-15');
+    t.match(
+      states.find(({ step }) => step === 'bad'),
+      { state: 'failed', attempts: 1, report: 'disk on fire' },
+    );
+    t.equal(runs, 1);
+    const command = (...argv: string[]) =>
+      runCommand(argv, { steps: [bad, good], ledger, context: contextOf({ nowMs }) });
+    t.equal(await command('--step', 'good', '--day', '2026-01-15'), 'run 2');
+    t.match(await command('--list'), /good {8}due 01:00 UTC.*2026-01-15 {2}bad {8} failed {3}1x.*disk on fire/s);
+    await t.rejects(command('--step', 'good', '--day', '2026-01-16'), { message: '2026-01-16 has not begun' });
+    await t.rejects(command('--step', 'good', '--day', '2026-02-30'), /is no day/);
+    await t.rejects(command('--step', 'best'), /"best" is no step\nusage/);
+    await t.rejects(command('--step', 'bad'), /disk on fire/);
+  },
+);
+
+t.test('a runner that was killed in the middle leaves its work to the next', async (t) => {
+  await pool.query("insert into nightly_steps (day, step, state) values ('2026-01-15', 'left', 'running')");
+  const left = stepOf('left', 0);
+  t.equal(await runTask({ step: left, day: '2026-01-15' }, ledger, { context: contextOf(), mode: 'once' }), 'ok');
+  t.match(
+    (await ledger.states('2026-01-15')).find(({ step }) => step === 'left'),
+    { state: 'done', attempts: 2 },
+  );
+});
+
+const write = async (rows: readonly Row[]): Promise<void> => {
+  const tables = [...new Set(rows.map(({ table }) => table))];
+  for (const table of tables) {
+    const own = rows.filter((row) => row.table === table);
+    await sender.send(tableName(namespace, table), own);
+  }
+  await sender.waitVisible(tables.map((table) => tableName(namespace, table)));
+};
+
+let offsets = 1;
+const stats = (venue: string, symbol: string, at: string, figure: string | null): Row => {
+  const end = micros(at);
+  const span = { from: end - 60_000_000, at: end, srcOffset: offsets++, late: false };
+  const identity = { venue, symbol, layer: 'stats' } as const;
+  if (figure === null) return gapRow(identity, span, 'no_update');
+  const values: Record<string, string> = figure === '' ? { volume_24h: '1' } : { turnover_24h: figure };
+  const times = { venue_ts: end - 2_000_000, received_at: end - 1_000_000, recorded_at: end - 900_000 };
+  return readingRow(identity, span, reading({ layer: 'stats', values, instants: {}, ...times }));
+};
+
+const versionRow = (venue: string, symbol: string, instrument: string, delistedAt?: string): Row => {
+  const values = listingValues({ venue_symbol: symbol, instrument });
+  const life = delistedAt === undefined ? {} : { delistedAt: micros(delistedAt) };
+  const task = { venue, task: `${venue}/0`, srcOffset: offsets++, recordedAt: micros('2026-01-10T00:00:00.000Z') };
+  return listingRow(task, listing(venue, values, life));
+};
+
+t.test('the turnover of a day is that of its 00:00, exact, of what was listed then', async (t) => {
+  const day = '2026-01-15';
+  const midnight = '2026-01-15T00:00:00.000Z';
+  await write([
+    versionRow('binance', 'BTCUSDT', 'BTC-PERP'),
+    versionRow('binance', 'BTCUSDC', 'BTC-PERP'),
+    versionRow('binance', 'GONEUSDT', 'GONE-PERP', '2026-01-14T12:00:00.000Z'),
+    versionRow('okx', 'BTC-USDT-SWAP', 'BTC-PERP'),
+    versionRow('okx', 'ETH-USDT-SWAP', 'ETH-PERP'),
+    stats('binance', 'BTCUSDT', '2026-01-14T23:59:00.000Z', '7'),
+    stats('binance', 'BTCUSDT', midnight, '1000000000000000.123456789'),
+    stats('binance', 'BTCUSDT', '2026-01-15T00:01:00.000Z', '9'),
+    stats('binance', 'BTCUSDC', '2026-01-14T23:00:00.000Z', '0.5'),
+    stats('binance', 'GONEUSDT', '2026-01-14T11:00:00.000Z', '5'),
+    stats('okx', 'BTC-USDT-SWAP', midnight, '12'),
+    stats('okx', 'ETH-USDT-SWAP', '2026-01-14T22:00:00.000Z', ''),
+  ]);
+  const nowMs = (): number => startOf(day) + 200_000;
+  t.equal(await turnover.run(day, contextOf({ nowMs })), '2 instruments at 2 venues');
+  const { rows } = await pool.query('select source, turnover from daily_turnover where day = $1', [day]);
+  t.same(rows, [
+    {
+      source: 'history',
+      turnover: {
+        binance: { 'BTC-PERP': '1000000000000000.623456789' },
+        okx: { 'BTC-PERP': '12', 'ETH-PERP': '0' },
+      },
+    },
+  ]);
+  t.match(await turnover.run(day, contextOf({ nowMs })), /had its row already/);
+});
+
+t.test('the turnover waits for stored history to reach 00:00, and not for ever', async (t) => {
+  const day = '2026-01-16';
+  const early = (): number => startOf(day) + 200_000;
+  await write([stats('binance', 'BTCUSDT', '2026-01-16T00:00:00.000Z', null)]);
+  await write([stats('okx', 'BTC-USDT-SWAP', '2026-01-15T23:59:00.000Z', '3')]);
+  await t.rejects(turnover.run(day, contextOf({ nowMs: early })), /has not reached 00:00 yet: okx$/);
+  t.match(await turnover.run(day, contextOf({ nowMs: () => startOf(day) + 2 * HOUR_MS })), '2 instruments at 2 venues');
+});
+
+/** An API that answers by path and body; the edge that the re-check asks. */
+const startAnswers = async (answer: (body: { readonly id: number }, asked: number) => [number, unknown]) => {
+  const asked = new Map<number, number>();
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const body = JSON.parse(text) as { readonly id: number };
+    asked.set(body.id, (asked.get(body.id) ?? 0) + 1);
+    const [status, said] = answer(body, asked.get(body.id) ?? 0);
+    response.writeHead(request.headers.authorization === 'Bearer sk_check' ? status : 401, { 'retry-after': '0' });
+    response.end(JSON.stringify(said));
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const api = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, key: 'sk_check' };
+  return { api, asked, close: () => server.close() };
+};
+
+const SHA = (digit: number): string => String(digit).repeat(64);
+const keep = (id: number, earliest = '2026-01-10'): Promise<unknown> =>
+  pool.query(
+    `insert into settled_requests (request_hash, path, request, items_sha256, earliest)
+     values (sha256($1::text::bytea), '/v2/candles', $2, $3, $4)`,
+    [String(id), { id }, SHA(id), earliest],
+  );
+
+t.test('settled requests are asked again: a changed or refused one is one incident, loud once', async (t) => {
+  const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
+  for (const id of [1, 2, 3]) await keep(id);
+  await keep(4, '2020-01-01');
+  const { api, asked, close } = await startAnswers(({ id }, times) => {
+    if (id === 1 && times === 1) return [503, {}];
+    if (id === 3) return [400, { errors: [{ code: 'DQL_UNKNOWN_VENUE' }] }];
+    return [200, { settled: true, items_sha256: id === 2 ? SHA(9) : SHA(id) }];
+  });
+  t.teardown(close);
+  const context = contextOf({ nowMs, api });
+  t.equal(await recheck.run('2026-01-20', context), '3 requests asked again, 2 differ');
+  t.same(
+    [...asked].sort(),
+    [
+      [1, 2],
+      [2, 1],
+      [3, 1],
+    ],
+    'a busy service is asked again; what retention may have changed is not',
+  );
+  await pool.query('update settled_requests set checked_at = $1', ['2026-01-20T05:00:00Z']);
+  t.equal(await recheck.run('2026-01-20', context), '0 requests asked again, 0 differ', 'once a day');
+  t.equal(await recheck.run('2026-01-21', context), '3 requests asked again, 2 differ');
+  const { rows } = await pool.query('select kind, state, details from incidents order by incident_id');
+  t.match(rows, [
+    { kind: 'settled_answer_changed', state: 'open', details: { was: SHA(2), is: SHA(9), path: '/v2/candles' } },
+    { kind: 'settled_answer_changed', details: { was: SHA(3), is: /^400 .*DQL_UNKNOWN_VENUE/ } },
+  ]);
+  t.equal(rows.length, 2);
+  await runDue([], ledger, context);
+  t.match(await registry.metrics(), 'nightly_open_incidents 2');
+});
+
+t.test('the re-check fails, to be tried again, where it cannot judge', async (t) => {
+  await pool.query('update settled_requests set checked_at = null');
+  const unsettled = await startAnswers(() => [200, { settled: false, items_sha256: SHA(8) }]);
+  t.teardown(unsettled.close);
+  const nowMs = (): number => Date.parse('2026-01-20T05:00:00Z');
+  const run = (api: NightlyContext['api']) => recheck.run('2026-01-22', contextOf({ nowMs, api }));
+  await t.rejects(run(unsettled.api), /reads as unsettled/);
+  await t.rejects(run({ ...unsettled.api, key: 'sk_wrong' }), /RECHECK_KEY may not ask this/);
+  await t.rejects(run(null), /set BASE_URL and RECHECK_KEY/);
+  const { rows } = await pool.query('select count(*)::int as open from incidents');
+  t.same(rows, [{ open: 2 }], 'none of these is an incident');
+});
+
+t.test('partitions and rows past their time go, the newest partition stays', async (t) => {
+  const table = tableName(namespace, 'oi_test');
+  await questdb.query({ text: `CREATE TABLE '${table}' (at TIMESTAMP, x LONG) TIMESTAMP(at) PARTITION BY DAY WAL` });
+  const days = ['2026-01-01', '2026-01-02', '2026-01-05', '2026-01-06'];
+  await questdb.query({
+    text: `INSERT INTO '${table}' VALUES ${days.map((day) => `('${day}T12:00:00Z', 1)`).join(', ')}`,
+  });
+  await sender.waitVisible([table]);
+  const drop = (day: string) => dropPartitions(questdb, table, { designated: 'at', floorMs: startOf(day) });
+  t.equal(await drop('2026-01-05'), 2);
+  await sender.waitVisible([table]);
+  t.equal(await drop('2026-01-05'), 0, 'again: nothing is left to do');
+  t.same(await questdb.query({ text: `SELECT count() FROM '${table}'` }), [['2']]);
+  const long = startOf('2027-01-01');
+  t.equal(await drop('2027-01-01'), 1);
+  await pool.query("update settled_requests set asked_at = '2026-01-01' where path = '/v2/candles'");
+  const context = contextOf({ nowMs: () => long + 6 * HOUR_MS });
+  t.match(
+    await retention.run('2027-01-01', context),
+    /^0 partitions and [1-9]\d* rows dropped$/,
+    'replays never expire',
+  );
+  t.same((await pool.query('select count(*)::int as kept from settled_requests')).rows, [{ kept: 0 }]);
+  t.same((await pool.query("select count(*)::int as open from incidents where state = 'open'")).rows, [{ open: 2 }]);
+});
+
+t.test('the steps are listed by name, each due within its day', (t) => {
+  t.same(
+    STEPS.map(({ name }) => name),
+    ['turnover', 'recheck', 'retention'],
+  );
+  t.ok(STEPS.every(({ dueMs }) => dueMs < DAY_MS));
+  t.end();
+});
