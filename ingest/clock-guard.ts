@@ -18,7 +18,11 @@ export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number =
   return Math.min(behind, 0);
 };
 
-export type ClockGuard = { readonly close: () => Promise<void> };
+export type ClockGuard = {
+  /** No further probes. */
+  readonly stop: () => void;
+  readonly close: () => Promise<void>;
+};
 export type ClockGuardOptions = {
   readonly handle: KafkaHandle;
   readonly topic: string;
@@ -29,22 +33,34 @@ export type ClockGuardOptions = {
   readonly onOffset: (offsetMs: number) => void;
 };
 
-/** Appends a probe every `everyMs` through a producer of its own. While the broker is away it says nothing. */
-export const guardClock = async (options: ClockGuardOptions): Promise<ClockGuard> => {
+/** Appends a probe every `everyMs` through a producer of its own. While the broker is away it says nothing, and goes on by itself. */
+export const guardClock = (options: ClockGuardOptions): ClockGuard => {
   const { handle, topic, probe, nowMicros, everyMs, onOffset } = options;
   const producer = handle.kafka.producer({
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    allowAutoTopicCreation: false,
     retry: { retries: 0 },
   });
-  await producer.connect();
+  let isLooking = false;
   const look = async (): Promise<void> => {
+    await producer.connect();
     const sentAt = nowMicros();
     const [answer] = await producer.send({ topic, acks: -1, messages: [{ ...probe(), partition: 0 }] });
     const appendedMs = Number(answer?.logAppendTime ?? -1);
     if (appendedMs > 0) onOffset(clockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
   };
-  const timer = setInterval(() => void look().catch(() => undefined), everyMs);
+  // One at a time: a probe may wait for a broker that is away longer than the next is due.
+  const timer = setInterval(() => {
+    if (isLooking) return;
+    isLooking = true;
+    void look()
+      .catch(() => undefined)
+      .finally(() => {
+        isLooking = false;
+      });
+  }, everyMs);
   return {
+    stop: () => clearInterval(timer),
     close: async () => {
       clearInterval(timer);
       await producer.disconnect();

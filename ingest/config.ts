@@ -15,6 +15,20 @@ export const INGEST_CONFIG = {
     default: {},
     description: 'JSON {"<venue>": {"<endpoint>": "<url>"}} laid over the venues\' own endpoints (simulators)',
   },
-  METRICS_PORT: { type: 'integer', default: 9101, description: 'port of /metrics and /healthz; 0 takes a free one' },
+  SPOOL_DIR: {
+    type: 'string',
+    default: '.local/spool',
+    description: 'folder for messages that Kafka does not take; each collector has its own inside',
+  },
+  SPOOL_MAX_BYTES: {
+    type: 'integer',
+    default: 2 * 1024 ** 3,
+    description: 'bytes on disk above which the collector ends its connections',
+  },
+  METRICS_PORT: {
+    type: 'integer',
+    default: 9101,
+    description: 'port of /metrics, /healthz and /readyz; 0 takes a free one',
+  },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'prefix of every topic; empty is live' },
 } as const satisfies ConfigSpec;

@@ -1,26 +1,38 @@
 // The collector process: for each venue of VENUES its messages to the raw topic, until it is told to stop.
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createClock } from '../infra/runtime/clock.ts';
 import { printableConfig, readConfig } from '../infra/runtime/config.ts';
-import { createPublisher, ensureTopics, openKafka } from '../infra/runtime/kafka.ts';
+import {
+  createPublisher,
+  endProcess,
+  ensureTopics,
+  type KafkaHandle,
+  openKafka,
+  TopicMismatch,
+} from '../infra/runtime/kafka.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
-import { topicSpecs } from '../infra/runtime/topics.ts';
+import { type TopicSpec, topicSpecs } from '../infra/runtime/topics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { topics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
 import { INGEST_CONFIG } from './config.ts';
-import { startCollector } from './feed/collector.ts';
+import { type Collector, startCollector } from './feed/collector.ts';
 import { createMeters } from './feed/meters.ts';
+import { Outlet } from './outlet.ts';
+import { registerOutletMeters, unreadyReasons } from './outlet-meters.ts';
 import { createRawWriter } from './publish.ts';
+import { Spool } from './spool.ts';
 import type { Venue } from './venue.ts';
 import { venues } from './venues/index.ts';
 
-/** The publisher blocks at the second; reading stops at the first, so that what is already on its way still fits. */
-const FULL_BYTES = 48 * 1024 * 1024;
-const QUEUE_BYTES = 64 * 1024 * 1024;
 const CLOCK_EVERY_MS = 10_000;
-const METERS_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 250;
+const TOPICS_AGAIN_MS = 1_000;
+/** A start waits so long for Kafka; then it collects to disk. */
+const FIRST_WAIT_MS = 5_000;
 
 /** Endpoints by venue. Throws when the JSON is not an object of objects of texts. */
 export const parseEndpoints = (value: unknown): Readonly<Record<string, Readonly<Record<string, string>>>> => {
@@ -45,12 +57,14 @@ const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
   );
 };
 
-const parseVenues = (ids: readonly string[]): readonly Venue[] =>
-  ids.map((id) => {
+const parseVenues = (ids: readonly string[]): readonly Venue[] => {
+  if (ids.length === 0) throw new Error('VENUES names no venue');
+  return ids.map((id) => {
     const venue = venues.get(id);
     if (!venue) throw new Error(`VENUES names ${id}, which is unknown; known: ${[...venues.keys()].join(', ')}`);
     return venue;
   });
+};
 
 export const startIngest = async (env: Readonly<Record<string, string | undefined>>): Promise<Stop> => {
   const config = readConfig(INGEST_CONFIG, env);
@@ -61,66 +75,112 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const log = createLog('ingest');
   log.info({ config: printableConfig(INGEST_CONFIG, config) }, 'configured');
 
-  const clock = createClock();
+  const { nowMicros } = createClock();
   const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}` }, log);
-  await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace }));
-  const publisher = createPublisher(handle, { maxQueuedBytes: QUEUE_BYTES });
+  const over = new AbortController();
+  const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace }), over.signal);
+  const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
+  const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
+  await spool.recover();
+  await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
+  // From here on Kafka may be away; topics that do not fit end the process whenever they are seen.
+  topicsMade.catch(endProcess);
+  const outlet = new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log });
   const registry = createMetrics();
   const meters = createMeters(registry);
+  registerOutletMeters(registry, { outlet, spool });
   const topicOf = topics(namespace).raw;
 
-  const collectors = chosen.map((venue) =>
+  const start = (venue: Venue): Collector =>
     startCollector({
       venue,
       endpoints: endpoints[venue.id] ?? {},
       shards,
       collector,
-      writer: createRawWriter({ publisher, topic: topicOf(venue.id), fullBytes: FULL_BYTES }),
-      nowMicros: clock.nowMicros,
+      writer: createRawWriter({ outlet, topic: topicOf(venue.id), onTickSkipped: meters.ticksSkipped }),
+      nowMicros,
       meters: meters.venue(venue.id),
       onTickSkipped: meters.ticksSkipped,
       random: Math.random,
       log: log.child({ venue: venue.id }),
-    }),
+    });
+  const collecting = collectWhile(
+    () => outlet.state().refusal,
+    () => chosen.map(start),
   );
-  const metering = setInterval(() => meters.queued(publisher.queuedBytes()), METERS_EVERY_MS);
 
+  let offsetMs = 0;
   /** `received_at` by a wrong clock is worse than none: the connections end, and a new process begins with a new clock. */
-  const onOffset = (offsetMs: number): void => {
+  const onOffset = (found: number): void => {
+    offsetMs = found;
     meters.clockOffset(offsetMs / 1_000);
     if (Math.abs(offsetMs) > ALARM_MS) log.error({ offset_ms: offsetMs }, "collector's and broker's clocks differ");
     if (Math.abs(offsetMs) <= CLOSE_MS) return;
-    for (const running of collectors) running.stop();
-    void publisher.flush().finally(() => {
-      throw new Error(`the clock is ${offsetMs} ms off the broker's`);
-    });
+    guard.stop();
+    collecting.stop();
+    void outlet.close().finally(() => endProcess(new Error(`the clock is ${offsetMs} ms off the broker's`)));
   };
-  const [first] = chosen;
-  const guard = first
-    ? await guardClock({
-        handle,
-        topic: topicOf(first.id),
-        probe: () => ({ key: 'collector', value: encodeProbe(collector, clock.nowMicros()) }),
-        nowMicros: clock.nowMicros,
-        everyMs: CLOCK_EVERY_MS,
-        onOffset,
-      })
-    : null;
+  const guard = guardClock({
+    handle,
+    topic: topicOf(chosen[0]?.id ?? ''),
+    probe: () => ({ key: 'collector', value: encodeProbe(collector, nowMicros()) }),
+    nowMicros,
+    everyMs: CLOCK_EVERY_MS,
+    onOffset,
+  });
 
   const server = await serveMetrics(registry, config.METRICS_PORT, {
-    // A venue that cannot be reached is that venue's state, not ours: the others go on, and answers call it down.
-    problem: () => (publisher.queuedBytes() >= FULL_BYTES ? 'Kafka does not take what comes in' : null),
+    // A restart brings neither Kafka nor the disk back. A venue that cannot be reached is that venue's state: answers call it down.
+    unready: () => unreadyReasons(outlet.state(), spool.bytes(), offsetMs),
   });
   log.info({ port: server.port }, 'metrics');
 
   return async () => {
-    clearInterval(metering);
-    for (const running of collectors) running.stop();
-    await guard?.close();
-    await publisher.close();
+    guard.stop();
+    collecting.stop();
+    over.abort();
+    await outlet.close();
+    await guard.close();
     await handle.close();
     await server.close();
   };
+};
+
+/** What can be kept nowhere is not collected: the connections end in the log, and begin anew when there is room. */
+const collectWhile = (
+  refusal: () => string | null,
+  start: () => readonly Collector[],
+): { readonly stop: () => void } => {
+  let running: readonly Collector[] = [];
+  const look = (): void => {
+    const reason = refusal();
+    if (reason === null && running.length === 0) running = start();
+    if (reason === null || running.length === 0) return;
+    for (const collector of running) collector.stop('storage_failure', reason);
+    running = [];
+  };
+  look();
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      for (const collector of running) collector.stop();
+      running = [];
+    },
+  };
+};
+
+/** Tries until Kafka answers. Rejects with TopicMismatch only, and never after `signal`. */
+const makeTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[], signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      return await ensureTopics(handle, specs);
+    } catch (error) {
+      if (error instanceof TopicMismatch) throw error;
+      handle.log.warn({ err: error }, 'the topics could not be looked at, trying again');
+      await pause(TOPICS_AGAIN_MS, undefined, { ref: false });
+    }
+  }
 };
 
 /** A tick that names no connection: it says only that the collector lives. */

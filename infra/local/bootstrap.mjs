@@ -23,6 +23,7 @@ const SCRIPTS = {
   replay: { file: 'infra/tools/replay.ts', engines: false },
   normalise: { file: 'infra/tools/normalise.ts', engines: false },
   keys: { file: 'infra/tools/keys.ts', engines: false },
+  nightly: { file: 'processors/nightly.ts', engines: false },
   fetch: { file: null, engines: true },
 };
 

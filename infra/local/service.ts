@@ -1,6 +1,6 @@
-/** The whole service on one machine: engines, the three processes, demo keys; on live or on simulated venues. */
+/** The whole service on one machine: engines, the four processes, demo keys; on live or on simulated venues. */
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { choosePorts, type PortSetting } from '../engines/ports.ts';
@@ -35,7 +35,7 @@ export interface ServiceEndpoints extends EngineEndpoints {
   readonly facilitator_url: string | null;
   /** The simulator's control page; null on live venues. */
   readonly control_url: string | null;
-  readonly metrics_urls: { readonly ingest: string; readonly processors: string; readonly api: string };
+  readonly metrics_urls: Readonly<Record<'ingest' | 'processors' | 'api' | 'nightly', string>>;
   readonly keys: DemoKeys;
 }
 
@@ -47,7 +47,13 @@ export interface Service {
 
 type Ports = Readonly<Record<PortSetting, number>>;
 
-const PROCESS_PORTS = ['PORT', 'INGEST_METRICS_PORT', 'PROCESSORS_METRICS_PORT', 'API_METRICS_PORT'] as const;
+const PROCESS_PORTS = [
+  'PORT',
+  'INGEST_METRICS_PORT',
+  'PROCESSORS_METRICS_PORT',
+  'API_METRICS_PORT',
+  'NIGHTLY_METRICS_PORT',
+] as const;
 
 /** Starts everything and resolves once the API serves; on a failure nothing is left running. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -96,6 +102,7 @@ async function startProcesses(options: ServiceOptions, engines: Engines, ports: 
   // The account tables are made with the keys, and the API expects them.
   const madeKeys = await keys;
   await begin(apiProcess(common, ports));
+  await begin(nightlyProcess({ ...common, RECHECK_KEY: madeKeys.pro_plus }, ports));
   return {
     ...engines.endpoints,
     base_url: `http://127.0.0.1:${ports.PORT}`,
@@ -108,6 +115,7 @@ async function startProcesses(options: ServiceOptions, engines: Engines, ports: 
       ingest: metricsUrl(ports.INGEST_METRICS_PORT),
       processors: metricsUrl(ports.PROCESSORS_METRICS_PORT),
       api: metricsUrl(ports.API_METRICS_PORT),
+      nightly: metricsUrl(ports.NIGHTLY_METRICS_PORT),
     },
     keys: madeKeys,
   };
@@ -125,6 +133,8 @@ function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<
     RPC_URL: endpoints.rpc_url,
     VENUES: options.venues.join(','),
     SIMULATED: String(options.source === 'simulated'),
+    // What one of them left on disk must never reach the other's topics.
+    SPOOL_DIR: resolve(options.dir, 'spool'),
   };
   const set = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null);
   return { ...Object.fromEntries(set), ...options.settings };
@@ -141,7 +151,7 @@ async function startSimulator(
     command: process.execPath,
     args: [join(PROJECT_ROOT, 'infra', 'simulator', 'main.ts')],
     // A port that survives a restart: the collectors are told once where the venues are.
-    env: { ...options.settings, SIM_PORT: String(ports.SIM_PORT) },
+    env: { SIM_VENUES: options.venues.join(','), ...options.settings, SIM_PORT: String(ports.SIM_PORT) },
     readyTimeoutMs: 20_000,
     isReady: async () => announced !== null,
     onLine: (line) => {
@@ -192,6 +202,20 @@ function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
     readyTimeoutMs: 120_000,
     stopGraceMs: 16_000,
     isReady: () => isOk(`${base}/readyz`),
+  };
+}
+
+/** Asks the API as any client does, so it starts after it. */
+function nightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
+  const port = String(ports.NIGHTLY_METRICS_PORT);
+  return {
+    name: 'nightly',
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, 'processors', 'nightly.ts')],
+    env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
+    readyTimeoutMs: 60_000,
+    stopGraceMs: 16_000,
+    isReady: () => isOk(`http://127.0.0.1:${port}/readyz`),
   };
 }
 

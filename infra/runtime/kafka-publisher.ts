@@ -37,16 +37,38 @@ export type Publisher = {
   readonly queuedBytes: () => number;
   /** Resolves when the queue is below its limit. */
   readonly ready: () => Promise<void>;
+  /** How long the oldest request has been under way without an acknowledgement; 0 when none is. */
+  readonly stalledMs: () => number;
+  /**
+   * Takes back what is not acknowledged, to keep it elsewhere. What waited is the caller's again; what is under way is still
+   * sent until the brokers have it, before anything published from now on.
+   */
+  readonly withdraw: () => Withdrawn;
   /** Flushes and disconnects. While brokers are away it waits for them. */
   readonly close: () => Promise<void>;
+  /** Gives up what is not acknowledged and disconnects: flushes reject with Abandoned. */
+  readonly abandon: () => Promise<void>;
 };
+
+/** In the order they were published: first what is under way. */
+export type Withdrawn = { readonly underWay: readonly Publication[]; readonly waiting: readonly Publication[] };
+
+/** The publisher was told to give up. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
 
 /** The caller went on publishing without awaiting `ready()`. */
 export class QueueFull extends Error {
   override readonly name = 'QueueFull';
 }
 
-type Queued = { readonly topic: string; readonly message: KafkaMessage; readonly bytes: number };
+type Queued = {
+  readonly publication: Publication;
+  readonly topic: string;
+  readonly message: KafkaMessage;
+  readonly bytes: number;
+};
 
 const RECORD_OVERHEAD_BYTES = 64;
 /** Below the limit of a batch even when nothing compresses; one larger record goes alone. */
@@ -64,7 +86,7 @@ const toQueued = (publication: Publication): Queued => {
     ...(headers === undefined ? {} : { headers }),
     ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
   };
-  return { topic, message, bytes };
+  return { publication, topic, message, bytes };
 };
 
 const byTopic = (batch: readonly Queued[]): TopicMessages[] => {
@@ -108,7 +130,7 @@ const positionsAfter = (batch: readonly Queued[], answers: readonly RecordMetada
   return next;
 };
 
-type Waiter = { readonly upTo: number; readonly resolve: () => void; readonly reject: (error: unknown) => void };
+type Waiter = { upTo: number; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /** State of one publisher; `createPublisher` shows only its methods. */
 class PublishQueue {
@@ -118,6 +140,8 @@ class PublishQueue {
   private readonly connecting: Promise<void>;
   private readonly positions = new Map<string, number>();
   private queue: Queued[] = [];
+  private underWay: readonly Queued[] = [];
+  private sentMs = 0;
   private bytes = 0;
   private published = 0;
   private acknowledged = 0;
@@ -165,10 +189,31 @@ class PublishQueue {
     return this.bytes;
   }
 
+  stalledMs(): number {
+    return this.underWay.length === 0 ? 0 : performance.now() - this.sentMs;
+  }
+
+  withdraw(): Withdrawn {
+    const waiting = this.queue.splice(0);
+    this.published -= waiting.length;
+    for (const { bytes } of waiting) this.bytes -= bytes;
+    // Who awaited these awaits what is left.
+    for (const waiter of this.flushes) waiter.upTo = Math.min(waiter.upTo, this.published);
+    this.wake();
+    const publications = (list: readonly Queued[]): Publication[] => list.map(({ publication }) => publication);
+    return { underWay: publications(this.underWay), waiting: publications(waiting) };
+  }
+
   async close(): Promise<void> {
     await this.flush();
     await this.connecting;
     await this.producer.disconnect();
+  }
+
+  async abandon(): Promise<void> {
+    this.reject(new Abandoned(`${this.published - this.acknowledged} records were given up`));
+    await this.connecting;
+    await this.producer.disconnect().catch(() => undefined);
   }
 
   private wait(list: Waiter[], upTo: number): Promise<void> {
@@ -185,8 +230,10 @@ class PublishQueue {
   }
 
   private async pump(): Promise<void> {
-    while (this.queue.length > 0) {
+    while (this.queue.length > 0 && this.failure === null) {
       const batch = this.take();
+      this.underWay = batch;
+      this.sentMs = performance.now();
       const answers = await this.sendUntilAcknowledged(batch);
       for (const [place, next] of positionsAfter(batch, answers)) this.positions.set(place, next);
       this.settle(batch);
@@ -215,24 +262,35 @@ class PublishQueue {
         await this.producer.connect();
         return await this.producer.sendBatch({ topicMessages, acks: -1, compression: kafkajs.CompressionTypes.GZIP });
       } catch (error) {
+        if (this.failure !== null) throw this.failure;
         if (isFinal(error)) throw error;
         this.log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
         await pause(backoff.next());
+        if (this.failure !== null) throw this.failure;
       }
     }
   }
 
   private settle(batch: readonly Queued[]): void {
+    this.underWay = [];
     this.acknowledged += batch.length;
     for (const { bytes } of batch) this.bytes -= bytes;
+    this.wake();
+  }
+
+  private wake(): void {
     while (this.flushes[0] !== undefined && this.flushes[0].upTo <= this.acknowledged) this.flushes.shift()?.resolve();
     if (this.bytes < this.limits.maxQueuedBytes) for (const { resolve } of this.blocked.splice(0)) resolve();
   }
 
-  private fail(error: unknown): void {
-    this.failure = error;
+  private reject(error: unknown): void {
+    this.failure ??= error;
     for (const { reject } of [...this.flushes.splice(0), ...this.blocked.splice(0)]) reject(error);
-    this.limits.onFatal(error);
+  }
+
+  private fail(error: unknown): void {
+    this.reject(error);
+    if (!(error instanceof Abandoned)) this.limits.onFatal(error);
   }
 }
 
@@ -252,6 +310,9 @@ export const createPublisher = (handle: KafkaHandle, options: PublisherOptions =
     position: (topic, partition) => queue.position(topic, partition),
     queuedBytes: () => queue.queuedBytes(),
     ready: () => queue.ready(),
+    stalledMs: () => queue.stalledMs(),
+    withdraw: () => queue.withdraw(),
     close: () => queue.close(),
+    abandon: () => queue.abandon(),
   };
 };

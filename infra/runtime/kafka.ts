@@ -9,11 +9,13 @@ export {
 } from './kafka-client.ts';
 export { type GroupMember, type GroupOptions, joinGroup, type TopicPartition } from './kafka-group.ts';
 export {
+  Abandoned,
   createPublisher,
   type Publication,
   type Publisher,
   type PublisherOptions,
   QueueFull,
+  type Withdrawn,
 } from './kafka-publisher.ts';
 export {
   endOffsets,

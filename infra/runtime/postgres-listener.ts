@@ -5,8 +5,8 @@ import type { Logger } from './log.ts';
 
 export type ListenOptions = {
   readonly url: string;
-  readonly channel: string;
-  readonly onNotice: (payload: string) => void;
+  /** What is done with a notice, by channel. */
+  readonly channels: Readonly<Record<string, (payload: string) => void>>;
   /** Listening has begun, again too: notices before this instant may have been missed. */
   readonly onListening: () => void;
   readonly log: Logger;
@@ -14,6 +14,8 @@ export type ListenOptions = {
 
 export type Listener = {
   readonly isListening: () => boolean;
+  /** How often a connection that listened was lost. */
+  readonly losses: () => number;
   readonly stop: () => Promise<void>;
 };
 
@@ -22,8 +24,10 @@ const ANSWER_MS = 5_000;
 const ASK_EVERY_MS = 5_000;
 
 /** Starts to listen and returns at once; `onListening` says when. */
-export const listenPostgres = ({ url, channel, onNotice, onListening, log }: ListenOptions): Listener => {
+export const listenPostgres = ({ url, channels, onListening, log }: ListenOptions): Listener => {
   const backoff = createBackoff({ minMs: 100, maxMs: 5_000 });
+  const names = Object.keys(channels);
+  let losses = 0;
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | undefined;
   let listening = false;
@@ -32,7 +36,10 @@ export const listenPostgres = ({ url, channel, onNotice, onListening, log }: Lis
   const lose = (lost: pg.Client, err: unknown): void => {
     if (lost !== client) return;
     client = null;
-    if (listening) log.warn({ err, channel }, 'notices of PostgreSQL are lost');
+    if (listening) {
+      losses += 1;
+      log.warn({ err, channels: names }, 'notices of PostgreSQL are lost');
+    }
     listening = false;
     clearTimeout(timer);
     lost.end().catch(() => undefined);
@@ -58,10 +65,10 @@ export const listenPostgres = ({ url, channel, onNotice, onListening, log }: Lis
     client = opened;
     opened.on('error', (err) => lose(opened, err));
     opened.on('end', () => lose(opened, null));
-    opened.on('notification', ({ payload }) => onNotice(payload ?? ''));
+    opened.on('notification', ({ channel, payload }) => channels[channel]?.(payload ?? ''));
     opened
       .connect()
-      .then(() => opened.query(`listen ${pg.escapeIdentifier(channel)}`))
+      .then(() => opened.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; ')))
       .then(
         () => {
           if (opened !== client) return;
@@ -77,6 +84,7 @@ export const listenPostgres = ({ url, channel, onNotice, onListening, log }: Lis
   connect();
   return {
     isListening: () => listening,
+    losses: () => losses,
     async stop() {
       stopped = true;
       clearTimeout(timer);

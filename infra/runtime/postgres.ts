@@ -8,6 +8,7 @@ export type PostgresOptions = { readonly max?: number };
 export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): pg.Pool => {
   const log = createLog('postgres');
   const pool = new pg.Pool({ connectionString: url, max, connectionTimeoutMillis: 5_000, application_name: 'perp' });
-  pool.on('error', (error) => log.warn({ err: error }, 'idle connection lost'));
+  // The error carries its whole client, and with it what nobody should read in a log.
+  pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
   return pool;
 };

@@ -98,6 +98,7 @@ export type RowSenderOptions = { readonly auth?: Credentials; readonly log?: Log
 const CHUNK_ROWS = 5_000;
 const RETRY_TIMEOUT_MS = 15_000;
 const VISIBLE_POLL_MS = 500;
+const RESUME_EVERY_MS = 10_000;
 
 const toSenderConfig = (httpUrl: string, auth: Credentials | undefined): string => {
   const { protocol, host } = new URL(httpUrl);
@@ -143,6 +144,7 @@ class TableSenders implements RowSender {
   private readonly turns = new Map<string, Promise<void>>();
   private readonly closed = new AbortController();
   private trouble: string | null = null;
+  private resumedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
     this.httpUrl = httpUrl;
@@ -167,7 +169,7 @@ class TableSenders implements RowSender {
     for (let logs = wanted; ; logs = await this.untilAnswered('wal_tables()', () => this.logs())) {
       for (const [table, written] of behind) if ((logs.get(table)?.applied ?? 0) >= written) behind.delete(table);
       if (behind.size === 0) return;
-      this.reportSuspended([...behind.keys()].filter((table) => logs.get(table)?.suspended === true));
+      await this.resume([...behind.keys()].filter((table) => logs.get(table)?.suspended === true));
       await pause(backoff.next(), undefined, { signal: this.closed.signal });
     }
   }
@@ -214,24 +216,34 @@ class TableSenders implements RowSender {
     }
   }
 
-  /** A suspended table takes rows and shows none until someone resumes it. */
-  private reportSuspended(tables: readonly string[]): void {
+  /** QuestDB suspends a table when its disk is full or its files run out: it takes rows and shows none until it is told to go on. */
+  private async resume(tables: readonly string[]): Promise<void> {
     if (tables.length === 0) return;
     this.trouble = `suspended: ${tables.join(', ')}`;
-    this.log.error({ tables }, 'tables are suspended: ALTER TABLE … RESUME WAL once the cause is gone');
+    const now = performance.now();
+    if (now - this.resumedAtMs < RESUME_EVERY_MS) return;
+    this.resumedAtMs = now;
+    this.log.error({ tables }, 'QuestDB has suspended tables, telling it to go on');
+    for (const table of tables) await this.ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
   }
 
   private async logs(): Promise<Map<string, TableLog>> {
-    const url = new URL('/exec', this.httpUrl);
-    url.searchParams.set('query', 'SELECT name, suspended, writerTxn, sequencerTxn FROM wal_tables()');
-    const headers: Record<string, string> =
-      this.auth === undefined ? {} : { authorization: `Basic ${btoa(`${this.auth.user}:${this.auth.password}`)}` };
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) });
-    if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
+    const answer = await this.ask('SELECT name, suspended, writerTxn, sequencerTxn FROM wal_tables()');
     const { dataset } = (await answer.json()) as {
       readonly dataset: readonly (readonly [string, boolean, number, number])[];
     };
     return new Map(dataset.map(([name, suspended, applied, written]) => [name, { suspended, applied, written }]));
+  }
+
+  /** One statement over HTTP; rejects with the status and text of a refusal. */
+  private async ask(query: string): Promise<Response> {
+    const url = new URL('/exec', this.httpUrl);
+    url.searchParams.set('query', query);
+    const headers: Record<string, string> =
+      this.auth === undefined ? {} : { authorization: `Basic ${btoa(`${this.auth.user}:${this.auth.password}`)}` };
+    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) });
+    if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
+    return answer;
   }
 }
 

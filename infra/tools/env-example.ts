@@ -2,6 +2,7 @@
 import { API_CONFIG } from '../../api/config.ts';
 import { INGEST_CONFIG } from '../../ingest/config.ts';
 import { PROCESSORS_CONFIG } from '../../processors/config.ts';
+import { NIGHTLY_CONFIG } from '../../processors/nightly/config.ts';
 import { STANDARD_PORTS } from '../engines/ports.ts';
 import { describeConfig } from '../runtime/config.ts';
 import { SIMULATOR_CONFIG } from '../simulator/config.ts';
@@ -38,6 +39,7 @@ export const envExample = (): string =>
     section('local runs', LOCAL),
     section('ingest', describeConfig(INGEST_CONFIG)),
     section('processors', describeConfig(PROCESSORS_CONFIG)),
+    section('nightly', describeConfig(NIGHTLY_CONFIG)),
     section('api', describeConfig(API_CONFIG)),
     section('simulator (demo only)', describeConfig(SIMULATOR_CONFIG)),
   ].join('\n');

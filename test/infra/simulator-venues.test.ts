@@ -32,11 +32,28 @@ const EXTRAS: Readonly<Record<string, (symbols: readonly string[]) => readonly E
       const args = own.flatMap((s) => [`publicTrade.${s}`, `allLiquidation.${s}`, `kline.1.${s}`]);
       return { path: `/bybit/v5/public/${market}`, frames: [JSON.stringify({ op: 'subscribe', args })] };
     }),
+  okx: (symbols) => {
+    const args = (channel: string, of: Iterable<string>) => [...of].map((instId) => ({ channel, instId }));
+    const indexes = new Set(symbols.map((s) => s.replace('-SWAP', '').replace('-USDC', '-USD')));
+    const rare = [...args('trades', symbols), { channel: 'liquidation-orders', instType: 'SWAP' }];
+    const candles = ['candle1m', 'mark-price-candle1m'].flatMap((channel) => args(channel, symbols));
+    return [
+      { path: '/okx/ws/v5/public', frames: [JSON.stringify({ op: 'subscribe', args: rare })] },
+      {
+        path: '/okx/ws/v5/business',
+        frames: [JSON.stringify({ op: 'subscribe', args: [...candles, ...args('index-candle1m', indexes)] })],
+      },
+    ];
+  },
 };
 
 /** Layers that frames and polls of each venue must show. */
 const ALL_LAYERS = ['book', 'candle', 'funding', 'liquidation', 'mark', 'oi', 'stats', 'ticker', 'trade'];
-const LAYERS_SEEN: Readonly<Record<string, readonly string[]>> = { binance: ALL_LAYERS, bybit: ALL_LAYERS };
+const LAYERS_SEEN: Readonly<Record<string, readonly string[]>> = {
+  binance: ALL_LAYERS,
+  bybit: ALL_LAYERS,
+  okx: ALL_LAYERS,
+};
 
 const requestText = ({ method, url }: VenueRequest): string => `${method} ${url}`;
 

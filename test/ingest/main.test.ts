@@ -1,5 +1,8 @@
 // The collector process against simulated venues and a real Kafka: every frame that was sent is in the log, once and in order.
-import t from 'tap';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
 import { openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { frameDigest } from '../../infra/simulator/sent-log.ts';
@@ -7,8 +10,9 @@ import { type Simulator, startSimulator } from '../../infra/simulator/simulator.
 import { parseEndpoints, startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { shardOf } from '../../schemas/shards.ts';
-import { type RawMessage, topics } from '../../schemas/topics.ts';
+import { type RawMessage, type TickBody, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
+import { startChild } from '../support/pipeline.ts';
 import { bodyOf, textOf, until } from './paper-venue.ts';
 
 const SHARDS = 2;
@@ -41,8 +45,14 @@ const readRaw = async (namespace: string): Promise<Entry[]> => {
   return entries.filter(isFirst());
 };
 
+const folder = (t: Test): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'ingest-'));
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+
 /** A collector of its own simulator; `stop` ends the collector, the simulator ends with the test. */
-const start = async (t: { teardown: (end: () => Promise<void>) => void }) => {
+const start = async (t: Test) => {
   const simulator = await startSimulator({ seed: 3, listings: 8, rate: 120, levels: 50 });
   const namespace = `${engines.namespace()}.`;
   const stop = await startIngest({
@@ -53,6 +63,7 @@ const start = async (t: { teardown: (end: () => Promise<void>) => void }) => {
     VENUE_ENDPOINTS: JSON.stringify(simulator.endpoints),
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: namespace,
+    SPOOL_DIR: folder(t),
   });
   t.teardown(() => simulator.stop());
   return { simulator, namespace, stop };
@@ -119,7 +130,7 @@ t.test(
     t.equal(causes.filter((cause) => cause === 'connection_lost').length, 1, 'the disconnect');
     t.ok(causes.filter((cause) => cause === 'collector_down').length >= 4, 'the rest at the stop');
 
-    const asked = raw.filter(({ kind, slot }) => kind === 'response' && slot !== 'reference');
+    const asked = raw.filter(({ kind, request }) => kind === 'response' && (request ?? '').includes('/depth?'));
     const symbolOf = ({ request }: Entry): string => new URL((request ?? '').slice(4)).searchParams.get('symbol') ?? '';
     t.ok(
       asked.every((entry) => entry.partition === shardOf(symbolOf(entry), SHARDS)),
@@ -149,6 +160,59 @@ t.test(
     }
   },
 );
+
+t.test('of two collectors of one venue the one goes on unharmed when the other is killed', async (t) => {
+  const simulator = await startSimulator({ seed: 4, listings: 6, rate: 120, levels: 30 });
+  t.teardown(() => simulator.stop());
+  const namespace = `${engines.namespace()}.`;
+  const startCollector = (id: string) =>
+    startChild(`${namespace}${id}`, 'ingest/main.ts', {
+      KAFKA_BROKERS: brokers,
+      VENUES: 'binance',
+      COLLECTOR_ID: id,
+      VENUE_ENDPOINTS: JSON.stringify(simulator.endpoints),
+      METRICS_PORT: '0',
+      TOPIC_NAMESPACE: namespace,
+      SPOOL_DIR: folder(t),
+    });
+  const [first, second] = [startCollector('c1'), startCollector('c2')];
+  const flows = (): number => simulator.sent.connections.filter(({ frames }) => frames > 50).length;
+  await until('both collect', () => flows() >= 6);
+  await second.kill('SIGKILL');
+  const killedAt = Date.now();
+  const sent = sentFrames(simulator);
+  await until('frames after the kill', () => sentFrames(simulator) > sent + 300);
+  await first.kill('SIGTERM');
+  t.equal(await first.exited, 0);
+
+  const raw = await readRaw(namespace);
+  const of = (id: string): Entry[] => raw.filter(({ conn_id, seq }) => seq > 0 && conn_id.startsWith(`${id}.`));
+  const frames = (id: string): Entry[] => of(id).filter(({ kind }) => kind === 'frame');
+  t.ok(frames('c1').length > 100 && frames('c2').length > 100, 'both wrote');
+  t.ok(frames('c1').filter(({ timestampMs }) => timestampMs > killedAt).length > 100, 'the first went on');
+  t.same(
+    of('c1')
+      .filter(({ kind }) => kind === 'lost')
+      .map((lost) => bodyOf(lost).cause)
+      .filter((cause) => cause !== 'collector_down'),
+    [],
+    'and lost nothing before its stop',
+  );
+  for (const [connId, messages] of Map.groupBy(of('c1'), ({ conn_id }) => conn_id)) {
+    t.ok(
+      messages.every(({ seq }, i) => seq === i + 1),
+      `${connId} has no hole`,
+    );
+  }
+  t.ok(
+    of('c2').every(({ timestampMs }) => timestampMs < killedAt + 1_000),
+    'nothing names the connections of the dead one later: they are out three seconds after their last record',
+  );
+  const named = (tick: Entry): readonly string[] =>
+    (JSON.parse(textOf(tick)) as TickBody).connections.map(({ conn_id }) => conn_id.split('.')[0] ?? '');
+  const ticks = raw.filter(({ kind }) => kind === 'tick').flatMap(named);
+  t.same(new Set(ticks), new Set(['c1', 'c2']), 'each collector ticks for its own');
+});
 
 t.test('settings that cannot be meant are refused before anything is opened', async (t) => {
   const env = { KAFKA_BROKERS: brokers, VENUES: 'binance' };

@@ -99,6 +99,7 @@ export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collecto
     VENUE_ENDPOINTS: venueEndpoints,
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
+    SPOOL_DIR: join(ROOT, '.local/test/spool'),
   });
 
 export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>

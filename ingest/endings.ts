@@ -1,0 +1,57 @@
+// Ends, in the log, the connections of a collector that died: what it left on disk names them, and nobody else can say that they are over.
+import { codecs } from '../schemas/avro/codec.ts';
+import type { LostBody, RawMessage } from '../schemas/topics.ts';
+import type { SpoolRecord } from './spool-format.ts';
+
+type Last = { readonly message: RawMessage; readonly places: Map<string, Pick<SpoolRecord, 'topic' | 'partition'>> };
+
+export type Endings = {
+  readonly note: (record: SpoolRecord) => void;
+  /**
+   * A `lost` for each connection whose end is not among the noted records: at its last message, because what it received
+   * after that is lost. Without it the drained records would name the connection now, and so call it alive (F-02).
+   */
+  readonly take: () => readonly SpoolRecord[];
+};
+
+const toLost = ({ slot, conn_id, seq, received_at }: RawMessage): RawMessage => {
+  const body: LostBody = {
+    lost_at: received_at,
+    cause: 'collector_down',
+    detail: 'its collector died; this was its last message on disk',
+  };
+  const payload = Buffer.from(JSON.stringify(body));
+  return { slot, conn_id, seq: seq + 1, received_at, kind: 'lost', request: null, payload };
+};
+
+const decode = (value: Buffer): RawMessage | null => {
+  try {
+    return codecs.raw.decode(value);
+  } catch {
+    // The task makes a dead letter of it.
+    return null;
+  }
+};
+
+export const createEndings = (): Endings => {
+  const open = new Map<string, Last>();
+  return {
+    note: ({ topic, partition, value }) => {
+      const message = decode(value);
+      // Ticks and capabilities are the collector's own.
+      if (message === null || message.seq === 0) return;
+      const places = open.get(message.conn_id)?.places ?? new Map();
+      places.set(`${topic}/${partition}`, { topic, partition });
+      open.set(message.conn_id, { message, places });
+      if (message.kind === 'lost') open.delete(message.conn_id);
+    },
+    take: () => {
+      const records = [...open.values()].flatMap(({ message, places }) => {
+        const value = codecs.raw.encode(toLost(message));
+        return [...places.values()].map((place) => ({ ...place, key: message.slot, value }));
+      });
+      open.clear();
+      return records;
+    },
+  };
+};

@@ -1,0 +1,69 @@
+// What the collector process counts of the way to Kafka, and what it says of itself on /readyz.
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { ALARM_MS } from './clock-guard.ts';
+import type { OutletState } from './outlet.ts';
+import type { Spool } from './spool.ts';
+
+type Sources = { readonly outlet: { readonly state: () => OutletState }; readonly spool: Spool };
+
+/** Read at each scrape, so that they are true of that moment. */
+export const registerOutletMeters = (registry: Registry, { outlet, spool }: Sources): void => {
+  const registers = [registry];
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  const counter = (name: string, help: string, read: () => number): void => {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  };
+  gauge('ingest_queue_bytes', 'Bytes in memory that wait for Kafka.', () => outlet.state().queuedBytes);
+  gauge('ingest_spooling', 'Whether what comes in goes to disk.', () => Number(outlet.state().spooling));
+  gauge('ingest_kafka_behind_seconds', 'Age of the oldest message that Kafka does not have.', () =>
+    seconds(outlet.state().behindMs),
+  );
+  gauge('ingest_refusing', 'Whether connections are ended because nothing can be kept.', () =>
+    Number(outlet.state().refusal !== null),
+  );
+  gauge('ingest_spool_bytes', 'Bytes in the spool.', () => spool.bytes());
+  gauge('ingest_spool_unwritten_bytes', 'Bytes of it that are not on disk yet.', () => spool.pendingBytes());
+  gauge('ingest_spool_age_seconds', 'Age of the oldest message in the spool.', () => seconds(spool.ageMs()));
+  counter('ingest_spool_written_bytes_total', 'Bytes written to the spool.', () => spool.counts().writtenBytes);
+  counter('ingest_spool_syncs_total', 'Writes to the spool, each with an fsync.', () => spool.counts().syncs);
+  counter('ingest_spool_drained_total', 'Messages brought from the spool to Kafka.', () => outlet.state().drained);
+  counter(
+    'ingest_spool_dropped_bytes_total',
+    'Bytes of spool files that were not whole.',
+    () => spool.counts().droppedBytes,
+  );
+};
+
+const seconds = (ms: number): number => ms / 1_000;
+
+const FIRST_WORRY_MS = 1_500;
+
+/** Reasons why the collector does less than its work, in words; none when it does it. */
+export const unreadyReasons = (state: OutletState, spoolBytes: number, clockOffsetMs: number): readonly string[] => {
+  const reasons: string[] = [];
+  if (state.behindMs > FIRST_WORRY_MS) {
+    const behind = `Kafka lacks messages of the last ${seconds(state.behindMs).toFixed(1)} s`;
+    reasons.push(`${behind}: ${state.queuedBytes} bytes in memory, ${spoolBytes} in the spool`);
+  }
+  if (state.refusal !== null) reasons.push(`connections are ended: ${state.refusal}`);
+  if (Math.abs(clockOffsetMs) > ALARM_MS)
+    reasons.push(`the clock is ${Math.round(clockOffsetMs)} ms ahead of the broker's`);
+  return reasons;
+};

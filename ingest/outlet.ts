@@ -1,0 +1,220 @@
+// Where raw messages leave the collector: straight to Kafka while it acknowledges, over the disk spool while it does not, always in one order.
+import type { Publication, Publisher } from '../infra/runtime/kafka.ts';
+import type { Logger } from '../infra/runtime/log.ts';
+import { createEndings } from './endings.ts';
+import type { Segment, Spool } from './spool.ts';
+import type { SpoolRecord } from './spool-format.ts';
+
+export type OutletOptions = {
+  readonly publisher: Publisher;
+  /** Recovered: what an earlier process left goes first. */
+  readonly spool: Spool;
+  /** Resolves when the topics exist; until then everything goes to disk. */
+  readonly topics: Promise<unknown>;
+  readonly log: Logger;
+};
+
+export type OutletState = {
+  /** What comes in goes to disk. */
+  readonly spooling: boolean;
+  /** Oldest request to Kafka without an acknowledgement; while spooling, the age of the oldest message on disk. */
+  readonly behindMs: number;
+  /** Not yet acknowledged, in memory. */
+  readonly queuedBytes: number;
+  /** Messages an earlier or this process brought from disk to Kafka. */
+  readonly drained: number;
+  /** Why nothing more can be taken: connections must end. Null when all is well. */
+  readonly refusal: string | null;
+};
+
+/**
+ * Memory holds what neither Kafka nor the disk has for so long at most, and some milliseconds: well below the three seconds
+ * after which the log itself calls a silent connection lost (F-02), so what dies with the process is inside a recorded loss.
+ */
+const STALL_MS = 1_500;
+/** Kafka acknowledges, but less than comes in. */
+const SPOOL_ABOVE_BYTES = 32 * 1024 * 1024;
+/** The disk takes less than comes in: stop reading. */
+const FULL_BYTES = 16 * 1024 * 1024;
+/** So much of a file is under way to Kafka at once. */
+const CHUNK_BYTES = 2 * 1024 * 1024;
+const WATCH_MS = 100;
+/** A stop waits so long for Kafka before it leaves the rest on disk. */
+const LAST_FLUSH_MS = 3_000;
+
+export class Outlet {
+  readonly #options: OutletOptions;
+  readonly #perishable = new WeakSet<Publication>();
+  readonly #endings = createEndings();
+  readonly #watch: NodeJS.Timeout;
+  #spooling = false;
+  #sending = false;
+  #closing = false;
+  readonly #over = Promise.withResolvers<void>();
+  #drained = 0;
+  /** Records at the spool's start that the publisher is sending anyway. */
+  #underWay = 0;
+  #draining: Promise<void> = Promise.resolve();
+  #waiting: (() => void)[] = [];
+
+  constructor(options: OutletOptions) {
+    this.#options = options;
+    this.#watch = setInterval(() => this.#look(), WATCH_MS);
+    // Until the topics exist there is nowhere to publish to; with an empty spool this is over at once.
+    this.#startSpooling();
+  }
+
+  write(record: SpoolRecord): void {
+    const { publisher, spool } = this.#options;
+    if (this.#spooling) return spool.append(record);
+    publisher.publish(record);
+    if (publisher.queuedBytes() > SPOOL_ABOVE_BYTES) this.#spill();
+  }
+
+  /** A tick: true at the moment only, so it is never kept. False when it could not be written. */
+  writeNow(record: SpoolRecord): boolean {
+    if (this.#spooling) return false;
+    this.#perishable.add(record);
+    this.#options.publisher.publish(record);
+    return true;
+  }
+
+  isFull(): boolean {
+    return this.#spooling && this.#options.spool.pendingBytes() >= FULL_BYTES;
+  }
+
+  ready(): Promise<void> {
+    return this.isFull() ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
+  }
+
+  state(): OutletState {
+    const { publisher, spool } = this.#options;
+    const [spooling, drained] = [this.#spooling, this.#drained];
+    return {
+      spooling,
+      drained,
+      behindMs: Math.max(publisher.stalledMs(), spooling ? spool.ageMs() : 0),
+      queuedBytes: publisher.queuedBytes(),
+      // With Kafka at hand the disk is not needed.
+      refusal: spooling ? spool.refusal() : null,
+    };
+  }
+
+  /** What Kafka does not acknowledge within three seconds is left on disk for the next process of this name. */
+  async close(): Promise<void> {
+    const { publisher, spool } = this.#options;
+    const everything = async (): Promise<void> => {
+      do {
+        await this.#draining;
+        await publisher.flush();
+        // Kafka may have stalled meanwhile, and what waited gone to disk.
+      } while (this.#spooling && !this.#closing);
+    };
+    const inTime = await Promise.race([everything().then(() => true), pauseUnref(LAST_FLUSH_MS)]);
+    clearInterval(this.#watch);
+    this.#closing = true;
+    this.#over.resolve();
+    if (inTime) await publisher.close();
+    else await this.#leave();
+    await spool.close();
+  }
+
+  async #leave(): Promise<void> {
+    const { publisher, spool, log } = this.#options;
+    if (!this.#spooling) this.#spill();
+    const isKept = await spool.sync();
+    if (isKept) log.warn({ bytes: spool.bytes() }, 'messages are left on disk for the next process');
+    else log.error({ bytes: spool.pendingBytes() }, 'messages are lost: neither Kafka nor the disk takes them');
+    await Promise.race([publisher.abandon(), pauseUnref(LAST_FLUSH_MS)]);
+    await this.#draining;
+  }
+
+  #look(): void {
+    const { publisher, spool } = this.#options;
+    const stalled = publisher.stalledMs() > STALL_MS;
+    if (stalled && !this.#spooling) this.#spill();
+    if (stalled && this.#sending) spool.release();
+    if (!this.isFull()) for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** From here on everything goes to disk, what the publisher still holds before it. */
+  #spill(): void {
+    const { publisher, spool, log } = this.#options;
+    const { underWay, waiting } = publisher.withdraw();
+    const isKept = (publication: Publication): boolean => !this.#perishable.has(publication);
+    const kept = [...underWay, ...waiting].filter(isKept) as readonly SpoolRecord[];
+    for (const record of kept) spool.append(record);
+    this.#underWay = underWay.filter(isKept).length;
+    log.warn({ messages: kept.length }, 'Kafka does not take what comes in: it goes to disk');
+    this.#startSpooling();
+  }
+
+  #startSpooling(): void {
+    this.#spooling = true;
+    this.#draining = this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    const { publisher, spool, topics, log } = this.#options;
+    try {
+      await Promise.race([topics, this.#over.promise]);
+      // What was under way is acknowledged: Kafka is there.
+      await publisher.flush();
+      for (;;) {
+        const segment = this.#closing ? null : await spool.next();
+        if (segment === null) break;
+        await this.#send(segment);
+        await spool.drop(segment);
+      }
+    } catch (error) {
+      if (!this.#closing) throw error;
+    }
+    if (this.#closing) return;
+    for (const record of spool.takePending()) publisher.publish(record);
+    this.#spooling = false;
+    if (this.#drained > 0) log.info({ drained: this.#drained }, 'Kafka has everything: the spool is empty');
+  }
+
+  /** Resolves when the brokers have every record of the file. */
+  async #send(segment: Segment): Promise<void> {
+    const { publisher, spool } = this.#options;
+    const records = await spool.read(segment);
+    const skipped = Math.min(this.#underWay, records.length);
+    this.#underWay -= skipped;
+    const rest = records.slice(skipped);
+    this.#sending = true;
+    for (const chunk of chunksOf([...rest, ...this.#endingsAfter(segment, rest)])) {
+      for (const record of chunk) publisher.publish(record);
+      await publisher.flush();
+      this.#drained += chunk.length;
+    }
+    // Also when every record of it was under way.
+    await publisher.flush();
+    this.#sending = false;
+  }
+
+  #endingsAfter(segment: Segment, records: readonly SpoolRecord[]): readonly SpoolRecord[] {
+    if (!segment.recovered) return [];
+    for (const record of records) this.#endings.note(record);
+    return this.#options.spool.isLastRecovered(segment) ? this.#endings.take() : [];
+  }
+}
+
+const pauseUnref = (ms: number): Promise<false> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve(false), ms).unref();
+  });
+
+function* chunksOf(records: readonly SpoolRecord[]): Generator<readonly SpoolRecord[]> {
+  let chunk: SpoolRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    chunk.push(record);
+    bytes += record.value.length;
+    if (bytes < CHUNK_BYTES) continue;
+    yield chunk;
+    chunk = [];
+    bytes = 0;
+  }
+  if (chunk.length > 0) yield chunk;
+}

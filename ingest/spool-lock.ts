@@ -1,0 +1,47 @@
+// One process a spool folder: a file names its owner, and an owner that no longer runs does not count.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Start tick of a process, so that a later one with the same pid is not taken for it; empty where the system does not tell. */
+const startOf = (pid: number): string => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The command's name may hold spaces and brackets, so fields are counted from the last one: starttime is the 22nd.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+};
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** The living owner other than this process, or null. */
+const ownerOf = (file: string): number | null => {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+  const [pid = Number.NaN, start = ''] = [Number(text.split(' ')[0]), text.split(' ')[1]];
+  const isOther = Number.isInteger(pid) && pid > 0 && pid !== process.pid && isRunning(pid);
+  return isOther && startOf(pid) === start ? pid : null;
+};
+
+/** Takes the folder. Throws when a living process has it: two collectors would run under one name. */
+export const lockFolder = (dir: string): void => {
+  const file = join(dir, 'owner');
+  const owner = ownerOf(file);
+  if (owner !== null)
+    throw new Error(`${dir} belongs to process ${owner}: each collector that runs needs a COLLECTOR_ID of its own`);
+  writeFileSync(file, `${process.pid} ${startOf(process.pid)}`);
+};
+
+export const unlockFolder = (dir: string): void => rmSync(join(dir, 'owner'), { force: true });

@@ -1,0 +1,307 @@
+// The disk spool: records that Kafka does not take, in order, on disk within milliseconds; bounded, and whole again after any end of the process.
+import { type FileHandle, mkdir, open, readdir, readFile, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '../infra/runtime/log.ts';
+import { decodeRecords, encodeRecord, type SpoolRecord } from './spool-format.ts';
+import { lockFolder, unlockFolder } from './spool-lock.ts';
+
+export type SpoolOptions = {
+  /** Made when the first record comes, and removed when it is empty at the end. */
+  readonly dir: string;
+  /** Above so many bytes it is full: `refusal` says so until a quarter is free. */
+  readonly maxBytes: number;
+  readonly log: Logger;
+  readonly segmentBytes?: number;
+  /** After a failed write it is tried again so much later. */
+  readonly retryMs?: number;
+};
+
+/** A closed file of the spool. */
+export type Segment = {
+  readonly path: string;
+  readonly bytes: number;
+  /** Wall time of its first record, milliseconds. */
+  readonly firstMs: number;
+  /** Written by an earlier process of this name. */
+  readonly recovered: boolean;
+};
+
+export type SpoolCounts = { readonly writtenBytes: number; readonly droppedBytes: number; readonly syncs: number };
+
+type Active = { readonly handle: FileHandle; readonly path: string; readonly firstMs: number; bytes: number };
+
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+const RETRY_MS = 1_000;
+/** Records of so long share one write and one fsync. */
+const GROUP_MS = 10;
+/** While so little is left on disk, what comes waits in memory for the few milliseconds until it is at the brokers. */
+const HELD_BYTES = 512 * 1024;
+/** A full spool takes again below this share, so that connections do not come and go with every file. */
+const ROOM_SHARE = 0.75;
+const SUFFIX = '.spool';
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const nothing = (): void => undefined;
+
+export class Spool {
+  readonly #options: Required<SpoolOptions>;
+  readonly #segments: Segment[] = [];
+  #active: Active | null = null;
+  #next = 1;
+  #locked = false;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #pendingMs: number | null = null;
+  #writing: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #held = false;
+  #failure: string | null = null;
+  #refusal: string | null = null;
+  #looking: NodeJS.Timeout | null = null;
+  #counts = { writtenBytes: 0, droppedBytes: 0, syncs: 0 };
+
+  constructor(options: SpoolOptions) {
+    this.#options = { segmentBytes: SEGMENT_BYTES, retryMs: RETRY_MS, ...options };
+  }
+
+  /** Finds what an earlier process left. */
+  async recover(): Promise<void> {
+    const { dir, log } = this.#options;
+    const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith(SUFFIX)).sort();
+    if (names.length === 0) return;
+    this.#lock();
+    for (const name of names) {
+      const path = join(dir, name);
+      const { size: bytes, mtimeMs } = await stat(path);
+      this.#next = Number.parseInt(name, 10) + 1;
+      this.#segments.push({ path, bytes, firstMs: mtimeMs, recovered: true });
+    }
+    log.warn(
+      { dir, files: names.length, bytes: this.bytes() },
+      'an earlier process left messages: they go to Kafka first',
+    );
+  }
+
+  /** Keeps the order of the calls. On disk within some milliseconds, see `pendingBytes`. */
+  append(record: SpoolRecord): void {
+    const [head, value] = encodeRecord(record);
+    this.#pending.push(head, value);
+    this.#pendingBytes += head.length + value.length;
+    this.#pendingMs ??= Date.now();
+    this.#schedule(GROUP_MS);
+  }
+
+  isEmpty(): boolean {
+    return this.bytes() === 0;
+  }
+
+  /** All it holds, on disk and in memory. */
+  bytes(): number {
+    const closed = this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
+    return closed + (this.#active?.bytes ?? 0) + this.#pendingBytes;
+  }
+
+  /** Held in memory only: lost with the process. */
+  pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  /** Milliseconds since the oldest record came; 0 when it is empty. */
+  ageMs(): number {
+    const firstMs = this.#segments[0]?.firstMs ?? this.#active?.firstMs ?? this.#pendingMs;
+    return firstMs === null ? 0 : Math.max(0, Date.now() - firstMs);
+  }
+
+  counts(): SpoolCounts {
+    return this.#counts;
+  }
+
+  /** Why it takes no more, or null. What is appended all the same is kept in memory until it can be written. */
+  refusal(): string | null {
+    if (this.#refusal === null && this.bytes() >= this.#options.maxBytes)
+      this.#refuse(`the spool is full: ${this.#options.maxBytes} bytes`);
+    return this.#refusal;
+  }
+
+  /** The oldest file, closed when it is still written to; null when what is left is in memory only (`takePending`). */
+  async next(): Promise<Segment | null> {
+    if (this.#segments.length === 0) {
+      this.#held = true;
+      this.#unschedule();
+      await this.#writing;
+      await this.#close();
+    }
+    const [oldest = null] = this.#segments;
+    if (oldest !== null && this.bytes() - this.#pendingBytes > HELD_BYTES) this.release();
+    return oldest;
+  }
+
+  /** Ends the waiting in memory that `next` began for a nearly empty spool. */
+  release(): void {
+    this.#held = false;
+    this.#schedule(GROUP_MS);
+  }
+
+  /** The records of a file, without a torn end. Never fails: what cannot be read is counted as dropped and told. */
+  async read(segment: Segment): Promise<readonly SpoolRecord[]> {
+    const { path, bytes } = segment;
+    const content = await readFile(path).catch((error: unknown) => {
+      this.#options.log.error({ err: error, path }, 'a file of the spool cannot be read');
+      return Buffer.alloc(0);
+    });
+    const { records, wholeBytes } = decodeRecords(content.subarray(0, bytes));
+    if (wholeBytes === bytes) return records;
+    this.#counts.droppedBytes += bytes - wholeBytes;
+    // A write that the end of the process cut was never confirmed; anything else is a fault of the disk.
+    const isTorn = this.isLastRecovered(segment);
+    this.#options.log[isTorn ? 'warn' : 'error'](
+      { path, dropped: bytes - wholeBytes },
+      'end of a spool file is not whole',
+    );
+    return records;
+  }
+
+  /** True for the newest file of the earlier process. */
+  isLastRecovered(segment: Segment): boolean {
+    return this.#segments.findLast(({ recovered }) => recovered) === segment;
+  }
+
+  /** Removes a file whose records are acknowledged. */
+  async drop(segment: Segment): Promise<void> {
+    await unlink(segment.path).catch((error: unknown) =>
+      this.#options.log.error({ err: error, path: segment.path }, 'a file of the spool cannot be removed'),
+    );
+    this.#segments.splice(this.#segments.indexOf(segment), 1);
+  }
+
+  /** The records in memory, after `next` gave null: from here on they are the caller's. */
+  takePending(): readonly SpoolRecord[] {
+    const { records } = decodeRecords(Buffer.concat(this.#pending));
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    this.#pendingMs = null;
+    this.#failure = null;
+    this.#held = false;
+    return records;
+  }
+
+  /** True when everything is on disk; false when the disk does not take it. */
+  async sync(): Promise<boolean> {
+    this.#held = false;
+    this.#unschedule();
+    await this.#writing;
+    while (this.#pendingBytes > 0) {
+      this.#commit();
+      await this.#writing;
+      if (this.#failure !== null) return false;
+    }
+    return true;
+  }
+
+  /** Stops; what is on disk stays for the next process. Call `sync` before. */
+  async close(): Promise<void> {
+    this.#held = true;
+    this.#unschedule();
+    if (this.#looking !== null) clearInterval(this.#looking);
+    await this.#writing;
+    await this.#close();
+    if (!this.#locked) return;
+    unlockFolder(this.#options.dir);
+    if (this.#segments.length === 0) await rmdir(this.#options.dir).catch(nothing);
+  }
+
+  #lock(): void {
+    if (!this.#locked) lockFolder(this.#options.dir);
+    this.#locked = true;
+  }
+
+  #schedule(ms: number): void {
+    if (this.#held || this.#writing !== null || this.#pendingBytes === 0) return;
+    this.#timer ??= setTimeout(() => this.#commit(), ms);
+  }
+
+  #unschedule(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  #commit(): void {
+    this.#unschedule();
+    const group = this.#pending.splice(0);
+    const bytes = this.#pendingBytes;
+    const write = async (): Promise<void> => {
+      try {
+        await this.#write(Buffer.concat(group));
+        this.#pendingBytes -= bytes;
+        this.#pendingMs = this.#pendingBytes === 0 ? null : Date.now();
+        this.#failure = null;
+      } catch (error) {
+        this.#pending = [...group, ...this.#pending];
+        this.#failure = textOf(error);
+        this.#refuse(`the spool cannot be written: ${this.#failure}`);
+      }
+      this.#writing = null;
+      this.#schedule(this.#failure === null ? GROUP_MS : this.#options.retryMs);
+    };
+    this.#writing = write();
+  }
+
+  async #write(group: Buffer): Promise<void> {
+    this.#active ??= await this.#open();
+    const active = this.#active;
+    try {
+      await active.handle.appendFile(group);
+      await active.handle.datasync();
+    } catch (error) {
+      // What was written of the group must not stand before its repetition.
+      await active.handle.truncate(active.bytes).catch(nothing);
+      await this.#close();
+      throw error;
+    }
+    active.bytes += group.length;
+    this.#counts.writtenBytes += group.length;
+    this.#counts.syncs += 1;
+    if (active.bytes >= this.#options.segmentBytes) await this.#close();
+  }
+
+  async #open(): Promise<Active> {
+    const { dir } = this.#options;
+    await mkdir(dir, { recursive: true });
+    this.#lock();
+    const path = join(dir, `${String(this.#next).padStart(12, '0')}${SUFFIX}`);
+    const handle = await open(path, 'ax');
+    this.#next += 1;
+    const folder = await open(dir, 'r');
+    // The file's name must outlive the machine too.
+    await folder.sync().finally(() => folder.close());
+    return { handle, path, firstMs: this.#pendingMs ?? Date.now(), bytes: 0 };
+  }
+
+  async #close(): Promise<void> {
+    const active = this.#active;
+    if (active === null) return;
+    this.#active = null;
+    await active.handle.close().catch(nothing);
+    const { path, bytes, firstMs } = active;
+    if (bytes > 0) this.#segments.push({ path, bytes, firstMs, recovered: false });
+    else await unlink(path).catch(nothing);
+  }
+
+  #refuse(reason: string): void {
+    if (this.#refusal === null) this.#options.log.error({ dir: this.#options.dir, bytes: this.bytes() }, reason);
+    this.#refusal = reason;
+    this.#looking ??= setInterval(() => void this.#look(), this.#options.retryMs);
+  }
+
+  /** Takes again when the last write went through, a quarter is free and the disk has room for two files. */
+  async #look(): Promise<void> {
+    const { dir, maxBytes, segmentBytes, log } = this.#options;
+    const { bavail, bsize } = await statfs(dir).catch(() => ({ bavail: 0, bsize: 0 }));
+    const hasRoom = bavail * bsize >= 2 * segmentBytes && this.bytes() <= ROOM_SHARE * maxBytes;
+    if (this.#failure !== null || !hasRoom || this.#looking === null) return;
+    clearInterval(this.#looking);
+    this.#looking = null;
+    this.#refusal = null;
+    log.info({ dir, bytes: this.bytes() }, 'the spool takes again');
+  }
+}
