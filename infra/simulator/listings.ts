@@ -13,6 +13,8 @@ export type SimListing = {
   readonly quote: string;
   readonly margin: string;
   readonly isInverse: boolean;
+  /** Where the venue counts an inverse contract's turnover in quote as well; without it in base. */
+  readonly turnoverIn?: 'quote';
   /** What a quantity of one stands for: base (linear) or quote (inverse). Null: quantities are base. */
   readonly contractSize: number | null;
   readonly priceDecimals: number;
@@ -101,7 +103,7 @@ export function renamed(listing: SimListing, base: string): SimListing {
   return { ...listing, base, symbol: symbol.replace(listing.base, base), pair: pair.replace(listing.base, base) };
 }
 
-/** Turnover of one trade in units of 10^-decimals: quote (linear) or base (inverse). */
+/** Turnover of one trade in units of 10^-decimals: quote (linear) or base (inverse, unless `turnoverIn` says otherwise). */
 export function amountOf(
   listing: SimListing,
   trade: { readonly price: number; readonly qty: number },
@@ -109,6 +111,8 @@ export function amountOf(
 ): number {
   const { priceDecimals, qtyDecimals } = listing;
   const size = listing.contractSize ?? 1;
+  if (listing.isInverse && listing.turnoverIn === 'quote')
+    return Math.round(trade.qty * size * 10 ** (decimals - qtyDecimals));
   if (listing.isInverse)
     return Math.round((trade.qty * size * 10 ** (decimals + priceDecimals - qtyDecimals)) / trade.price);
   return Math.round(trade.price * trade.qty * size * 10 ** (decimals - priceDecimals - qtyDecimals));

@@ -2,5 +2,6 @@
 import type { SimulatedVenue } from '../venue.ts';
 import { binance } from './binance/binance.ts';
 import { bybit } from './bybit/bybit.ts';
+import { okx } from './okx/okx.ts';
 
-export const simulatedVenues: readonly SimulatedVenue[] = [binance, bybit];
+export const simulatedVenues: readonly SimulatedVenue[] = [binance, bybit, okx];

@@ -1,0 +1,183 @@
+// Which swaps the simulated OKX lists: linear in contracts of coins (USDT, one in USDC), inverse in contracts of US dollars.
+import {
+  COINS,
+  type Coin,
+  type FundingHours,
+  inTicks,
+  madeUpCoin,
+  madeUpPrice,
+  QUIET,
+  type SimListing,
+} from '../../listings.ts';
+
+/** All its listings share one market. */
+export const SCOPE = 'swap';
+
+/** [coin, coins a contract (a power of ten), price decimals, tick in units, decimals of a number of contracts, funding hours]. */
+type Row = readonly [Coin, number, number, number, number, FundingHours];
+
+const USDT: readonly Row[] = [
+  ['BTC', 0.01, 1, 1, 2, 8],
+  ['ETH', 0.1, 2, 1, 2, 8],
+  ['PEPE', 10_000_000, 9, 1, 1, 4],
+  ['SOL', 1, 2, 1, 2, 8],
+  ['XRP', 100, 4, 1, 2, 8],
+  ['DOGE', 1_000, 5, 1, 2, 8],
+  ['ADA', 100, 4, 1, 1, 4],
+  ['SHIB', 1_000_000, 9, 1, 1, 8],
+  ['BNB', 0.01, 1, 1, 0, 8],
+  ['AVAX', 1, 3, 10, 1, 8],
+  ['LINK', 1, 3, 1, 1, 8],
+  ['DOT', 1, 3, 1, 1, 8],
+  ['LTC', 1, 2, 1, 1, 8],
+  ['BCH', 0.1, 1, 1, 1, 8],
+  ['TRX', 1_000, 5, 1, 2, 8],
+  ['NEAR', 10, 3, 1, 1, 8],
+  ['APT', 1, 3, 1, 1, 4],
+  ['ARB', 10, 4, 1, 1, 4],
+  ['OP', 1, 4, 1, 0, 4],
+  ['SUI', 1, 4, 1, 0, 2],
+  ['SEI', 10, 5, 1, 1, 4],
+  ['TIA', 1, 3, 1, 1, 4],
+  ['INJ', 0.1, 3, 1, 0, 4],
+  ['FIL', 0.1, 3, 1, 0, 8],
+  ['ATOM', 1, 3, 1, 1, 8],
+  ['ETC', 10, 3, 1, 1, 8],
+  ['XLM', 100, 5, 1, 1, 8],
+  ['UNI', 1, 3, 1, 1, 8],
+  ['AAVE', 0.1, 2, 1, 1, 8],
+  ['BONK', 100_000, 9, 10, 1, 4],
+  ['WIF', 1, 4, 10, 1, 4],
+  ['HBAR', 100, 5, 1, 1, 8],
+  ['GALA', 10, 5, 1, 0, 8],
+  ['CRV', 1, 4, 1, 0, 8],
+  ['SAND', 10, 4, 1, 1, 8],
+  ['TON', 1, 3, 1, 1, 4],
+  ['HYPE', 0.1, 3, 10, 0, 1],
+];
+
+/** [coin, US dollars a contract, price decimals, tick in units]. */
+const USD: readonly (readonly [Coin, number, number, number])[] = [
+  ['BTC', 100, 1, 1],
+  ['ETH', 10, 2, 1],
+  ['SOL', 10, 2, 1],
+  ['XRP', 10, 4, 1],
+  ['DOT', 10, 3, 1],
+  ['LTC', 10, 2, 1],
+];
+
+const FIRST_LISTED_MS = 1_611_916_828_000;
+const DAY_MS = 86_400_000;
+/** Of index and mark. */
+const MOST_DECIMALS = 8;
+
+/** Power of ten of a contract's size. */
+const magnitude = (contractSize: number): number => Math.round(Math.log10(contractSize));
+
+type Linear = Pick<
+  SimListing,
+  'base' | 'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
+> & { readonly contractSize: number; readonly price: number; readonly quote: 'USDT' | 'USDC' };
+
+function linear({ price, ...rules }: Linear): SimListing {
+  const { base, quote, contractSize, priceDecimals, tick, qtyDecimals } = rules;
+  // So many that a candle's turnover is an exact product.
+  const amount = Math.max(0, priceDecimals + qtyDecimals - magnitude(contractSize));
+  return {
+    ...rules,
+    scope: SCOPE,
+    symbol: `${base}-${quote}-SWAP`,
+    pair: `${base}-${quote}`,
+    margin: quote,
+    isInverse: false,
+    decimals: { mark: Math.min(MOST_DECIMALS, priceDecimals), rate: 8, turnover: 2, change: 4, amount },
+    minNotional: '',
+    startPrice: inTicks(price, priceDecimals, tick),
+  };
+}
+
+const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours]: Row, age: number): SimListing =>
+  linear({
+    base,
+    quote: 'USDT',
+    contractSize,
+    price: COINS[base],
+    priceDecimals,
+    tick,
+    qtyDecimals,
+    fundingHours,
+    onboardedAtMs: FIRST_LISTED_MS + age * 29 * DAY_MS,
+    isQuiet: QUIET.has(base),
+  });
+
+/** Its index is the dollar's, as that of the inverse swap: the same decimals keep the two indexes equal. */
+const BTC_USDC: Linear = {
+  base: 'BTC',
+  quote: 'USDC',
+  contractSize: 0.0001,
+  price: COINS.BTC,
+  priceDecimals: 1,
+  tick: 1,
+  qtyDecimals: 0,
+  fundingHours: 8,
+  onboardedAtMs: FIRST_LISTED_MS + 600 * DAY_MS,
+  isQuiet: false,
+};
+
+function inverse([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing {
+  const qtyDecimals = 1;
+  return {
+    scope: SCOPE,
+    symbol: `${base}-USD-SWAP`,
+    pair: `${base}-USD`,
+    base,
+    quote: 'USD',
+    margin: base,
+    isInverse: true,
+    turnoverIn: 'quote',
+    contractSize,
+    priceDecimals,
+    tick,
+    qtyDecimals,
+    decimals: { mark: priceDecimals, rate: 8, turnover: 0, change: 4, amount: 0 },
+    minNotional: '',
+    fundingHours: 8,
+    onboardedAtMs: FIRST_LISTED_MS + age * 11 * DAY_MS,
+    startPrice: inTicks(COINS[base], priceDecimals, tick),
+    isQuiet: false,
+  };
+}
+
+export const extraListing = (number: number): SimListing =>
+  linear({
+    base: madeUpCoin(number),
+    quote: 'USDT',
+    contractSize: 1,
+    price: madeUpPrice(number),
+    priceDecimals: 4,
+    tick: 1,
+    qtyDecimals: 1,
+    fundingHours: number % 5 === 0 ? 4 : 8,
+    onboardedAtMs: FIRST_LISTED_MS + 1_800 * DAY_MS,
+    isQuiet: false,
+  });
+
+/** `count` listings, a sixth of them inverse (at most six), BTC-USDC-SWAP the third linear one. */
+export function listings(count: number): readonly SimListing[] {
+  const linears = USDT.map(usdt);
+  linears.splice(2, 0, linear(BTC_USDC));
+  const inverses = USD.map(inverse).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
+  const wanted = count - inverses.length;
+  for (let n = linears.length + 1; linears.length < wanted; n += 1) linears.push(extraListing(n));
+  return [...linears.slice(0, wanted), ...inverses];
+}
+
+/** The index a swap follows: contracts in USDC follow the dollar's since 2023-04-20. */
+export const indexOf = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');
+
+/** Units of so many contracts in coins (linear) or US dollars (inverse), with the decimals that make them exact. */
+export function worth({ contractSize, qtyDecimals }: SimListing, contracts: number): readonly [number, number] {
+  const size = contractSize ?? 1;
+  const decimals = Math.max(0, qtyDecimals - magnitude(size));
+  return [Math.round(contracts * size * 10 ** (decimals - qtyDecimals)), decimals];
+}

@@ -1,0 +1,239 @@
+// Answers of OKX's v5 public and market endpoints from the market model (shapes: recordings of cryptofeed and jkorf, docs of public data).
+import type { PriceCandle } from '../../candles.ts';
+import { fixed } from '../../figures.ts';
+import type { Instrument } from '../../market.ts';
+import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
+import {
+  fundingRate,
+  indexTicker,
+  markPrice,
+  openInterest,
+  priceCandle,
+  restBook,
+  ticker,
+  tradeCandle,
+} from './frames.ts';
+import { SCOPE } from './listings.ts';
+import { followersOf } from './session.ts';
+
+/** The docs count requests a path in two seconds: 40 weigh two each, 10 weigh eight. */
+export const WEIGHT_PER_MINUTE = 2_400;
+const WEIGHTS: Readonly<Record<string, number>> = {
+  'public/time': 8,
+  'public/instruments': 4,
+  'public/funding-rate': 8,
+  'public/open-interest': 4,
+  'public/mark-price': 8,
+  'market/ticker': 4,
+  'market/tickers': 4,
+  'market/index-tickers': 4,
+  'market/books': 2,
+  'market/candles': 2,
+  'market/history-candles': 4,
+  'market/mark-price-candles': 4,
+  'market/history-mark-price-candles': 8,
+  'market/index-candles': 4,
+  'market/history-index-candles': 8,
+};
+
+const nameOf = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
+
+/** One budget a path. */
+export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
+  const weight = WEIGHTS[nameOf(path)];
+  return weight === undefined ? null : { bucket: nameOf(path), weight };
+}
+
+const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
+
+/** No header says how long to wait. */
+export const refuse = (status: number | null): RestAnswer => ({
+  status: status ?? 429,
+  body: body('50011', 'Too Many Requests', ''),
+});
+
+class Refused extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+const MISSING = 400;
+const missing = (name: string): Refused => new Refused('50014', `Parameter ${name} can not be empty.`, MISSING);
+const wrong = (name: string): Refused => new Refused('51000', `Parameter ${name} error`, MISSING);
+/** Faults of meaning are answers of status 200 with a code. */
+const unknown = (): Refused => new Refused('51001', "Instrument ID doesn't exist.", 200);
+
+type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
+
+export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
+  try {
+    return { status: 200, body: body('0', '', elementsOf(deps, request).join(',')) };
+  } catch (error) {
+    if (error instanceof Refused) return { status: error.status, body: body(error.code, error.message, '') };
+    throw error;
+  }
+}
+
+/** `instId` of a listed swap. */
+function swapOf({ market }: Deps, { query }: RestRequest): Instrument {
+  const instId = query.get('instId');
+  if (instId === null) throw missing('instId');
+  const found = market.find(SCOPE, instId);
+  if (found === undefined || found.status === 'closed') throw unknown();
+  return found;
+}
+
+/** All of a type, or one of them. */
+function swapsOf(deps: Deps, request: RestRequest): readonly Instrument[] {
+  const instType = request.query.get('instType');
+  if (instType === null) throw missing('instType');
+  if (instType !== 'SWAP') throw wrong('instType');
+  return request.query.has('instId') ? [swapOf(deps, request)] : listed(deps);
+}
+
+const listed = ({ market }: Deps): readonly Instrument[] => market.instruments.filter((i) => i.status !== 'closed');
+
+/** The first swap that follows the index named. */
+function followerOf(deps: Deps, { query }: RestRequest): Instrument {
+  const instId = query.get('instId');
+  if (instId === null) throw missing('instId');
+  const [first] = followersOf(deps.market, instId);
+  if (first === undefined) throw unknown();
+  return first;
+}
+
+function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
+  const { query, nowMs } = request;
+  /** What a moment says of each. */
+  const said = (instruments: readonly Instrument[], element: (i: Instrument, atMs: number) => string) =>
+    instruments.map((instrument) => {
+      deps.truth.moment(instrument, nowMs);
+      return element(instrument, nowMs);
+    });
+  const name = nameOf(request.path).replace('/history-', '/');
+  switch (name) {
+    case 'public/time':
+      return [`{"ts":"${nowMs}"}`];
+    case 'public/instruments':
+      return instruments(deps, request);
+    case 'public/funding-rate':
+      return said(query.get('instId') === 'ANY' ? listed(deps) : [swapOf(deps, request)], fundingRate);
+    case 'public/open-interest':
+      return said(swapsOf(deps, request), openInterest);
+    case 'public/mark-price':
+      return said(swapsOf(deps, request), markPrice);
+    case 'market/ticker':
+      return said([swapOf(deps, request)], ticker);
+    case 'market/tickers':
+      return said(swapsOf(deps, request), ticker);
+    case 'market/index-tickers':
+      return said([followerOf(deps, request)], indexTicker);
+    case 'market/books':
+      return [book(deps, request)];
+    case 'market/candles': {
+      const swap = swapOf(deps, request);
+      return candles(query, swap.candles.trades, (candle, isClosed) => tradeCandle(swap, candle, isClosed));
+    }
+    case 'market/mark-price-candles': {
+      const swap = swapOf(deps, request);
+      return candles(query, swap.candles.marks, (candle, isClosed) => priceCandle(swap, candle, isClosed));
+    }
+    default: {
+      const swap = followerOf(deps, request);
+      return candles(query, swap.candles.indexes, (candle, isClosed) => priceCandle(swap, candle, isClosed));
+    }
+  }
+}
+
+// ---- instruments ----
+
+function info({ listing }: Instrument): object {
+  const { symbol, pair, base, margin, isInverse, contractSize } = listing;
+  const step = fixed(1, listing.qtyDecimals);
+  return {
+    alias: '',
+    baseCcy: '',
+    category: '1',
+    ctMult: '1',
+    ctType: isInverse ? 'inverse' : 'linear',
+    // Powers of ten between 0.0001 and 10,000,000: none is written with an exponent.
+    ctVal: String(contractSize ?? 1),
+    ctValCcy: isInverse ? 'USD' : base,
+    expTime: '',
+    instFamily: pair,
+    instId: symbol,
+    instType: 'SWAP',
+    lever: '100',
+    listTime: String(listing.onboardedAtMs),
+    lotSz: step,
+    maxLmtSz: '100000000',
+    maxMktSz: '30000',
+    minSz: step,
+    optType: '',
+    quoteCcy: '',
+    ruleType: 'normal',
+    settleCcy: margin,
+    state: 'live',
+    stk: '',
+    tickSz: fixed(listing.tick, listing.priceDecimals),
+    uly: pair,
+  };
+}
+
+/** A dated contract, which its own answer lists. */
+const DATED = {
+  ctType: 'linear',
+  ctVal: '0.01',
+  ctValCcy: 'BTC',
+  expTime: '1924588800000',
+  instFamily: 'BTC-USDT',
+  instId: 'BTC-USDT-301227',
+  instType: 'FUTURES',
+  state: 'live',
+  uly: 'BTC-USDT',
+};
+
+function instruments(deps: Deps, request: RestRequest): readonly string[] {
+  if (request.query.get('instType') === 'FUTURES') return [JSON.stringify(DATED)];
+  return swapsOf(deps, request).map((instrument) => JSON.stringify(info(instrument)));
+}
+
+// ---- figures ----
+
+const MOST_LEVELS = 400;
+
+/** One level a side unless told. */
+function book(deps: Deps, request: RestRequest): string {
+  const instrument = swapOf(deps, request);
+  const levels = Number(request.query.get('sz') ?? 1);
+  if (!Number.isInteger(levels) || levels < 1) throw wrong('sz');
+  deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
+  return restBook(instrument, deps.crossings.bids(instrument), Math.min(MOST_LEVELS, levels));
+}
+
+const DEFAULT_CANDLES = 100;
+const MOST_CANDLES = 300;
+
+/** Newest first, the open one with confirm 0; `after` and `before` are exclusive bounds. */
+function candles<C extends PriceCandle>(
+  query: URLSearchParams,
+  series: readonly C[],
+  row: (candle: C, isClosed: boolean) => string,
+): readonly string[] {
+  if ((query.get('bar') ?? '1m') !== '1m') throw wrong('bar');
+  const before = Number(query.get('before') ?? 0);
+  const after = Number(query.get('after') ?? Number.MAX_SAFE_INTEGER);
+  const limit = Math.min(MOST_CANDLES, Number(query.get('limit') ?? DEFAULT_CANDLES));
+  const open = series.at(-1);
+  return series
+    .filter(({ openMs }) => openMs > before && openMs < after)
+    .slice(-limit)
+    .reverse()
+    .map((candle) => row(candle, candle !== open));
+}
