@@ -4,16 +4,37 @@ import type { ReadingLayer } from '../schemas/layers.ts';
 import type { BookRecord, Level, ListingRecord, ListingValues, Micros, NormalisedRecord } from '../schemas/records.ts';
 import type { CapabilityBody } from '../schemas/topics.ts';
 
+/**
+ * What goes first when a venue's REST budget is short: what connections depend on, books that broke, polls of values, minutes that may still
+ * be filled, polls of candles of mark and index prices, confirmations of values that are merely quiet, books whose snapshot is old.
+ */
+export const URGENCIES = ['connection', 'book', 'poll', 'candle', 'price_candle', 'confirmation', 'refresh'] as const;
+export type Urgency = (typeof URGENCIES)[number];
+
 /** One REST request. `url` is complete; `weight` counts against `limits.restWeightPerMinute`. */
 export type VenueRequest = {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly body?: string;
   readonly weight: number;
+  /** Of a poll slot's request, when it is not `poll`. */
+  readonly urgency?: Urgency;
 };
 
-/** What a slot's messages are about; `symbols` null means every listing of the venue (or of its `scope`). */
+/**
+ * What a slot's messages are about; `symbols` null means every listing of the venue (or of its `scope`). `layers` are reading layers, `trades`,
+ * `liquidation`, `candles`, and `price_candles` where mark and index candles do not come with those of trades.
+ */
 export type Cover = { readonly layers: readonly string[]; readonly symbols: readonly string[] | null };
+
+/** Subscriptions of a socket that never rest for long while they live; names are the venue's own. */
+export type Watched = {
+  readonly subscriptions: readonly string[];
+  /** Silent so long, it is subscribed again (F-02: the layer's freshness default). */
+  readonly silenceMs: number;
+  /** Silent so long, its value is asked for by `confirm` (F-03). */
+  readonly confirmAfterMs?: number;
+};
 
 /** One socket or one poll the collector runs. Its messages are written to each shard in `shards`. */
 export type Slot =
@@ -30,11 +51,14 @@ export type Slot =
       readonly silenceMs: number;
       /** The collector opens a successor before this age and overlaps both (venues close at 24 h). */
       readonly renewAfterMs: number;
+      /** Needs the venue's `subscriptionOf` and `renew`. */
+      readonly watched?: readonly Watched[];
     }
   | {
       readonly kind: 'poll';
       readonly id: string;
       readonly shards: readonly number[];
+      /** Asked in this order, spread evenly over the period. */
       readonly requests: readonly VenueRequest[];
       readonly everyMs: number;
       readonly covers: readonly Cover[];
@@ -46,6 +70,8 @@ export type Delivery = {
   readonly cadence: 'live' | number;
   readonly horizonMs: number | null;
   readonly horizonSource: 'connection' | 'documented' | 'assumed' | 'measured' | 'venue_declared' | null;
+  /** Of events: whether the venue tells all of them (H-15). */
+  readonly completeness?: 'full' | 'sampled';
 };
 
 /** A raw message as the mapper sees it: parsed from the raw topic or from a recording. */
@@ -63,7 +89,8 @@ export type Mapped = { readonly record: NormalisedRecord; readonly element: unkn
 /** Sequence ids of a book message, as the venue numbers them (bigint: some exceed 2^53). */
 export type Chain = {
   readonly symbol: string;
-  readonly kind: 'snapshot' | 'update';
+  /** `confirmation`: a few levels of a snapshot, whose id alone matters. */
+  readonly kind: 'snapshot' | 'update' | 'confirmation';
   readonly first: bigint | null;
   readonly last: bigint | null;
   readonly previous: bigint | null;
@@ -91,6 +118,10 @@ export type BookRule = {
   readonly bufferLimit: number;
 };
 
+export type ClosedMinute = { readonly symbol: string; readonly openMs: number };
+/** A request whose answer is about one listing. */
+export type SymbolRequest = { readonly symbol: string; readonly request: VenueRequest };
+
 /** Answer of `reference`: listings of one scope (an endpoint's market), whole: what is absent was delisted. */
 export type ReferenceAnswer = { readonly scope: string; readonly listings: readonly ListingRecord[] };
 
@@ -110,6 +141,8 @@ export type Venue = {
   };
   /** By reading layer plus `trades`, `liquidation`, `candles`. */
   readonly layers: Readonly<Record<string, Delivery>>;
+  /** Deliveries whose cadence follows from how many listings there are, laid over `layers` once they are known. */
+  readonly deliveries?: (listings: readonly ListingRecord[]) => Readonly<Record<string, Delivery>>;
   /** Requests that name all listings, asked at start and every `referenceEveryMs`, in order. */
   readonly reference: (endpoints: Readonly<Record<string, string>>) => readonly VenueRequest[];
   readonly referenceEveryMs: number;
@@ -144,6 +177,22 @@ export type Venue = {
     listing: Pick<ListingRecord, 'venue_symbol'>,
     endpoints: Readonly<Record<string, string>>,
   ) => VenueRequest;
+  /** Cheap look at a data frame: the watched subscription it came by, or null. */
+  readonly subscriptionOf?: (text: string) => string | null;
+  /** Frames that end and begin subscriptions that have gone silent. */
+  readonly renew?: (subscriptions: readonly string[]) => readonly string[];
+  /** Asks for the newest value of a quiet subscription. */
+  readonly confirm?: (subscription: string, endpoints: Readonly<Record<string, string>>) => SymbolRequest | null;
+  /** Cheap look at a data frame: a minute of trades that it closes, or null. */
+  readonly closedMinute?: (text: string) => ClosedMinute | null;
+  /** Candles of trades whose minutes open in `[from, to]` (milliseconds), and the one after them: it shows that they are over. */
+  readonly candles?: (
+    listing: Pick<ListingRecord, 'venue_symbol'>,
+    range: { readonly fromMs: number; readonly toMs: number },
+    endpoints: Readonly<Record<string, string>>,
+  ) => VenueRequest;
+  /** A cheaper request that a quiet book is confirmed by: its answer's chain is a `confirmation`. */
+  readonly bookConfirmation?: Venue['bookSnapshot'];
   /** What a symbol alone tells of its quantities: values the books of recordings that hold no reference answer. */
   readonly impliedQuantity?: (
     venueSymbol: string,
@@ -173,9 +222,15 @@ export type { BookRecord, Level, ReadingLayer };
 export const toCapability = ({ name, layers }: Pick<Venue, 'name' | 'layers'>): CapabilityBody => ({
   name,
   layers: Object.fromEntries(
-    Object.entries(layers).map(([layer, { policy, cadence, horizonMs, horizonSource }]) => [
+    Object.entries(layers).map(([layer, { policy, cadence, horizonMs, horizonSource, completeness }]) => [
       layer,
-      { policy, cadence_ms: cadence === 'live' ? null : cadence, horizon_ms: horizonMs, horizon_source: horizonSource },
+      {
+        policy,
+        cadence_ms: cadence === 'live' ? null : cadence,
+        horizon_ms: horizonMs,
+        horizon_source: horizonSource,
+        ...(completeness === undefined ? {} : { completeness }),
+      },
     ]),
   ),
 });

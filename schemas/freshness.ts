@@ -2,6 +2,9 @@
 import type { Micros } from './records.ts';
 import type { Reading } from './topics.ts';
 
+/** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
+export const STATE_LAG: Micros = 5_000_000;
+
 export type Policy = 'on' | 'off' | 'not_published';
 export type Status = 'present' | 'stale' | 'missing' | 'not_published' | 'off';
 export type Reason =

@@ -53,6 +53,8 @@ export type LayerCapability = {
   readonly cadence_ms: number | null;
   readonly horizon_ms: number | null;
   readonly horizon_source: string | null;
+  /** Of liquidations: whether the venue publishes every one or at most some per interval (H-15). */
+  readonly completeness?: 'full' | 'sampled' | null;
 };
 export type CapabilityBody = {
   /** The venue's public name. */

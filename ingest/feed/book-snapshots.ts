@@ -1,8 +1,8 @@
-// Asks for book snapshots, the oldest need first and one at a time, and writes each answer under the connection it serves.
+// Asks for book snapshots, the oldest need first, one of a kind at a time; writes each answer under the connection it serves.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { Venue, VenueRequest } from '../venue.ts';
-import { type BookNeed, type BookWatch, isMoreUrgent } from './book-watch.ts';
+import type { Urgency, Venue, VenueRequest } from '../venue.ts';
+import { type BookNeed, type BookWatch, type BookWhy, isMoreUrgent } from './book-watch.ts';
 import type { Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
@@ -32,66 +32,79 @@ export type BookSnapshotsOptions = {
 const LOOK_EVERY_MS = 100;
 /** A snapshot that was too old to join, or could not be had: the next try. */
 const AGAIN_MS = 1_000;
-/** Confirmations leave half of the limit to books that broke. */
-const CONFIRM_SHARE = 0.5;
-
+/** Apart, so that a confirmation which waits for its share of the budget holds up no book that broke. */
+type Lane = { readonly among: readonly BookWhy[]; readonly urgency: Urgency; busy: boolean };
+type Asked = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
 export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshots => {
   const { venue, endpoints, rest, listings, shardOf, isFull, meters, log } = options;
   const clients = new Set<BookClient>();
-  const { bookSnapshot } = venue;
-  let busy = false;
+  const { bookSnapshot, bookConfirmation } = venue;
+  const lanes: readonly Lane[] = [
+    { among: ['join'], urgency: 'book', busy: false },
+    { among: ['confirm'], urgency: 'confirmation', busy: false },
+    { among: ['refresh'], urgency: 'refresh', busy: false },
+  ];
 
-  const nextTurn = (nowMs: number): Turn | null => {
+  const nextTurn = ({ among }: Lane, nowMs: number): Turn | null => {
     let best: Turn | null = null;
     for (const client of clients) {
-      const need = client.watch.urgent(nowMs);
+      const need = client.watch.urgent(nowMs, among);
       if (need && (!best || isMoreUrgent(need, best.need))) best = { client, need };
     }
     return best;
   };
 
-  const serve = async ({ client, need }: Turn, request: VenueRequest): Promise<void> => {
+  const askFor = (need: BookNeed, listing: ListingRecord): Asked | null => {
+    if (bookConfirmation && need.why === 'confirm' && !need.isDoubted) {
+      return { kind: 'confirmation', request: bookConfirmation(listing, endpoints) };
+    }
+    return bookSnapshot ? { kind: 'snapshot', request: bookSnapshot(listing, endpoints) } : null;
+  };
+
+  const serve = async ({ client, need }: Turn, { kind, request }: Asked, urgency: Urgency): Promise<void> => {
     meters.bookSnapshot(need.why);
     client.watch.postpone(need.symbol, performance.now() + AGAIN_MS);
-    const payload = await rest.ask(request);
+    const payload = await rest.ask(request, urgency);
     if (!clients.has(client)) return;
     const named = `${request.method} ${request.url}`;
     client.source.response(named, payload, [shardOf(need.symbol)]);
     const chain = venue.sequence(payload.toString());
     // An answer may leave out whose book it is; the request knows.
-    if (chain?.kind === 'snapshot') client.watch.take({ ...chain, symbol: need.symbol }, performance.now());
+    if (chain?.kind === 'snapshot') client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
     else log.warn({ symbol: need.symbol }, 'an answer is no book snapshot');
   };
 
   /** False when nothing more can be done now. */
-  const turn = async (): Promise<boolean> => {
-    if (isFull() || !bookSnapshot) return false;
-    const next = nextTurn(performance.now());
+  const turn = async (lane: Lane): Promise<boolean> => {
+    if (isFull()) return false;
+    const next = nextTurn(lane, performance.now());
     if (!next) return false;
     const listing = listings().get(next.need.symbol);
-    if (!listing) {
+    const asked = listing ? askFor(next.need, listing) : null;
+    if (!asked) {
       next.client.watch.postpone(next.need.symbol, performance.now() + AGAIN_MS);
       return true;
     }
-    const request = bookSnapshot(listing, endpoints);
-    if (next.need.why !== 'join' && rest.used(request.url) > CONFIRM_SHARE) return false;
-    await serve(next, request).catch((error: unknown) => {
+    await serve(next, asked, lane.urgency).catch((error: unknown) => {
       if (!(error instanceof RestError)) throw error;
       log.warn({ err: error, symbol: next.need.symbol }, 'no book snapshot');
     });
     return true;
   };
 
-  const look = async (): Promise<void> => {
-    if (busy) return;
-    busy = true;
+  const serveLane = async (lane: Lane): Promise<void> => {
+    if (lane.busy) return;
+    lane.busy = true;
     try {
-      while (clients.size > 0 && (await turn()));
+      while (clients.size > 0 && (await turn(lane)));
     } finally {
-      busy = false;
+      lane.busy = false;
     }
+  };
+  const look = (): void => {
+    for (const lane of lanes) void serveLane(lane);
   };
   const timer = setInterval(look, LOOK_EVERY_MS);
 
@@ -102,7 +115,7 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
     remove: (client) => {
       clients.delete(client);
     },
-    wake: () => void look(),
+    wake: look,
     stop: () => {
       clearInterval(timer);
       clients.clear();

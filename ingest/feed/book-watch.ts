@@ -1,6 +1,6 @@
 // The books of one connection without their levels: which need a snapshot, since when, and which have gone quiet.
 import type { BookRule, Chain } from '../venue.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../venues/book-sync.ts';
+import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../venues/book-sync.ts';
 
 /** A book that says nothing is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
 const QUIET_MS = 20_000;
@@ -11,17 +11,20 @@ const QUIET_MS = 20_000;
 const REFRESH_MS = 300_000;
 
 /** `join`: the book is not whole without it; `confirm`: whole, but quiet; `refresh`: its last snapshot is old. */
+export type BookWhy = 'join' | 'confirm' | 'refresh';
 export type BookNeed = {
   readonly symbol: string;
-  readonly why: 'join' | 'confirm' | 'refresh';
+  readonly why: BookWhy;
   readonly sinceMs: number;
+  /** A confirmation named another id: only a whole snapshot will do. */
+  readonly isDoubted?: boolean;
 };
 
 export type BookWatch = {
   /** Takes one message of the chain, frame or snapshot. True when it broke a book that was whole. */
   readonly take: (chain: Chain, nowMs: number) => boolean;
-  /** The oldest need to join, else the book that is quiet the longest; null when nothing is needed now. */
-  readonly urgent: (nowMs: number) => BookNeed | null;
+  /** Of the needs of these kinds (of all, unless told) the oldest of the most urgent kind; null when nothing is needed now. */
+  readonly urgent: (nowMs: number, among?: readonly BookWhy[]) => BookNeed | null;
   /** Not asked again before `untilMs`. */
   readonly postpone: (symbol: string, untilMs: number) => void;
   readonly allWhole: () => boolean;
@@ -32,6 +35,8 @@ type Watched = {
   heardMs: number;
   snapshotMs: number;
   neededMs: number | null;
+  /** A confirmation named another id than the book's, and no frame has come since. */
+  isDoubted: boolean;
   notBeforeMs: number;
 };
 
@@ -40,7 +45,14 @@ export type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iter
 export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOptions): BookWatch => {
   const books = new Map<string, Watched>();
   for (const symbol of symbols) {
-    books.set(symbol, { sync: newBookSync(), heardMs: openedMs, snapshotMs: openedMs, neededMs: null, notBeforeMs: 0 });
+    books.set(symbol, {
+      sync: newBookSync(),
+      heardMs: openedMs,
+      snapshotMs: openedMs,
+      neededMs: null,
+      isDoubted: false,
+      notBeforeMs: 0,
+    });
   }
   const needOf = (symbol: string, book: Watched, nowMs: number): BookNeed | null => {
     if (nowMs < book.notBeforeMs) return null;
@@ -50,13 +62,20 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       return isOld ? { symbol, why: 'refresh', sinceMs: book.snapshotMs } : null;
     }
     // A book that was never heard may be one nobody trades: its snapshot is all there is to say.
-    return { symbol, why: isWhole(book.sync) ? 'confirm' : 'join', sinceMs: book.heardMs };
+    if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: book.heardMs };
+    return { symbol, why: 'confirm', sinceMs: book.heardMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
   };
 
   return {
     take: (chain, nowMs) => {
       const book = books.get(chain.symbol);
       if (!book) return false;
+      if (chain.kind === 'confirmation') {
+        book.isDoubted = !isConfirmed(book.sync, chain);
+        if (!book.isDoubted) book.heardMs = nowMs;
+        return false;
+      }
+      book.isDoubted = false;
       const step = stepBookSync(rule, book.sync, chain, null);
       book.sync = step.state;
       book.heardMs = nowMs;
@@ -65,11 +84,11 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       book.neededMs = step.needSnapshot && rule.style === 'snapshot' ? (book.neededMs ?? nowMs) : null;
       return step.broke;
     },
-    urgent: (nowMs) => {
+    urgent: (nowMs, among = BOOK_WHYS) => {
       let best: BookNeed | null = null;
       for (const [symbol, book] of books) {
         const need = needOf(symbol, book, nowMs);
-        if (need && (!best || isMoreUrgent(need, best))) best = need;
+        if (need && among.includes(need.why) && (!best || isMoreUrgent(need, best))) best = need;
       }
       return best;
     },
@@ -81,7 +100,8 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
   };
 };
 
-const URGENCY = { join: 0, confirm: 1, refresh: 2 } as const;
+/** The most urgent first. */
+const BOOK_WHYS: readonly BookWhy[] = ['join', 'confirm', 'refresh'];
 
 export const isMoreUrgent = (a: BookNeed, b: BookNeed): boolean =>
-  a.why === b.why ? a.sinceMs < b.sinceMs : URGENCY[a.why] < URGENCY[b.why];
+  a.why === b.why ? a.sinceMs < b.sinceMs : BOOK_WHYS.indexOf(a.why) < BOOK_WHYS.indexOf(b.why);

@@ -1,12 +1,15 @@
 // Collects one venue: listings to a plan, the plan to running slots, and the ticks that say the collector is alive.
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
+import type { CapabilityBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import type { Slot, Venue } from '../venue.ts';
+import { type Slot, toCapability, type Venue } from '../venue.ts';
 import { createBookSnapshots } from './book-snapshots.ts';
 import { createConnectionLog, type LossCause } from './connection-log.ts';
+import { createFillIns } from './fill-ins.ts';
 import type { VenueMeters } from './meters.ts';
 import { createPacer } from './pacer.ts';
 import { runPollSlot } from './poll-slot.ts';
@@ -32,8 +35,8 @@ export type CollectorOptions = {
 export type Collector = {
   /** The venue has named its listings and the slots run. */
   readonly isPlanned: () => boolean;
-  /** Ends every connection in the log. What is written still has to be flushed by the caller. */
-  readonly stop: () => void;
+  /** Ends every connection in the log, with the cause given or `collector_down`. What is written still has to be flushed by the caller. */
+  readonly stop: (cause?: LossCause, detail?: string) => void;
 };
 
 /** Design section 5: a collector's silence of 3 s means it is dead. */
@@ -65,10 +68,14 @@ export const startCollector = (options: CollectorOptions): Collector => {
     meters,
     log,
   });
+  const fillIns = createFillIns({ rest, shardOf: shard, isFull, meters, log });
   const deps = {
     venue,
+    endpoints,
     connections,
     books,
+    fillIns,
+    wallMs: () => nowMicros() / MICROS_PER_MS,
     rest,
     symbols: () => listings.keys(),
     pacer: createPacer(venue.limits.connectionsPerMinute),
@@ -77,6 +84,16 @@ export const startCollector = (options: CollectorOptions): Collector => {
     log,
   };
   const runners = new Map<string, Runner>();
+  let stated: CapabilityBody | null = null;
+
+  /** Said at start and again when the number of listings changes what can be had. */
+  const state = (known: readonly ListingRecord[] | null): void => {
+    const layers = known && venue.deliveries ? { ...venue.layers, ...venue.deliveries(known) } : venue.layers;
+    const capability = toCapability({ name: venue.name, layers });
+    if (isDeepStrictEqual(stated, capability)) return;
+    stated = capability;
+    connections.capability(capability);
+  };
 
   const start = (slot: Slot): void => {
     if (slot.kind === 'socket') runners.set(slot.id, { kind: 'socket', run: runSocketSlot(slot, deps) });
@@ -101,6 +118,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
     }
   };
   const replan = (known: readonly ListingRecord[]): void => {
+    state(known);
     listings = new Map(known.map((listing) => [listing.venue_symbol, listing]));
     const slots = venue.plan(known, { shards, shardOf: shard, endpoints });
     const planned = new Set(slots.map(({ id }) => id));
@@ -108,7 +126,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
     for (const slot of slots) follow(slot);
   };
 
-  connections.capability(venue);
+  state(null);
   connections.tick();
   const ticks = setInterval(() => connections.tick(), TICK_MS);
   const everyShard = Array.from({ length: shards }, (_, index) => index);
@@ -126,11 +144,12 @@ export const startCollector = (options: CollectorOptions): Collector => {
 
   return {
     isPlanned: () => runners.size > 0,
-    stop: () => {
+    stop: (cause = 'collector_down', detail = 'the collector stops') => {
       clearInterval(ticks);
       stopReference();
       books.stop();
-      for (const id of [...runners.keys()]) end(id, 'collector_down', 'the collector stops');
+      fillIns.stop();
+      for (const id of [...runners.keys()]) end(id, cause, detail);
       rest.close();
     },
   };

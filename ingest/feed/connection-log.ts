@@ -2,11 +2,17 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import { type Cover, toCapability, type Venue } from '../venue.ts';
+import type { Cover } from '../venue.ts';
 import type { VenueMeters } from './meters.ts';
 
 /** Causes a collector may give (decision L-08). */
-export type LossCause = 'connection_lost' | 'venue_down' | 'venue_rate_limit' | 'sequence_break' | 'collector_down';
+export type LossCause =
+  | 'connection_lost'
+  | 'venue_down'
+  | 'venue_rate_limit'
+  | 'sequence_break'
+  | 'collector_down'
+  | 'storage_failure';
 
 /** Anything whose messages have a `conn_id`: a socket, a poll slot, the reference requests. */
 export type Source = {
@@ -31,7 +37,7 @@ export type ConnectionLog = {
   readonly failed: (names: SourceNames, cause: LossCause, detail: string) => void;
   /** One tick a shard, naming the open connections that write to it. Says nothing while Kafka takes no more. */
   readonly tick: () => void;
-  readonly capability: (venue: Pick<Venue, 'name' | 'layers'>) => void;
+  readonly capability: (body: CapabilityBody) => void;
   readonly isFull: () => boolean;
   readonly ready: () => Promise<void>;
 };
@@ -131,8 +137,8 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       if (writer.isFull()) onTickSkipped();
       else for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
     },
-    capability: (venue) => {
-      for (const shard of everyShard) writeOwn(shard, 'capability', toCapability(venue));
+    capability: (body) => {
+      for (const shard of everyShard) writeOwn(shard, 'capability', body);
     },
     isFull: () => writer.isFull(),
     ready: () => writer.ready(),

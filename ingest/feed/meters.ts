@@ -10,12 +10,14 @@ export type VenueMeters = {
   readonly restWeight: (weight: number) => void;
   readonly pollMissed: (slot: string) => void;
   readonly bookSnapshot: (why: string) => void;
+  /** `kind`: candle or confirmation. */
+  readonly fillIn: (kind: string) => void;
+  readonly renewed: (subscriptions: number) => void;
   /** `change` is 1 when a socket is no longer read, -1 when it is again. */
   readonly paused: (change: 1 | -1) => void;
 };
 export type Meters = {
   readonly venue: (venue: string) => VenueMeters;
-  readonly queued: (bytes: number) => void;
   readonly clockOffset: (seconds: number) => void;
   readonly ticksSkipped: () => void;
 };
@@ -43,12 +45,19 @@ export const createMeters = (registry: Registry): Meters => {
   ]);
   const weight = counter('ingest_rest_weight_total', "REST weight spent of the venue's limit.", ['venue']);
   const missed = counter('ingest_poll_missed_total', 'Periods of a poll slot without an answer.', ['venue', 'slot']);
-  const snapshots = counter('ingest_book_snapshots_total', 'Book snapshots asked for: join, or confirm a quiet book.', [
+  const snapshots = counter(
+    'ingest_book_snapshots_total',
+    'Book snapshots asked for: join, confirm a quiet book, refresh an old one.',
+    ['venue', 'why'],
+  );
+  const fillIns = counter('ingest_fill_ins_total', 'Requests for what sockets left out: candle, confirmation.', [
     'venue',
-    'why',
+    'kind',
+  ]);
+  const renewed = counter('ingest_subscriptions_renewed_total', 'Subscriptions begun again after their silence.', [
+    'venue',
   ]);
   const paused = gauge('ingest_sockets_paused', 'Sockets not read because Kafka does not take more.', ['venue']);
-  const queued = gauge('ingest_queue_bytes', 'Bytes that wait for Kafka.');
   const offset = gauge('ingest_clock_offset_seconds', "Collector's clock ahead of the broker's.");
   const skipped = counter('ingest_ticks_skipped_total', 'Ticks not written because Kafka does not take more.', []);
   return {
@@ -63,9 +72,10 @@ export const createMeters = (registry: Registry): Meters => {
       restWeight: (spent) => weight.inc({ venue }, spent),
       pollMissed: (slot) => missed.inc({ venue, slot }),
       bookSnapshot: (why) => snapshots.inc({ venue, why }),
+      fillIn: (kind) => fillIns.inc({ venue, kind }),
+      renewed: (subscriptions) => renewed.inc({ venue }, subscriptions),
       paused: (change) => paused.inc({ venue }, change),
     }),
-    queued: (size) => queued.set(size),
     clockOffset: (seconds) => offset.set(seconds),
     ticksSkipped: () => skipped.inc(),
   };

@@ -1,4 +1,4 @@
-// Asks a slot's requests every period within the budget; three periods without an answer are a lost connection.
+// Asks a slot's requests every period, spread evenly over it; three periods without an answer, or a refusal of everybody, are a lost connection.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { Slot, VenueRequest } from '../venue.ts';
@@ -14,73 +14,112 @@ export type PollSlotDeps = {
   readonly rest: RestClient;
   readonly meters: VenueMeters;
   readonly log: Logger;
+  /** Above the deadline of a request: what is not answered by then was not sent. Twelve seconds unless told. */
+  readonly starvedAfterMs?: number;
 };
 
 const LOST_AFTER_PERIODS = 3;
+/** Requests of a slot that wait for their answers; the next one waits for one of them (overflow policy `block`). */
+const MOST_WAITING = 8;
+const STARVED_EVERY_MS = 500;
 
 export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<PollSlot> => {
-  const { connections, rest, meters, log } = deps;
+  const { connections, rest, meters, log, starvedAfterMs = 12_000 } = deps;
   const over = new AbortController();
+  const waiting = new Set<Promise<void>>();
   let slot = first;
   let source: Source | null = null;
   let answeredMs = performance.now();
+  let answers = 0;
 
   const open = (): Source => {
     const { id, shards, covers, requests } = slot;
     return connections.open({ slot: id, shards, url: requests[0]?.url ?? '', covers });
   };
 
-  const ask = async (request: VenueRequest): Promise<boolean> => {
+  const lose = (cause: LossCause, detail: string): void => {
+    source?.lost(cause, detail);
+    source = null;
+  };
+
+  const ask = async (request: VenueRequest): Promise<void> => {
     try {
       const payload = await rest.ask(request);
-      if (over.signal.aborted) return false;
+      if (over.signal.aborted) return;
       answeredMs = performance.now();
+      answers += 1;
       source ??= open();
       source.response(`${request.method} ${request.url}`, payload);
-      return true;
     } catch (error) {
-      if (over.signal.aborted) return false;
+      if (over.signal.aborted) return;
       if (!(error instanceof RestError)) throw error;
       log.debug({ err: error, slot: slot.id }, 'no answer to a poll');
-      if (performance.now() - answeredMs < LOST_AFTER_PERIODS * slot.everyMs) return false;
-      source?.lost(toLoss(error.status), error.message);
-      source = null;
-      return false;
+      await onRefusal(request, error);
     }
   };
 
-  const round = async (): Promise<void> => {
-    let answers = 0;
-    for (const request of slot.requests) {
-      if (over.signal.aborted) return;
-      // Polls come again by themselves: what cannot be kept is not asked for.
-      if (connections.isFull()) await connections.ready();
-      if (await ask(request)) answers += 1;
+  const onRefusal = async (request: VenueRequest, { status, retryAtMs, message }: RestError): Promise<void> => {
+    const isLong = performance.now() - answeredMs >= LOST_AFTER_PERIODS * slot.everyMs;
+    // Nobody is answered until the venue's pause is over: that is known at once.
+    if (isLong || retryAtMs !== null) lose(toLoss(status), message);
+    if (retryAtMs === null) return;
+    await sleep(retryAtMs);
+    if (!over.signal.aborted) await ask(request);
+  };
+
+  /** The venue's limit leaves nothing for this slot: what is more urgent takes all of it. */
+  const onStarvation = (): void => {
+    const isStuck = waiting.size >= Math.min(MOST_WAITING, slot.requests.length);
+    if (isStuck && performance.now() - answeredMs >= Math.max(slot.everyMs, starvedAfterMs)) {
+      lose('venue_rate_limit', "the venue's limit leaves nothing for it");
     }
-    if (answers === 0) meters.pollMissed(slot.id);
+  };
+
+  const sleep = (untilMs: number): Promise<void> =>
+    pause(Math.max(untilMs - performance.now(), 0), undefined, { signal: over.signal }).catch(() => undefined);
+
+  const send = async (request: VenueRequest): Promise<void> => {
+    // Polls come again by themselves: what cannot be kept is not asked for.
+    if (connections.isFull()) await connections.ready();
+    if (waiting.size >= MOST_WAITING) await Promise.race(waiting);
+    if (over.signal.aborted) return;
+    const asked = ask(request).finally(() => waiting.delete(asked));
+    waiting.add(asked);
+  };
+
+  const round = async (): Promise<void> => {
+    const startedMs = performance.now();
+    const { requests, everyMs } = slot;
+    for (const [index, request] of requests.entries()) {
+      await sleep(startedMs + (index * everyMs) / requests.length);
+      if (over.signal.aborted) return;
+      await send(request);
+    }
+    await sleep(startedMs + everyMs);
   };
 
   const run = async (): Promise<void> => {
     source = open();
     while (!over.signal.aborted) {
-      const startedMs = performance.now();
+      answers = 0;
       await round();
-      const leftMs = startedMs + slot.everyMs - performance.now();
-      await pause(Math.max(leftMs, 0), undefined, { signal: over.signal }).catch(() => undefined);
+      if (answers === 0 && !over.signal.aborted) meters.pollMissed(slot.id);
     }
   };
   void run();
+  const starving = setInterval(onStarvation, STARVED_EVERY_MS);
 
   return {
     slot: () => slot,
     replace: (next) => {
       slot = next;
-      source?.lost('connection_lost', 'its successor took over');
+      lose('connection_lost', 'its successor took over');
       source = open();
     },
     stop: (cause, detail) => {
+      clearInterval(starving);
       over.abort();
-      source?.lost(cause, detail);
+      lose(cause, detail);
     },
   };
 };

@@ -8,12 +8,10 @@ const WINDOW_MS = 60_000;
 const BURST_MS = 10_000;
 
 export type RateWindow = {
-  /** Milliseconds until `weight` may be spent; 0 means now. Needs no more than one call a grant. */
-  readonly waitMs: (weight: number, nowMs: number) => number;
+  /** Milliseconds until `weight` may be spent without more than `share` of the window being spent; 0 means now. */
+  readonly waitMs: (weight: number, nowMs: number, share?: number) => number;
   /** Counts `weight` as spent at `nowMs`. */
   readonly spend: (weight: number, nowMs: number) => void;
-  /** Share of the usable minute that is spent, 0 to 1. */
-  readonly used: (nowMs: number) => number;
 };
 
 type Spent = { readonly atMs: number; readonly weight: number };
@@ -41,12 +39,11 @@ export const createRateWindow = (limitPerMinute: number): RateWindow => {
   };
 
   return {
-    waitMs: (weight, nowMs) =>
-      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable), waitFor(weight, nowMs, BURST_MS, burst)),
+    waitMs: (weight, nowMs, share = 1) =>
+      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable * share), waitFor(weight, nowMs, BURST_MS, burst * share)),
     spend: (weight, nowMs) => {
       spent = spent.filter((s) => s.atMs > nowMs - WINDOW_MS);
       spent.push({ atMs: nowMs, weight });
     },
-    used: (nowMs) => sumSince(nowMs - WINDOW_MS) / usable,
   };
 };

@@ -40,7 +40,7 @@ export const followReference = (options: ReferenceOptions): (() => void) => {
   const ask = async (request: VenueRequest): Promise<boolean> => {
     try {
       await ready();
-      const payload = await rest.ask(request);
+      const payload = await rest.ask(request, 'connection');
       if (over.signal.aborted) return false;
       const named = `${request.method} ${request.url}`;
       source.response(named, payload);

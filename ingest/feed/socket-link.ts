@@ -8,6 +8,8 @@ import { type Slot, type Venue, VenueError } from '../venue.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
+import type { FillInClient, FillIns } from './fill-ins.ts';
+import { createLinkWatch, type LinkWatch } from './link-watch.ts';
 import type { VenueMeters } from './meters.ts';
 import { toLoss } from './poll-slot.ts';
 import { type RestClient, RestError, retryAfterMs } from './rest-client.ts';
@@ -18,6 +20,10 @@ export type LinkDeps = {
   readonly venue: Venue;
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
+  readonly fillIns: FillIns;
+  readonly endpoints: Readonly<Record<string, string>>;
+  /** Wall time in milliseconds: minutes of candles are counted by it. */
+  readonly wallMs: () => number;
   /** Asks for the address where the venue hands them out. */
   readonly rest: RestClient;
   /** Every known symbol of the venue, for covers that name none. */
@@ -54,6 +60,7 @@ const HANDSHAKE_MS = 10_000;
 const CLOSE_MS = 2_000;
 /** Venues that answer no subscription, or one for several, have so long before data alone is believed. */
 const ANSWER_MS = 5_000;
+const RENEW_EVERY_MS = 1_000;
 /** A book that cannot be had must not keep two connections open for ever. */
 const BOOKS_MS = 300_000;
 
@@ -67,7 +74,7 @@ export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> 
 const addressOf = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<string> => {
   if (!venue.prepare) return slot.url;
   try {
-    return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url)));
+    return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url), 'connection'));
   } catch (error) {
     if (error instanceof RestError) throw new ConnectFailure(toLoss(error.status), error.message);
     if (error instanceof VenueError) throw new ConnectFailure('venue_down', error.message);
@@ -105,8 +112,8 @@ const toRefusal = ({ statusCode = 0, headers }: IncomingMessage): ConnectFailure
   return new ConnectFailure('venue_rate_limit', detail, retryAfterMs({ status: statusCode, headers: asked }) ?? 0);
 };
 
-const bookSymbols = (slot: SocketSlot, all: Iterable<string>): Iterable<string> => {
-  const covers = slot.covers.filter(({ layers }) => layers.includes('book'));
+const coveredBy = (slot: SocketSlot, layer: string, all: Iterable<string>): Iterable<string> => {
+  const covers = slot.covers.filter(({ layers }) => layers.includes(layer));
   return new Set(covers.flatMap(({ symbols }) => symbols ?? [...all]));
 };
 
@@ -119,10 +126,14 @@ class SocketLink implements Link {
   private readonly socket: WebSocket;
   private readonly deps: LinkDeps;
   private readonly client: BookClient;
+  private readonly watch: LinkWatch;
+  private readonly filler: FillInClient;
   private readonly over = new AbortController();
   private readonly resolveEnded: () => void;
   private silenceTimer: NodeJS.Timeout | undefined;
   private pingTimer: NodeJS.Timeout | undefined;
+  private renewTimer: NodeJS.Timeout | undefined;
+  private sending: Promise<void> = Promise.resolve();
   private dataMs: number | null = null;
   private subscribedMs: number | null = null;
   private answers = 0;
@@ -134,11 +145,17 @@ class SocketLink implements Link {
     this.slot = slot;
     this.deps = deps;
     this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
-    const covered = bookSymbols(slot, symbols());
+    const covered = coveredBy(slot, 'book', symbols());
     this.client = {
       source: this.source,
       watch: createBookWatch({ rule: venue.bookRule, symbols: covered, nowMs: this.openedMs }),
     };
+    this.watch = createLinkWatch({
+      ...deps,
+      watched: slot.watched ?? [],
+      candles: coveredBy(slot, 'candles', symbols()),
+    });
+    this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     this.resolveEnded = resolve;
@@ -154,9 +171,11 @@ class SocketLink implements Link {
     );
     deps.books.add(this.client);
     if (ping) this.pingTimer = setInterval(() => this.ping(ping.frame), ping.everyMs);
-    this.subscribe().catch((error: unknown) => {
-      if (!this.over.signal.aborted) throw error;
+    this.sendPaced(slot.subscribe, () => {
+      this.subscribedMs = performance.now();
+      deps.fillIns.add(this.filler);
     });
+    this.renewTimer = setInterval(() => this.renewSilent(), RENEW_EVERY_MS);
     this.watchSilence();
     socket.resume();
     deps.log.info({ slot: slot.id, conn_id: source.connId }, 'connection open');
@@ -167,8 +186,10 @@ class SocketLink implements Link {
     this.over.abort();
     clearTimeout(this.silenceTimer);
     clearInterval(this.pingTimer);
+    clearInterval(this.renewTimer);
     this.source.lost(cause, detail);
     this.deps.books.remove(this.client);
+    this.deps.fillIns.remove(this.filler);
     this.deps.log.info({ slot: this.slot.id, conn_id: this.source.connId, cause, detail }, 'connection ended');
     if (this.paused) this.deps.meters.paused(-1);
     this.socket.close();
@@ -207,6 +228,7 @@ class SocketLink implements Link {
     if (what === 'error') log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
     if (what !== 'data') return;
     this.dataMs = performance.now();
+    this.watch.heard(text);
     this.onBook(text);
   }
 
@@ -235,6 +257,7 @@ class SocketLink implements Link {
     meters.paused(-1);
     // That was our silence, not the venue's.
     this.dataMs = performance.now();
+    this.watch.forgive();
     this.socket.resume();
   }
 
@@ -256,13 +279,34 @@ class SocketLink implements Link {
     else this.end('connection_lost', `no data for ${silenceMs} ms`);
   }
 
-  private async subscribe(): Promise<void> {
+  /** Behind what was to be sent before, at the venue's pace; what a connection that ends did not send is forgotten. */
+  private sendPaced(frames: readonly string[], sent: () => void): void {
     const gapMs = 1_000 / this.deps.venue.limits.subscribePerSecond;
-    for (const [index, frame] of this.slot.subscribe.entries()) {
-      if (index > 0) await pause(gapMs, undefined, { signal: this.over.signal });
-      this.send(frame);
-    }
-    this.subscribedMs = performance.now();
+    const { signal } = this.over;
+    const run = async (): Promise<void> => {
+      for (const frame of frames) {
+        this.send(frame);
+        await pause(gapMs, undefined, { signal });
+      }
+      sent();
+    };
+    this.sending = this.sending.then(run).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
+
+  private renewSilent(): void {
+    const { venue, meters, log } = this.deps;
+    if (this.paused || this.subscribedMs === null) return;
+    const silent = this.watch.silent();
+    const frames = silent.length > 0 ? venue.renew?.(silent) : undefined;
+    if (!frames) return;
+    log.info(
+      { slot: this.slot.id, subscriptions: silent.slice(0, 10), count: silent.length },
+      'silent: subscribed again',
+    );
+    meters.renewed(silent.length);
+    this.sendPaced(frames, () => undefined);
   }
 
   private ping(frame: string | null): void {

@@ -19,7 +19,7 @@ export type SocketSlotDeps = LinkDeps & {
   readonly random: () => number;
 };
 
-const BACKOFF = { minMs: 250, maxMs: 30_000 };
+const BACKOFF = { minMs: 250, maxMs: 10_000 };
 /** A connection that held so long begins a new series of attempts. */
 const HELD_MS = 30_000;
 const LOOK_EVERY_MS = 100;

@@ -3,7 +3,9 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { carriesPriceCandles } from './binance-budget.ts';
 import type { Market } from './binance-symbols.ts';
+import { TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -21,8 +23,6 @@ import {
 type FundingHours = Readonly<Record<string, number>>;
 
 const MS_PER_HOUR = 3_600_000;
-/** Candles the service rolls up from base minutes. */
-const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
 
 /** Folds fundingInfo, then exchangeInfo; a scope is a market, whole at its exchangeInfo. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -57,18 +57,28 @@ type Source = { readonly message: VenueMessage; readonly market: Market; readonl
 const toListings = (body: unknown, source: Source): readonly ListingRecord[] => {
   const answer = readFields(body, 'exchangeInfo');
   const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
-  return readList(answer.symbols, 'symbols')
+  const listings = readList(answer.symbols, 'symbols')
     .map((item) => readFields(item, 'symbol'))
     .filter((symbol) => isPerpetual(symbol.contractType))
-    .map((symbol) => ({
-      layer: 'listing',
-      venue: 'binance',
-      venue_symbol: readText(symbol.symbol, 'symbol'),
-      venue_ts,
-      received_at: source.message.received_at,
-      values: toValues(symbol, source),
-    }));
+    .map(
+      (symbol): ListingRecord => ({
+        layer: 'listing',
+        venue: 'binance',
+        venue_symbol: readText(symbol.symbol, 'symbol'),
+        venue_ts,
+        received_at: source.message.received_at,
+        values: toValues(symbol, source),
+      }),
+    );
+  const priced = carriesPriceCandles(listings);
+  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
 };
+
+/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
+const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
+  ...listing,
+  values: { ...listing.values, candles: { ...listing.values.candles, price_types: ['trade'] } },
+});
 
 /** `PERPETUAL`, `PERPETUAL DELIVERING` (being delisted), `TRADIFI_PERPETUAL`. */
 const isPerpetual = (contractType: unknown): boolean =>

@@ -22,7 +22,7 @@ import {
   toMapped,
   turnoverOf,
 } from './binance-mapping.ts';
-import { PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './binance-symbols.ts';
+import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './binance-symbols.ts';
 import {
   badFrame,
   type Fields,
@@ -113,7 +113,12 @@ const mapSnapshot: Mapper = (element, source) => {
   const sequence = readId(element.lastUpdateId, 'lastUpdateId');
   const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
   const at = { symbol, venueTs: readStamp(element), source };
-  const chain: Chain = { ...snapshotChain(symbol, sequence), full: fullSides(sides, source.query.get('limit')) };
+  const limit = source.query.get('limit');
+  const snapshot = snapshotChain(symbol, sequence);
+  const chain: Chain =
+    limit === CONFIRMING_LEVELS
+      ? { ...snapshot, kind: 'confirmation' }
+      : { ...snapshot, full: fullSides(sides, limit) };
   return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 

@@ -1,6 +1,6 @@
 // What Binance's symbols and streams say by themselves: market, unit, dates, and the chain of a book message.
 import type { QuantityUnit } from '../../schemas/units.ts';
-import type { Chain, MapContext } from '../venue.ts';
+import type { Chain, ClosedMinute, MapContext } from '../venue.ts';
 
 export type Market = 'usdm' | 'coinm';
 
@@ -18,6 +18,9 @@ export const symbolsOfPair = (pair: string, market: Market, { listings }: MapCon
     .filter((l) => l.values.pair === pair && marketOf(l.venue_symbol) === market)
     .map((l) => l.venue_symbol);
 };
+
+/** Levels of an answer that is asked for its update id only; whole books are asked for with 1,000. */
+export const CONFIRMING_LEVELS = '5';
 
 /** Streams of the best 5, 10 or 20 levels: whole messages outside the chain of diffs. */
 export const PARTIAL = /@depth(5|10|20)(@|"|$)/;
@@ -49,3 +52,28 @@ export const snapshotChain = (symbol: string, id: string): Chain => ({
   last: BigInt(id),
   previous: null,
 });
+
+/** Streams that never rest for long, by the event of their frames. */
+const WATCHED: Readonly<Record<string, string>> = {
+  depthUpdate: 'depth@100ms',
+  markPriceUpdate: 'markPrice@1s',
+  indexPriceUpdate: 'indexPrice@1s',
+  '24hrTicker': 'ticker',
+};
+
+/** `btcusdt@markPrice@1s` of a frame of it; null for streams that may rest, such as trades. */
+export const readSubscription = (text: string): string | null => {
+  const end = text.indexOf('"', 6);
+  const stream = text.startsWith('{"e":"') ? WATCHED[text.slice(6, end)] : undefined;
+  if (stream === undefined) return null;
+  const symbol = /"[si]":"([^"\\]+)"/.exec(text.slice(end, end + 160))?.[1];
+  return symbol === undefined ? null : `${symbol.toLowerCase()}@${stream}`;
+};
+
+/** The minute that a kline frame closes. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.startsWith('{"e":"kline"') || !text.includes('"x":true')) return null;
+  const symbol = /"s":"([^"\\]+)"/.exec(text)?.[1];
+  const openMs = /"t":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || openMs === undefined ? null : { symbol, openMs: Number(openMs) };
+};

@@ -39,9 +39,16 @@ export const newBookSync = <P>(): BookSync<P> => ({ phase: 'unsynced', last: nul
 /** True when the book is whole and may be served. */
 export const isWhole = (state: BookSync<unknown>): boolean => state.phase === 'joined' || state.phase === 'live';
 
+/** A confirmation that names the id a whole book stands at: nothing has changed since. */
+export const isConfirmed = (state: BookSync<unknown>, chain: Chain): boolean =>
+  isWhole(state) && state.last !== null && chain.last === BigInt(state.last);
+
 /** One message of the book's chain, in the order it was received. Never throws. */
-export const stepBookSync = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> =>
-  chain.kind === 'snapshot' ? onSnapshot(rule, state, chain, payload) : onUpdate(rule, state, chain, payload);
+export const stepBookSync = <P>(rule: BookRule, state: BookSync<P>, chain: Chain, payload: P): SyncStep<P> => {
+  // It changes no level: what came between two ids is in the diffs.
+  if (chain.kind === 'confirmation') return quiet(state);
+  return chain.kind === 'snapshot' ? onSnapshot(rule, state, chain, payload) : onUpdate(rule, state, chain, payload);
+};
 
 const quiet = <P>(state: BookSync<P>, apply: readonly P[] = []): SyncStep<P> => ({
   state,

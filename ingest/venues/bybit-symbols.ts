@@ -1,6 +1,6 @@
 // What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
 import type { QuantityUnit } from '../../schemas/units.ts';
-import type { Chain } from '../venue.ts';
+import type { BookRecord, Chain } from '../venue.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -15,13 +15,13 @@ export const isDated = (symbol: string): boolean => symbol.includes('-') || /USD
 const TOP_DEPTH = '1';
 
 /** Kind of a book message: `u` 1 is the whole book after a restart of the venue's service, whatever its type says. */
-export const bookKind = (type: unknown, u: bigint): Chain['kind'] =>
+export const bookKind = (type: unknown, u: bigint): BookRecord['values']['kind'] =>
   type === 'snapshot' || u === 1n ? 'snapshot' : 'update';
 
 type BookIds = {
   readonly symbol: string;
   readonly depth: string;
-  readonly kind: Chain['kind'];
+  readonly kind: BookRecord['values']['kind'];
   readonly u: bigint;
   /** Levels of the two sides; null where nobody counted. */
   readonly levels: { readonly bids: number; readonly asks: number } | null;

@@ -1,8 +1,9 @@
 // Books of a task, one a listing and connection: joined, continuity-checked, published by 100 ms buckets of `received_at` (design section 5).
 
 import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
+import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
+import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, bookFromJson, bookToJson, createBook } from './book.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
@@ -57,8 +58,15 @@ export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / 
 /** True when the message at `receivedAt` begins a new bucket: an unpublished change of the older one goes out first. */
 export const beginsBucket = (book: BookState, receivedAt: Micros): boolean => bucketEnd(receivedAt) !== book.bucket;
 
-/** Feeds one book message through the venue's rule and the levels. A figure that cannot be held leaves the book unsynced, and is thrown on. */
+/** When an unpublished change goes out if nothing follows it. The log passed the bucket of a late one long ago: it waits as long as in its time. */
+export const dueAt = ({ bucket, change }: BookState): Micros => {
+  const isLate = change !== null && change.recordedAt - change.receivedAt > COUNTS_WITHIN;
+  return isLate ? change.recordedAt + BUCKET : bucket;
+};
+
+/** Feeds one book message through the venue's rule and the levels; a confirmed book is told anew as it stands (F-03). A figure that cannot be held leaves the book unsynced, and is thrown on. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
+  if (chain.kind === 'confirmation') return isConfirmed(book.sync, chain) ? 'changed' : 'waiting';
   const { kind, bids, asks, sequence } = record.values;
   const step = stepBookSync<Payload>(rule, book.sync, chain, { kind, bids, asks, sequence, full: chain.full });
   book.sync = newBookSync();

@@ -1,11 +1,15 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
 import { add, compare } from '../../schemas/decimals.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
-import { counts, SEALS_AFTER } from '../../schemas/windows.ts';
+import type { RawMessage } from '../../schemas/topics.ts';
+import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
+import { coversListing } from './connections.ts';
 import { pushRecord, pushSealed, type TaskContext, watermarkOf } from './context.ts';
+import { pushLive } from './outputs.ts';
+import { coveredTo, seriesOf } from './recovery.ts';
 import { type CandleRow, candleRow } from './rows.ts';
-import type { CandleState, Connection, ListingState, Minute, Rollup } from './state.ts';
+import type { CandleState, Connection, ListingState, Minute, Rollup, TaskState } from './state.ts';
 import { gapCause } from './windows.ts';
 
 export const MINUTE: Micros = 60_000_000;
@@ -35,8 +39,20 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
 export const collectsCandles = ({ state }: TaskContext): boolean =>
   state.capability?.layers['candles']?.policy === 'on';
 
+/** What the collector's clock may lie off the venue's before it is stopped (design section 5). */
+const CLOCK_SLACK: Micros = 5_000_000;
+
+/** An answer's last minute still runs: it proves the ones before it, and is no record of its own. */
+const isRunning = ({ received_at, values }: CandleRecord, kind: RawMessage['kind']): boolean =>
+  kind === 'response' && values.closed === null && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+
 /** Applies a candle record of any connection: of several counting records of a minute the last in the log wins (H-13). */
-export const applyCandle = (context: TaskContext, { connection, listing }: Subject, record: CandleRecord): void => {
+export const applyCandle = (
+  context: TaskContext,
+  { connection, listing }: Subject,
+  record: CandleRecord,
+  kind: RawMessage['kind'],
+): void => {
   if (!collectsCandles(context) || record.values.closed === false) return;
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
@@ -44,14 +60,21 @@ export const applyCandle = (context: TaskContext, { connection, listing }: Subje
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
-  const minute: Minute = { values, venue_ts, received_at, final: values.closed === true, ...source };
+  const proved = proveBefore(candles, connection, openTime);
+  if (isRunning(record, kind)) return announceMinutes(context, listing, priceType, proved);
+  const isWhole = values.closed === true || isBehind(candles, connection, openTime);
+  const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
+    if (candles.told?.[openTime] === figuresOf(values)) return;
     pushSealed(context, listing.symbol, candleRow(identityOf(context, listing, record), presentMinute(minute)));
-    return;
+    return announceMinutes(context, listing, priceType, proved);
   }
-  proveBefore(candles, connection, openTime);
-  candles.minutes[openTime] = minute;
-  pushRecord(context, record, connection);
+  // What may be a part of the minute never takes the place of the whole one.
+  if (!isFinal(candles.minutes[openTime]) || isWhole) {
+    candles.minutes[openTime] = minute;
+    pushRecord(context, record, connection);
+  }
+  announceMinutes(context, listing, priceType, [...proved, openTime]);
 };
 
 const identityOf = ({ venue }: TaskContext, listing: ListingState, { values }: CandleRecord) => ({
@@ -60,18 +83,82 @@ const identityOf = ({ venue }: TaskContext, listing: ListingState, { values }: C
   priceType: values.price_type,
 });
 
+/** Answers of polls overlap: they repeat minutes for so long after the seal. */
+const TOLD_FOR = 3 * MINUTE;
+
+const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
+  [open, high, low, close, volume, turnover, trades].join('|');
+
+const spanKeyOf = (connection: Connection): string => `${connection.conn_id}@${connection.span.from}`;
+
+/** A newer minute came on this connection before: this one was over when its answer was made. */
+const isBehind = (candles: CandleState, connection: Connection, openTime: Micros): boolean =>
+  openTime < (candles.newest[spanKeyOf(connection)] ?? openTime);
+
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
- * minutes between them had no trades (H-12).
+ * minutes between them had no trades (H-12). Answers the open times of which more is known now.
  */
-const proveBefore = (candles: CandleState, connection: Connection, openTime: Micros): void => {
-  const spanKey = `${connection.conn_id}@${connection.span.from}`;
+const proveBefore = (candles: CandleState, connection: Connection, openTime: Micros): readonly Micros[] => {
+  const spanKey = spanKeyOf(connection);
   const before = candles.newest[spanKey];
   if (before === undefined || openTime > before) candles.newest[spanKey] = openTime;
-  if (before === undefined || openTime <= before) return;
+  if (before === undefined || openTime <= before) return [];
+  const known: Micros[] = [];
   const held = candles.minutes[before];
-  if (held) candles.minutes[before] = { ...held, final: true };
-  for (let at = before + MINUTE; at < openTime; at += MINUTE) candles.proved[at] = true;
+  if (held && !held.final) {
+    candles.minutes[before] = { ...held, final: true };
+    known.push(before);
+  }
+  for (let at = before + MINUTE; at < openTime; at += MINUTE) {
+    candles.proved[at] = true;
+    known.push(at);
+  }
+  return known;
+};
+
+// ---- before the seal ----
+
+/** A minute as it would be sealed now; null while nothing is known of it. */
+const knownMinute = (candles: CandleState, openTime: Micros): CandleRow | null => {
+  const minute = candles.minutes[openTime];
+  if (isFinal(minute)) return presentMinute(minute);
+  return candles.proved[openTime] ? emptyMinute(openTime) : null;
+};
+
+/** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
+const longerKnown = (candles: CandleState, openTime: Micros, { minutesSealed, lostBefore }: TaskState): CandleRow[] =>
+  Object.entries(ROLLUPS).flatMap(([timeframe, minutes]) => {
+    const length = minutes * MINUTE;
+    const open = Math.floor(openTime / length) * length;
+    if (knownMinute(candles, open + length - MINUTE) === null) return [];
+    const held = candles.rollups[timeframe];
+    let rollup = held?.openTime === open ? held : beginRollup(open, minutes);
+    for (let at = Math.max(open, minutesSealed); at < open + length; at += MINUTE) {
+      const minute = knownMinute(candles, at);
+      if (minute === null) return [];
+      rollup = fold(rollup, minute);
+    }
+    const longer = toLonger(timeframe, rollup, lostBefore);
+    return longer.gapCause === null ? [longer] : [];
+  });
+
+/** Tells readers of `live` what minutes, and longer candles with them, say before they are sealed (H-16k). */
+const announceMinutes = (
+  { state, out, venue }: TaskContext,
+  listing: ListingState,
+  priceType: PriceType,
+  opens: readonly Micros[],
+): void => {
+  const candles = candlesOf(listing, priceType);
+  const identity = { venue: venue.id, symbol: listing.symbol, priceType };
+  for (const openTime of opens) {
+    const minute = openTime < state.minutesSealed ? null : knownMinute(candles, openTime);
+    if (minute === null) continue;
+    for (const candle of [minute, ...longerKnown(candles, openTime, state)]) {
+      pushLive(out, state.recordedAt, 'provisional', { symbol: listing.symbol, row: candleRow(identity, candle) });
+    }
+  }
 };
 
 // ---- sealing ----
@@ -118,10 +205,12 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, from: M
     const candles = candlesOf(listing, priceType);
     const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
     for (const openTime of minutesOfLife(listing, from, to)) {
-      const sealed = sealMinute(context, listing, candles, openTime);
-      pushSealed(context, listing.symbol, candleRow(identity, sealed, context.out.offset));
-      for (const longer of foldMinute(candles, sealed)) {
-        pushSealed(context, listing.symbol, candleRow(identity, longer, context.out.offset));
+      const sealed = sealMinute(context, listing, priceType, openTime);
+      for (const candle of [sealed, ...foldMinute(candles, sealed, context.state.lostBefore)]) {
+        const { openTime: at, timeframe } = candle;
+        const series = seriesOf('candles', listing.symbol, `${priceType}|${timeframe}`);
+        if (at <= coveredTo(context.state.recovery, series)) continue;
+        pushSealed(context, listing.symbol, candleRow(identity, candle, context.out.offset));
       }
     }
     forgetSealed(candles, to);
@@ -138,15 +227,36 @@ const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonl
   return opens;
 };
 
-const sealMinute = (context: TaskContext, listing: ListingState, candles: CandleState, openTime: Micros): CandleRow => {
+/** Name in covers of what brings candles of mark and index prices, where that is not what brings those of trades. */
+const PRICE_CANDLES = 'price_candles';
+
+const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): string => {
+  if (priceType === 'trade') return 'candles';
+  const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
+  return isApart ? PRICE_CANDLES : 'candles';
+};
+
+const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): CandleRow => {
+  const candles = candlesOf(listing, priceType);
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
   if (candles.proved[openTime]) return emptyMinute(openTime);
   const window = { from: openTime, at: openTime + MINUTE };
-  return missingMinute(openTime, gapCause(context.state, listing, 'candles', window));
+  const cover = coverOf(context, listing, priceType);
+  const cause = gapCause(context.state, listing, cover, window);
+  if (cause !== 'no_update') return missingMinute(openTime, cause);
+  // A minute is told after its end: what was lost then, until it could count no more, explains it too.
+  const after = { from: window.at, at: window.at + COUNTS_WITHIN };
+  return missingMinute(openTime, gapCause(context.state, listing, cover, after));
 };
 
 const forgetSealed = (candles: CandleState, to: Micros): void => {
+  const told: Record<number, string> = {};
+  for (const [at, text] of Object.entries(candles.told ?? {})) if (Number(at) > to - TOLD_FOR) told[Number(at)] = text;
+  for (const [at, { values, final }] of Object.entries(candles.minutes)) {
+    if (final && Number(at) + MINUTE <= to) told[Number(at)] = figuresOf(values);
+  }
+  candles.told = told;
   for (const at of Object.keys(candles.minutes)) if (Number(at) + MINUTE <= to) delete candles.minutes[Number(at)];
   for (const at of Object.keys(candles.proved)) if (Number(at) + MINUTE <= to) delete candles.proved[Number(at)];
   for (const [key, at] of Object.entries(candles.newest))
@@ -212,7 +322,7 @@ const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number
 };
 
 /** Longer candles whose last minute this was; they exist only when every base minute is present or proved empty. */
-const foldMinute = (candles: CandleState, sealed: CandleRow): CandleRow[] => {
+const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
   const complete: CandleRow[] = [];
   for (const [timeframe, minutes] of Object.entries(ROLLUPS)) {
     const length = minutes * MINUTE;
@@ -220,19 +330,20 @@ const foldMinute = (candles: CandleState, sealed: CandleRow): CandleRow[] => {
     const held = candles.rollups[timeframe];
     const rollup = fold(held && held.openTime === openTime ? held : beginRollup(openTime, minutes), sealed);
     candles.rollups[timeframe] = rollup;
-    if (sealed.closeTime === openTime + length) complete.push(toLonger(timeframe, rollup, length));
+    if (sealed.closeTime === openTime + length) complete.push(toLonger(timeframe, rollup, lostBefore));
   }
   return complete;
 };
 
-const toLonger = (timeframe: string, rollup: Rollup, length: Micros): CandleRow => {
+const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): CandleRow => {
   const exists = rollup.present + rollup.noTrades === rollup.expected;
   const isEmpty = exists && rollup.present === 0;
-  // Minutes before the listing's first one were never sealed: they are missing because it was not listed.
-  const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? 'not_listed' : null);
+  // Minutes of a lost log were folded by a life before; those before the listing's first one were never sealed: it was not listed.
+  const unseen = rollup.openTime < lostBefore ? 'storage_failure' : 'not_listed';
+  const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? unseen : null);
   return {
     openTime: rollup.openTime,
-    closeTime: rollup.openTime + length,
+    closeTime: rollup.openTime + rollup.expected * MINUTE,
     timeframe,
     minute: exists ? rollup.last : null,
     figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},

@@ -29,6 +29,20 @@ export const expireConnections = (state: TaskState, recordedAt: Micros, changed:
 
 type Named = { readonly connId: string; readonly slot: string; readonly openedAt: Micros; readonly receivedAt: Micros };
 
+export const createConnection = (span: Span, namedAt: Micros): Connection => ({
+  conn_id: span.conn_id,
+  slot: span.slot,
+  openedAt: span.from,
+  namedAt,
+  lastSeq: 0,
+  covers: [],
+  span,
+  ended: [],
+  closed: false,
+  failures: [],
+  unreadable: [],
+});
+
 /**
  * Notes that a record names a connection. One that was out by silence begins a new alive span at the record's
  * `received_at`; one that was closed stays closed. Unknown connections (their `open` lies before the log's start) are made.
@@ -37,19 +51,7 @@ export const nameConnection = (state: TaskState, named: Named, changed: SpanChan
   let connection = state.connections.get(named.connId);
   if (!connection) {
     const span: Span = { conn_id: named.connId, slot: named.slot, from: named.openedAt, to: null, cause: null };
-    connection = {
-      conn_id: named.connId,
-      slot: named.slot,
-      openedAt: named.openedAt,
-      namedAt: state.recordedAt,
-      lastSeq: 0,
-      covers: [],
-      span,
-      ended: [],
-      closed: false,
-      failures: [],
-      unreadable: [],
-    };
+    connection = createConnection(span, state.recordedAt);
     state.connections.set(named.connId, connection);
     changed(connection, span);
     return connection;

@@ -6,7 +6,7 @@ import { countsForLayer } from './connections.ts';
 import { pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
-import { createLayer, type EventState, type ListingState } from './state.ts';
+import { type Connection, createLayer, type EventState, type ListingState } from './state.ts';
 
 /** Repeats of an id are looked for this far back. */
 const REPEATS_WITHIN: Micros = 600_000_000;
@@ -17,6 +17,7 @@ const KINDS = {
   trade: { policy: 'trades', table: 'trades' },
   liquidation: { policy: 'liquidation', table: 'liquidations' },
 } as const;
+export const EVENT_KINDS = Object.values(KINDS);
 
 const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventState => {
   let events = listing.events[layer];
@@ -38,7 +39,20 @@ const forgetOld = (events: EventState, now: Micros): void => {
 /** Keys that look like integers would be reordered by the engine; a prefix keeps insertion order. */
 const keyOf = (id: string): string => `#${id}`;
 
-/** The venue's id from every connection, or one of our own from the connection that counts; null for a repeat. */
+/** What an event without an id is known by on another connection: the n-th of this content there is the n-th of it here. */
+const contentOf = ({ venue_ts, values }: EventRecord): string =>
+  [venue_ts, values.side, values.price, values.quantity].join(' ');
+
+const nthKey = (events: EventState, connection: Connection, content: string): string => {
+  let nth = 1;
+  while (`@${connection.conn_id} ${content} ${nth}` in events.seen) nth += 1;
+  return `${content} ${nth}`;
+};
+
+/**
+ * The venue's id, or one of our own; null for a repeat. Both from every connection: only an event that the venue neither
+ * numbers nor stamps is taken from the connection that counts alone.
+ */
 const identify = (
   context: TaskContext,
   { connection, listing }: Subject,
@@ -47,14 +61,16 @@ const identify = (
 ): string | null => {
   const events = eventsOf(listing, record.layer);
   const { id } = record.values;
-  if (id === null) {
-    if (!countsForLayer(context.state, events.delivery, connection)) return null;
-    return `${connection.conn_id}.${connection.lastSeq}.${index}`;
-  }
+  const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
-  if (keyOf(id) in events.seen) return null;
-  events.seen[keyOf(id)] = context.state.recordedAt;
-  return id;
+  if (id === null && record.venue_ts === null) {
+    return countsForLayer(context.state, events.delivery, connection) ? own : null;
+  }
+  const key = id === null ? nthKey(events, connection, contentOf(record)) : id;
+  if (id === null) events.seen[`@${connection.conn_id} ${key}`] = context.state.recordedAt;
+  if (keyOf(key) in events.seen) return null;
+  events.seen[keyOf(key)] = context.state.recordedAt;
+  return id ?? own;
 };
 
 /** Applies one event; `index` is its place among the records of its message. */

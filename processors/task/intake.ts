@@ -142,7 +142,7 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   if (message.seq <= connection.lastSeq) return;
   connection.lastSeq = message.seq;
   for (const [index, mapped] of mapMessage(context, connection, message).entries()) {
-    applyMapped(context, connection, mapped, index);
+    applyMapped(context, connection, mapped, { index, kind: message.kind });
   }
 };
 
@@ -168,7 +168,10 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, index: number): void => {
+/** `index`: place among the records of its message. */
+type Origin = { readonly index: number; readonly kind: RawMessage['kind'] };
+
+const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, kind }: Origin): void => {
   const { record, chain } = mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
@@ -184,7 +187,7 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
     case 'liquidation':
       return applyEvent(context, subject, record, index);
     case 'candle':
-      return applyCandle(context, subject, record);
+      return applyCandle(context, subject, record, kind);
     default:
       return applyReading(context, subject, record, rawOf(mapped));
   }

@@ -173,6 +173,21 @@ export const eventRow = (
   flags: { late: source.late },
 });
 
+/** The row of a stretch `(from, at]` in which no event could be received. */
+export const eventGapRow = (
+  table: 'trades' | 'liquidations',
+  { venue, symbol }: { readonly venue: string; readonly symbol: string },
+  gap: { readonly from: Micros; readonly at: Micros; readonly cause: string; readonly srcOffset: number },
+): Row => ({
+  table,
+  at: gap.at,
+  texts: { listing: listingId(venue, symbol), venue, status: 'missing', gap_cause: gap.cause, id: `gap.${gap.from}` },
+  instants: { from_at: gap.from },
+  integers: { src_offset: gap.srcOffset },
+  figures: {},
+  flags: { late: false },
+});
+
 /** A sealed candle of any timeframe: present, proved empty (volume 0, no prices), or a gap with its cause. */
 export type CandleRow = {
   readonly openTime: Micros;

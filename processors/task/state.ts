@@ -4,6 +4,7 @@ import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
+import type { Recovery } from './recovery.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
 export const STATE_VERSION = 1;
@@ -90,6 +91,8 @@ export type CandleState = {
   readonly minutes: Record<number, Minute>;
   /** Minutes proved to be without trades, by open time (H-12). */
   readonly proved: Record<number, true>;
+  /** Figures of the minutes sealed last, by open time: an answer that repeats them is no correction. */
+  told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;
   readonly rollups: Record<string, Rollup>;
@@ -101,6 +104,10 @@ export type TaskState = {
   recordedAt: Micros;
   /** `recorded_at` of the first record: no window that ended before is ours. */
   startedAt: Micros | null;
+  /** Set until this life has gone past what earlier ones said, whose checkpoint it does not have. */
+  recovery: Recovery | null;
+  /** Start of a log whose beginning is gone: windows before it are lost. 0 for a task that knows its log from the first record. */
+  lostBefore: Micros;
   watermarkAt: Micros;
   stateRoundAt: Micros;
   /** By window length in ms: ends up to which windows are announced (live) and sealed (rows). */
@@ -128,10 +135,13 @@ export type TaskState = {
   pendings: number;
 };
 
-export const createState = (): TaskState => ({
-  offset: -1,
+/** An empty state before the record at `next`. */
+export const createState = (next = 0, recovery: Recovery | null = null): TaskState => ({
+  offset: next - 1,
   recordedAt: 0,
   startedAt: null,
+  recovery,
+  lostBefore: 0,
   watermarkAt: 0,
   stateRoundAt: 0,
   announced: {},
@@ -185,6 +195,7 @@ type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collect
 export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
   const { order, ...plain } = JSON.parse(text) as CorePlain;
   const state: TaskState = {
+    ...createState(),
     ...plain,
     connections: new Map(plain.connections.map((c) => [c.conn_id, c])),
     collectorAlive: new Set(plain.collectorAlive),

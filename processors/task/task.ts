@@ -5,6 +5,8 @@ import type { RawMessage } from '../../schemas/topics.ts';
 import { type BeforeChange, pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
+import { type Presences, presencesOf } from './presence.ts';
+import { beginRecovered, speakAgain } from './recover.ts';
 import { createState, type TaskState } from './state.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';
 
@@ -23,6 +25,13 @@ export type TaskSpec = {
   readonly shards: number;
   /** A restored state; without it the task begins empty. */
   readonly state?: TaskState;
+};
+
+/** Everything that is true at the first record of a life. */
+const begin = (context: TaskContext): void => {
+  const { state } = context;
+  beginLog(state);
+  if (state.recovery !== null) beginRecovered(context, state.recovery);
 };
 
 export class Task {
@@ -58,6 +67,11 @@ export class Task {
     return watermarkOf(this.#context.state);
   }
 
+  /** Values that hold as of the last applied record. */
+  presences(): Presences {
+    return presencesOf(this.#context);
+  }
+
   set beforeChange(call: BeforeChange) {
     this.#context.beforeChange = call;
   }
@@ -70,8 +84,12 @@ export class Task {
     if (offset <= state.offset) return context.out;
     state.offset = offset;
     state.recordedAt = Math.max(state.recordedAt, timestampMs * 1000);
-    if (state.startedAt === null) beginLog(state);
+    if (state.startedAt === null) begin(context);
+    const { recovery } = state;
+    const isUnheard = recovery !== null && offset > recovery.spokenTo;
+    if (isUnheard) speakAgain(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
     advanceTime(context);
+    if (isUnheard) state.recovery = null;
     if (message === null) pushDeadLetter(context, { code: 'RAW_BAD_RECORD', text: 'no raw message', payload });
     else applyMessage(context, message);
     publishTime(context);

@@ -4,15 +4,19 @@ import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { publishPending } from './book-readings.ts';
+import { dueAt } from './books.ts';
 import { collectsCandles, lastMinuteToSeal, MINUTE, sealMinutes } from './candles.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
 import { layersSampledAt, pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
+import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { pushWatermark } from './outputs.ts';
 import type { TaskState } from './state.ts';
 import { sealWindows, windowsToAnnounce } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
 const STATE_ROUND_EVERY: Micros = 60_000_000;
+/** After a long silence minutes are sealed over several records: each is a row a listing and price. */
+const MINUTES_A_RECORD = 60;
 const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
 
 /** At the first record: no window that ended before it is ours. */
@@ -33,7 +37,7 @@ export const advanceTime = (context: TaskContext): void => {
   const { state, pending } = context;
   expireConnections(state, state.recordedAt, spanChanged(context));
   for (const book of pending) {
-    if (book.bucket > state.recordedAt) break;
+    if (dueAt(book) > state.recordedAt) break;
     publishPending(context, book);
   }
   const watermark = watermarkOf(state);
@@ -72,6 +76,8 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
     for (const name of layersSampledAt(context, listing, ms)) {
       for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, listing.symbol, row);
     }
+    if (ms !== EVENT_GAP_WINDOW_MS) continue;
+    for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, listing.symbol, row);
   }
   state.sealed[ms] = to;
 };
@@ -79,7 +85,7 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
 const sealCandles = (context: TaskContext): void => {
   const { state } = context;
   const from = state.minutesSealed;
-  const to = lastMinuteToSeal(context);
+  const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MINUTE);
   if (to <= from) return;
   state.minutesSealed = to;
   if (!collectsCandles(context)) return;
@@ -110,7 +116,8 @@ const forgetConnection = ({ state, pending }: TaskContext, connId: string): void
 /** After a record: its watermark and state round, when they are due. */
 export const publishTime = (context: TaskContext): void => {
   const { state, out } = context;
-  if (state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
+  const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
+  if (isSealed && state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
     state.watermarkAt = state.recordedAt;
     pushWatermark(out, state.recordedAt, watermarkOf(state));
   }

@@ -4,9 +4,11 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
+import { coveredTo, seriesOf } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, TaskState } from './state.ts';
 
+const DAY: Micros = 86_400_000_000;
 /** Length of the buckets in which the collectors' life is noted. */
 export const COLLECTOR_BUCKET_MS = 10_000;
 
@@ -46,14 +48,27 @@ const lifeOf = (listing: ListingState): { readonly from: Micros; readonly to: Mi
   to: listing.version.delisted_at,
 });
 
-/** Windows of `(from, to]` that lie, at least in part, within the listing's life. */
-const windowsOfLife = (listing: ListingState, windowMs: number, range: Window): readonly Window[] => {
+/**
+ * Windows of `(from, to]` that lie, at least in part, within the listing's life. Those that ended by `lostTo` come as one
+ * a day: what was lost may be days, and the group waits seconds for a member that does not answer.
+ */
+export const windowsOfLife = (
+  listing: ListingState,
+  windowMs: number,
+  range: Window,
+  lostTo = 0,
+): readonly Window[] => {
   const life = lifeOf(listing);
   const step = windowMs * 1000;
   const first = Math.max(range.from + step, windowEnd(life.from, windowMs));
   const last = life.to === null ? range.at : Math.min(range.at, windowEnd(life.to, windowMs));
+  const lastLost = Math.min(Math.floor(lostTo / step) * step, life.to === null ? last : last - step);
   const windows: Window[] = [];
-  for (let at = first; at <= last; at += step) windows.push({ from: at - step, at });
+  for (let from = first - step; from + step <= last; ) {
+    const at = from + step <= lastLost ? Math.min(lastLost, Math.floor(from / DAY) * DAY + DAY) : from + step;
+    windows.push({ from, at });
+    from = at;
+  }
   return windows;
 };
 
@@ -77,14 +92,10 @@ const faultIn = (layer: LayerState, window: Window): string | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (
-  state: TaskState,
-  listing: ListingState,
-  name: ReadingLayer | 'candles',
-  window: Window,
-): string => {
+export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): string => {
   const life = lifeOf(listing);
   if (life.to !== null && life.to <= window.at) return 'not_listed';
+  if (window.from < state.lostBefore) return 'storage_failure';
   if (!anyCollector(state, window)) return 'collector_down';
   const query = {
     layer: name === 'venue_depth' ? 'book' : name,
@@ -94,7 +105,7 @@ export const gapCause = (
   };
   const loss = lossCause(state, query);
   if (loss !== null) return loss;
-  const layer = name === 'candles' ? undefined : listing.layers.get(name);
+  const layer = listing.layers.get(name as ReadingLayer);
   const fault = layer ? faultIn(layer, window) : null;
   if (fault !== null) return fault;
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
@@ -121,7 +132,9 @@ export const sealWindows = (
       rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
     run = null;
   };
-  for (const window of windowsOfLife(listing, LAYERS[name].windowMs, range)) {
+  const from = Math.max(range.from, coveredTo(sealing.state.recovery, seriesOf(LAYERS[name].table, listing.symbol)));
+  const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
+  for (const window of windowsOfLife(listing, LAYERS[name].windowMs, { from, at: range.at }, lostTo)) {
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();

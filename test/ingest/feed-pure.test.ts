@@ -3,8 +3,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { clockOffsetMs } from '../../ingest/clock-guard.ts';
 import { createBookWatch, isMoreUrgent } from '../../ingest/feed/book-watch.ts';
+import { createCandleWatch } from '../../ingest/feed/candle-watch.ts';
 import { createRateWindow } from '../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
+import { createSubscriptionWatch } from '../../ingest/feed/subscription-watch.ts';
 import type { Chain } from '../../ingest/venue.ts';
 import { toCapability } from '../../ingest/venue.ts';
 import { paper } from './paper-venue.ts';
@@ -62,7 +64,13 @@ t.test('a request above the whole limit waits for an empty window, not for ever'
   t.equal(window.waitMs(500, 0), 0);
   window.spend(500, 0);
   t.equal(window.waitMs(1, 1), 59_999);
-  t.equal(window.used(1), 500 / 80);
+});
+
+t.test('what yields may use a share of the window only', async (t) => {
+  const window = createRateWindow(100);
+  for (let n = 0; n < 24; n += 1) window.spend(1, 0);
+  t.equal(window.waitMs(1, 0, 0.5), 10_000, 'half of the burst of 48');
+  t.equal(window.waitMs(1, 0), 0);
 });
 
 t.test('Retry-After is read as seconds or as a date, with the pause of the status when it is absent', async (t) => {
@@ -148,6 +156,69 @@ t.test('a whole book is asked for again when its snapshot is old, after every ot
   t.ok(isMoreUrgent({ symbol: 'BBB', why: 'join', sinceMs: 300_000 }, old));
   t.notOk(isMoreUrgent({ symbol: 'BBB', why: 'refresh', sinceMs: 1 }, old));
 });
+
+t.test('a quiet book is confirmed by its id alone; another id than its own asks for the whole book', async (t) => {
+  const watch = watchOf('AAA');
+  watch.take(diff('AAA', 5, 6), 0);
+  watch.take(snapshot('AAA', 6), 0);
+  const confirmation = (id: number): Chain => ({ ...snapshot('AAA', id), kind: 'confirmation' });
+  t.same(watch.urgent(20_000), { symbol: 'AAA', why: 'confirm', sinceMs: 0 });
+  watch.take(confirmation(6), 20_000);
+  t.equal(watch.urgent(39_999), null);
+  watch.take(confirmation(9), 40_000);
+  t.same(watch.urgent(40_000), { symbol: 'AAA', why: 'confirm', sinceMs: 20_000, isDoubted: true });
+  t.ok(watch.allWhole(), 'its diffs may be on their way');
+  t.equal(watch.take(diff('AAA', 7, 9), 40_100), false);
+  t.equal(watch.urgent(40_200), null, 'they came');
+  t.same(watch.urgent(60_100), { symbol: 'AAA', why: 'confirm', sinceMs: 40_100 });
+  t.equal(watch.urgent(60_100, ['join', 'refresh']), null);
+});
+
+t.test('a silent subscription is named once for each silence, a quiet one before it', async (t) => {
+  const watched = [
+    { subscriptions: ['a', 'b'], silenceMs: 30_000, confirmAfterMs: 20_000 },
+    { subscriptions: ['c'], silenceMs: 50_000 },
+  ];
+  const watch = createSubscriptionWatch(watched, 0);
+  watch.heard('a', 15_000);
+  watch.heard('unknown', 15_000);
+  t.equal(watch.quiet(19_999), null);
+  t.equal(watch.quiet(20_000), 'b');
+  t.equal(watch.quiet(20_000), null, 'it was just asked for');
+  t.same(watch.silent(29_999), []);
+  t.same(watch.silent(30_000), ['b']);
+  t.same(watch.silent(44_999), []);
+  t.same(watch.silent(50_000), ['a', 'c']);
+  t.same(watch.silent(60_000), ['b'], 'still silent, and so begun again once more');
+  watch.forgive(70_000);
+  t.same(watch.silent(99_999), []);
+  t.equal(watch.quiet(89_999), null);
+});
+
+t.test(
+  'a minute nobody closed is asked for while it can count, the oldest first, and at once after connecting',
+  async (t) => {
+    const minute = (n: number): number => n * 60_000;
+    const watch = createCandleWatch(['AAA', 'BBB']);
+    const opened = minute(10) + 5_000;
+    t.same(watch.next(opened), { symbol: 'AAA', fromMs: minute(8), toMs: minute(8) }, 'the ninth is over for 5 s only');
+    t.same(watch.next(opened), { symbol: 'BBB', fromMs: minute(8), toMs: minute(8) });
+    t.equal(watch.next(opened), null, 'both are asked for');
+    for (const symbol of ['AAA', 'BBB']) watch.fill({ symbol, fromMs: minute(8), toMs: minute(8) });
+    watch.close({ symbol: 'AAA', openMs: minute(9) });
+    watch.close({ symbol: 'CCC', openMs: minute(9) });
+    t.same(watch.next(minute(10) + 20_000), { symbol: 'BBB', fromMs: minute(9), toMs: minute(9) });
+    t.equal(watch.next(minute(10) + 34_999), null);
+    t.same(watch.next(minute(10) + 35_000), { symbol: 'BBB', fromMs: minute(9), toMs: minute(9) }, 'no answer so far');
+    t.same(watch.next(minute(11) + 10_000), { symbol: 'BBB', fromMs: minute(9), toMs: minute(10) });
+    t.same(watch.next(minute(11) + 30_000), { symbol: 'AAA', fromMs: minute(10), toMs: minute(10) });
+    t.same(
+      watch.next(minute(11) + 30_000),
+      { symbol: 'BBB', fromMs: minute(10), toMs: minute(10) },
+      'what is over for 90 s would be recorded too late',
+    );
+  },
+);
 
 t.test('a live cadence is no number of milliseconds in a capability', async (t) => {
   const body = toCapability({

@@ -3,13 +3,17 @@ import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { createClock } from '../../infra/runtime/clock.ts';
 import { createBookSnapshots } from '../../ingest/feed/book-snapshots.ts';
+import { createBookWatch } from '../../ingest/feed/book-watch.ts';
 import { type CollectorOptions, startCollector } from '../../ingest/feed/collector.ts';
 import { createConnectionLog } from '../../ingest/feed/connection-log.ts';
+import { createFillIns } from '../../ingest/feed/fill-ins.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
 import { createPacer } from '../../ingest/feed/pacer.ts';
 import { runPollSlot } from '../../ingest/feed/poll-slot.ts';
 import { createRestClient } from '../../ingest/feed/rest-client.ts';
 import { runSocketSlot } from '../../ingest/feed/socket-slot.ts';
+import type { Urgency, Venue } from '../../ingest/venue.ts';
+import type { ListingRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { OpenBody, TickBody } from '../../schemas/topics.ts';
 import {
@@ -63,11 +67,22 @@ const partsOf = (server: PaperServer, memory: Memory, symbols: readonly string[]
     meters,
     log: silentLog,
   });
+  const fillIns = createFillIns({
+    rest,
+    shardOf: () => 1,
+    isFull: connections.isFull,
+    meters,
+    log: silentLog,
+    lookEveryMs: 20,
+  });
   const pacer = createPacer(paper.limits.connectionsPerMinute);
   const shared = {
     venue: paper,
+    endpoints,
     connections,
     books,
+    fillIns,
+    wallMs: () => clock.nowMicros() / 1_000,
     rest,
     symbols: () => symbols,
     pacer,
@@ -75,7 +90,12 @@ const partsOf = (server: PaperServer, memory: Memory, symbols: readonly string[]
     meters,
     log: silentLog,
   };
-  return { connections, rest, books, shared };
+  const stop = (): void => {
+    books.stop();
+    fillIns.stop();
+    rest.close();
+  };
+  return { connections, rest, stop, shared };
 };
 
 /** One socket slot on a server of its own; everything ends with the test. */
@@ -86,12 +106,11 @@ const runSlot = async (
 ) => {
   const server = await startPaper(options);
   const memory = openMemory();
-  const { books, rest, connections, shared } = partsOf(server, memory, options.symbols);
+  const { stop, connections, shared } = partsOf(server, memory, options.symbols);
   const runner = runSocketSlot(slotFrom(server), shared);
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
-    books.stop();
-    rest.close();
+    stop();
     await server.close();
   });
   return { server, memory, runner, connections };
@@ -161,11 +180,11 @@ t.test('nobody listening is venue_down', async (t) => {
   const server = await startPaper();
   await server.close();
   const memory = openMemory();
-  const { books, shared } = partsOf(server, memory);
+  const { stop, shared } = partsOf(server, memory);
   const runner = runSocketSlot(slotOf(server.ws), shared);
   t.teardown(() => {
     runner.stop('collector_down', 'end of test');
-    books.stop();
+    stop();
   });
   await until('a lost attempt', () => memory.of('lost').length > 0);
   t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
@@ -180,7 +199,7 @@ t.test('a venue that hands out addresses is asked for one before each connection
     },
   });
   const memory = openMemory();
-  const { books, rest, shared } = partsOf(server, memory);
+  const { stop, shared } = partsOf(server, memory);
   const prepare = {
     request: (url: string) => ({ method: 'POST' as const, url, weight: 1 }),
     socketUrl: (answer: Uint8Array) => Buffer.from(answer).toString(),
@@ -188,8 +207,7 @@ t.test('a venue that hands out addresses is asked for one before each connection
   const runner = runSocketSlot(slotOf(`${server.rest}/address`), { ...shared, venue: { ...paper, prepare } });
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
-    books.stop();
-    rest.close();
+    stop();
     await server.close();
   });
   await until('a connection', () => memory.of('open').length === 1);
@@ -369,7 +387,7 @@ t.test(
       answer: (path, response) => (up ? response.end(`{"path":"${path}"}`) : response.writeHead(503).end('down')),
     });
     const memory = openMemory();
-    const { connections, rest, books, shared } = partsOf(server, memory);
+    const { connections, rest, stop, shared } = partsOf(server, memory);
     const runner = runPollSlot(
       {
         kind: 'poll',
@@ -383,8 +401,7 @@ t.test(
     );
     t.teardown(async () => {
       runner.stop('collector_down', 'end of test');
-      books.stop();
-      rest.close();
+      stop();
       await server.close();
     });
     await until('two rounds', () => memory.of('response').length >= 4);
@@ -409,6 +426,250 @@ t.test(
     t.equal(memory.of('response')[before]?.conn_id, memory.of('open')[1]?.conn_id);
   },
 );
+
+t.test('polls are spread over their period', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const { connections, rest, stop, shared } = partsOf(server, openMemory());
+  const requests = Array.from({ length: 5 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 500, covers: [] };
+  const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await until('two rounds', () => server.requests().length >= 10);
+  const heard = server.requests().slice(0, 10);
+  t.same(
+    heard.map(({ path }) => path),
+    ['/0', '/1', '/2', '/3', '/4', '/0', '/1', '/2', '/3', '/4'],
+  );
+  const between = heard.slice(1).map(({ atMs }, i) => atMs - (heard[i]?.atMs ?? 0));
+  t.ok(
+    between.every((gapMs) => gapMs > 40),
+    `100 ms apart, here ${between.map(Math.round)}`,
+  );
+});
+
+t.test(
+  'a poll slot is lost when the venue refuses everybody, and asks the same again when the pause is over',
+  async (t) => {
+    let refused = false;
+    const server = await startPaper({
+      answer: (path, response) => {
+        if (path !== '/1' || refused) return response.end('{}');
+        refused = true;
+        return response.writeHead(418, { 'retry-after': '1' }).end('{"code":-1003}');
+      },
+    });
+    const memory = openMemory();
+    const { connections, rest, stop, shared } = partsOf(server, memory);
+    const requests = Array.from({ length: 4 }, (_, i) => ({ ...toRequest(`${server.rest}/${i}`), weight: 1 }));
+    const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 200, covers: [] };
+    const runner = runPollSlot(slot, { connections, rest, meters: shared.meters, log: silentLog });
+    t.teardown(async () => {
+      runner.stop('collector_down', 'end of test');
+      stop();
+      await server.close();
+    });
+    await until('open again', () => memory.of('open').length === 2);
+    t.same(
+      memory.of('lost').map((lost) => bodyOf(lost).cause),
+      ['venue_rate_limit'],
+    );
+    await until('the next round', () => server.requests().filter(({ path }) => path === '/0').length >= 3);
+    const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
+    const after = server.requests().slice(refusedAt + 1);
+    t.ok((after[0]?.atMs ?? 0) - (server.requests()[refusedAt]?.atMs ?? 0) >= 990, 'nothing is sent in between');
+    t.ok(
+      after.slice(0, 8).some(({ path }) => path === '/1'),
+      'the refused one is asked again',
+    );
+  },
+);
+
+t.test('a poll slot that the limit leaves nothing for is lost by that, until it is answered', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const memory = openMemory();
+  const { connections, stop, shared } = partsOf(server, memory);
+  const rest = createRestClient({ weightPerMinute: 100, meters: shared.meters });
+  await rest.ask({ method: 'GET', url: `${server.rest}/book`, weight: 45 }, 'book');
+  const requests = [{ method: 'GET' as const, url: `${server.rest}/oi`, weight: 1 }];
+  const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 100, covers: [] };
+  const deps = { connections, rest, meters: shared.meters, log: silentLog, starvedAfterMs: 300 };
+  const runner = runPollSlot(slot, deps);
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    rest.close();
+    stop();
+    await server.close();
+  });
+  await until('lost', () => memory.of('lost').length === 1);
+  t.equal(bodyOf(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
+  t.equal(server.requests().length, 1, 'the book alone was asked for');
+});
+
+t.test('of what waits the most urgent is asked first, and books do not wait for what polls have used', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  const ask = (path: string, urgency: Urgency, weight = 1): Promise<string> =>
+    rest.ask({ method: 'GET', url: `${server.rest}/${path}`, weight }, urgency).then(
+      () => path,
+      () => 'closed',
+    );
+  await ask('first', 'poll', 36);
+  const waiting = [ask('refresh', 'refresh'), ask('late', 'price_candle'), ask('poll', 'poll')];
+  const book = ask('book', 'book', 10);
+  t.equal(await Promise.race([...waiting, book]), 'book', 'polls have used their share of the burst');
+  t.same(
+    server.requests().map(({ path }) => path),
+    ['/first', '/book'],
+  );
+});
+
+/** A venue whose data frames name their subscription: `{"sub":"a"}`; `{"minute":0,"of":"AAA"}` closes a minute. */
+const talking: Venue = {
+  ...paper,
+  subscriptionOf: (text) => /"sub":"(\w+)"/.exec(text)?.[1] ?? null,
+  renew: (names) => names.map((name) => `again ${name}`),
+  confirm: (name, { rest }) => ({
+    symbol: 'AAA',
+    request: { method: 'GET', url: `${rest}/confirm?of=${name}`, weight: 1 },
+  }),
+  closedMinute: (text) => {
+    const [, minute, symbol] = /"minute":(\d+),"of":"(\w+)"/.exec(text) ?? [];
+    return minute === undefined || symbol === undefined ? null : { symbol, openMs: Number(minute) * 60_000 };
+  },
+  candles: ({ venue_symbol }, { fromMs, toMs }, { rest }) => ({
+    method: 'GET',
+    url: `${rest}/candles?of=${venue_symbol}&from=${fromMs}&to=${toMs}`,
+    weight: 1,
+  }),
+};
+
+const runTalking = async (t: Test, slotFrom: (server: PaperServer) => PaperSlot, wallMs = (): number => 0) => {
+  const server = await startPaper({ answer: (path, response) => response.end(`{"path":"${path}"}`) });
+  const memory = openMemory();
+  const { stop, shared } = partsOf(server, memory, ['AAA', 'BBB']);
+  const runner = runSocketSlot(slotFrom(server), { ...shared, venue: talking, wallMs });
+  t.teardown(async () => {
+    runner.stop('collector_down', 'end of test');
+    stop();
+    await server.close();
+  });
+  await until('subscribed', () => server.heard(0).length === 3);
+  return { server, memory };
+};
+
+t.test(
+  'a subscription that is silent on a live connection is begun again; heartbeats and others do not speak for it',
+  async (t) => {
+    const watched = [{ subscriptions: ['a', 'b'], silenceMs: 1_500 }];
+    const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), watched }));
+    const feed = setInterval(() => {
+      server.sendAll('{"sub":"a"}');
+      server.sendAll('hb');
+    }, 50);
+    t.teardown(() => clearInterval(feed));
+    await until('begun again', () => server.heard(0).length >= 4);
+    t.same(
+      server.heard(0).map(({ text }) => text),
+      ['one', 'two', 'three', 'again b'],
+    );
+    t.same(memory.of('lost'), [], 'the connection stays');
+  },
+);
+
+t.test("a quiet subscription's value is asked for and written under its connection", async (t) => {
+  const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 300 }];
+  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), watched }));
+  const feed = setInterval(() => server.sendAll('{"sub":"a"}'), 50);
+  t.teardown(() => clearInterval(feed));
+  await until('two confirmations', () => memory.of('response').length >= 2);
+  for (const response of memory.of('response')) {
+    t.equal(response.request, `GET ${server.rest}/confirm?of=b`);
+    t.equal(response.conn_id, memory.of('open')[0]?.conn_id);
+    t.same(response.shards, [1], 'only to the shard of its listing');
+  }
+});
+
+t.test(
+  'minutes that no frame closed are asked for after connecting, once, and one whose frame cannot be read too',
+  async (t) => {
+    const minute = 60_000;
+    let nowMs = 10 * minute + 15_000;
+    const covers = [{ layers: ['candles'], symbols: ['AAA', 'BBB'] }];
+    const { server, memory } = await runTalking(
+      t,
+      ({ ws }) => ({ ...slotOf(ws), covers }),
+      () => nowMs,
+    );
+    await until('both', () => memory.of('response').length === 2);
+    t.same(
+      memory
+        .of('response')
+        .map(({ request }) => request)
+        .sort(),
+      ['AAA', 'BBB'].map((of) => `GET ${server.rest}/candles?of=${of}&from=${8 * minute}&to=${9 * minute}`),
+    );
+    server.sendAll('{"minute":10,"of":"AAA"}');
+    server.sendAll('{"minute":10,"of":"BBB"');
+    await until('both frames', () => memory.of('frame').length === 5);
+    nowMs = 11 * minute + 15_000;
+    await until('the unreadable one', () => memory.of('response').length === 3);
+    t.match(memory.of('response')[2]?.request, /of=BBB&from=600000&to=600000$/);
+    nowMs += 5_000;
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(memory.of('response').length, 3);
+  },
+);
+
+t.test('a quiet book that the venue confirms by its id costs the short request only', async (t) => {
+  const answers = ['{"snapshot":10}', '{"snapshot":12}', '{"snapshot":12}'];
+  const server = await startPaper({ answer: (_path, response) => response.end(answers.shift()) });
+  const memory = openMemory();
+  const { connections, rest, stop, shared } = partsOf(server, memory, ['AAA']);
+  const short: Venue['bookConfirmation'] = (listing, { rest: base }) => ({
+    ...toRequest(`${base}/short?symbol=${listing.venue_symbol}`),
+    weight: 2,
+  });
+  const books = createBookSnapshots({
+    venue: { ...paper, bookConfirmation: short },
+    endpoints: { rest: server.rest },
+    rest,
+    listings: () => new Map([['AAA', { venue_symbol: 'AAA' } as ListingRecord]]),
+    shardOf: () => 0,
+    isFull: () => false,
+    meters: shared.meters,
+    log: silentLog,
+  });
+  t.teardown(async () => {
+    books.stop();
+    stop();
+    await server.close();
+  });
+  const quietSinceMs = performance.now() - 25_000;
+  const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA'], nowMs: quietSinceMs });
+  const chain = { symbol: 'AAA', first: null, last: 10n, previous: null } as const;
+  watch.take({ ...chain, kind: 'snapshot' }, quietSinceMs);
+  books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
+  await until('confirmed', () => server.requests().length === 1);
+  await until('the answer', () => watch.urgent(performance.now()) === null);
+  t.equal(server.requests()[0]?.path, '/short?symbol=AAA');
+
+  const laterMs = performance.now() - 25_000;
+  watch.take({ ...chain, kind: 'confirmation' }, laterMs);
+  await until('another id, hence the whole book', () => server.requests().length === 3);
+  t.same(
+    server.requests().map(({ path }) => path),
+    ['/short?symbol=AAA', '/short?symbol=AAA', '/book?symbol=AAA'],
+  );
+});
 
 /** A whole collector on a server of its own. */
 const runCollector = async (t: Test, listings: () => readonly string[], change: Partial<CollectorOptions> = {}) => {
@@ -458,6 +719,24 @@ t.test('capability and reference come before any connection, to every shard', as
   t.match(reference, { slot: 'reference', shards: [0, 1], seq: 1, request: /^GET .*\/listings$/ });
   const kinds = memory.written.filter(({ kind }) => kind !== 'tick').map(({ kind }) => kind);
   t.same(kinds.slice(0, 3), ['capability', 'capability', 'response']);
+});
+
+t.test('what follows from the number of listings is said once it is known, and again when it changes', async (t) => {
+  let listings = symbolsOf(0);
+  const deliveries: Venue['deliveries'] = (known) => ({
+    oi: { policy: 'on', cadence: known.length * 1_000, horizonMs: known.length * 2_000, horizonSource: 'assumed' },
+  });
+  const { memory } = await runCollector(t, () => listings, { venue: { ...paper, deliveries } });
+  const said = () =>
+    memory
+      .of('capability')
+      .filter(({ shards }) => shards[0] === 0)
+      .map((message) => (bodyOf(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
+  await until('known listings', () => said().length === 2);
+  t.same(said(), [null, 2_000]);
+  listings = [...listings, ...symbolsOf(1)];
+  await until('more listings', () => said().length === 3);
+  t.same(said(), [null, 2_000, 4_000]);
 });
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {

@@ -272,3 +272,193 @@ t.test('a trade recorded more than 100 s after its receipt is late and goes to n
   t.equal(outputs.flatMap((o) => o.md).filter((m) => m.layer === 'trade').length, 0);
   t.end();
 });
+
+t.test(
+  'before the seal, minutes and the longer candles that are whole with them are announced as they will be sealed',
+  (t) => {
+    const log = begin();
+    for (let minute = 0; minute < 7; minute++) {
+      reach(log, minute);
+      // The second minute has no trades.
+      if (minute !== 1) kline(log, minute, { ...BAR, c: `${100 + minute}`, v: '0.1' });
+    }
+    log.run(230 * SECOND, ['k1'], 2 * SECOND);
+    const { outputs } = runTask(SPEC, log.records);
+    const said = (kind: 'provisional' | 'sealed') => {
+      const rows = new Map<string, Row>();
+      for (const { live } of outputs) {
+        for (const { kind: of, row } of live) {
+          if (of !== kind || row?.table !== 'candles' || row.texts['price_type'] !== 'trade') continue;
+          rows.set(`${row.texts['timeframe']} ${minuteOf(row)}`, row);
+        }
+      }
+      return rows;
+    };
+    const [announced, sealed] = [said('provisional'), said('sealed')];
+    t.same(
+      [...announced.keys()],
+      ['1m 0', '1m 1', '2m 0', '3m 0', '1m 2', '1m 3', '2m 2', '1m 4', '5m 0', '1m 5', '2m 4', '3m 3', '1m 6'],
+    );
+    for (const [key, { figures, texts, integers }] of announced) {
+      const final = sealed.get(key);
+      t.same(figures, final?.figures, key);
+      t.same(texts, final?.texts, key);
+      t.same({ ...integers, src_offset: 0 }, { ...final?.integers, src_offset: 0 }, key);
+    }
+    t.end();
+  },
+);
+
+t.test(
+  'an event without an id is one row, whichever connections bring it, and a second one like it is another',
+  (t) => {
+    const log = begin();
+    log.open('k2', 'market', COVERS);
+    const forced = (connId: string, stampMs: number, price = '100'): void => {
+      const o = { s: 'BTCUSDT', S: 'SELL', p: price, q: '2', ap: price, z: '2', T: stampMs };
+      log.json('frame', 'market', connId, { e: 'forceOrder', E: stampMs, o });
+    };
+    const stamp = START / 1000;
+    forced('k1', stamp);
+    forced('k2', stamp);
+    forced('k2', stamp + 1_000);
+    forced('k2', stamp + 1_000);
+    forced('k1', stamp + 1_000);
+    forced('k1', stamp + 1_000);
+    forced('k1', stamp + 2_000, '101');
+    const rows = rowsOf(runTask(SPEC, log.records).outputs, 'liquidations').filter(
+      (r) => r.texts['status'] !== 'missing',
+    );
+    t.same(
+      rows.map((r) => [r.texts['id'], r.figures['price']]),
+      [
+        ['k1.2.0', '100'],
+        ['k2.3.0', '100'],
+        ['k2.4.0', '100'],
+        ['k1.5.0', '101'],
+      ],
+    );
+    t.end();
+  },
+);
+
+// ---- answers ----
+
+/** An answer about minutes, oldest first, received `afterMs` after the last of them began. */
+const answer = (log: TestLog, connId: string, minutes: readonly (readonly [number, Bar])[], path = 'klines'): void => {
+  const rows = minutes.map(([minute, { o, h, l, c, v }]) => {
+    const openMs = (START + minute * MINUTE) / 1000;
+    return [openMs, o, h, l, c, v, openMs + 59_999, '250.1', 7, '1', '1', '0'];
+  });
+  const query = path === 'indexPriceKlines' ? 'pair=BTCUSDT' : 'symbol=BTCUSDT';
+  const request = `GET https://fapi.binance.com/fapi/v1/${path}?${query}&interval=1m&limit=3`;
+  log.json('response', 'market', connId, rows, { request });
+};
+const told = (rows: readonly Row[]) =>
+  rows.map((r) => [minuteOf(r), r.texts['status'], r.texts['gap_cause'] ?? r.figures['close'], r.flags['late']]);
+
+t.test('an answer fills the minutes before a connection, and the minute that runs is none of them (H-12)', (t) => {
+  const log = begin();
+  log.run(2 * MINUTE + 20 * SECOND, ['k1'], 2 * SECOND);
+  answer(log, 'k1', [
+    [0, { ...BAR, c: '101' }],
+    [1, { ...BAR, c: '102' }],
+    [2, { ...BAR, c: '103' }],
+  ]);
+  reach(log, 2);
+  kline(log, 2, { ...BAR, c: '104' });
+  reach(log, 3);
+  kline(log, 3);
+  // What is asked for a second time comes behind newer minutes, and is whole all the same.
+  answer(log, 'k1', [[2, { ...BAR, c: '104' }]]);
+  log.run(230 * SECOND, ['k1'], 2 * SECOND);
+  t.same(told(candlesOf(log).slice(0, 4)), [
+    [0, 'present', '101', false],
+    [1, 'present', '102', false],
+    [2, 'present', '104', false],
+    [3, 'present', '105', false],
+  ]);
+  t.end();
+});
+
+t.test('a minute whose frame was lost is not made of what ran when an answer came', (t) => {
+  const log = begin();
+  log.run(80 * SECOND, ['k1'], 2 * SECOND);
+  answer(log, 'k1', [
+    [0, BAR],
+    [1, { ...BAR, c: '99' }],
+  ]);
+  log.run(310 * SECOND, ['k1'], 2 * SECOND);
+  t.same(told(candlesOf(log).slice(0, 2)), [
+    [0, 'present', '105', false],
+    [1, 'missing', 'no_update', false],
+  ]);
+  t.end();
+});
+
+t.test('polls that overlap tell each minute once; a correction is late (H-13)', (t) => {
+  const log = begin();
+  log.json('open', 'prices', 'p1', {
+    opened_at: log.now,
+    url: 'https://test',
+    covers: [{ layers: ['price_candles'], symbols: null }],
+  });
+  const bar = (minute: number): readonly [number, Bar] => [minute, { ...BAR, c: String(100 + minute) }];
+  const connections = ['k1', 'p1'];
+  log.run(140 * SECOND, connections, 2 * SECOND);
+  answer(log, 'p1', [bar(0), bar(1), bar(2)], 'markPriceKlines');
+  log.run(75 * SECOND, connections, 2 * SECOND);
+  answer(log, 'p1', [bar(1), bar(2), bar(3)], 'markPriceKlines');
+  log.run(45 * SECOND, connections, 2 * SECOND);
+  answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
+  log.run(30 * SECOND, connections, 2 * SECOND);
+  answer(log, 'p1', [bar(2), bar(3), bar(4)], 'markPriceKlines');
+  answer(log, 'p1', [[2, { ...BAR, c: '1' }], bar(3)], 'markPriceKlines');
+  log.run(150 * SECOND, connections, 2 * SECOND);
+  t.same(told(candlesOf(log, '1m', 'mark')).slice(0, 5), [
+    [0, 'present', '100', false],
+    [1, 'present', '101', false],
+    [2, 'present', '102', false],
+    [2, 'present', '1', true],
+    [3, 'present', '103', false],
+  ]);
+  t.end();
+});
+
+t.test('a refusal after the end of a minute explains its candle of mark prices, not that of trades', (t) => {
+  const log = begin();
+  const covers = [{ layers: ['price_candles'], symbols: null }];
+  log.json('open', 'prices', 'p1', { opened_at: log.now, url: 'https://test', covers });
+  log.run(70 * SECOND, ['k1', 'p1'], 2 * SECOND);
+  log.json('lost', 'prices', 'p1', { lost_at: log.now, cause: 'venue_rate_limit', detail: '' });
+  log.run(230 * SECOND, ['k1'], 2 * SECOND);
+  t.equal(candlesOf(log, '1m', 'mark')[0]?.texts['gap_cause'], 'venue_rate_limit');
+  t.equal(candlesOf(log)[0]?.texts['gap_cause'], 'no_update');
+  t.end();
+});
+
+t.test(
+  'after hours of silence minutes are sealed over several records, and no watermark vouches for them before',
+  (t) => {
+    const log = begin();
+    log.now = START + 5 * 60 * MINUTE;
+    for (let i = 0; i < 8; i++) {
+      log.now += 250_000;
+      log.tick(['k1']);
+    }
+    const { outputs } = runTask(SPEC, log.records);
+    const sealed = outputs.map((o) => rowsOf([o], 'candles').filter((row) => row.texts['timeframe'] === '1m').length);
+    t.ok(Math.max(...sealed) <= 180, 'an hour of three price types a record');
+    const last = sealed.findLastIndex((rows) => rows > 0);
+    const said = outputs.findIndex((o) => o.watermark !== null && o.watermark > START + MINUTE);
+    t.ok(said >= last, `sealed by record ${last}, W said at ${said}`);
+    const opens = candlesOf(log).map(minuteOf);
+    t.same(
+      opens,
+      Array.from({ length: opens.length }, (_, i) => i),
+      'every minute once',
+    );
+    t.equal(opens.length, 298);
+    t.end();
+  },
+);

@@ -1,90 +1,13 @@
 // The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { binance } from '../../ingest/venues/binance.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../schemas/topics.ts';
-import { readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { readingsOf, rowsOf, runTask, SECOND, START, type TestLog } from '../support/task-driver.ts';
+import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../support/task-logs.ts';
 
-const SPEC = { venue: binance, partition: 0, shards: 1 };
-const COVERS = [{ layers: ['mark', 'funding', 'book'], symbols: null }];
 const LISTING = 'binance:BTCUSDT';
-
-const symbolInfo = (symbol: string) => ({
-  symbol,
-  pair: symbol,
-  contractType: 'PERPETUAL',
-  onboardDate: 1569398400000,
-  deliveryDate: 4133404800000,
-  status: 'TRADING',
-  baseAsset: symbol.replace('USDT', ''),
-  quoteAsset: 'USDT',
-  marginAsset: 'USDT',
-  pricePrecision: 2,
-  quantityPrecision: 3,
-  filters: [
-    { filterType: 'PRICE_FILTER', tickSize: '0.10', minPrice: '1', maxPrice: '9' },
-    { filterType: 'LOT_SIZE', stepSize: '0.001', minQty: '0.001', maxQty: '9' },
-    { filterType: 'MIN_NOTIONAL', notional: '5' },
-  ],
-});
-
-const reference = (log: TestLog, symbols: readonly string[] = ['BTCUSDT']): void => {
-  log.json('response', 'reference', 'c1.reference', [], {
-    request: 'GET https://fapi.binance.com/fapi/v1/fundingInfo',
-  });
-  log.json(
-    'response',
-    'reference',
-    'c1.reference',
-    { symbols: symbols.map(symbolInfo) },
-    { request: 'GET https://fapi.binance.com/fapi/v1/exchangeInfo' },
-  );
-};
-
-const begin = (symbols?: readonly string[]): TestLog => {
-  const log = new TestLog();
-  log.capability(binance);
-  reference(log, symbols);
-  log.open('k1', 'market', COVERS);
-  return log;
-};
-
-const mark = (
-  log: TestLog,
-  price: string,
-  extra: { connId?: string; recordedAt?: number; symbol?: string } = {},
-): ReturnType<TestLog['json']> => {
-  const { connId = 'k1', symbol = 'BTCUSDT', ...rest } = extra;
-  const at = Math.floor(log.now / 1000);
-  const body = { e: 'markPriceUpdate', E: at, s: symbol, p: price, i: '100', P: '1', r: '0.0001', T: at + 3_600_000 };
-  return log.json('frame', 'market', connId, body, rest);
-};
-
-const diff = (
-  log: TestLog,
-  ids: { U: number; u: number; pu: number },
-  levels: { b?: string[][]; a?: string[][] },
-): ReturnType<TestLog['json']> => {
-  const at = Math.floor(log.now / 1000);
-  const body = { e: 'depthUpdate', E: at, T: at, s: 'BTCUSDT', ...ids, b: levels.b ?? [], a: levels.a ?? [] };
-  return log.json('frame', 'market', 'k1', body);
-};
-const snapshot = (log: TestLog, id: number): ReturnType<TestLog['json']> =>
-  log.json(
-    'response',
-    'market',
-    'k1',
-    {
-      lastUpdateId: id,
-      E: Math.floor(log.now / 1000),
-      T: Math.floor(log.now / 1000),
-      bids: [['99.9', '1']],
-      asks: [['100.1', '2']],
-    },
-    { request: 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=1000' },
-  );
 
 const present = (log: TestLog) =>
   rowsOf(runTask(SPEC, log.records).outputs, 'mark').filter((r) => r.texts['status'] === 'present');
@@ -145,6 +68,41 @@ t.test('a reading recorded more than 100 s after its window is a late row and no
     '101',
     'the state is untouched',
   );
+  t.end();
+});
+
+t.test('minutes of a spool that come late are late rows by bucket and nothing else; then the book goes on', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  snapshot(log, 100);
+  mark(log, '101');
+  const [first] = [log.now];
+  const recordedAt = START + 400 * SECOND;
+  let u = 100;
+  for (let i = 0; i < 2_000; i++) {
+    log.now += 25_000;
+    const late = { recordedAt: recordedAt + i * 100 };
+    if (i % 4 === 0) mark(log, `${200 + i}`, late);
+    diff(log, { U: u + 1, u: u + 2, pu: u }, { b: [['99.8', `${1 + (i % 9)}`]] }, late);
+    u += 2;
+  }
+  log.now = recordedAt + SECOND;
+  log.tick(['k1']);
+  const drained = runTask(SPEC, log.records);
+  const lateOf = (table: string) => rowsOf(drained.outputs, table).filter((row) => row.flags['late']);
+  t.equal(lateOf('mark').length, 500);
+  t.ok(Math.abs(lateOf('book').length - 1_000) < 5, 'at the first change of a bucket and at its end');
+  t.same(lateOf('book').at(-1)?.instants['received_at'], first + 2_000 * 25_000, 'the last change too');
+  t.equal(readingsOf(drained.outputs, 'mark').length, 1, 'no late reading is told live');
+  t.equal(drained.task.state.listings.get('BTCUSDT')?.layers.get('mark')?.reading?.values['mark'], '101');
+  const md = drained.outputs.flatMap((o) => o.md.map(({ layer, received_at }) => [layer, received_at]));
+  t.ok(
+    md.every(([, at]) => Number(at) <= Number(first)),
+    'nor goes to consumers',
+  );
+  diff(log, { U: u + 1, u: u + 2, pu: u }, { b: [['99.7', '5']] });
+  const [last] = readingsOf(runTask(SPEC, log.records).outputs, 'book').slice(-1);
+  t.same([last?.valid, last?.book?.bids.length], [true, 3], 'the book was assembled all the while');
   t.end();
 });
 
@@ -355,6 +313,31 @@ t.test('a book says nothing until it is whole, breaks at a hole and comes back w
   t.end();
 });
 
+t.test('a quiet book that its venue confirms by the id alone is told anew as it stands (F-03)', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  const short = (id: number): void => {
+    log.now += 20 * SECOND;
+    const body = { lastUpdateId: id, E: 1, T: Math.floor(START / 1000), bids: [['99.9', '7']], asks: [['100.1', '7']] };
+    const request = 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=5';
+    log.json('response', 'market', 'k1', body, { request });
+  };
+  short(15);
+  short(16);
+  log.run(SECOND, ['k1']);
+  const books = readingsOf(runTask(SPEC, log.records).outputs, 'book');
+  t.same(
+    books.map((r) => [r.received_at - START, r.venue_ts, r.rev, r.values['bid_size'], r.book?.sequence]),
+    [
+      [150_000, START + 150_000, 1, '1', '15'],
+      [150_000 + 20 * SECOND, START, 2, '1', '15'],
+    ],
+    'another id confirms nothing: its diffs are on their way',
+  );
+  t.end();
+});
+
 t.test('a crossed book is an invalidation of both layers made from it, never served', (t) => {
   const log = begin();
   log.now += 150_000;
@@ -440,31 +423,6 @@ t.test('a record that is no raw message at all is a dead letter with its bytes',
   t.match(deadLetters, [{ code: 'RAW_BAD_RECORD', payload, offset: log.records.length }]);
   t.end();
 });
-
-/** A long log with everything in it: two listings, books, holes, losses, silence, late records. */
-const busyLog = (): TestLog => {
-  const log = begin(['BTCUSDT', 'ETHUSDT']);
-  let u = 100;
-  snapshot(log, u);
-  for (let i = 0; i < 900; i++) {
-    log.now += 130_000 + ((i * 7919) % 90_000);
-    const hole = i % 211 === 50 ? 3 : 0;
-    diff(
-      log,
-      { U: u + 1 + hole, u: u + 2 + hole, pu: u + hole },
-      { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] },
-    );
-    u += 2 + hole;
-    if (i % 211 === 80) snapshot(log, u);
-    if (i % 5 === 0) mark(log, `${100 + (i % 13)}`, { symbol: i % 10 === 0 ? 'BTCUSDT' : 'ETHUSDT' });
-    if (i % 2 === 0) log.tick(i % 100 > 70 && i % 100 < 90 ? [] : ['k1']);
-    if (i === 400) log.now += 25 * SECOND;
-    if (i === 700) mark(log, '555', { recordedAt: log.now + 130 * SECOND });
-    if (i === 701) log.now += 131 * SECOND;
-  }
-  log.run(240 * SECOND, ['k1']);
-  return log;
-};
 
 const digestOf = (outputs: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(outputs)).digest('hex');

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
 import { binance } from '../../../ingest/venues/binance.ts';
+import { budgetOf } from '../../../ingest/venues/binance-budget.ts';
 import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
@@ -471,6 +472,10 @@ t.test('a side of a snapshot with fewer levels than asked is all the venue has',
   t.same(fullOf('&limit=2'), { bids: false, asks: true });
   t.same(fullOf('&limit=1000'), { bids: true, asks: true });
   t.equal(fullOf(''), undefined, 'nobody said how many were asked');
+  const kindOf = (query: string): unknown =>
+    binance.map({}, answer(`/fapi/v1/depth?symbol=AUSDT${query}`, body), NO_LISTINGS)[0]?.chain?.kind;
+  t.equal(kindOf('&limit=1000'), 'snapshot');
+  t.equal(kindOf('&limit=5'), 'confirmation', 'asked for its id only');
   t.end();
 });
 
@@ -921,7 +926,11 @@ t.test('the plan subscribes books and prices apart, on the paths that deliver th
       : [],
   );
   t.equal(new Set(slots.map((slot) => slot.id)).size, slots.length, 'ids are unique');
-  t.equal(streams.length, 2 * 119 + 3 * 18, 'a book and a mark for each, an index for each COIN-M pair');
+  t.equal(streams.length, 6 * 119 + 7 * 18, 'book, mark and four of trades for each, an index for each COIN-M pair');
+  for (const stream of ['ticker', 'aggTrade', 'kline_1m', 'forceOrder']) {
+    t.ok(streams.includes(`wss://fstream.binance.com/market/ws btcusdt@${stream}`));
+    t.ok(streams.includes(`wss://dstream.binance.com/ws btcusd_perp@${stream}`));
+  }
   t.ok(streams.includes('wss://fstream.binance.com/public/ws btcusdt@depth@100ms'));
   t.ok(streams.includes('wss://fstream.binance.com/market/ws btcusdt@markPrice@1s'));
   t.ok(streams.includes('wss://dstream.binance.com/ws btcusd_perp@depth@100ms'));
@@ -958,8 +967,151 @@ t.test('a new listing changes only the last socket of its kind', (t) => {
     values: { ...template.values, listed_at: 1_700_000_000_000_000 },
   };
   const after = binance.plan([fresh, ...many], env).map((slot) => JSON.stringify(slot));
-  t.equal(before.length, 6);
-  t.equal(after.filter((slot) => !before.includes(slot)).length, 2);
+  const kindOf = (slot: string): string => /"id":"([a-z-]+)/.exec(slot)?.[1] ?? '';
+  const changed = after.filter((slot) => !before.includes(slot));
+  t.same(
+    Object.entries(Object.groupBy(before, kindOf)).map(([kind, slots]) => [kind, slots?.length]),
+    [
+      ['usdm-book', 3],
+      ['usdm-mark', 3],
+      ['usdm-trade', 9],
+      ['usdm-oi', 1],
+      ['usdm-price-candles', 1],
+    ],
+  );
+  t.same(changed.map(kindOf), ['usdm-book', 'usdm-mark', 'usdm-trade', 'usdm-oi', 'usdm-price-candles']);
+  t.end();
+});
+
+t.test('polls fit the REST weight of a market, whatever the number of its listings', (t) => {
+  for (let count = 1; count <= 1_000; count += 1) {
+    const { oiEveryMs: everyMs, priceCandles } = budgetOf(count);
+    const weight = (count * 60_000) / everyMs + (2 * Math.min(priceCandles, count) * 60) / 80;
+    if (weight > 1_320) t.fail(`${count} listings weigh ${weight}`);
+    if (count <= 350 && priceCandles < count) t.fail(`${count} listings: ${priceCandles} with candles of prices`);
+    if (count <= 600 && everyMs >= 30_000) t.fail(`${count} listings: open interest is stale before it is asked again`);
+  }
+  t.same(budgetOf(40), { oiEveryMs: 5_000, priceCandles: 50 });
+  t.same(budgetOf(500), { oiEveryMs: 28_000, priceCandles: 165 });
+  t.end();
+});
+
+t.test('the cadence of open interest follows from the listings, its horizon is twice that', (t) => {
+  const template = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz')[0] as ListingRecord;
+  const some = (count: number) => Array.from({ length: count }, (_, i) => ({ ...template, venue_symbol: `A${i}USDT` }));
+  const poll = (count: number) =>
+    binance
+      .plan(some(count), { shards: 1, shardOf: () => 0, endpoints: binance.endpoints })
+      .flatMap((slot) => (slot.kind === 'poll' ? [slot] : []))[0];
+  for (const [count, everyMs] of [
+    [10, 5_000],
+    [500, 28_000],
+  ] as const) {
+    t.equal(poll(count)?.everyMs, everyMs);
+    t.same(binance.deliveries?.(some(count)).oi, {
+      policy: 'on',
+      cadence: everyMs,
+      horizonMs: 2 * everyMs,
+      horizonSource: 'assumed',
+    });
+  }
+  t.equal(poll(10)?.requests.length, 10);
+  t.equal(poll(10)?.requests[0]?.url, 'https://fapi.binance.com/fapi/v1/openInterest?symbol=A0USDT');
+  t.end();
+});
+
+t.test('candles of mark and index prices are offered for the oldest listings, and those are polled', (t) => {
+  const symbols = Array.from({ length: 500 }, (_, i) => ({
+    symbol: `A${i}USDT`,
+    pair: `A${i}USDT`,
+    contractType: 'PERPETUAL',
+    status: 'TRADING',
+    baseAsset: `A${i}`,
+    quoteAsset: 'USDT',
+    onboardDate: 1_700_000_000_000 - i,
+  }));
+  const listings =
+    binance.mapReference({}, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
+  const priced = listings.filter(({ values }) => values.candles.price_types.length === 3);
+  t.equal(priced.length, 165);
+  t.ok(priced.every(({ venue_symbol }) => Number(venue_symbol.slice(1, -4)) >= 335));
+  const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });
+  const slot = slots.find(({ id }) => id === 'usdm-price-candles.0');
+  t.equal(slot?.kind === 'poll' ? slot.requests.length : 0, 330);
+  t.same(slot?.kind === 'poll' ? slot.requests.slice(0, 2) : [], [
+    {
+      method: 'GET',
+      url: 'https://fapi.binance.com/fapi/v1/markPriceKlines?symbol=A499USDT&interval=1m&limit=3',
+      weight: 1,
+      urgency: 'price_candle',
+    },
+    {
+      method: 'GET',
+      url: 'https://fapi.binance.com/fapi/v1/indexPriceKlines?pair=A499USDT&interval=1m&limit=3',
+      weight: 1,
+      urgency: 'price_candle',
+    },
+  ]);
+  t.end();
+});
+
+t.test(
+  'every watched subscription is one that its socket asked for, is known by its frames and can be begun again',
+  (t) => {
+    const listings = [
+      ...listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz'),
+      ...listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz'),
+    ];
+    const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });
+    for (const slot of slots) {
+      if (slot.kind !== 'socket') continue;
+      const asked = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
+      const watched = slot.watched?.flatMap(({ subscriptions }) => subscriptions) ?? [];
+      t.ok(watched.length > 0 && watched.every((name) => asked.includes(name)), slot.id);
+    }
+    const head = (fields: string) => `{"e":${fields},"b":[]}`;
+    const names: readonly (readonly [string, string | null])[] = [
+      ['"depthUpdate","E":1,"T":2,"s":"BTCUSD_PERP","ps":"BTCUSD"', 'btcusd_perp@depth@100ms'],
+      ['"markPriceUpdate","E":1,"s":"BTCUSDT","i":"2.0"', 'btcusdt@markPrice@1s'],
+      ['"indexPriceUpdate","E":1,"i":"BTCUSD"', 'btcusd@indexPrice@1s'],
+      ['"24hrTicker","E":1,"s":"BTCUSDT"', 'btcusdt@ticker'],
+      ['"aggTrade","E":1,"s":"BTCUSDT"', null],
+      ['"kline","E":1,"s":"BTCUSDT"', null],
+    ];
+    for (const [fields, name] of names) t.equal(binance.subscriptionOf?.(head(fields)) ?? null, name);
+    t.same(binance.renew?.(['a@ticker']), [
+      '{"method":"UNSUBSCRIBE","params":["a@ticker"],"id":1}',
+      '{"method":"SUBSCRIBE","params":["a@ticker"],"id":1}',
+    ]);
+    t.same(binance.confirm?.('btcusd_perp@ticker', binance.endpoints), {
+      symbol: 'BTCUSD_PERP',
+      request: { method: 'GET', url: 'https://dapi.binance.com/dapi/v1/ticker/24hr?symbol=BTCUSD_PERP', weight: 1 },
+    });
+    t.equal(binance.confirm?.('btcusdt@markPrice@1s', binance.endpoints), null);
+    t.end();
+  },
+);
+
+t.test('the cheap look at a kline frame says which minute it closes', (t) => {
+  for (const line of readRecording(`${FIXTURES}/${SINGLES}`)) {
+    const seen = line.dir === 'in' ? (binance.closedMinute?.(line.raw) ?? null) : null;
+    const mapped =
+      line.dir === 'in' && line.raw.startsWith('{"e":"kline"')
+        ? binance.map({}, toVenueMessage(line), NO_LISTINGS)
+        : [];
+    const whole = mapped.find(({ record }) => record.layer === 'candle' && record.values.closed === true)?.record;
+    t.same(
+      seen,
+      whole?.layer === 'candle' ? { symbol: whole.venue_symbol, openMs: whole.values.open_time / 1_000 } : null,
+    );
+  }
+  const frame = '{"e":"kline","E":60001,"s":"BTCUSDT","k":{"t":0,"T":59999,"s":"BTCUSDT","i":"1m","x":true}}';
+  t.same(binance.closedMinute?.(frame), { symbol: 'BTCUSDT', openMs: 0 });
+  t.equal(binance.closedMinute?.(frame.replace('true', 'false')) ?? null, null);
+  t.equal(
+    binance.candles?.({ venue_symbol: 'BTCUSDT' }, { fromMs: 0, toMs: 60_000 }, binance.endpoints).url,
+    'https://fapi.binance.com/fapi/v1/klines?symbol=BTCUSDT&interval=1m&startTime=0&limit=3',
+  );
   t.end();
 });
 

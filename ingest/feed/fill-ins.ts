@@ -1,0 +1,93 @@
+// Asks for what sockets should have said and did not: minutes that nobody closed, values that went quiet; answers go under their connection.
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { Urgency, VenueRequest } from '../venue.ts';
+import type { Source } from './connection-log.ts';
+import type { VenueMeters } from './meters.ts';
+import { type RestClient, RestError } from './rest-client.ts';
+
+const KINDS = ['candle', 'confirmation'] as const satisfies readonly Urgency[];
+export type FillInKind = (typeof KINDS)[number];
+
+export type FillIn = {
+  readonly symbol: string;
+  readonly request: VenueRequest;
+  /** The answer is written. */
+  readonly filled: () => void;
+};
+
+export type FillInClient = {
+  readonly source: Source;
+  /** What is to be asked for now; a need that was named once is left alone for a while. */
+  readonly next: (kind: FillInKind) => FillIn | null;
+};
+
+export type FillIns = {
+  readonly add: (client: FillInClient) => void;
+  readonly remove: (client: FillInClient) => void;
+  readonly stop: () => void;
+};
+
+export type FillInsOptions = {
+  readonly rest: RestClient;
+  readonly shardOf: (venueSymbol: string) => number;
+  /** Kafka takes no more: nothing is asked that could not be kept. */
+  readonly isFull: () => boolean;
+  readonly meters: VenueMeters;
+  readonly log: Logger;
+  /** Between two looks; one second unless told. */
+  readonly lookEveryMs?: number;
+};
+
+/** Questions of a kind under way; more needs stay with their connections until one is answered. */
+const AT_ONCE = 4;
+
+export const createFillIns = (options: FillInsOptions): FillIns => {
+  const { rest, shardOf, isFull, meters, log, lookEveryMs = 1_000 } = options;
+  const clients = new Set<FillInClient>();
+  const running: Record<FillInKind, number> = { candle: 0, confirmation: 0 };
+
+  const serve = async (kind: FillInKind, { source }: FillInClient, fillIn: FillIn): Promise<void> => {
+    const { symbol, request, filled } = fillIn;
+    running[kind] += 1;
+    meters.fillIn(kind);
+    try {
+      const payload = await rest.ask(request, kind);
+      source.response(`${request.method} ${request.url}`, payload, [shardOf(symbol)]);
+      filled();
+    } catch (error) {
+      if (!(error instanceof RestError)) throw error;
+      log.debug({ err: error, symbol }, 'nothing to fill in with');
+    } finally {
+      running[kind] -= 1;
+    }
+    lookFor(kind);
+  };
+
+  const serveClient = (kind: FillInKind, client: FillInClient): void => {
+    while (running[kind] < AT_ONCE) {
+      const fillIn = client.next(kind);
+      if (!fillIn) return;
+      void serve(kind, client, fillIn);
+    }
+  };
+  const lookFor = (kind: FillInKind): void => {
+    if (!isFull()) for (const client of clients) serveClient(kind, client);
+  };
+  const look = (): void => {
+    for (const kind of KINDS) lookFor(kind);
+  };
+  const timer = setInterval(look, lookEveryMs);
+
+  return {
+    add: (client) => {
+      clients.add(client);
+    },
+    remove: (client) => {
+      clients.delete(client);
+    },
+    stop: () => {
+      clearInterval(timer);
+      clients.clear();
+    },
+  };
+};

@@ -1,0 +1,66 @@
+// Stretches in which no trade or liquidation of a listing could be received: rows of the tables of events, so that silence there means none came (H-15).
+import type { Micros } from '../../schemas/records.ts';
+import type { Row, Span } from '../../schemas/topics.ts';
+import { dayOfWindow } from '../../schemas/windows.ts';
+import { isAbout } from './connections.ts';
+import type { TaskContext } from './context.ts';
+import { EVENT_KINDS } from './events.ts';
+import { eventGapRow } from './rows.ts';
+import type { ListingState, TaskState } from './state.ts';
+import { gapCause, type Window, windowsOfLife } from './windows.ts';
+
+/** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
+export const EVENT_GAP_WINDOW_MS = 10_000;
+
+type Stretch = Window & { readonly cause: string };
+
+const servingSpans = (state: TaskState, layer: string, symbol: string): Span[] =>
+  [...state.connections.values()]
+    .filter((connection) => isAbout(connection, layer, symbol))
+    .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
+    .sort((a, b) => a.from - b.from);
+
+/** Parts of a window in which none of the spans, ascending by start, was alive. */
+const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
+  const parts: Window[] = [];
+  let reached: Micros = from;
+  for (const span of spans) {
+    if (span.from > reached && reached < at) parts.push({ from: reached, at: Math.min(span.from, at) });
+    reached = Math.max(reached, span.to ?? Number.POSITIVE_INFINITY);
+  }
+  if (reached < at) parts.push({ from: reached, at });
+  return parts;
+};
+
+/** What of a window is a gap: all of it when what came in it was lost or unreadable, else the parts without a connection. */
+const gapsIn = (state: TaskState, listing: ListingState, layer: string, window: Window): Stretch[] => {
+  const cause = gapCause(state, listing, layer, window);
+  if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
+  const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
+  return parts.map((part) => ({ ...part, cause: cause === 'no_update' ? 'unknown' : cause }));
+};
+
+/** Neighbours with one cause are one row, but never across a UTC midnight. */
+const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
+  const joined: Stretch[] = [];
+  for (const stretch of stretches) {
+    const last = joined.at(-1);
+    const follows = last?.at === stretch.from && last.cause === stretch.cause;
+    if (last !== undefined && follows && dayOfWindow(last.at) === dayOfWindow(stretch.at)) {
+      joined[joined.length - 1] = { ...last, at: stretch.at };
+    } else joined.push(stretch);
+  }
+  return joined;
+};
+
+/** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
+export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingState, range: Window): Row[] =>
+  EVENT_KINDS.flatMap(({ policy, table }) => {
+    if (state.capability?.layers[policy]?.policy !== 'on') return [];
+    const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore);
+    const stretches = windows.flatMap((window) => gapsIn(state, listing, policy, window));
+    const identity = { venue: venue.id, symbol: listing.symbol };
+    return joinStretches(stretches).map((stretch) =>
+      eventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),
+    );
+  });

@@ -1,0 +1,36 @@
+// How many listings' values hold as of the log's time, by layer: what operators watch, no part of any output.
+import { statusAt } from '../../schemas/freshness.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Reading } from '../../schemas/topics.ts';
+import { isCollected, type TaskContext } from './context.ts';
+import type { ListingState, TaskState } from './state.ts';
+
+export type Presence = { readonly present: number; readonly of: number };
+export type Presences = ReadonlyMap<ReadingLayer, Presence>;
+
+/** A connection nobody remembers was lost long ago. */
+const lostAtOf = (state: TaskState, { conn_id: connId }: Reading): Micros | null => {
+  const connection = state.connections.get(connId);
+  return connection === undefined ? 0 : connection.span.to;
+};
+
+const isPresent = (state: TaskState, listing: ListingState, name: ReadingLayer): boolean => {
+  const reading = listing.layers.get(name)?.reading ?? null;
+  if (reading === null) return false;
+  const question = { reading, policy: 'on', boundMs: LAYERS[name].freshnessMs, at: state.recordedAt } as const;
+  return statusAt({ ...question, lostAt: lostAtOf(state, reading), stateLag: false }).status === 'present';
+};
+
+/** Listings that are not delisted, by collected layer. */
+export const presencesOf = (context: TaskContext): Presences => {
+  const { state } = context;
+  const listed = [...state.listings.values()].filter(({ version }) => version.delisted_at === null);
+  const found = new Map<ReadingLayer, Presence>();
+  for (const name of READING_LAYERS) {
+    const of = listed.filter((listing) => isCollected(context, listing, name));
+    if (of.length === 0) continue;
+    found.set(name, { present: of.filter((listing) => isPresent(state, listing, name)).length, of: of.length });
+  }
+  return found;
+};

@@ -1,0 +1,127 @@
+// Begins a life without a checkpoint over a log whose beginning is gone: goes on where earlier lives ended, and knows what they lost (design section 5).
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { createConnection } from './connections.ts';
+import { isCollected, layerOf, ownsSymbol, type TaskContext } from './context.ts';
+import { pushLive, pushMd } from './outputs.ts';
+import { toInvalidation } from './readings.ts';
+import type { Recovery } from './recovery.ts';
+import type { ListingState, TaskState } from './state.ts';
+
+const MINUTE_MS = 60_000;
+
+const newestBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T | null => {
+  let newest: T | null = null;
+  for (const version of versions) {
+    if (version.written_at <= at && (newest === null || version.written_at >= newest.written_at)) newest = version;
+  }
+  return newest;
+};
+
+/** Versions that held before the log's start: the answers that brought them are gone. */
+const seedVersions = (context: TaskContext, recovery: Recovery): void => {
+  const { state } = context;
+  state.capability = newestBy(recovery.capabilities, state.recordedAt);
+  const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
+  for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
+    const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
+    const version = newestBy(versions, state.recordedAt);
+    if (version === null) continue;
+    state.listings.set(symbol, { symbol, version, layers: new Map(), events: {}, candles: {} });
+    context.listings.set(symbol, version.record);
+  }
+};
+
+const isGone = ({ version }: ListingState, at: Micros): boolean =>
+  version.delisted_at !== null && version.delisted_at <= at;
+
+/** Until its first reading a layer that had one is a gap of our own making. */
+const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
+  for (const listing of context.state.listings.values()) {
+    for (const name of READING_LAYERS) {
+      const hadReading = revs === null || revs[listing.symbol]?.[name] !== undefined;
+      if (!hadReading || !isCollected(context, listing, name)) continue;
+      layerOf(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
+    }
+  }
+};
+
+/** Sealing goes on where the last W ended it, so that every window is covered once: by an earlier life's row or by ours. */
+const continueSealing = (state: TaskState, watermark: Micros): void => {
+  const sealedBy = watermark - SEALS_AFTER;
+  const before = (ms: number): Micros => Math.floor(sealedBy / (ms * 1000)) * ms * 1000;
+  for (const ms of new Set(READING_LAYERS.map((name) => LAYERS[name].windowMs))) {
+    state.sealed[ms] = Math.min(state.sealed[ms] ?? 0, before(ms));
+    state.announced[ms] = Math.min(state.announced[ms] ?? 0, before(ms));
+  }
+  state.minutesSealed = Math.min(state.minutesSealed, before(MINUTE_MS));
+};
+
+/** At the first record that is left. A connection that is not named again ends by the rule on the log (F-02). */
+export const beginRecovered = (context: TaskContext, recovery: Recovery): void => {
+  const { state } = context;
+  state.lostBefore = state.recordedAt;
+  seedVersions(context, recovery);
+  seedFaults(context, recovery);
+  for (const span of recovery.spans) state.connections.set(span.conn_id, createConnection(span, state.recordedAt));
+  if (recovery.watermark !== null) continueSealing(state, recovery.watermark);
+  state.recovery = { ...recovery, listings: [], capabilities: [], spans: [] };
+};
+
+/**
+ * At the first record no earlier life has spoken of: `rev` goes on above what was said, and a layer that had a reading
+ * and has none now says so. `receivedAt` is the record's.
+ */
+export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
+  const { state } = context;
+  for (const listing of state.listings.values()) {
+    const said = revs?.[listing.symbol];
+    if (said === undefined || isGone(listing, state.recordedAt)) continue;
+    context.beforeChange(`listing:${listing.symbol}`);
+    const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, said[name]));
+    for (const name of lost) invalidate(context, listing, name, receivedAt);
+    if (lost.length > 0) tellGap(context, listing.symbol, lost, receivedAt);
+  }
+};
+
+/** Answers whether the layer had a reading and has none. */
+const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, said?: number): boolean => {
+  if (said === undefined || !isCollected(context, listing, name)) return false;
+  const layer = layerOf(listing, name);
+  layer.rev = Math.max(layer.rev, said);
+  return layer.reading === null;
+};
+
+/** Not offered to a window: nothing was received. */
+const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLayer, receivedAt: Micros): void => {
+  const { state, out } = context;
+  const layer = layerOf(listing, name);
+  layer.rev += 1;
+  layer.offset = out.offset;
+  const source = {
+    layer: name,
+    rev: layer.rev,
+    receivedAt,
+    recordedAt: state.recordedAt,
+    connId: '',
+    capability: state.capability,
+    listing: listing.version.record,
+    raw: null,
+  };
+  layer.reading = toInvalidation(source, 'pipeline_restart', null);
+  pushLive(out, state.recordedAt, 'reading', { symbol: listing.symbol, reading: layer.reading });
+};
+
+const tellGap = (context: TaskContext, symbol: string, of: readonly ReadingLayer[], receivedAt: Micros): void => {
+  const { state, out, partition, venue } = context;
+  const gap = {
+    layer: 'gap' as const,
+    venue: venue.id,
+    venue_symbol: symbol,
+    venue_ts: null,
+    received_at: receivedAt,
+    values: { scope: 'symbol', cause: 'pipeline_restart', of: of.map((name) => LAYERS[name].recordName) },
+  };
+  pushMd(out, gap, { recordedAt: state.recordedAt, connId: '', src: { partition, offset: out.offset } });
+};
