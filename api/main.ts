@@ -15,9 +15,13 @@ import { ChallengeMeter, type PaymentTerms } from './access/challenge.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
 import { sharedPermits } from './access/permits.ts';
+import { PLACES_CHANNEL, sharedPlaces } from './access/place-store.ts';
+import { Places } from './access/places.ts';
+import { keepTurnover, TURNOVER_CHANNEL } from './access/turnover-store.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
+import { keepSettledSample } from './history/settled-sample.ts';
 import { createHistoryStore } from './history/store.ts';
 import { followLive } from './live/follow.ts';
 import { LiveMemory } from './live/memory.ts';
@@ -69,17 +73,25 @@ const start = async (): Promise<Stop> => {
   const pool = openPostgres(config.DATABASE_URL);
   await migrate(pool);
   const keys = openKeyStore(pool);
+  const places = new Places(sharedPlaces(pool));
+  const meter = new Meter(sharedPermits(pool), places);
+  const live = new LiveMemory(config.VENUES);
+  const turnover = keepTurnover({ pool, live, nowMicros, log });
+  // A started node chooses at once as the others do.
+  await turnover.refresh();
   const notices = listenPostgres({
     url: config.DATABASE_URL,
-    channel: KEYS_CHANNEL,
-    onNotice: keys.forget,
+    channels: {
+      [KEYS_CHANNEL]: keys.forget,
+      [PLACES_CHANNEL]: (name) => void places.giveBackIdle(name),
+      [TURNOVER_CHANNEL]: () => void turnover.refresh().catch(() => undefined),
+    },
     onListening: keys.forgetAll,
     log,
   });
-  const meter = new Meter(sharedPermits(pool));
   const stopSettling = keepSettled(meter, log);
   const questdb = openQuestdb(config, log);
-  const live = new LiveMemory(config.VENUES);
+  const settledSample = keepSettledSample(pool, log);
   const stopFollowing = followLive({
     kafka,
     memory: live,
@@ -90,12 +102,17 @@ const start = async (): Promise<Stop> => {
   });
   const registry = createMetrics();
   const metricsServer = await serveMetrics(registry, config.METRICS_PORT);
+  const metrics = createApiMetrics(registry, live, nowMicros);
+  metrics.watchNotices(notices);
+  metrics.watchMeter(meter);
   const app = await buildApp({
     live,
+    turnover: turnover.current,
     ...(questdb === null ? {} : { history: createHistoryStore(questdb, config.TOPIC_NAMESPACE) }),
     nowMicros,
     keys,
     accounts: openAccountStore(pool),
+    settledSample,
     meter,
     challenges: new ChallengeMeter(),
     terms: termsOf(config),
@@ -105,7 +122,7 @@ const start = async (): Promise<Stop> => {
         () => true,
         () => false,
       ),
-    metrics: createApiMetrics(registry, live, nowMicros),
+    metrics,
     simulated: config.SIMULATED,
     log,
   });
@@ -114,7 +131,9 @@ const start = async (): Promise<Stop> => {
   return async () => {
     await app.close();
     await stopSettling();
+    await settledSample.stop();
     await notices.stop();
+    await turnover.stop();
     await stopFollowing();
     await metricsServer.close();
     await questdb?.close();

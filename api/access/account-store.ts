@@ -1,6 +1,7 @@
 // What PostgreSQL says of one key: its facts and the day's counted requests (AC-01).
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
+import { QUOTAS, quotaName } from './quotas.ts';
 
 export type KeyFacts = {
   readonly key_id: string;
@@ -9,7 +10,7 @@ export type KeyFacts = {
   readonly created_at: Micros;
   readonly expires_at: Micros | null;
   readonly plan_since: Micros;
-  /** Counted requests of the day by class. */
+  /** Counted requests of the day by class, and what else was used by day by its quota. */
   readonly used: Readonly<Record<string, number>>;
 };
 
@@ -24,14 +25,15 @@ type Row = Omit<KeyFacts, 'created_at' | 'expires_at' | 'plan_since'> & {
 
 const READ = `
   select key_id, name, kind, created_at, expires_at, plan_since,
-    (select coalesce(jsonb_object_agg(class, used), '{}') from key_usage u where u.key_id = k.key_id and u.day = $2) as used
+    (select coalesce(jsonb_object_agg(class, used), '{}') from key_usage u
+     where u.key_id = any(array[k.key_id] || $3::text[]) and u.day = $2) as used
   from api_keys k where key_id = $1`;
 
 const toMicros = (date: Date): Micros => date.getTime() * 1_000;
 
 export const openAccountStore = (pool: Pick<Pool, 'query'>): AccountStore => ({
   async read(keyId, day) {
-    const { rows } = await pool.query<Row>(READ, [keyId, day]);
+    const { rows } = await pool.query<Row>(READ, [keyId, day, QUOTAS.map((quota) => quotaName(keyId, quota))]);
     const row = rows[0];
     if (row === undefined) return null;
     return {

@@ -12,7 +12,7 @@ const FRESH_MS = 30_000;
 const STALE_MS = 55_000;
 /** A database that says nothing for this long is away. */
 const ANSWER_MS = 2_000;
-/** `drop-oldest`. */
+/** `drop-oldest`, of good and of refused keys apart: whoever makes keys up cannot push the good ones out. */
 const MOST_ENTRIES = 10_000;
 
 export type Account = { readonly keyId: string; readonly plan: Plan };
@@ -46,10 +46,18 @@ const FIND = `
   select key_id, hash, plan, expires_at
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
-const MARK = 'update api_keys set compromised_at = coalesce(compromised_at, now()) where hash = $1';
+/** The first time is told in the audit; the account site shows it and tells the owner from there. */
+const MARK = `
+  with marked as (
+    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null returning key_id)
+  insert into key_events (key_id, action, actor, details)
+  select key_id, 'compromised', 'api', jsonb_build_object('seen_in', 'url') from marked`;
 
 export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
-  const cache = new Map<string, Cached>();
+  const good = new Map<string, Cached>();
+  const refused = new Map<string, Cached>();
+  /** Lookups under way: many requests of one key ask once. */
+  const asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
   /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
   let notices = 0;
   let epoch = 0;
@@ -64,28 +72,46 @@ export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
     return { answer: { keyId: row.key_id, plan: PLANS[row.plan] }, readAt: nowMs, expiresAt };
   };
 
+  const forget = (id: string): void => {
+    good.delete(id);
+    refused.delete(id);
+  };
+
   const keep = (id: string, cached: Cached): void => {
-    cache.delete(id);
+    forget(id);
+    const cache = cached.answer === 'unknown' ? refused : good;
     cache.set(id, cached);
-    if (cache.size > MOST_ENTRIES) for (const oldest of cache.keys()) return void cache.delete(oldest);
+    const oldest = cache.size > MOST_ENTRIES ? cache.keys().next().value : undefined;
+    if (oldest !== undefined) cache.delete(oldest);
+  };
+
+  /** One lookup for all that ask at once, unless a notice came after it began. */
+  const lookUpOnce = (hash: Buffer, id: string, nowMs: number): Promise<Found> => {
+    const under = asked.get(id);
+    if (under !== undefined && under.notices === notices) return under.found;
+    const found = within(lookUp(hash, nowMs), ANSWER_MS).finally(() => {
+      if (asked.get(id)?.found === found) asked.delete(id);
+    });
+    asked.set(id, { notices, found });
+    return found;
   };
 
   return {
     async find(key, nowMs) {
       const hash = hashKey(key);
       const id = hash.toString('base64');
-      const held = cache.get(id);
+      const held = good.get(id) ?? refused.get(id);
       const usable = (forMs: number): boolean =>
         held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
       if (held !== undefined && held.epoch === epoch && usable(FRESH_MS)) return held.answer;
       const noticesBefore = notices;
       try {
-        const found = await within(lookUp(hash, nowMs), ANSWER_MS);
+        const found = await lookUpOnce(hash, id, nowMs);
         if (notices === noticesBefore) keep(id, { ...found, epoch });
         return found.answer;
       } catch {
-        if (held === undefined || cache.get(id) !== held || !usable(STALE_MS)) return 'unreachable';
-        return held.answer === 'unknown' ? 'unreachable' : held.answer;
+        if (held === undefined || good.get(id) !== held || !usable(STALE_MS)) return 'unreachable';
+        return held.answer;
       }
     },
     async markCompromised(key) {
@@ -93,7 +119,7 @@ export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
     },
     forget(hash) {
       notices += 1;
-      cache.delete(hash);
+      forget(hash);
     },
     forgetAll() {
       notices += 1;

@@ -21,11 +21,15 @@ const checksumOf = (body: string): string => {
   return text;
 };
 
+/** So many random characters of a key. */
+export const randomCharacters = (count: number): string =>
+  Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+/** The key of 32 characters: anyone can make one of the right shape, and only a stored one is good. */
+export const keyOf = (characters: string): string => `sk_${characters}${checksumOf(`sk_${characters}`)}`;
+
 /** A new key; shown once, then only its hash exists. */
-export const makeKey = (): string => {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-  return `sk_${random}${checksumOf(`sk_${random}`)}`;
-};
+export const makeKey = (): string => keyOf(randomCharacters(RANDOM_LENGTH));
 
 /** Whether the text has a key's shape and its checksum: what fails is refused without a lookup. */
 export const isKey = (text: string): boolean =>

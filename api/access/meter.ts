@@ -1,20 +1,32 @@
-// Counters of keys: requests per second, per day and at once (AC-03). A process takes a few permits of a key at a time from
-// the store that all processes share, so most requests ask nobody, and no number of processes admits more than the plan.
+// Counters of keys: requests per second, per day and at once, and the other things a plan counts by day (AC-02, AC-03). A process
+// takes a few permits at a time from the store that all processes share, so most requests ask nobody, and no number of
+// processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
 import type { RequestClass } from '../operations/operation.ts';
-import { type Ask, type Grant, localPermits, type Permits } from './permits.ts';
-import type { PlanLimits } from './plans.ts';
+import {
+  DAY_MS,
+  dayNumber,
+  giveBack,
+  type Held,
+  isOwing,
+  type Limits,
+  nothing,
+  receive,
+  refusalOf,
+  secondsToMidnight,
+  takeAsk,
+  usedOf,
+  wish,
+} from './held-permits.ts';
+import type { Refusal } from './limits.ts';
+import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
+import { Places } from './places.ts';
 
-const DAY_MS = 86_400_000;
 /** Permits nobody used for this long go back to where other processes find them. */
 const IDLE_MS = 500;
 /** A key nobody used for this long is forgotten. */
 const FORGET_MS = 60_000;
-/** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
-const AHEAD_S = 0.25;
-/** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
-const DAY_AGAIN_MS = 1_000;
 /** A request waits no longer than this for the store; then its process meters alone. */
 const ANSWER_MS = 1_000;
 /** After a failure the store is left alone for this long, and the process meters by itself. */
@@ -22,59 +34,52 @@ const AWAY_MS = 2_000;
 
 const UNCOUNTED = new Set([401, 429, 304]);
 
-export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day' | 'concurrent_requests'>;
-export type Refusal = {
-  readonly limit: 'requests_per_second' | 'requests_per_day' | 'concurrent_requests';
-  readonly figure: number;
-  readonly retryAfterS: number;
-};
-
-/** What this process holds and owes of one key; there are as many as keys were used within a minute. */
-type Held = {
-  readonly keyId: string;
-  limits: Limits;
-  day: number;
-  permits: number;
-  /** Permits on their way back into the bucket. */
-  returned: number;
-  usedAt: number;
-  inFlight: number;
-  waiting: number;
-  /** Handed out this day to all processes, as the store last said; null before it said anything. */
-  granted: number | null;
-  /** Correction of `granted` that the store does not know yet. */
-  dayChange: number;
-  used: Record<string, number>;
-  refused: { readonly limit: Refusal['limit']; readonly untilMs: number } | null;
-  refill: Promise<void> | null;
-};
-
 export class Meter {
   readonly #permits: Permits;
-  readonly #alone: Permits = localPermits();
+  /** Buckets for while the store is away; thrown away when it is back. */
+  #alone: Permits = localPermits();
+  #isAlone = false;
+  #takenAlone = 0;
   readonly #held = new Map<string, Held>();
   /** Counts of a day that is over, still to be told. */
   #past: Ask[] = [];
+  /** Told, and its answer did not come: it is told again as it is, before anything else. */
+  #unconfirmed: Telling | null = null;
+  #lastTelling = 0;
+  #tellings: Promise<void> = Promise.resolve();
   #awayUntilMs = 0;
 
-  constructor(permits: Permits = localPermits()) {
+  /** Places at once of keys; requests in flight stand there under the key's name. */
+  readonly places: Places;
+
+  constructor(permits: Permits = localPermits(), places: Places = new Places()) {
     this.#permits = permits;
+    this.places = places;
   }
 
   /** Takes a permit and a place in flight, or says which limit is reached. Every admitted request must be finished. */
   async admit(keyId: string, limits: Limits, nowMs: number): Promise<Refusal | null> {
+    const most = limits.concurrent_requests;
+    if (most !== null && this.places.isFull(keyId, most)) return tooMany(most);
     const held = this.#of(keyId, limits, nowMs);
-    if (held.inFlight >= limits.concurrent_requests) {
-      return { limit: 'concurrent_requests', figure: limits.concurrent_requests, retryAfterS: 1 };
+    // Open before it has its permit: what it waits for must not be forgotten meanwhile.
+    held.open += 1;
+    const refused = await this.#takePermit(held, limits, nowMs);
+    if (refused !== null) {
+      held.open -= 1;
+      return refused;
     }
-    held.inFlight += 1;
+    if (most === null || (await this.places.take(keyId, most))) return null;
+    held.open -= 1;
+    held.permits += 1;
+    return tooMany(most);
+  }
+
+  async #takePermit(held: Held, limits: Limits, nowMs: number): Promise<Refusal | null> {
     held.waiting += 1;
     try {
       while (held.permits < 1) {
-        if (held.refused !== null && held.refused.untilMs > nowMs) {
-          held.inFlight -= 1;
-          return refusalOf(held.refused, limits, nowMs);
-        }
+        if (held.refused !== null && held.refused.untilMs > nowMs) return refusalOf(held.refused, limits, nowMs);
         held.refill ??= this.#refill(held, nowMs);
         await held.refill;
       }
@@ -88,27 +93,45 @@ export class Meter {
 
   /** Ends an admitted request: 5xx, 401, 429, 304 and account calls are not counted for the day (AC-03). */
   finish(keyId: string, requestClass: RequestClass, status: number): void {
-    const held = this.#held.get(keyId);
+    this.places.free(keyId);
+    this.end(keyId, status >= 500 || UNCOUNTED.has(status) || requestClass === 'account' ? null : requestClass);
+  }
+
+  /** Ends what was admitted without a place: counted under this name, or given back to the day when null. */
+  end(name: string, countedAs: string | null): void {
+    const held = this.#held.get(name);
     if (held === undefined) return;
-    held.inFlight -= 1;
-    if (status >= 500 || UNCOUNTED.has(status) || requestClass === 'account') held.dayChange -= 1;
-    else held.used[requestClass] = (held.used[requestClass] ?? 0) + 1;
+    held.open -= 1;
+    if (countedAs === null) held.dayChange -= 1;
+    else held.used[countedAs] = (held.used[countedAs] ?? 0) + 1;
+  }
+
+  /** What was admitted was not used at all: its permit serves the next. */
+  putBack(name: string): void {
+    const held = this.#held.get(name);
+    if (held === undefined) return;
+    held.open -= 1;
+    held.permits += 1;
   }
 
   /** `RateLimit-Policy` and `RateLimit` (AC-03); requests in flight count as used. */
   headers(keyId: string, limits: Limits, nowMs: number): { readonly policy: string; readonly state: string } {
     const held = this.#of(keyId, limits, nowMs);
-    const used = (held.granted ?? 0) + held.dayChange - held.permits;
-    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - used));
+    const left = Math.min(limits.requests_per_day, Math.max(0, limits.requests_per_day - usedOf(held)));
     return {
       policy: `"second";q=${limits.requests_per_second};w=1, "day";q=${limits.requests_per_day};w=86400`,
       state: `"day";r=${left};t=${secondsToMidnight(nowMs)}`,
     };
   }
 
+  /** Permits this process gave itself while the store was away, since it started. */
+  get takenAlone(): number {
+    return this.#takenAlone;
+  }
+
   /** Requests of the key that this process is answering. */
   inFlight(keyId: string): number {
-    return this.#held.get(keyId)?.inFlight ?? 0;
+    return this.places.busy(keyId);
   }
 
   /** Whether this process has heard where the key's day stands. */
@@ -116,28 +139,49 @@ export class Meter {
     return (this.#held.get(keyId)?.granted ?? null) !== null;
   }
 
-  /** Tells the store what is owed of this key and hears where its day stands. Rejects when the store is away. */
-  async report(keyId: string, limits: Limits, nowMs: number): Promise<void> {
-    await within(this.#tell([this.#of(keyId, limits, nowMs)], nowMs), ANSWER_MS);
+  /** Tells the store what is owed of this key and hears where its day stands; of `others` only what is owed. Rejects when the store is away. */
+  async report(
+    keyId: string,
+    limits: Limits,
+    { nowMs, others }: { nowMs: number; others: readonly string[] },
+  ): Promise<void> {
+    const owing = others.flatMap((name) => this.#held.get(name) ?? []).filter(isOwing);
+    await within(this.#tell([this.#of(keyId, limits, nowMs), ...owing], nowMs), ANSWER_MS);
   }
 
-  /** Tells all counts and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
+  /** Tells all counts, here and of places, and gives back what was not used; `idleMs` 0 gives back everything. Rejects when the store is away. */
   async settle(nowMs: number, { idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
+    // Never rejects: a process without the store counts by itself.
+    const placesSettled = this.places.settle({ idleMs });
     const owing: Held[] = [];
     for (const held of this.#held.values()) {
       const idle = held.waiting === 0 && nowMs - held.usedAt >= idleMs;
       if (idle) giveBack(held);
       if (isOwing(held)) owing.push(held);
-      else if (idle && held.inFlight === 0 && nowMs - held.usedAt >= FORGET_MS) this.#held.delete(held.keyId);
+      else if (idle && held.open === 0 && !held.isAsking && nowMs - held.usedAt >= FORGET_MS)
+        this.#held.delete(held.keyId);
     }
-    if (owing.length > 0 || this.#past.length > 0) await this.#tell(owing, nowMs);
+    if (owing.length > 0 || this.#past.length > 0 || this.#unconfirmed !== null) await this.#tell(owing, nowMs);
+    await placesSettled;
   }
 
   #of(keyId: string, limits: Limits, nowMs: number): Held {
     const day = Math.floor(nowMs / DAY_MS);
     let held = this.#held.get(keyId);
     if (held === undefined) {
-      held = { keyId, limits, day, usedAt: nowMs, refused: null, refill: null, ...nothing(), inFlight: 0, waiting: 0 };
+      held = {
+        keyId,
+        limits,
+        day,
+        usedAt: nowMs,
+        refused: null,
+        refill: null,
+        ...nothing(),
+        tokens: null,
+        open: 0,
+        waiting: 0,
+        isAsking: false,
+      };
       this.#held.set(keyId, held);
     }
     held.limits = limits;
@@ -150,83 +194,108 @@ export class Meter {
   }
 
   async #refill(held: Held, nowMs: number): Promise<void> {
-    const { day } = held;
-    const ahead = Math.ceil(held.limits.requests_per_second * AHEAD_S);
     try {
-      const grant = (await this.#take(held, { waiting: held.waiting, ahead }, nowMs)) ?? this.#nothingLeft(held);
-      // Permits of a day that ended meanwhile are worth nothing; whoever waits asks again.
-      if (held.day !== day) return;
-      held.permits += grant.permits;
-      held.refused = grant.permits > 0 ? null : refusedBy(grant, held.limits, nowMs);
+      if (await this.#askStore(held, nowMs)) return;
+      const { day } = held;
+      const grant = await this.#takeAlone(held, nowMs);
+      if (held.day === day) receive(held, grant, nowMs);
     } finally {
       held.refill = null;
     }
   }
 
-  /** From the store; while it is away from this process alone, to be told later. Null when the day is known to be over. */
-  async #take(held: Held, want: Want, nowMs: number): Promise<Grant | null> {
-    if (nowMs >= this.#awayUntilMs) {
-      const grant = await this.#exchangeOne(held, want, nowMs).catch(() => null);
-      if (grant !== null) return grant;
+  /** Permits of the store; false when it is away or late. What comes late is taken in all the same. */
+  async #askStore(held: Held, nowMs: number): Promise<boolean> {
+    if (nowMs < this.#awayUntilMs || held.isAsking) return false;
+    const isAnswered = await within(this.#exchange(held, nowMs), ANSWER_MS).catch(() => false);
+    if (!isAnswered) this.#awayUntilMs = nowMs + AWAY_MS;
+    return isAnswered;
+  }
+
+  async #exchange(held: Held, nowMs: number): Promise<boolean> {
+    const ask = wish(held);
+    held.isAsking = true;
+    try {
+      const [grant] = await this.#permits.exchange([ask], nowMs);
+      if (grant === undefined) return false;
+      this.#together();
+      held.tokens = grant.tokens;
+      // Permits of a day that ended meanwhile are worth nothing; whoever waits asks again.
+      if (held.day !== dayNumber(ask)) return true;
+      held.granted = grant.granted;
+      receive(held, grant, nowMs);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      held.isAsking = false;
     }
-    const left = held.limits.requests_per_day - (held.granted ?? 0) - held.dayChange;
-    if (left <= 0) return null;
-    const ask = { ...askOf(held, want), returned: 0, dayChange: 0, used: {}, dayLimit: Number.MAX_SAFE_INTEGER };
-    const [grant] = await this.#alone.exchange([ask], nowMs);
-    if (grant === undefined) return null;
+  }
+
+  /**
+   * While the store is away: this process's share of the plan, from what the bucket was last known to hold. It is owed to the
+   * bucket and told to the day later, so that in the end no more passed than the plan says.
+   */
+  async #takeAlone(held: Held, nowMs: number): Promise<Grant> {
+    const { limits } = held;
+    if (usedOf(held) >= limits.requests_per_day) return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+    const share = 1 / this.places.processes;
+    const bucket = {
+      rate: limits.requests_per_second * share,
+      burst: Math.max(1, limits.burst * share),
+      opening: Math.max(0, held.tokens ?? limits.burst) * share,
+      dayLimit: Number.MAX_SAFE_INTEGER,
+    };
+    this.#isAlone = true;
+    const [grant = { permits: 0, tokens: 0 }] = await this.#alone.exchange([{ ...wish(held), ...bucket }], nowMs);
+    this.#takenAlone += grant.permits;
     held.dayChange += grant.permits;
-    return { ...grant, granted: 0 };
+    held.returned = Math.max(-limits.burst, held.returned - grant.permits);
+    return { ...grant, granted: held.granted ?? 0 };
   }
 
-  #nothingLeft({ limits }: Held): Grant {
-    return { permits: 0, tokens: 0, granted: limits.requests_per_day };
+  #together(): void {
+    if (this.#isAlone) this.#alone = localPermits();
+    this.#isAlone = false;
   }
 
-  async #exchangeOne(held: Held, want: Want, nowMs: number): Promise<Grant> {
-    // Counts are told by `settle` alone, which waits: an answer that comes too late must not have them counted twice.
-    const ask = { ...askOf(held, want), used: {} };
-    Object.assign(held, { returned: 0, dayChange: 0 });
-    try {
-      const [grant] = await within(this.#permits.exchange([ask], nowMs), ANSWER_MS);
-      if (grant === undefined) throw new Error('no grant came');
-      if (held.day === dayNumber(ask)) held.granted = grant.granted;
-      return grant;
-    } catch (error) {
-      this.#awayUntilMs = nowMs + AWAY_MS;
-      this.#owe(ask);
-      throw error;
-    }
+  /** One telling at a time. */
+  #tell(owing: readonly Held[], nowMs: number): Promise<void> {
+    const told = this.#tellings.then(() => this.#tellNow(owing, nowMs));
+    this.#tellings = told.catch(() => undefined);
+    return told;
   }
 
-  async #tell(owing: readonly Held[], nowMs: number): Promise<void> {
+  async #tellNow(owing: readonly Held[], nowMs: number): Promise<void> {
+    if (this.#unconfirmed !== null) await this.#confirm(this.#unconfirmed, nowMs);
     const asks = [...this.#past, ...owing.map(takeAsk)];
-    const past = this.#past.length;
     this.#past = [];
-    try {
-      const grants = await this.#permits.exchange(asks, nowMs);
-      owing.forEach((held, i) => {
-        const [ask, grant] = [asks[past + i], grants[past + i]];
-        if (ask && grant && held.day === dayNumber(ask)) held.granted = grant.granted;
-      });
-      this.#awayUntilMs = 0;
-    } catch (error) {
-      this.#awayUntilMs = nowMs + AWAY_MS;
-      for (const ask of asks) this.#owe(ask);
-      throw error;
-    }
+    if (asks.length === 0) return;
+    this.#lastTelling += 1;
+    this.#unconfirmed = { number: this.#lastTelling, asks };
+    await this.#confirm(this.#unconfirmed, nowMs);
   }
 
-  /** What could not be told is owed again; permits were given back for nothing, but their day is still to be corrected. */
-  #owe(ask: Ask): void {
-    const held = this.#held.get(ask.keyId);
-    if (held === undefined || held.day !== dayNumber(ask)) {
-      this.#past.push({ ...ask, waiting: 0, ahead: 0, returned: 0 });
-      return;
+  async #confirm(telling: Telling, nowMs: number): Promise<void> {
+    try {
+      const grants = await this.#permits.tell(telling, nowMs);
+      this.#unconfirmed = null;
+      this.#awayUntilMs = 0;
+      this.#together();
+      telling.asks.forEach((ask, i) => {
+        const held = this.#held.get(ask.keyId);
+        if (held === undefined || held.day !== dayNumber(ask)) return;
+        held.untold -= ask.dayChange;
+        held.granted = grants[i]?.granted ?? held.granted;
+      });
+    } catch (error) {
+      this.#awayUntilMs = nowMs + AWAY_MS;
+      throw error;
     }
-    held.dayChange += ask.dayChange;
-    for (const [name, count] of Object.entries(ask.used)) held.used[name] = (held.used[name] ?? 0) + count;
   }
 }
+
+const tooMany = (figure: number): Refusal => ({ limit: 'concurrent_requests', figure, retryAfterS: 1 });
 
 const SETTLE_EVERY_MS = 250;
 
@@ -257,59 +326,3 @@ export const keepSettled = (meter: Meter, log: Pick<Logger, 'warn'>): (() => Pro
     await settle({ idleMs: 0 });
   };
 };
-
-type Want = Pick<Ask, 'waiting' | 'ahead'>;
-
-const nothing = () => ({
-  permits: 0,
-  returned: 0,
-  granted: null as number | null,
-  dayChange: 0,
-  used: {} as Record<string, number>,
-});
-
-/** UTC midnight of day 0 is that of 1970. */
-const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
-const dayNumber = ({ day }: Ask): number => Date.parse(day) / DAY_MS;
-
-const isOwing = (held: Held): boolean => held.returned > 0 || held.dayChange !== 0 || Object.keys(held.used).length > 0;
-
-const giveBack = (held: Held): void => {
-  held.returned += held.permits;
-  held.dayChange -= held.permits;
-  held.permits = 0;
-};
-
-const askOf = (held: Held, want: Want): Ask => ({
-  keyId: held.keyId,
-  day: dayText(held.day),
-  rate: held.limits.requests_per_second,
-  burst: held.limits.burst,
-  dayLimit: held.limits.requests_per_day,
-  ...want,
-  returned: held.returned,
-  dayChange: held.dayChange,
-  used: held.used,
-});
-
-/** What is owed goes into the ask, and is owed no longer. */
-const takeAsk = (held: Held): Ask => {
-  const ask = askOf(held, { waiting: 0, ahead: 0 });
-  Object.assign(held, { returned: 0, dayChange: 0, used: {} });
-  return ask;
-};
-
-const refusedBy = (grant: Grant, limits: Limits, nowMs: number): Held['refused'] =>
-  grant.granted >= limits.requests_per_day
-    ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
-    : {
-        limit: 'requests_per_second',
-        untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / limits.requests_per_second) * 1_000),
-      };
-
-const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
-  limit === 'requests_per_day'
-    ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
-    : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
-
-const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));

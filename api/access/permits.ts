@@ -1,4 +1,5 @@
 // Where permits of keys come from: one row a key in PostgreSQL for all processes, or memory alone.
+import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
 
@@ -15,8 +16,10 @@ export type Ask = {
   readonly waiting: number;
   /** Permits wanted in store, as long as they are no more than a quarter of the bucket. */
   readonly ahead: number;
-  /** Unused permits, back into the bucket. */
+  /** Unused permits, back into the bucket; negative: taken without it. A bucket owes at most what it can hold. */
   readonly returned: number;
+  /** What a bucket begins with that this process opens for itself; full when left out. */
+  readonly opening?: number;
   /** Correction of the permits handed out this day. */
   readonly dayChange: number;
   /** Counted requests by class. */
@@ -32,9 +35,14 @@ export type Grant = {
 };
 
 export type Permits = {
-  /** One grant an ask, in their order; rejects when the store does not answer, and then nothing was taken for granted. */
+  /** Takes permits: one grant an ask, in their order. Rejects when the store does not answer. */
   readonly exchange: (asks: readonly Ask[], nowMs: number) => Promise<readonly Grant[]>;
+  /** The same for counts and what goes back: what is told again under its number, for its answer was lost, counts once. */
+  readonly tell: (telling: Telling, nowMs: number) => Promise<readonly Grant[]>;
 };
+
+/** Numbers rise within a process. */
+export type Telling = { readonly number: number; readonly asks: readonly Ask[] };
 
 type Bucket = { tokens: number; at: number; day: string; granted: number };
 
@@ -43,7 +51,7 @@ const takeFrom = (bucket: Bucket, ask: Ask, nowMs: number): Grant => {
   if (bucket.day !== ask.day) Object.assign(bucket, { day: ask.day, granted: 0 });
   bucket.granted = Math.max(0, bucket.granted + ask.dayChange);
   const refilled = bucket.tokens + ask.returned + (Math.max(0, nowMs - bucket.at) / 1_000) * ask.rate;
-  bucket.tokens = Math.min(ask.burst, refilled);
+  bucket.tokens = Math.max(-ask.burst, Math.min(ask.burst, refilled));
   bucket.at = Math.max(nowMs, bucket.at);
   const wanted = Math.max(ask.waiting, Math.min(ask.ahead, Math.floor(bucket.tokens / 4)));
   const permits = Math.max(0, Math.min(wanted, Math.floor(bucket.tokens), ask.dayLimit - bucket.granted));
@@ -61,13 +69,15 @@ export const localPermits = (): Permits => {
   const bucketOf = (ask: Ask, nowMs: number): Bucket => {
     const known = buckets.get(ask.keyId);
     if (known !== undefined) return known;
-    const bucket = { tokens: ask.burst, at: nowMs, day: ask.day, granted: 0 };
+    const bucket = { tokens: ask.opening ?? ask.burst, at: nowMs, day: ask.day, granted: 0 };
     buckets.set(ask.keyId, bucket);
     const oldest = buckets.size > MOST_KEYS ? buckets.keys().next().value : undefined;
     if (oldest !== undefined) buckets.delete(oldest);
     return bucket;
   };
-  return { exchange: async (asks, nowMs) => asks.map((ask) => takeFrom(bucketOf(ask, nowMs), ask, nowMs)) };
+  const exchange = async (asks: readonly Ask[], nowMs: number): Promise<Grant[]> =>
+    asks.map((ask) => takeFrom(bucketOf(ask, nowMs), ask, nowMs));
+  return { exchange, tell: ({ asks }, nowMs) => exchange(asks, nowMs) };
 };
 
 type GrantRow = {
@@ -78,7 +88,7 @@ type GrantRow = {
 };
 
 const EXCHANGE = 'select key_id, permits, tokens, granted from exchange_permits($1)';
-/** Counts that were sent are sent again only when they are surely lost: a slow store is waited for, a dead one is not. */
+const TELL = 'select key_id, permits, tokens, granted from tell_permits($1, $2, $3)';
 const ANSWER_MS = 30_000;
 
 const asJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
@@ -94,17 +104,28 @@ const asJson = (ask: Ask): Readonly<Record<string, unknown>> => ({
   used: ask.used,
 });
 
+/** The function answers in its own order; of a key with asks of two days the later day counts. */
+const inOrder = (asks: readonly Ask[], rows: readonly GrantRow[]): Grant[] => {
+  const byKey = new Map(rows.map((row) => [row.key_id, row]));
+  return asks.map(({ keyId }) => {
+    const row = byKey.get(keyId);
+    if (row === undefined) throw new Error('the store granted nothing');
+    return { permits: Number(row.permits), tokens: row.tokens, granted: Number(row.granted) };
+  });
+};
+
 /** Permits that all processes on one database share; the database's clock fills the buckets. */
-export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => ({
-  async exchange(asks) {
-    const answer = pool.query<GrantRow>(EXCHANGE, [JSON.stringify(asks.map(asJson))]);
-    const { rows } = await within(answer, ANSWER_MS);
-    // The function answers in its own order; of a key with asks of two days the later day counts.
-    const byKey = new Map(rows.map((row) => [row.key_id, row]));
-    return asks.map(({ keyId }) => {
-      const row = byKey.get(keyId);
-      if (row === undefined) throw new Error('the store granted nothing');
-      return { permits: Number(row.permits), tokens: row.tokens, granted: Number(row.granted) };
-    });
-  },
-});
+export const sharedPermits = (pool: Pick<Pool, 'query'>): Permits => {
+  const node = randomUUID();
+  const written = (asks: readonly Ask[]): string => JSON.stringify(asks.map(asJson));
+  return {
+    async exchange(asks) {
+      const { rows } = await within(pool.query<GrantRow>(EXCHANGE, [written(asks)]), ANSWER_MS);
+      return inOrder(asks, rows);
+    },
+    async tell({ number, asks }) {
+      const { rows } = await within(pool.query<GrantRow>(TELL, [node, number, written(asks)]), ANSWER_MS);
+      return inOrder(asks, rows);
+    },
+  };
+};

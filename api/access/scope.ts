@@ -1,84 +1,38 @@
 // What a narrowing plan covers today, and the refusals of naming more (S-07, AC-02).
 
-import { add, compare } from '../../schemas/decimals.ts';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { dayOf } from '../../schemas/instants.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
-import { isListed } from '../live/listing-book.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Names, Narrowing } from '../selection/resolve.ts';
 import { narrows, type Plan, type PlanCode } from './plans.ts';
+import { chooseScope, measureTurnover, type ScopeChoice, type Turnover } from './turnover.ts';
+import type { StoredTurnover } from './turnover-store.ts';
 
-/** Venues and instruments of a plan, ascending; null where the plan narrows none. */
-export type ScopeChoice = { readonly venues: readonly string[] | null; readonly instruments: readonly string[] | null };
+export type { ScopeChoice } from './turnover.ts';
+export type ChooseScope = (plan: Plan, at: Micros) => ScopeChoice;
 
-type Turnover = {
-  readonly byVenue: Map<string, Digits>;
-  readonly byInstrument: Map<string, Map<string, Digits>>;
-  measured: boolean;
+/** `from`: what it was chosen from, so that it is chosen again when that changes. */
+type Chosen = { readonly from: string; readonly choice: ScopeChoice };
+
+/** Only venues that are served can be chosen; null when none of them was measured. */
+const servedOf = ({ turnover }: StoredTurnover, live: LiveMemory): Turnover | null => {
+  const served = new Set([...live.venues()].map(({ venue }) => venue));
+  const within = new Map([...turnover].filter(([venue]) => served.has(venue)));
+  return within.size === 0 ? null : within;
 };
 
-/** 24 h turnover by venue, and by instrument and venue; zero where no stats are collected. */
-const measureTurnover = (live: LiveMemory, at: Micros): Turnover => {
-  const turnover: Turnover = { byVenue: new Map(), byInstrument: new Map(), measured: false };
-  for (const { venue, listings } of live.venues()) {
-    turnover.byVenue.set(venue, '0');
-    for (const { versions, readings } of listings.values()) {
-      const version = versions.at(-1);
-      if (version === undefined || !isListed(version, at)) continue;
-      const digits = readings.stats?.values.turnover_24h;
-      if (digits !== undefined) turnover.measured = true;
-      const { instrument } = version.record.values;
-      const ofInstrument = turnover.byInstrument.get(instrument) ?? new Map<string, Digits>();
-      turnover.byInstrument.set(instrument, ofInstrument);
-      ofInstrument.set(venue, add(ofInstrument.get(venue) ?? '0', digits ?? '0'));
-      turnover.byVenue.set(venue, add(turnover.byVenue.get(venue) ?? '0', digits ?? '0'));
-    }
-  }
-  return turnover;
-};
-
-/** The `count` codes with the largest figure, equal ones by code; ascending by code. */
-const largest = (figures: ReadonlyMap<string, Digits>, count: number): string[] =>
-  [...figures]
-    .sort(([a, x], [b, y]) => -compare(x, y) || (a < b ? -1 : 1))
-    .slice(0, count)
-    .map(([code]) => code)
-    .sort();
-
-/** Chooses by turnover; while no stats are collected every figure is zero, and the first codes are taken. */
-const chooseScope = (plan: Plan, turnover: Turnover): ScopeChoice => {
-  const venues = plan.venues === null ? null : largest(turnover.byVenue, plan.venues);
-  if (plan.instruments === null) return { venues, instruments: null };
-  const figures = new Map<string, Digits>();
-  for (const [instrument, byVenue] of turnover.byInstrument) {
-    const within = [...byVenue].filter(([venue]) => venues === null || venues.includes(venue));
-    if (within.length > 0)
-      figures.set(
-        instrument,
-        within.reduce<Digits>((sum, [, digits]) => add(sum, digits), '0'),
-      );
-  }
-  return { venues, instruments: largest(figures, plan.instruments) };
-};
-
-type Chosen = {
-  readonly day: string;
-  readonly version: number;
-  readonly settled: boolean;
-  readonly choice: ScopeChoice;
-};
-
-/** Scopes of a memory copy: chosen once a UTC day, and again with every listing change until stats have been seen. */
-export const scopeChooser = (live: LiveMemory) => {
+/** Scopes by the stored turnover of the day; until one is stored, by the memory copy as it stands with each listing change. */
+export const scopeChooser = (live: LiveMemory, stored: () => StoredTurnover | null = () => null): ChooseScope => {
   const chosen = new Map<PlanCode, Chosen>();
-  return (plan: Plan, at: Micros): ScopeChoice => {
-    const day = dayOf(at);
+  return (plan, at) => {
+    const day = stored();
+    const from = day === null ? `${dayOf(at)} ${live.version}` : day.day;
     const held = chosen.get(plan.code);
-    if (held !== undefined && held.day === day && (held.settled || held.version === live.version)) return held.choice;
-    const turnover = measureTurnover(live, at);
+    if (held?.from === from) return held.choice;
+    const turnover = (day === null ? null : servedOf(day, live)) ?? measureTurnover(live, at).turnover;
     const choice = chooseScope(plan, turnover);
-    chosen.set(plan.code, { day, version: live.version, settled: turnover.measured, choice });
+    chosen.set(plan.code, { from, choice });
     return choice;
   };
 };

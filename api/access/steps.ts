@@ -1,11 +1,14 @@
-// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key.
+// The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
 import type { Endpoint } from '../operations/operation.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
+import type { Limits } from './held-permits.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShape, isKey } from './keys.ts';
-import type { Limits, Meter } from './meter.ts';
+import { limitHeaders, type Refusal, sayLimit } from './limits.ts';
+import type { Meter } from './meter.ts';
+import { QUOTAS, quotaName } from './quotas.ts';
 
 export type AccessDeps = {
   readonly keys: KeyStore;
@@ -24,9 +27,10 @@ export type Call = {
   readonly nowMs: number;
   /** Set by the credentials step. */
   account: Account | null;
-  /** The meter admitted this call under this name: it must be finished there. */
-  meteredAs: string | null;
+  /** What the limits let this call have; each is ended once, with the status of the answer. */
+  readonly leases: { request: Lease | null; stream: Lease | null };
 };
+export type Lease = (status: number) => void;
 
 /** A refusal as it goes out; the first step that gives one answers. */
 export type Refused = {
@@ -139,12 +143,12 @@ const ACCOUNT_LIMITS: Limits = {
   requests_per_second: 1,
   burst: 1,
   requests_per_day: Number.MAX_SAFE_INTEGER,
-  concurrent_requests: Number.MAX_SAFE_INTEGER,
+  concurrent_requests: null,
 };
 
 /** An account answer counts what this process has not told yet. */
 const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Promise<Refused | null> =>
-  meter.report(keyId, plan.limits, nowMs).then(
+  meter.report(keyId, plan.limits, { nowMs, others: QUOTAS.map((quota) => quotaName(keyId, quota)) }).then(
     () => null,
     () =>
       refuse('UNAVAILABLE', {
@@ -154,30 +158,44 @@ const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Pro
       }),
   );
 
-/** Step 5: limits of the key (AC-03). */
+const refuseLimit = (who: string, refusal: Refusal): Refused =>
+  refuse('RATE_LIMITED', { ...sayLimit(who, refusal), headers: limitHeaders(refusal) });
+
+/** Step 5: requests of the key, by second, by day and at once (AC-03). */
 export const meterKey: Step = async (call, { meter }) => {
   if (call.account === null) return null;
   const { keyId, plan } = call.account;
-  const isAccount = call.operation.class === 'account';
+  const requestClass = call.operation.class;
+  const isAccount = requestClass === 'account';
   const meteredAs = isAccount ? `${keyId}/account` : keyId;
   const refusal = await meter.admit(meteredAs, isAccount ? ACCOUNT_LIMITS : plan.limits, call.nowMs);
   if (refusal === null) {
-    call.meteredAs = meteredAs;
+    call.leases.request = (status) => meter.finish(meteredAs, requestClass, status);
     return isAccount ? reportFirst(call.account, call.nowMs, meter) : null;
   }
   // The headers of the answer say where the day stands, which a process may not have heard yet.
   if (isAccount && !meter.knows(keyId)) await reportFirst(call.account, call.nowMs, meter);
-  const { limit, figure, retryAfterS } = refusal;
-  const who = isAccount ? 'An account call' : `The plan ${plan.name}`;
-  return refuse('RATE_LIMITED', {
-    message: `${who} allows ${figure} ${limit.replaceAll('_', ' ')}.`,
-    hint: `Wait ${retryAfterS} seconds.`,
-    headers: { 'retry-after': String(retryAfterS), 'x-service-limit': limit },
-  });
+  return refuseLimit(isAccount ? 'An account call' : `The plan ${plan.name}`, refusal);
+};
+
+/** The name that streams of a key stand under. */
+export const streamsOf = (keyId: string): string => `${keyId}/streams`;
+const STREAM_RETRY_S = 5;
+
+/** Step 5: a place among the open streams of the key (ST-08). */
+export const placeStream: Step = async ({ account, operation, leases }, { meter: { places }, onFault }) => {
+  if (account === null || operation.class !== 'stream') return null;
+  const { keyId, plan } = account;
+  const figure = plan.limits.streams;
+  if (!(await places.take(streamsOf(keyId), figure))) {
+    return refuseLimit(`The plan ${plan.name}`, { limit: 'streams', figure, retryAfterS: STREAM_RETRY_S });
+  }
+  leases.stream = () => void places.giveUp(streamsOf(keyId)).catch(onFault);
+  return null;
 };
 
 /** E-01, steps 2 to 5; step 1 is the router's, the body's come after. */
-export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, refusePayment, meterKey];
+export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, refusePayment, meterKey, placeStream];
 
 /** The first refusal, or null when the body may be read. */
 export const checkAccess = async (call: Call, deps: AccessDeps): Promise<Refused | null> => {

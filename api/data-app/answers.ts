@@ -3,14 +3,17 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { writeJson } from '../../schemas/json.ts';
+import { LimitReached, limitHeaders } from '../access/limits.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
-import { acceptedFormat, envelopeHeaders, ROW_TYPES, writeRows } from './row-formats.ts';
+import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
 const SETTLED = 'private, max-age=86400, immutable';
 const RESPONSE_BYTES = 8_388_608;
 const LEAST_BYTES = 4_096;
+/** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
+const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
 const RETRY_AFTER_S = '5';
 /** What differs between two answers that say the same: the instant of evaluation and ages. */
 const VOLATILE = /"(?:evaluated_at|as_of)":"[^"]*"|"age_ms":-?\d+/g;
@@ -22,12 +25,19 @@ const byteLimitOf = (request: FastifyRequest): number => {
   return Math.min(RESPONSE_BYTES, Math.max(LEAST_BYTES, Number(asked)));
 };
 
-const refuseTooLarge = (text: string, limit: number, operation: Operation): void => {
+const hintOf = ({ fits }: Answer, operation: Operation, share: number): string => {
+  if (fits !== undefined) return fits(share);
+  return operation.name === 'instruments' ? 'Narrow where, or lower limit.' : 'Narrow where or layers.';
+};
+
+/** What a body of `bytes` is too large by, with what would fit. */
+const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
+  serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
+
+const refuseTooLarge = (text: string, limit: number, answer: Answer, operation: Operation): void => {
   if (text.length * 3 <= limit) return;
   const bytes = Buffer.byteLength(text);
-  if (bytes <= limit) return;
-  const hint = operation.name === 'instruments' ? 'Narrow where, or lower limit.' : 'Narrow where or layers.';
-  throw serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
+  if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, limit / bytes));
 };
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
@@ -42,29 +52,54 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''));
 };
 
-/** Sends the answer of an operation. Throws ServiceError when it is too large. */
-export const sendAnswer = (
-  answer: Answer,
-  operation: Operation,
-  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-): FastifyReply => {
-  const { itemsText, settledAs } = answer;
+/** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
+export const itemsLimitOf = (request: FastifyRequest): number =>
+  acceptedFormat(request.headers.accept) === 'json' ? RESPONSE_BYTES : TABLE_SOURCE_BYTES;
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };
+
+/** The body in the format that the request likes best. Throws ServiceError when it is too large. */
+const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
+  const limit = byteLimitOf(request);
+  const { itemsText, body, numberFormat, settledAs } = answer;
   const format = itemsText === undefined ? 'json' : acceptedFormat(request.headers.accept);
-  if (itemsText !== undefined) reply.header('vary', 'accept');
-  const isRows = itemsText !== undefined && format !== 'json';
-  const text = isRows ? writeRows(format, itemsText) : writeJson(answer.body, { numberFormat: answer.numberFormat });
-  refuseTooLarge(text, byteLimitOf(request), operation);
-  const type = isRows ? ROW_TYPES[format] : JSON_TYPE;
-  if (isRows) reply.headers(envelopeHeaders(answer.body));
-  if (settledAs !== undefined) {
-    const etag = isRows ? `"${settledAs}.${format}"` : `"${settledAs}"`;
-    return reply.header('etag', etag).header('cache-control', SETTLED).type(type).send(text);
+  if (itemsText === undefined || format === 'json') {
+    const content = writeJson(body, { numberFormat });
+    refuseTooLarge(content, limit, answer, operation);
+    return { content, type: JSON_TYPE, format: 'json' };
   }
-  if (isRows) return reply.header('cache-control', 'no-store').type(type).send(text);
-  if (operation.cacheS === null) return reply.header('cache-control', 'no-store').type(JSON_TYPE).send(text);
-  const etag = etagOf(text);
-  reply.header('etag', etag).header('cache-control', `public, max-age=${operation.cacheS}`);
-  return matches(request, etag) ? reply.code(304).send() : reply.type(JSON_TYPE).send(text);
+  const content = await writeRows({
+    format,
+    itemsText,
+    metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
+    onBytes: (bytes, share) => {
+      if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, (share * limit) / bytes));
+      // Nobody waits for it any more.
+      if (reply.raw.destroyed) throw serviceError('UNAVAILABLE', 'The client has gone.');
+    },
+  });
+  reply.headers(envelopeHeaders(body));
+  return { content, type: ROW_TYPES[format], format };
+};
+
+/** Tag and caching of an answer: settled ones never change, some may be kept for seconds, the rest not at all (N-14). */
+const cachingOf = ({ settledAs }: Answer, operation: Operation, { content, format }: Body): [string | null, string] => {
+  if (settledAs !== undefined) return [`"${settledAs}${format === 'json' ? '' : `.${format}`}"`, SETTLED];
+  if (operation.cacheS === null || typeof content !== 'string') return [null, 'no-store'];
+  return [etagOf(content), `public, max-age=${operation.cacheS}`];
+};
+
+/** Sends the answer of an operation. Throws ServiceError when it is too large. */
+export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
+  const { request, reply } = exchange;
+  if (answer.itemsText !== undefined) reply.header('vary', 'accept');
+  const body = await bodyOf(answer, operation, exchange);
+  const [etag, caching] = cachingOf(answer, operation, body);
+  reply.header('cache-control', caching);
+  if (etag !== null) reply.header('etag', etag);
+  if (etag !== null && matches(request, etag)) return reply.code(304).send();
+  return reply.type(body.type).send(body.content);
 };
 
 /** Members of an error in the documented order (E-05). */
@@ -78,10 +113,9 @@ const asWritten = ({ code, message, position, hint, path }: ApiError): Record<st
 
 export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: errors.map(asWritten) });
 
-export const sendErrors = (
-  reply: FastifyReply,
-  { status, errors }: Pick<ServiceError, 'status' | 'errors'>,
-): FastifyReply => {
+export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyReply => {
+  const { status, errors } = error;
+  if (error instanceof LimitReached) reply.headers(limitHeaders(error.refusal));
   if (status === 503) reply.header('retry-after', RETRY_AFTER_S);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(errorsText(errors));

@@ -5,6 +5,10 @@ import type { LiveMemory } from '../live/memory.ts';
 
 export type ApiMetrics = {
   readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
+  /** Says where it is read whether changes of keys are heard of at once; while they are not, a cached key lives 30 s. */
+  readonly watchNotices: (notices: { readonly isListening: () => boolean; readonly losses: () => number }) => void;
+  /** Says where it is read how many requests were metered without the store of counters. */
+  readonly watchMeter: (meter: { readonly takenAlone: number }) => void;
   /** Says where the sizes of the live stream are read. */
   readonly watchStreams: (sizes: () => { readonly streams: number; readonly waitingBytes: number }) => void;
 };
@@ -68,6 +72,34 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     },
   });
   return {
+    watchNotices({ isListening, losses }) {
+      new Gauge({
+        name: 'perp_api_key_notices_up',
+        help: '1 while PostgreSQL tells this process of changed keys; 0: revocation takes up to a minute.',
+        registers,
+        collect() {
+          this.set(isListening() ? 1 : 0);
+        },
+      });
+      new Gauge({
+        name: 'perp_api_key_notices_lost_total',
+        help: 'How often that connection was lost.',
+        registers,
+        collect() {
+          this.set(losses());
+        },
+      });
+    },
+    watchMeter(meter) {
+      new Gauge({
+        name: 'perp_api_metered_alone_total',
+        help: 'Requests this process metered by itself, for the store of counters did not answer.',
+        registers,
+        collect() {
+          this.set(meter.takenAlone);
+        },
+      });
+    },
     watchStreams(sizes) {
       streamSizes = sizes;
     },

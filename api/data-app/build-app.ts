@@ -10,14 +10,18 @@ import { type ServiceError, serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';
 import type { Account } from '../access/key-store.ts';
-import { scopeChooser } from '../access/scope.ts';
-import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
+import { spendQuota } from '../access/quotas.ts';
+import { type ChooseScope, scopeChooser } from '../access/scope.ts';
+import { type AccessDeps, type Call, streamsOf } from '../access/steps.ts';
+import type { StoredTurnover } from '../access/turnover-store.ts';
+import type { SettledSample } from '../history/settled-sample.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
-import type { Caller, Context, Endpoint, Operation } from '../operations/operation.ts';
+import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { StreamHub } from '../stream/hub.ts';
-import { asServiceError, INTERNAL, sendAnswer, sendErrors } from './answers.ts';
+import { addAccess } from './access-hook.ts';
+import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors } from './answers.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { addOperational } from './operational.ts';
 import { makeReceiptId } from './receipt.ts';
@@ -29,6 +33,10 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   /** Stored history; absent: what needs it answers 503. */
   readonly history?: HistoryStore;
   readonly accounts: AccountStore;
+  /** Where settled answers are noted for the nightly check; absent: nowhere. */
+  readonly settledSample?: SettledSample;
+  /** The day's turnover that narrowing plans choose by; absent: chosen from the memory copy. */
+  readonly turnover?: () => StoredTurnover | null;
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
@@ -40,23 +48,25 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Classes whose answers may be asked for as rows, their envelope in headers (N-15). */
+const ROW_CLASSES: ReadonlySet<string> = new Set(['history', 'candles', 'liquidations']);
+
+/** Envelope members as a browser must be let read them. */
+const envelopeNames = (): string[] => {
+  const rows = OPERATIONS.filter((operation) => ROW_CLASSES.has(operation.class));
+  const members = rows.flatMap(({ output }) =>
+    Object.keys((output as { readonly properties?: object }).properties ?? {}),
+  );
+  return [...new Set(members)]
+    .filter((name) => name !== 'items')
+    .map((name) => `X-Service-${name.replaceAll('_', '-')}`);
+};
+
 const EXPOSED = [
-  ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Evaluated-At', 'X-Service-Settled', 'X-Service-Items-Sha256'],
+  ...['X-Service-Receipt', 'X-Service-Limit', ...envelopeNames()],
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
 ];
 const ALLOWED = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'];
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    receiptId: string;
-    call: Call | null;
-    /** Ends the request's place among those in flight; a stream gives it up when it starts. */
-    release: () => void;
-  }
-  interface FastifyContextConfig {
-    operation?: Endpoint;
-  }
-}
 
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(cors, {
@@ -77,66 +87,12 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(compress, {
     encodings: ['br', 'zstd', 'gzip'],
     threshold: 1_024,
+    // Of rows as NDJSON the plugin knows nothing; Parquet is compressed already.
+    customTypes: /^text\/(?!event-stream)|json(?:;|$)/,
     globalDecompression: false,
     // Answers repeat themselves: higher levels take several times longer for a few per cent.
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } },
     zlibOptions: { level: 3 },
-  });
-};
-
-/** Query of the URL as it was sent: repeats are seen, nothing throws. */
-const queryOf = (request: FastifyRequest): URLSearchParams => {
-  const mark = request.url.indexOf('?');
-  return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
-};
-
-const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
-  operation,
-  headers: request.headers,
-  query: queryOf(request),
-  address: request.ip,
-  nowMs: Date.now(),
-  account: null,
-  meteredAs: null,
-});
-
-/** A request of a key is over when its answer has left or its client has. */
-const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
-  let over = false;
-  const once = (): void => {
-    if (over) return;
-    over = true;
-    finish();
-  };
-  reply.raw.once('finish', once);
-  reply.raw.once('close', once);
-  return once;
-};
-
-/** E-01, steps 2 to 5, before the body is read. */
-const addAccess = (app: FastifyInstance, deps: AppDeps): void => {
-  const access: AccessDeps = {
-    ...deps,
-    onFault: (err) => deps.log.warn({ err }, 'a key seen in a URL could not be marked'),
-  };
-  app.addHook('onRequest', async (request, reply) => {
-    const { operation } = request.routeOptions.config;
-    if (operation === undefined || request.is404) return;
-    const call = callOf(request, operation);
-    request.call = call;
-    const refused = await checkAccess(call, access);
-    const { account } = call;
-    if (account !== null) {
-      const { policy, state } = deps.meter.headers(account.keyId, account.plan.limits, call.nowMs);
-      reply.header('ratelimit-policy', policy).header('ratelimit', state);
-    }
-    const { meteredAs } = call;
-    if (meteredAs !== null) {
-      request.release = finishWith(reply, () => deps.meter.finish(meteredAs, operation.class, reply.statusCode));
-    }
-    if (refused === null) return;
-    reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
-    return reply.code(refused.status).send(JSON.stringify(refused.body));
   });
 };
 
@@ -158,15 +114,20 @@ const readInput = (request: FastifyRequest, { operation, query }: Call): unknown
   return readBody(body);
 };
 
-const callerOf = ({ keyId, plan }: Account, { accounts, meter }: AppDeps, hub: StreamHub): Caller => ({
-  plan,
-  read: (day) => accounts.read(keyId, day),
-  streams: () => hub.openOf(keyId),
-  inFlight: () => meter.inFlight(keyId),
-});
+const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
+  const { keyId, plan } = account;
+  const { places } = meter;
+  return {
+    keyId,
+    plan,
+    read: (day) => accounts.read(keyId, day),
+    streams: () => places.busyEverywhere(streamsOf(keyId), plan.limits.streams),
+    inFlight: () => places.busyEverywhere(keyId, plan.limits.concurrent_requests),
+    spend: (quota, count) => spendQuota(meter, account, { quota, count, nowMs: Date.now() }),
+  };
+};
 
-const addOperations = (app: FastifyInstance, deps: AppDeps, hub: StreamHub): void => {
-  const choose = scopeChooser(deps.live);
+const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope): void => {
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { call } = request;
     if (call === null) throw INTERNAL;
@@ -182,11 +143,16 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, hub: StreamHub): voi
       history: deps.history ?? null,
       evaluatedAt,
       receiptId: request.receiptId,
+      itemsLimit: itemsLimitOf(request),
       plan: call.account?.plan ?? null,
-      caller: call.account === null ? null : callerOf(call.account, deps, hub),
+      caller: call.account === null ? null : callerOf(call.account, deps),
       scopeOf: (plan) => choose(plan, evaluatedAt),
     };
-    return sendAnswer(await operation.run(input, context), operation, { request, reply });
+    const made = await operation.run(input, context);
+    if (made.settledAs !== undefined) {
+      deps.settledSample?.note({ path: operation.path, input, itemsSha256: made.settledAs, plan: context.plan });
+    }
+    return sendAnswer(made, operation, { request, reply });
   };
   for (const operation of OPERATIONS) {
     prepareValidator(operation);
@@ -257,20 +223,19 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     },
   }) as unknown as FastifyInstance;
   app.decorateRequest('receiptId', '');
-  app.decorateRequest('call', null);
-  app.decorateRequest('release', () => undefined);
   app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     deps.metrics.observe({ route, status: reply.statusCode, seconds: reply.elapsedTime / 1_000 });
   });
   const methods = methodsOf(app);
+  const choose = scopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addAccess(app, deps);
-  addOperations(app, deps, hub);
-  addStream(app, deps, hub);
+  addOperations(app, deps, choose);
+  addStream(app, { ...deps, choose }, hub);
   addOperational(app, deps);
   addFailures(app, methods);
   await app.ready();

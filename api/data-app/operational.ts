@@ -1,7 +1,8 @@
 // Open routes for operators and machines: liveness, readiness, the OpenAPI document, the schema registry (OP-01, design section 4).
 import type { FastifyInstance } from 'fastify';
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import { registryAnswer } from '../../schemas/registry.ts';
-import { type LiveMemory, STATE_LAG } from '../live/memory.ts';
+import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';
 import type { AppDeps } from './build-app.ts';

@@ -3,13 +3,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
-import { scopeChooser } from '../access/scope.ts';
+import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { RETRY_S, type StreamHub } from '../stream/hub.ts';
+import type { StreamHub } from '../stream/hub.ts';
 import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
 import { checkInput, prepareValidator, readQuery } from './validate.ts';
 
-type StreamDeps = { readonly live: LiveMemory; readonly keys: KeyStore; readonly nowMicros: () => Micros };
+type StreamDeps = {
+  readonly live: LiveMemory;
+  readonly keys: KeyStore;
+  readonly nowMicros: () => Micros;
+  readonly choose: ChooseScope;
+};
 
 /** How long a client waits before it comes again. */
 const RETRY_MS = 3_000;
@@ -33,22 +38,18 @@ const lastEventIdOf = ({ headers }: FastifyRequest): string | null => {
   return typeof text === 'string' && text !== '' ? text : null;
 };
 
-/** A stream at its limit says which limit it is (ST-08). */
-const refuseTooMany = (
-  hub: StreamHub,
-  account: Parameters<StreamHub['refuseTooMany']>[0],
-  reply: FastifyReply,
-): void => {
-  try {
-    hub.refuseTooMany(account);
-  } catch (error) {
-    reply.header('retry-after', String(RETRY_S)).header('x-service-limit', 'streams');
-    throw error;
-  }
+/** The stream's place among those of its key is given up when its connection is gone, not with the request. */
+const keepPlace = ({ call }: FastifyRequest): (() => void) => {
+  const place = call?.leases.stream ?? null;
+  if (call !== null) call.leases.stream = null;
+  return () => place?.(200);
 };
 
-export const addStream = (app: FastifyInstance, { live, keys, nowMicros }: StreamDeps, hub: StreamHub): void => {
-  const choose = scopeChooser(live);
+export const addStream = (
+  app: FastifyInstance,
+  { live, keys, nowMicros, choose }: StreamDeps,
+  hub: StreamHub,
+): void => {
   prepareValidator(STREAM);
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const account = request.call?.account;
@@ -57,10 +58,11 @@ export const addStream = (app: FastifyInstance, { live, keys, nowMicros }: Strea
     refuseUnready(live);
     const at = nowMicros();
     const asked = readRequest(input, { live, plan: account.plan, choice: choose(account.plan, at), at });
-    refuseTooMany(hub, account, reply);
     reply.headers(HEADERS);
     if (request.method === 'HEAD') return reply.send();
     reply.hijack();
+    if (reply.raw.destroyed) return reply;
+    reply.raw.once('close', keepPlace(request));
     request.release();
     const key = keyOf(request);
     const findKey = () => keys.find(key, Date.now());

@@ -120,6 +120,7 @@ export const account = defineOperation({
     const facts = await caller?.read(dayOf(evaluatedAt));
     if (!caller || !facts) throw serviceError('AUTH_INVALID', 'The key is unknown, revoked or expired.', {});
     const { plan } = caller;
+    const [streams, inFlight] = await Promise.all([caller.streams(), caller.inFlight()]);
     const scope = scopeOf(plan);
     const days = plan.history_days;
     return {
@@ -139,7 +140,7 @@ export const account = defineOperation({
         history_from: days === null ? null : formatInstant(evaluatedAt - days * DAY),
         limits: { ...plan.limits },
         today: todayOf(plan, facts, evaluatedAt),
-        now: { streams: caller.streams(), requests_in_flight: caller.inFlight() },
+        now: { streams, requests_in_flight: inFlight },
       },
       numberFormat: 'json',
     };

@@ -5,6 +5,7 @@ import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
 import type { Plan } from '../access/plans.ts';
+import type { Quota } from '../access/quotas.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -25,12 +26,16 @@ export type RequestClass =
 
 /** The key of a call, for what its owner alone may see. */
 export type Caller = {
+  /** Whose call it is; never shown. */
+  readonly keyId: string;
   readonly plan: Plan;
   /** Null when the key is gone; rejects when the store of keys is away. */
   readonly read: (day: string) => Promise<KeyFacts | null>;
-  /** Open streams and requests being answered, of this process. */
-  readonly streams: () => number;
-  readonly inFlight: () => number;
+  /** Open streams and requests being answered, over all processes. */
+  readonly streams: () => Promise<number>;
+  readonly inFlight: () => Promise<number>;
+  /** Counts so many of the day's quota, before the work; throws LimitReached, and counts none, when they are not there. */
+  readonly spend: (quota: Quota, count: number) => Promise<void>;
 };
 
 /** What one call may read; nothing else reaches an operation. Reading is synchronous, so it is one consistent state. */
@@ -41,6 +46,8 @@ export type Context = {
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
+  /** Bytes of `items` as JSON that the answer may have; what is sent is judged again in its own format. */
+  readonly itemsLimit: number;
   /** Plan of the key; null on an open endpoint without one. */
   readonly plan: Plan | null;
   /** Null on an open endpoint without a key. */
@@ -54,6 +61,8 @@ export type Answer = {
   readonly numberFormat: NumberFormat;
   /** The bytes of `items`, where rows may also be asked for as lines (N-15). */
   readonly itemsText?: string;
+  /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
+  readonly fits?: (share: number) => string;
   /** `items_sha256` of an answer that can never change (N-14). */
   readonly settledAs?: string;
 };

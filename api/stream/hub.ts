@@ -1,7 +1,6 @@
 // All streams of this process over its memory copy: takes in entries of `live` and the clock, and ends each step with ids.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
-import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
@@ -28,8 +27,6 @@ import { TrackBoard } from './track-board.ts';
 /** The clock is looked at this often: a change that time brings is told well within a second (ST-07). */
 const TICK_MS = 250;
 const ROTATE: Micros = 86_400_000_000;
-/** How long to wait when all streams of a key are in use. */
-export const RETRY_S = 5;
 /** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
 
@@ -85,21 +82,6 @@ export class StreamHub {
     let waitingBytes = 0;
     for (const stream of this.#streams) waitingBytes += stream.waitingBytes;
     return { streams: this.#streams.size, waitingBytes };
-  }
-
-  /** Streams of a key that are open in this process. */
-  openOf(keyId: string): number {
-    let open = 0;
-    for (const { account } of this.#streams) if (account.keyId === keyId) open++;
-    return open;
-  }
-
-  /** Throws ServiceError when the key has all the streams of its plan (ST-08). */
-  refuseTooMany({ keyId, plan }: Account): void {
-    if (this.openOf(keyId) < plan.limits.streams) return;
-    throw serviceError('RATE_LIMITED', `The plan ${plan.name} allows ${plan.limits.streams} streams.`, {
-      hint: 'Close a stream, or select more in one.',
-    });
   }
 
   /** Starts a stream on `out`; everything up to `ready` is written before this returns. */

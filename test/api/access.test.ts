@@ -5,6 +5,7 @@ import { openKeyStore } from '../../api/access/key-store.ts';
 import { displayOf, isKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
 import { PLAN_CODES, PLANS } from '../../api/access/plans.ts';
+import { spendQuota } from '../../api/access/quotas.ts';
 import { KeyTable, market, post, TERMS, testApp } from './live-fixture.ts';
 
 type Errors = { errors: { code: string; message: string; hint?: string; path?: string }[] };
@@ -273,4 +274,42 @@ t.test('include_raw belongs to the plans from Standard', async (t) => {
     t.equal((await post(app, as(plan), { include_raw: true, layers: ['mark'] })).statusCode, status, plan);
   }
   t.equal((await app.inject('/v2/instruments?include_raw=true')).statusCode, 403);
+});
+
+t.test(
+  'a used-up quota of the day is a 429 that names it, and what needs no evaluation is still answered',
+  async (t) => {
+    const meter = new Meter();
+    const { app, keys, table } = await testApp(market(), { meter });
+    t.teardown(() => app.close());
+    const headers = { authorization: `Bearer ${keys.free}` };
+    const keyId = table.row(keys.free)?.key_id ?? '';
+    const { dql_per_day: count } = PLANS.free.limits;
+    await spendQuota(meter, { keyId, plan: PLANS.free }, { quota: 'dql', count, nowMs: Date.now() });
+    const screen = (query: string) => app.inject({ method: 'POST', url: '/v2/screen', headers, payload: { query } });
+    const refused = await screen('any(venues where mark > 1)');
+    t.equal(refused.statusCode, 429);
+    t.match(refused.headers, { 'x-service-limit': 'dql_per_day', 'retry-after': /^[1-9]\d*$/ });
+    t.same(refused.json(), {
+      errors: [
+        {
+          code: 'RATE_LIMITED',
+          message: 'The plan Free allows 500 DQL evaluations a day.',
+          hint: `Wait ${String(refused.headers['retry-after'])} seconds.`,
+        },
+      ],
+    });
+    t.same(codes((await screen('any(venues where')).body), ['DQL_SYNTAX'], 'a wrong query costs none');
+    t.equal((await app.inject({ url: '/v2/venues', headers })).statusCode, 200);
+  },
+);
+
+t.test('browsers may read every header that answers as rows put their envelope in (N-13, N-15)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { headers } = await app.inject({ url: '/v2/venues', headers: { origin: 'https://a.test' } });
+  const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(/, */);
+  for (const name of ['evaluated-at', 'settled', 'items-sha256', 'mode', 'interval', 'scope', 'receipt', 'limit']) {
+    t.ok(exposed.includes(`x-service-${name}`), name);
+  }
 });

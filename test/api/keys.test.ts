@@ -6,10 +6,13 @@ import { promisify } from 'node:util';
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openAccountStore } from '../../api/access/account-store.ts';
+import type { Limits } from '../../api/access/held-permits.ts';
 import { KEYS_CHANNEL, openKeyStore } from '../../api/access/key-store.ts';
 import { isKey } from '../../api/access/keys.ts';
-import { keepSettled, type Limits, Meter } from '../../api/access/meter.ts';
+import { keepSettled, Meter } from '../../api/access/meter.ts';
 import { sharedPermits } from '../../api/access/permits.ts';
+import { PLACES_CHANNEL, sharedPlaces } from '../../api/access/place-store.ts';
+import { Places } from '../../api/access/places.ts';
 import { PLANS } from '../../api/access/plans.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
@@ -47,14 +50,14 @@ const newKey = (pool: Pool, plan: 'free' | 'mini' | 'pro') =>
 const startNode = async (t: Teardown, url: string) => {
   const pool = openPostgres(url, { max: 2 });
   const keys = openKeyStore(pool);
+  const places = new Places(sharedPlaces(pool));
+  const meter = new Meter(sharedPermits(pool), places);
   const listener = listenPostgres({
     url,
-    channel: KEYS_CHANNEL,
-    onNotice: keys.forget,
+    channels: { [KEYS_CHANNEL]: keys.forget, [PLACES_CHANNEL]: (name) => void places.giveBackIdle(name) },
     onListening: keys.forgetAll,
     log,
   });
-  const meter = new Meter(sharedPermits(pool));
   const stopSettling = keepSettled(meter, log);
   const accounts = openAccountStore(pool);
   const nowMicros = () => Date.now() * 1_000;

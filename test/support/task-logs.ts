@@ -62,10 +62,11 @@ export const diff = (
   log: TestLog,
   ids: { U: number; u: number; pu: number },
   levels: { b?: string[][]; a?: string[][] },
+  extra: { recordedAt?: number } = {},
 ): ReturnType<TestLog['json']> => {
   const at = Math.floor(log.now / 1000);
   const body = { e: 'depthUpdate', E: at, T: at, s: 'BTCUSDT', ...ids, b: levels.b ?? [], a: levels.a ?? [] };
-  return log.json('frame', 'market', 'k1', body);
+  return log.json('frame', 'market', 'k1', body, extra);
 };
 export const snapshot = (log: TestLog, id: number): ReturnType<TestLog['json']> =>
   log.json(
@@ -107,9 +108,22 @@ export const busyLog = (): TestLog => {
   return log;
 };
 
-/** Windows that rows cover twice or not at all, by listing and layer; rows as QuestDB holds them. */
-export const gapsOf = (rows: readonly Row[]): string[] => {
+/** Candle periods that rows cover twice or not at all. */
+const candleFaults = (rows: readonly Row[]): string[] => {
+  const reached = new Map<string, number>();
   const faults: string[] = [];
+  const counting = rows.filter((row) => row.table === 'candles' && !row.flags['late']).sort((a, b) => a.at - b.at);
+  for (const { at, texts, instants } of counting) {
+    const series = `${texts['listing']} ${texts['price_type']} ${texts['timeframe']}`;
+    if ((reached.get(series) ?? at) !== at) faults.push(`${series}: ${reached.get(series)} then ${at}`);
+    reached.set(series, instants['close_time'] ?? 0);
+  }
+  return faults;
+};
+
+/** Windows and periods that rows cover twice or not at all, by listing and layer; rows as QuestDB holds them. */
+export const gapsOf = (rows: readonly Row[]): string[] => {
+  const faults: string[] = candleFaults(rows);
   for (const { table, windowMs } of Object.values(LAYERS)) {
     const reached = new Map<string, number>();
     const counting = rows.filter((row) => row.table === table && !row.flags['late']).sort((a, b) => a.at - b.at);

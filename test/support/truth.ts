@@ -1,13 +1,9 @@
-// What the API served against what the simulator's market was: digit by digit at the reading's own stamp, derived members by another arithmetic.
+// What the API served against what the simulated markets were: digit by digit at the reading's own stamp, derived members by another arithmetic.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { Decimal } from 'decimal.js';
-import type { FaultEntry } from '../../infra/simulator/faults.ts';
 import type { TruthBook, TruthRow } from '../../infra/simulator/truth-log.ts';
 import { parseInstant } from '../../schemas/instants.ts';
-import { BANDS } from '../../schemas/layers.ts';
-
-export const TRUE_LAYERS = ['book', 'funding', 'mark', 'venue_depth'] as const;
-export type TrueLayer = (typeof TRUE_LAYERS)[number];
+import { BANDS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 
 /** As L-04 shapes it under `number_format: "string"`. */
 export type LayerObject = {
@@ -31,15 +27,17 @@ export type Snapshots = {
   readonly evaluated_at: string;
   readonly served_at: string;
   readonly items: readonly {
+    readonly venue: string;
     readonly venue_symbol: string;
-    readonly layers: Readonly<Record<TrueLayer, LayerObject>>;
+    readonly layers: Readonly<Record<ReadingLayer, LayerObject>>;
   }[];
 };
 
 /** One layer object of one answer. `at`: the answer's evaluation instant, microseconds. */
 export type Seen = {
+  readonly venue: string;
   readonly symbol: string;
-  readonly layer: TrueLayer;
+  readonly layer: ReadingLayer;
   readonly at: number;
   readonly object: LayerObject;
 };
@@ -47,29 +45,43 @@ export type Seen = {
 /** Microseconds; an instant that is missing or malformed is not one that any truth has. */
 export const microsOf = (text: string | null | undefined): number => parseInstant(text ?? '') ?? Number.NaN;
 
-export const seenOf = (answer: Snapshots): Seen[] =>
-  answer.items.flatMap(({ venue_symbol, layers }) =>
-    TRUE_LAYERS.map((layer) => ({
-      symbol: venue_symbol,
-      layer,
-      at: microsOf(answer.evaluated_at),
-      object: layers[layer],
-    })),
+export const seenOf = (answer: Snapshots): Seen[] => {
+  const at = microsOf(answer.evaluated_at);
+  return answer.items.flatMap(({ venue, venue_symbol, layers }) =>
+    READING_LAYERS.map((layer) => ({ venue, symbol: venue_symbol, layer, at, object: layers[layer] })),
   );
+};
 
 export const stateOf = ({ status, reason, gap_cause }: LayerObject): string =>
   [status, reason, gap_cause].filter((part) => part !== undefined).join(' ');
 
+/** The numbers of a layer object, shown or withheld. */
+export const figuresOf = ({ values, withheld }: LayerObject): LayerObject['values'] => withheld?.values ?? values;
+
 // ---- truth ----
 
 const CHUNK_BYTES = 1 << 20;
+const SECOND = 1_000_000;
 
-/** The rows of truth in the simulator's log file, by symbol, layer and stamp; several where a snapshot repeats a diff's stamp. */
+/** Rows of one listing and layer in the order the simulator wrote them, with their place among all rows of the listing. */
+type Series = { readonly rows: TruthRow[]; readonly places: number[]; readonly byStamp: Map<number, number[]> };
+type Listed = { readonly series: Map<string, Series>; readonly placeOf: Map<number, number>; count: number };
+export type Subject = Pick<Seen, 'venue' | 'symbol'>;
+
+const keyOf = ({ venue, symbol }: Subject): string => `${venue}:${symbol}`;
+
+/** Where a message carries no stamp, what it says was true when it was sent: at most so long before it was received, a slow link included. */
+const LONGEST_WAY = 5 * SECOND;
+/** Two clocks of one machine. */
+const CLOCKS_APART = 50_000;
+
+/** The simulator's log of truth. */
 export class TruthIndex {
   readonly #file: string;
-  readonly #rows = new Map<string, TruthRow[]>();
+  readonly #listed = new Map<string, Listed>();
   #offset = 0;
   #rest = '';
+  #size = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -91,22 +103,65 @@ export class TruthIndex {
     closeSync(file);
   }
 
-  rows(symbol: string, layer: string, ts: number): readonly TruthRow[] {
-    return this.#rows.get(`${symbol} ${layer} ${ts}`) ?? [];
+  /** All rows of a listing and layer, oldest first. */
+  all(subject: Subject, layer: string): readonly TruthRow[] {
+    return this.#series(subject, layer)?.rows ?? [];
+  }
+
+  /**
+   * Rows true at a stamp: several where a skewed clock came back to it or a snapshot repeats a diff's stamp. A message may repeat a figure that
+   * it did not bring (a delta ticker after a lost one): then the row in force when the listing's message of that stamp was made.
+   */
+  at(subject: Subject, layer: string, ts: number): readonly TruthRow[] {
+    const series = this.#series(subject, layer);
+    const exact = series?.byStamp.get(ts);
+    if (series === undefined) return [];
+    if (exact !== undefined) return exact.flatMap((i) => series.rows[i] ?? []);
+    const place = this.#listed.get(keyOf(subject))?.placeOf.get(ts);
+    if (place === undefined) return [];
+    const row = series.rows[series.places.findLastIndex((at) => at <= place)];
+    return row === undefined ? [] : [row];
+  }
+
+  /** From the first row of a stamp on. */
+  from(subject: Subject, layer: string, ts: number): readonly TruthRow[] {
+    const series = this.#series(subject, layer);
+    const first = series?.byStamp.get(ts)?.[0];
+    return series === undefined || first === undefined ? [] : series.rows.slice(first);
+  }
+
+  /** Where the venue stamps nothing: rows (under the venue's clock) that were in force within `LONGEST_WAY` before the receipt. */
+  around(subject: Subject, layer: string, receivedAt: number): readonly TruthRow[] {
+    const rows = this.all(subject, layer).filter(({ venue_ts }) => venue_ts <= receivedAt + CLOCKS_APART);
+    const recent = rows.filter(({ venue_ts }) => venue_ts > receivedAt - LONGEST_WAY);
+    const before = rows.findLast(({ venue_ts }) => venue_ts <= receivedAt - LONGEST_WAY);
+    return before === undefined ? recent : [before, ...recent];
   }
 
   get size(): number {
-    return this.#rows.size;
+    return this.#size;
+  }
+
+  #series(subject: Subject, layer: string): Series | undefined {
+    return this.#listed.get(keyOf(subject))?.series.get(layer);
   }
 
   #add(line: string): void {
-    if (!/"layer":"(mark|funding|book)"/.test(line)) return;
     const { truth } = JSON.parse(line) as { truth?: TruthRow };
     if (truth === undefined) return;
-    const key = `${truth.symbol} ${truth.layer} ${truth.venue_ts}`;
-    const rows = this.#rows.get(key);
-    if (rows === undefined) this.#rows.set(key, [truth]);
-    else rows.push(truth);
+    this.#size += 1;
+    const key = keyOf(truth);
+    const listed = this.#listed.get(key) ?? { series: new Map(), placeOf: new Map(), count: 0 };
+    this.#listed.set(key, listed);
+    const series = listed.series.get(truth.layer) ?? { rows: [], places: [], byStamp: new Map() };
+    listed.series.set(truth.layer, series);
+    const held = series.byStamp.get(truth.venue_ts);
+    if (held === undefined) series.byStamp.set(truth.venue_ts, [series.rows.length]);
+    else held.push(series.rows.length);
+    listed.count += 1;
+    listed.placeOf.set(truth.venue_ts, listed.count);
+    series.rows.push(truth);
+    series.places.push(listed.count);
   }
 }
 
@@ -120,11 +175,30 @@ const plain = (value: Decimal): string => (value.isZero() ? '0' : value.toFixed(
 const quotient = (dividend: Decimal, divisor: Decimal): string => plain(new Rounded(dividend).div(divisor));
 
 type Members = Readonly<Record<string, string>>;
+type Found = Readonly<Record<string, unknown>>;
 
-const differing = (found: Readonly<Record<string, unknown>>, wanted: Members): string[] =>
+const differing = (found: Found, wanted: Members): string[] =>
   Object.entries(wanted)
     .filter(([name, digits]) => String(found[name]) !== digits)
     .map(([name, digits]) => `${name} is ${String(found[name])}, true is ${digits}`);
+
+/** Members that a venue does not tell of a listing: null is then their truth (L-02). */
+const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
+  switch (venue) {
+    // COIN-M's volumes beside the contracts are amounts of base, no turnover.
+    case 'binance':
+      return member === 'turnover_24h' && symbol.endsWith('_PERP');
+    case 'bybit':
+      return member === 'turnover_24h' && /USD$/.test(symbol);
+    case 'okx':
+      return member === 'turnover_24h' || member === 'change_24h';
+    default:
+      return false;
+  }
+};
+
+const told = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
+  Object.fromEntries(names.map((name) => [name, isUntold(subject, name) ? 'null' : String(values[name])]));
 
 const midOf = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
 
@@ -141,71 +215,110 @@ const bookMembers = ({ values }: TruthRow): Members => {
   };
 };
 
-const fundingMembers = ({ values }: TruthRow): Members => {
-  const [funding, interval] = [String(values.funding), String(values.funding_interval_ms)];
+/** `intervalMs`: where only the reference answers know it, the one that was in force before a change may still be. */
+const fundingMembers = ({ values }: TruthRow, intervalMs: string): Members => {
+  const funding = String(values.funding);
   return {
     funding,
-    funding_interval: interval,
-    funding_8h: quotient(new Exact(funding).times(28_800_000), new Exact(interval)),
+    funding_interval: intervalMs,
+    funding_8h: quotient(new Exact(funding).times(28_800_000), new Exact(intervalMs)),
   };
 };
 
-const SECOND = 1_000_000;
+/** Venues whose messages carry the interval (or both its ends); of the others the listing's version does, until the next reference answer. */
+const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
+
+const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
+  const told = String(row.values.funding_interval_ms);
+  const before = truth.all(seen, 'funding').find(({ values }) => values.funding_interval_ms === found.funding_interval);
+  const isOlder = !TELLS_INTERVAL.has(seen.venue) && before !== undefined && before.venue_ts <= row.venue_ts;
+  const settlement = microsOf(seen.object.instants?.next_funding_at);
+  return [
+    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : told)),
+    ...(settlement === row.values.next_funding_at ? [] : [`next_funding_at is ${settlement}`]),
+  ];
+};
+
+/** Mark and index come in different messages, each with its own stamp. */
+const isJoined = ({ venue, symbol }: Subject): boolean => venue === 'okx' || symbol.endsWith('_PERP');
+/** A listing's mark and index lie at most so many rows apart. */
+const JOIN_ROWS = 60;
 
 /**
- * A listing whose mark and index come apart has the older stamp (records.md): each member is then the truth of that
- * second or of a later one by receipt, and at least one is of that second.
+ * What is joined has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
+ * is of that stamp.
  */
-const markDifferences = ({ symbol, object }: Seen, found: LayerObject['values'], truth: TruthIndex): string[] => {
-  const ts = microsOf(object.venue_ts);
-  const own = truth.rows(symbol, 'mark', ts)[0]?.values ?? {};
-  const later: TruthRow['values'][] = [];
-  for (let at = ts; at <= microsOf(object.received_at); at += SECOND) {
-    later.push(...truth.rows(symbol, 'mark', at).map(({ values }) => values));
-  }
-  const isJoined = symbol.endsWith('_PERP');
-  const members = ['mark', 'index'] as const;
-  const ownMembers = members.filter((name) => found[name] === own[name]);
+const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
   const [mark, index] = [new Exact(String(found.mark)), new Exact(String(found.index))];
   const basis = differing(found, { basis: quotient(mark.minus(index), index) });
-  if (ownMembers.length === 2) return basis;
-  const isTrue = isJoined && ownMembers.length === 1 && members.every((n) => later.some((v) => v[n] === found[n]));
-  return isTrue ? basis : [...differing(found, { mark: String(own.mark), index: String(own.index) }), ...basis];
+  const members = ['mark', 'index'] as const;
+  const isOwn = rows.some(({ values }) => members.every((name) => values[name] === found[name]));
+  if (isOwn) return basis;
+  const [own] = rows;
+  const wanted = { mark: String(own?.values.mark), index: String(own?.values.index) };
+  const of = members.filter((name) => rows.some(({ values }) => values[name] === found[name]));
+  const later = truth.from(seen, 'mark', microsOf(seen.object.venue_ts)).slice(0, JOIN_ROWS);
+  const isLater = members.every((name) => later.some(({ values }) => values[name] === found[name]));
+  return isJoined(seen) && of.length > 0 && isLater ? basis : [...differing(found, wanted), ...basis];
 };
 
 const isCrossedRow = ({ values }: TruthRow): boolean => values.crossed === true;
 
-/** Every way in which what was served at one stamp is not what was true at it; null when the log has no truth of that stamp (yet). */
-export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
-  const { symbol, layer, object } = seen;
-  const served = object.withheld?.values ?? object.values;
-  const rows = truth.rows(symbol, layer === 'venue_depth' ? 'book' : layer, microsOf(object.venue_ts));
-  const [row] = rows;
-  if (row === undefined) return null;
-  switch (layer) {
+const rowDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
+  switch (seen.layer) {
+    case 'ticker':
+      return differing(found, told(seen, row, ['last']));
+    case 'oi':
+      return differing(found, told(seen, row, ['oi']));
+    case 'stats':
+      return differing(found, told(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
+    case 'funding':
+      return fundingDifferences(seen, row, truth);
     case 'mark':
-      return markDifferences(seen, served, truth);
-    case 'funding': {
-      const settlement = microsOf(object.instants?.next_funding_at);
-      const wrong = settlement === row.values.next_funding_at ? [] : [`next_funding_at is ${settlement}`];
-      return [...differing(served, fundingMembers(row)), ...wrong];
-    }
+      return markDifferences(seen, [row], truth);
     case 'book':
-      return [...(isCrossedRow(row) ? ['a crossed book'] : []), ...differing(served, bookMembers(row))];
+      return isCrossedRow(row) ? ['a crossed book'] : differing(found, bookMembers(row));
     case 'venue_depth':
-      return [
-        ...(isCrossedRow(row) ? ['bands of a crossed book'] : []),
-        ...differing(served, { mid: bookMembers(row).mid ?? '' }),
-      ];
+      return isCrossedRow(row) ? ['bands of a crossed book'] : differing(found, { mid: bookMembers(row).mid ?? '' });
     default:
-      return layer satisfies never;
+      return seen.layer satisfies never;
   }
 };
 
-/** Members of `venue_depth` of a whole book (L-02, L-03, H-14). `contractSize`: quote a contract, null where sizes are base. */
-export const bandMembers = ({ bids, asks }: TruthBook, contractSize: number | null): Members => {
+const truthLayer = (layer: ReadingLayer): string => (layer === 'venue_depth' ? 'book' : layer);
+
+export const rowsFor = ({ venue, symbol, layer, object }: Seen, truth: TruthIndex): readonly TruthRow[] => {
+  const subject = { venue, symbol };
+  return object.venue_ts === null
+    ? truth.around(subject, truthLayer(layer), microsOf(object.received_at))
+    : truth.at(subject, truthLayer(layer), microsOf(object.venue_ts));
+};
+
+/** Every way in which what was served at one stamp is not what was true at it; null when the log has no truth of that stamp (yet). */
+export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
+  const rows = rowsFor(seen, truth);
+  if (rows.length === 0) return null;
+  if (seen.layer === 'mark') return markDifferences(seen, rows, truth);
+  let least: readonly string[] | null = null;
+  for (const row of rows) {
+    const differences = rowDifferences(seen, row, truth);
+    if (differences.length === 0) return differences;
+    if (least === null || differences.length < least.length) least = differences;
+  }
+  return least;
+};
+
+/** What a quantity of one is worth in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's worth alone. */
+export type Worth = { readonly contractSize: number | null; readonly isInverse: boolean };
+
+/** Members of `venue_depth` of a whole book (L-02, L-03, H-14). */
+export const bandMembers = ({ bids, asks }: TruthBook, { contractSize, isInverse }: Worth): Members => {
   const mid = midOf(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
   const members: Record<string, string> = { mid: plain(mid) };
+  const size = new Exact(contractSize ?? 1);
   for (const band of BANDS) {
     const width = new Exact(Number.parseInt(band, 10)).div(10_000);
     const low = mid.times(new Exact(1).minus(width));
@@ -216,10 +329,10 @@ export const bandMembers = ({ bids, asks }: TruthBook, contractSize: number | nu
     };
     for (const side of ['bid', 'ask'] as const) {
       const zero = new Exact(0);
-      const size = inside[side].reduce((sum, [, quantity]) => sum.plus(quantity), zero);
-      const value = inside[side].reduce((sum, [price, quantity]) => sum.plus(new Exact(price).times(quantity)), zero);
-      members[`depth_${side}_${band}`] = plain(size);
-      members[`depth_${side}_value_${band}`] = plain(contractSize === null ? value : size.times(contractSize));
+      const quantity = inside[side].reduce((sum, [, q]) => sum.plus(q), zero);
+      const worth = inside[side].reduce((sum, [price, q]) => sum.plus(isInverse ? q : new Exact(price).times(q)), zero);
+      members[`depth_${side}_${band}`] = plain(quantity);
+      members[`depth_${side}_value_${band}`] = plain(worth.times(size));
       members[`levels_${side}_${band}`] = String(inside[side].length);
     }
   }
@@ -228,58 +341,3 @@ export const bandMembers = ({ bids, asks }: TruthBook, contractSize: number | nu
 
 export const bandDifferences = ({ values }: LayerObject, members: Members): readonly string[] =>
   differing(values, members);
-
-// ---- faults ----
-
-/** What a fault may turn a reading into, by its kind (L-07, L-08). */
-const CONSEQUENCES: Readonly<Record<string, readonly string[]>> = {
-  disconnect: ['stale connection_lost', 'stale horizon_passed'],
-  sequence_hole: ['missing gap sequence_break'],
-  crossed_book: ['missing gap crossed_book'],
-  malformed: ['missing gap sequence_break', 'stale horizon_passed'],
-  silence: ['missing gap sequence_break', 'stale horizon_passed'],
-};
-
-/** The venue's recovery belongs to the fault: seconds after its end do not count. */
-const AFTER = 5 * SECOND;
-
-const layersOf = ({ kind, streams }: FaultEntry): ReadonlySet<string> => {
-  if (kind === 'sequence_hole' || kind === 'crossed_book') return new Set(['book', 'venue_depth']);
-  const names = streams.flatMap((stream) =>
-    stream.includes('@depth') ? ['book', 'venue_depth'] : ['mark', 'funding'],
-  );
-  return new Set(names);
-};
-
-type FaultWindow = {
-  readonly kind: string;
-  readonly from: number;
-  readonly to: number;
-  readonly symbols: ReadonlySet<string>;
-  readonly layers: ReadonlySet<string>;
-};
-
-/** The simulator's fault log as questions: which faults explain what was seen, and whether what was seen follows from them. */
-export class FaultWindows {
-  readonly #windows: readonly FaultWindow[];
-
-  constructor(log: readonly FaultEntry[]) {
-    this.#windows = log.map((entry) => ({
-      kind: entry.kind,
-      from: entry.from,
-      to: (entry.to ?? Number.POSITIVE_INFINITY) + AFTER,
-      symbols: new Set(entry.symbols),
-      layers: layersOf(entry),
-    }));
-  }
-
-  /** Kinds of the faults that touch this listing and layer at that instant. */
-  touching({ symbol, layer, at }: Seen): readonly string[] {
-    return this.#windows
-      .filter((w) => w.from <= at && at <= w.to && w.symbols.has(symbol) && w.layers.has(layer))
-      .map(({ kind }) => kind);
-  }
-}
-
-export const followsFrom = (kinds: readonly string[], object: LayerObject): boolean =>
-  kinds.some((kind) => CONSEQUENCES[kind]?.includes(stateOf(object)));

@@ -1,0 +1,123 @@
+// What one process holds and owes of one key: permits in hand, what goes back, what is to be told (AC-03). Values and arithmetic only.
+import type { Refusal } from './limits.ts';
+import type { Ask, Grant } from './permits.ts';
+import type { PlanLimits } from './plans.ts';
+
+export const DAY_MS = 86_400_000;
+/** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */
+const AHEAD_S = 0.25;
+/** A reached day is asked about again after this: a limit may have been raised, a request may not have counted. */
+const DAY_AGAIN_MS = 1_000;
+
+export type Limits = Pick<PlanLimits, 'requests_per_second' | 'burst' | 'requests_per_day'> & {
+  /** Null: not counted at once. */
+  readonly concurrent_requests: number | null;
+  /** Permits a process may hold; a quarter second's worth when left out. */
+  readonly ahead?: number;
+};
+/** What this process holds and owes of one key; there are as many as keys were used within a minute. */
+export type Held = {
+  readonly keyId: string;
+  limits: Limits;
+  day: number;
+  permits: number;
+  /** Permits on their way back into the bucket; negative: taken alone, and owed to it. */
+  returned: number;
+  /** What the bucket held when the store last answered; null before. */
+  tokens: number | null;
+  usedAt: number;
+  /** Admitted and not finished. */
+  open: number;
+  waiting: number;
+  /** Handed out this day to all processes, as the store last said; null before it said anything. */
+  granted: number | null;
+  /** Correction of `granted` that the store was not told yet. */
+  dayChange: number;
+  /** Correction that it was told and has not confirmed. */
+  untold: number;
+  used: Record<string, number>;
+  refused: { readonly limit: 'requests_per_second' | 'requests_per_day'; readonly untilMs: number } | null;
+  refill: Promise<void> | null;
+  /** A question is on its way to the store; its answer may be late. */
+  isAsking: boolean;
+};
+
+/** What a process may hold of permits that so many are used of in a second. */
+export const aheadOf = ({ requests_per_second: rate, ahead }: Pick<Limits, 'requests_per_second' | 'ahead'>): number =>
+  ahead ?? Math.ceil(rate * AHEAD_S);
+
+export const nothing = () => ({
+  permits: 0,
+  returned: 0,
+  granted: null as number | null,
+  dayChange: 0,
+  untold: 0,
+  used: {} as Record<string, number>,
+});
+
+/** UTC midnight of day 0 is that of 1970. */
+const dayText = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+export const dayNumber = ({ day }: Ask): number => Date.parse(day) / DAY_MS;
+
+export const isOwing = (held: Held): boolean =>
+  held.returned !== 0 || held.dayChange !== 0 || Object.keys(held.used).length > 0;
+
+export const giveBack = (held: Held): void => {
+  held.returned += held.permits;
+  held.dayChange -= held.permits;
+  held.permits = 0;
+};
+
+/** Requests of the day over all processes, as far as this one knows. */
+export const usedOf = ({ granted, dayChange, untold, permits }: Held): number =>
+  (granted ?? 0) + dayChange + untold - permits;
+
+const askOf = (held: Held): Ask => ({
+  keyId: held.keyId,
+  day: dayText(held.day),
+  rate: held.limits.requests_per_second,
+  burst: held.limits.burst,
+  dayLimit: held.limits.requests_per_day,
+  waiting: 0,
+  ahead: 0,
+  returned: 0,
+  dayChange: 0,
+  used: {},
+});
+
+/** Asks for permits alone. What the store was not told of the day moves the limit instead. */
+export const wish = (held: Held): Ask => ({
+  ...askOf(held),
+  waiting: held.waiting,
+  ahead: aheadOf(held.limits),
+  dayLimit: held.limits.requests_per_day - held.dayChange - held.untold,
+});
+
+/** What is owed goes into the ask, and is owed no longer; its part of the day is untold until it is confirmed. */
+export const takeAsk = (held: Held): Ask => {
+  const { returned, dayChange, used } = held;
+  held.untold += dayChange;
+  Object.assign(held, { returned: 0, dayChange: 0, used: {} });
+  return { ...askOf(held), returned, dayChange, used };
+};
+
+const refusedBy = (grant: Grant, held: Held, nowMs: number): Held['refused'] =>
+  grant.granted + held.dayChange + held.untold >= held.limits.requests_per_day
+    ? { limit: 'requests_per_day', untilMs: nowMs + DAY_AGAIN_MS }
+    : {
+        limit: 'requests_per_second',
+        untilMs: nowMs + Math.max(1, ((1 - grant.tokens) / held.limits.requests_per_second) * 1_000),
+      };
+
+export const refusalOf = ({ limit, untilMs }: NonNullable<Held['refused']>, limits: Limits, nowMs: number): Refusal =>
+  limit === 'requests_per_day'
+    ? { limit, figure: limits.requests_per_day, retryAfterS: secondsToMidnight(nowMs) }
+    : { limit, figure: limits.requests_per_second, retryAfterS: Math.max(1, Math.ceil((untilMs - nowMs) / 1_000)) };
+
+export const secondsToMidnight = (nowMs: number): number => Math.max(1, Math.ceil((DAY_MS - (nowMs % DAY_MS)) / 1_000));
+
+/** Granted permits come into hand, or say why there are none. */
+export const receive = (held: Held, grant: Grant, nowMs: number): void => {
+  held.permits += grant.permits;
+  held.refused = grant.permits > 0 ? null : refusedBy(grant, held, nowMs);
+};

@@ -1,0 +1,60 @@
+// The limits that a 429 may name, how it says so, and the refusal as an error (AC-03).
+import { ServiceError } from '../../schemas/errors.ts';
+
+/** Closed set of `X-Service-Limit`. */
+export const SERVICE_LIMITS = [
+  'requests_per_second',
+  'requests_per_day',
+  'concurrent_requests',
+  'dql_per_day',
+  'streams',
+  'agent_evaluations_per_day',
+  'archive_files_per_day',
+  'x402_challenges_per_minute',
+  'x402_unpaid_in_flight_per_payer',
+] as const;
+export type ServiceLimit = (typeof SERVICE_LIMITS)[number];
+
+export type Refusal = {
+  readonly limit: ServiceLimit;
+  readonly figure: number;
+  /** Whole seconds, at least 1. */
+  readonly retryAfterS: number;
+};
+
+const WORDS: Readonly<Record<ServiceLimit, string>> = {
+  requests_per_second: 'requests a second',
+  requests_per_day: 'requests a day',
+  concurrent_requests: 'requests at once',
+  dql_per_day: 'DQL evaluations a day',
+  streams: 'streams at once',
+  agent_evaluations_per_day: 'agent evaluations a day',
+  archive_files_per_day: 'archive files a day',
+  x402_challenges_per_minute: 'payment challenges a minute',
+  x402_unpaid_in_flight_per_payer: 'unsettled payments at once',
+};
+
+const HINTS: Partial<Readonly<Record<ServiceLimit, string>>> = {
+  concurrent_requests: 'Wait for an answer before the next call.',
+  streams: 'Close a stream, or select more in one.',
+};
+
+/** What is said of a limit that `who` has reached. */
+export const sayLimit = (who: string, { limit, figure, retryAfterS }: Refusal) => ({
+  message: `${who} allows ${figure} ${WORDS[limit]}.`,
+  hint: HINTS[limit] ?? `Wait ${retryAfterS} second${retryAfterS === 1 ? '' : 's'}.`,
+});
+
+export const limitHeaders = ({ limit, retryAfterS }: Refusal): Readonly<Record<string, string>> => ({
+  'retry-after': String(retryAfterS),
+  'x-service-limit': limit,
+});
+
+/** A limit met while a call is answered; whoever sends it adds the headers of `refusal`. */
+export class LimitReached extends ServiceError {
+  readonly refusal: Refusal;
+  constructor(who: string, refusal: Refusal) {
+    super([{ code: 'RATE_LIMITED', ...sayLimit(who, refusal) }]);
+    this.refusal = refusal;
+  }
+}

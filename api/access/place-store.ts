@@ -1,0 +1,65 @@
+// Where places of keys are told and asked for: a table in PostgreSQL for all processes, or nobody.
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+
+/** What this process holds of one name, and how many more it wants. */
+export type PlaceAsk = {
+  readonly name: string;
+  /** The most that all processes may hold together. */
+  readonly most: number;
+  readonly held: number;
+  /** Of them in use. */
+  readonly busy: number;
+  readonly wanted: number;
+};
+export type PlaceGrant = { readonly granted: number; readonly othersBusy: number };
+
+export type PlaceStore = {
+  /** One grant an ask, in their order. Rejects when the store does not answer; whatever it did, the next telling puts right. */
+  readonly exchange: (asks: readonly PlaceAsk[]) => Promise<PlaceAnswer>;
+};
+export type PlaceAnswer = {
+  readonly grants: readonly PlaceGrant[];
+  /** Nothing was known of this process: it must tell everything. */
+  readonly isForgotten: boolean;
+  /** How many processes live, this one included. */
+  readonly processes: number;
+};
+
+/** Places of this process alone. */
+export const localPlaces = (): PlaceStore => ({
+  exchange: async (asks) => ({
+    grants: asks.map(({ most, held, wanted }) => ({
+      granted: Math.max(0, Math.min(wanted, most - held)),
+      othersBusy: 0,
+    })),
+    isForgotten: false,
+    processes: 1,
+  }),
+});
+
+/** The channel on which PostgreSQL tells that a process wants places which others may not use. */
+export const PLACES_CHANNEL = 'key_places';
+
+type GrantRow = {
+  /** Null in the row that speaks of the process itself. */
+  readonly name: string | null;
+  readonly granted: number;
+  readonly others_busy: number;
+  readonly is_new: boolean;
+};
+const EXCHANGE = 'select name, granted, others_busy, is_new from exchange_places($1, $2)';
+
+/** Places that all processes on one database share. */
+export const sharedPlaces = (pool: Pick<Pool, 'query'>, node: string = randomUUID()): PlaceStore => ({
+  async exchange(asks) {
+    const { rows } = await pool.query<GrantRow>(EXCHANGE, [node, JSON.stringify(asks)]);
+    const byName = new Map(rows.map((row) => [row.name, row]));
+    const grants = asks.map(({ name }) => {
+      const row = byName.get(name);
+      return { granted: row?.granted ?? 0, othersBusy: row?.others_busy ?? 0 };
+    });
+    const self = byName.get(null);
+    return { grants, isForgotten: self?.is_new === true, processes: self?.granted ?? 1 };
+  },
+});

@@ -1,0 +1,227 @@
+// Places at once of keys, requests being answered and open streams, counted over all processes (AC-02, ST-08). A process holds
+// places that the store granted; one that is free serves the next request without asking, and goes back when somebody wants it.
+import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '../../infra/runtime/within.ts';
+import { localPlaces, type PlaceAnswer, type PlaceAsk, type PlaceGrant, type PlaceStore } from './place-store.ts';
+
+/** A free place nobody used for this long goes back. */
+const IDLE_MS = 500;
+/** Others are given this long to give back places they hold and do not use. */
+const WAIT_MS = 150;
+const ASK_AGAIN_MS = 15;
+/** After a refusal the key is taken for full for this long, so that refusing costs no query each. */
+const FULL_MS = 50;
+/** A process is seen, and what is in use is told, this often; the store forgets a process after five seconds. */
+const SEEN_EVERY_MS = 500;
+const ANSWER_MS = 1_000;
+/** After a failure the store is left alone for this long, and the process counts by itself. */
+const AWAY_MS = 2_000;
+
+type Told = { readonly held: number; readonly busy: number };
+const NOTHING: Told = { held: 0, busy: 0 };
+/** Equal to nothing that can be: it is told again. */
+const UNKNOWN: Told = { held: -1, busy: -1 };
+
+type Held = {
+  readonly name: string;
+  most: number;
+  held: number;
+  busy: number;
+  /** Takers that found no free place here. */
+  waiting: number;
+  usedAt: number;
+  fullUntil: number;
+  /** What the store knows of this process. */
+  told: Told;
+  othersBusy: number;
+};
+
+export class Places {
+  readonly #store: PlaceStore;
+  readonly #held = new Map<string, Held>();
+  #exchanging: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
+  #awayUntil = 0;
+  #isLate = false;
+  #processes = 1;
+  #seenAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: PlaceStore = localPlaces()) {
+    this.#store = store;
+  }
+
+  /** Takes one of the `most` places that all processes have together; false when they are in use. What is taken must be freed. */
+  async take(name: string, most: number): Promise<boolean> {
+    const held = this.#of(name, most);
+    if (occupy(held)) return true;
+    if (this.isFull(name, most)) return false;
+    held.waiting += 1;
+    const deadline = performance.now() + WAIT_MS;
+    try {
+      for (;;) {
+        await this.#exchange();
+        if (occupy(held)) return true;
+        if (performance.now() >= deadline || held.busy >= held.most) break;
+        await pause(ASK_AGAIN_MS);
+        if (occupy(held)) return true;
+      }
+    } finally {
+      held.waiting -= 1;
+    }
+    held.fullUntil = performance.now() + FULL_MS;
+    return false;
+  }
+
+  /** Whether there is surely no place: this process uses them all, or a moment ago all processes did. */
+  isFull(name: string, most: number): boolean {
+    const held = this.#held.get(name);
+    return held !== undefined && (held.busy >= most || (held.busy >= held.held && held.fullUntil > performance.now()));
+  }
+
+  /** Frees a place; it stays here for the next taker until it is idle or wanted elsewhere. */
+  free(name: string): void {
+    const held = this.#held.get(name);
+    if (held === undefined) return;
+    held.busy -= 1;
+    held.usedAt = performance.now();
+  }
+
+  /** Frees a place and gives it back at once: for what is taken seldom and held long. */
+  async giveUp(name: string): Promise<void> {
+    this.free(name);
+    await this.giveBackIdle(name);
+  }
+
+  /** Somebody wants places of this name: what is free here goes back. */
+  async giveBackIdle(name: string): Promise<void> {
+    const held = this.#held.get(name);
+    if (held !== undefined && giveBack(held)) await this.#exchange();
+  }
+
+  /** Processes that lived when the store last answered. */
+  get processes(): number {
+    return this.#processes;
+  }
+
+  /** In use in this process. */
+  busy(name: string): number {
+    return this.#held.get(name)?.busy ?? 0;
+  }
+
+  /** In use in all processes: exact here, elsewhere as told within the last half second. */
+  async busyEverywhere(name: string, most: number): Promise<number> {
+    const held = this.#of(name, most);
+    held.told = UNKNOWN;
+    await this.#exchange();
+    return held.busy + held.othersBusy;
+  }
+
+  /** Gives back what is idle and says that this process lives; `idleMs` 0 gives back everything free. */
+  async settle({ idleMs = IDLE_MS }: { readonly idleMs?: number } = {}): Promise<void> {
+    const now = performance.now();
+    let isOwing = now - this.#seenAt >= SEEN_EVERY_MS;
+    for (const held of this.#held.values()) {
+      if (now - held.usedAt >= idleMs) giveBack(held);
+      if (held.told.held !== held.held) isOwing = true;
+      else if (held.held === 0 && held.waiting === 0) this.#held.delete(held.name);
+    }
+    if (isOwing) await this.#exchange();
+  }
+
+  #of(name: string, most: number): Held {
+    let held = this.#held.get(name);
+    if (held === undefined) {
+      const nothing = { held: 0, busy: 0, waiting: 0, fullUntil: 0, told: NOTHING, othersBusy: 0 };
+      held = { name, most, usedAt: performance.now(), ...nothing };
+      this.#held.set(name, held);
+    }
+    held.most = most;
+    return held;
+  }
+
+  /** The next exchange: one at a time, and whoever asks meanwhile shares the one after it. */
+  #exchange(): Promise<void> {
+    this.#next ??= this.#exchanging.then(() => {
+      const running = this.#tell();
+      this.#exchanging = running;
+      this.#next = null;
+      return running;
+    });
+    return this.#next;
+  }
+
+  async #tell(): Promise<void> {
+    const owing = [...this.#held.values()].filter((held) => isUntold(held) || held.waiting > 0);
+    const asks = owing.map(askOf);
+    const answer = await this.#ask(asks);
+    owing.forEach((held, i) => {
+      const [ask, grant] = [asks[i], answer[i]];
+      if (ask === undefined || grant === undefined) return;
+      held.held += grant.granted;
+      held.othersBusy = grant.othersBusy;
+    });
+  }
+
+  /** From the store; while it is away, from what this process counts by itself. Never rejects. */
+  async #ask(asks: readonly PlaceAsk[]): Promise<readonly PlaceGrant[]> {
+    const now = performance.now();
+    if (now >= this.#awayUntil && !this.#isLate) {
+      try {
+        const { grants, isForgotten, processes } = await within(this.#exchangeOnce(asks), ANSWER_MS);
+        this.#seenAt = now;
+        this.#processes = Math.max(1, processes);
+        if (isForgotten) for (const held of this.#held.values()) held.told = UNKNOWN;
+        asks.forEach(({ name, held, busy }, i) => {
+          const known = this.#held.get(name);
+          if (known !== undefined) known.told = { held: held + (grants[i]?.granted ?? 0), busy };
+        });
+        return grants;
+      } catch {
+        this.#awayUntil = performance.now() + AWAY_MS;
+      }
+    }
+    for (const { name } of asks) {
+      const held = this.#held.get(name);
+      if (held !== undefined) held.told = UNKNOWN;
+    }
+    return asks.map(({ most, held, wanted }) => ({
+      granted: Math.max(0, Math.min(wanted, most - held)),
+      othersBusy: 0,
+    }));
+  }
+
+  /** A telling that comes late must not overtake the next one: until it has ended there is none. */
+  async #exchangeOnce(asks: readonly PlaceAsk[]): Promise<PlaceAnswer> {
+    this.#isLate = true;
+    try {
+      return await this.#store.exchange(asks);
+    } finally {
+      this.#isLate = false;
+    }
+  }
+}
+
+const occupy = (held: Held): boolean => {
+  if (held.busy >= held.held || held.busy >= held.most) return false;
+  held.busy += 1;
+  held.usedAt = performance.now();
+  return true;
+};
+
+/** Whether there was anything to give. */
+const giveBack = (held: Held): boolean => {
+  const kept = Math.min(held.held, held.busy + held.waiting);
+  if (kept === held.held) return false;
+  held.held = kept;
+  return true;
+};
+
+const isUntold = ({ told, held, busy }: Held): boolean => told.held !== held || told.busy !== busy;
+
+const askOf = ({ name, most, held, busy, waiting }: Held): PlaceAsk => ({
+  name,
+  most,
+  held,
+  busy,
+  wanted: Math.max(0, Math.min(waiting - (held - busy), most - held)),
+});

@@ -1,0 +1,50 @@
+// What a plan counts by day besides requests: DQL evaluations, fresh agent evaluations, archive files (AC-02). Each is metered
+// like requests, over all processes, under a name of its own.
+
+import { aheadOf, type Limits } from './held-permits.ts';
+import type { Account } from './key-store.ts';
+import { LimitReached, type Refusal } from './limits.ts';
+import type { Meter } from './meter.ts';
+import type { Plan } from './plans.ts';
+
+const LIMIT_OF = {
+  dql: 'dql_per_day',
+  agent_evaluations: 'agent_evaluations_per_day',
+  archive_files: 'archive_files_per_day',
+} as const;
+export type Quota = keyof typeof LIMIT_OF;
+export const QUOTAS = Object.keys(LIMIT_OF) as readonly Quota[];
+
+/** The name a quota of a key is metered and counted under. */
+export const quotaName = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
+
+/** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
+const limitsOf = ({ limits }: Plan, quota: Quota): Limits => {
+  const day = limits[LIMIT_OF[quota]];
+  return {
+    requests_per_second: day,
+    burst: day,
+    requests_per_day: day,
+    concurrent_requests: null,
+    ahead: aheadOf(limits),
+  };
+};
+
+const takeOne = (meter: Meter, { keyId, plan }: Account, { quota, nowMs }: Spending): Promise<Refusal | null> =>
+  meter.admit(quotaName(keyId, quota), limitsOf(plan, quota), nowMs);
+
+export type Spending = { readonly quota: Quota; readonly count: number; readonly nowMs: number };
+
+/** Takes and counts what a call needs, or nothing and throws LimitReached. Whether it needs any is known only after its body was read. */
+export const spendQuota = async (meter: Meter, account: Account, spending: Spending): Promise<void> => {
+  const { quota, count } = spending;
+  const name = quotaName(account.keyId, quota);
+  const taken = await Promise.all(Array.from({ length: count }, () => takeOne(meter, account, spending)));
+  const refusal = taken.find((one) => one !== null);
+  for (const one of taken) {
+    if (one !== null) continue;
+    if (refusal) meter.putBack(name);
+    else meter.end(name, quota);
+  }
+  if (refusal) throw new LimitReached(`The plan ${account.plan.name}`, { ...refusal, limit: LIMIT_OF[quota] });
+};

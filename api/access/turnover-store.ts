@@ -1,0 +1,88 @@
+// The day's turnover that narrowing plans choose by, the same on every node (AC-02): the newest stored one is read and kept; on the
+// first day of an installation, whoever first has statistics of its venues in memory writes them down for all.
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { dayOf } from '../../schemas/instants.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { measureTurnover, type Turnover } from './turnover.ts';
+
+export type StoredTurnover = { readonly day: string; readonly turnover: Turnover };
+
+/** The channel on which PostgreSQL tells of a new day's turnover. */
+export const TURNOVER_CHANNEL = 'daily_turnover';
+
+type Table = Readonly<Record<string, Readonly<Record<string, Digits>>>>;
+type Row = { readonly day: string; readonly turnover: Table };
+
+const NEWEST = `
+  select day::text as day, turnover from daily_turnover where day <= $1 and ($2::date is null or day > $2) order by day desc limit 1`;
+const WRITE = `insert into daily_turnover (day, source, turnover) values ($1, 'live', $2) on conflict do nothing`;
+
+const asTurnover = (table: Table): Turnover =>
+  new Map(Object.entries(table).map(([venue, byInstrument]) => [venue, new Map(Object.entries(byInstrument))]));
+
+const asTable = (turnover: Turnover): Table =>
+  Object.fromEntries([...turnover].map(([venue, byInstrument]) => [venue, Object.fromEntries(byInstrument)]));
+
+const LOOK_EVERY_MS = 10_000;
+
+export type TurnoverKeeper = {
+  /** The newest known; null while none is stored. */
+  readonly current: () => StoredTurnover | null;
+  /** Looks for a newer one now; rejects when the store is away. */
+  readonly refresh: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+export type TurnoverDeps = {
+  readonly pool: Pick<Pool, 'query'>;
+  readonly live: LiveMemory;
+  readonly nowMicros: () => Micros;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+};
+
+/** Reads at once and goes on looking, for a notice may be lost and a first day has to wait for statistics. */
+export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): TurnoverKeeper => {
+  let held: StoredTurnover | null = null;
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const readNewer = async (day: string): Promise<boolean> => {
+    const { rows } = await pool.query<Row>(NEWEST, [day, held?.day ?? null]);
+    const row = rows[0];
+    if (row === undefined) return false;
+    held = { day: row.day, turnover: asTurnover(row.turnover) };
+    log.info({ day: row.day }, 'turnover that plans choose by');
+    return true;
+  };
+
+  const refresh = async (): Promise<void> => {
+    const at = nowMicros();
+    const day = dayOf(at);
+    if ((await readNewer(day)) || held !== null || !live.isReady()) return;
+    const { turnover, isMeasured } = measureTurnover(live, at);
+    if (!isMeasured) return;
+    await pool.query(WRITE, [day, JSON.stringify(asTable(turnover))]);
+    await readNewer(day);
+  };
+
+  let looking: Promise<void>;
+  const look = (): void => {
+    looking = refresh()
+      .catch((err: unknown) => log.warn({ err }, 'the turnover that plans choose by could not be read'))
+      .then(() => {
+        if (!isStopped) timer = setTimeout(look, LOOK_EVERY_MS).unref();
+      });
+  };
+  look();
+  return {
+    current: () => held,
+    refresh,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await looking;
+    },
+  };
+};

@@ -1,0 +1,82 @@
+// The checks of access as a hook before the body is read, and the end of what they let a request have (E-01 steps 2 to 5, AC-03).
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
+import type { Endpoint } from '../operations/operation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    receiptId: string;
+    call: Call | null;
+    /** Ends the request's place among those in flight; a stream gives it up when it starts. */
+    release: () => void;
+  }
+  interface FastifyContextConfig {
+    operation?: Endpoint;
+  }
+}
+
+export type AccessHookDeps = Omit<AccessDeps, 'onFault'> & { readonly log: Pick<Logger, 'warn'> };
+
+/** Query of the URL as it was sent: repeats are seen, nothing throws. */
+const queryOf = (request: FastifyRequest): URLSearchParams => {
+  const mark = request.url.indexOf('?');
+  return new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
+};
+
+const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
+  operation,
+  headers: request.headers,
+  query: queryOf(request),
+  address: request.ip,
+  nowMs: Date.now(),
+  account: null,
+  leases: { request: null, stream: null },
+});
+
+/** A request of a key is over when its answer has left or its client has. */
+const finishWith = (reply: FastifyReply, finish: () => void): (() => void) => {
+  let over = false;
+  const once = (): void => {
+    if (over) return;
+    over = true;
+    finish();
+  };
+  reply.raw.once('finish', once);
+  reply.raw.once('close', once);
+  // A client that left while its key was checked is told of by nothing any more.
+  if (reply.raw.destroyed) once();
+  return once;
+};
+
+const endLeases = ({ leases }: Call, status: number): void => {
+  for (const lease of Object.values(leases)) lease?.(status);
+};
+
+/** E-01, steps 2 to 5, of every route that is an operation; the others have no checks. */
+export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
+  app.decorateRequest('call', null);
+  app.decorateRequest('release', () => undefined);
+  const access: AccessDeps = {
+    ...deps,
+    onFault: (err) => deps.log.warn({ err }, 'a key seen in a URL could not be marked'),
+  };
+  app.addHook('onRequest', async (request, reply) => {
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined || request.is404) return;
+    const call = callOf(request, operation);
+    request.call = call;
+    const refused = await checkAccess(call, access);
+    const { account } = call;
+    if (account !== null) {
+      const { policy, state } = deps.meter.headers(account.keyId, account.plan.limits, call.nowMs);
+      reply.header('ratelimit-policy', policy).header('ratelimit', state);
+    }
+    if (Object.values(call.leases).some((lease) => lease !== null)) {
+      request.release = finishWith(reply, () => endLeases(call, reply.statusCode));
+    }
+    if (refused === null) return;
+    reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
+    return reply.code(refused.status).send(JSON.stringify(refused.body));
+  });
+};

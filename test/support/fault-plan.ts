@@ -1,0 +1,102 @@
+// Every fault a simulator knows, on listings of its own, spread over a round: most of the market is well at any time.
+import { setTimeout as pause } from 'node:timers/promises';
+import { FAULT_KINDS, type FaultEntry, type FaultKind, type FaultRequest } from '../../infra/simulator/faults.ts';
+
+export type Target = { readonly venue: string; readonly symbol: string; readonly isInverse: boolean };
+export type Inject = (request: Omit<FaultRequest, 'kind'> & { readonly kind: FaultKind }) => Promise<FaultEntry>;
+
+/** A step of a round at a second of its `LENGTH`, about so many listings (0: of the venue as a whole). */
+type Step = { readonly at: number; readonly listings: number; readonly fault: Omit<FaultRequest, 'venue' | 'symbols'> };
+
+/**
+ * Seconds of a round. What needs requests to recover (book snapshots) and what refuses requests stand apart; what cuts connections comes last, one
+ * after the other. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
+ */
+export const ROUND_SECONDS = 36;
+const STEPS: readonly Step[] = [
+  { at: 1, listings: 1, fault: { kind: 'silence', stream: 'mark', durationMs: 21_000 } },
+  { at: 1, listings: 1, fault: { kind: 'silence', stream: 'book', durationMs: 21_000 } },
+  { at: 1, listings: 1, fault: { kind: 'silence', stream: 'trades', durationMs: 5_000 } },
+  { at: 2, listings: 1, fault: { kind: 'malformed', stream: 'mark', count: 4 } },
+  { at: 2, listings: 1, fault: { kind: 'malformed', stream: 'book', count: 2 } },
+  { at: 3, listings: 2, fault: { kind: 'sequence_hole', count: 2 } },
+  { at: 4, listings: 2, fault: { kind: 'crossed_book', durationMs: 12_000 } },
+  { at: 4, listings: 1, fault: { kind: 'funding_interval_changed', hours: 2 } },
+  { at: 5, listings: 1, fault: { kind: 'drop', stream: 'mark', count: 2 } },
+  { at: 5, listings: 1, fault: { kind: 'drop', stream: 'trades', count: 2 } },
+  { at: 5, listings: 2, fault: { kind: 'duplicate', count: 3 } },
+  { at: 5, listings: 1, fault: { kind: 'reorder', stream: 'book', count: 1 } },
+  { at: 6, listings: 1, fault: { kind: 'slow', stream: 'mark', delayMs: 2_500, durationMs: 5_000 } },
+  { at: 6, listings: 1, fault: { kind: 'slow', stream: 'book', delayMs: 1_500, durationMs: 5_000 } },
+  { at: 8, listings: 0, fault: { kind: 'clock_skew', skewMs: -4_000, durationMs: 3_000 } },
+  { at: 9, listings: 0, fault: { kind: 'rate_limit', status: 429, durationMs: 3_000 } },
+  { at: 13, listings: 0, fault: { kind: 'rate_limit', status: 418, durationMs: 2_000 } },
+  { at: 14, listings: 0, fault: { kind: 'clock_skew', skewMs: 4_000, durationMs: 3_000 } },
+  { at: 16, listings: 0, fault: { kind: 'rest_down', durationMs: 3_000 } },
+  { at: 23.5, listings: 0, fault: { kind: 'disconnect', stream: 'mark', count: 1, durationMs: 1_500 } },
+  { at: 26, listings: 0, fault: { kind: 'disconnect', stream: 'book', count: 1, durationMs: 2_000 } },
+  { at: 29, listings: 0, fault: { kind: 'restart', keepSockets: true } },
+  { at: 31, listings: 0, fault: { kind: 'restart', durationMs: 1_500 } },
+];
+
+/** Changes of what is listed, when the round says so: a service hears of them with its next reference answer. */
+const LISTINGS_AT = 4.5;
+
+const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
+  const symbols = targets.map(({ symbol }) => symbol);
+  let next = round * 5;
+  const take = (count: number): string[] =>
+    Array.from({ length: count }, () => symbols[next++ % symbols.length] ?? '');
+  return STEPS.map(({ at, listings, fault }) => [
+    at,
+    { venue, ...fault, ...(listings === 0 ? {} : { symbols: take(listings) }) },
+  ]);
+};
+
+type Round = { readonly venue: string; readonly number: number; readonly ms: number };
+
+/** One round of one venue. `leavers`: a listing that goes, and one that is renamed. */
+const injectRound = async (
+  inject: Inject,
+  targets: readonly Target[],
+  leavers: readonly Target[],
+  { venue, number, ms }: Round,
+): Promise<void> => {
+  const began = performance.now();
+  const at = (second: number): Promise<void> =>
+    pause(Math.max(0, began + (second / ROUND_SECONDS) * ms - performance.now()));
+  const [gone, renamed] = leavers.map(({ symbol }) => symbol);
+  const changes: [number, FaultRequest][] = [[LISTINGS_AT, { kind: 'listing_added', venue }]];
+  if (gone !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_delisted', venue, symbols: [gone] }]);
+  if (renamed !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_renamed', venue, symbols: [renamed] }]);
+  const steps = [...requestsOf(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
+  for (const [second, request] of steps) {
+    await at(second);
+    await inject(request);
+  }
+  await at(ROUND_SECONDS);
+};
+
+const LEAVERS_A_ROUND = 2;
+
+export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
+
+/** As many rounds as fit, of all venues side by side. Linear listings leave, the last ones first. */
+export const injectFaults = async (inject: Inject, all: readonly Target[], { venues, seconds }: Plan): Promise<void> => {
+  const rounds = Math.max(1, Math.floor(seconds / 60));
+  const ms = (seconds * 1_000) / rounds;
+  const ofVenue = async (venue: string): Promise<void> => {
+    const own = all.filter((target) => target.venue === venue);
+    const leaving = own.filter(({ isInverse }) => !isInverse).slice(-LEAVERS_A_ROUND * rounds);
+    const staying = own.filter((target) => !leaving.includes(target));
+    for (let number = 0; number < rounds; number++) {
+      const leavers = leaving.slice(LEAVERS_A_ROUND * number, LEAVERS_A_ROUND * (number + 1));
+      await injectRound(inject, staying, leavers, { venue, number, ms });
+    }
+  };
+  await Promise.all(venues.map(ofVenue));
+};
+
+/** How often each kind was injected, by venue. */
+export const countKinds = (log: readonly FaultEntry[], venue: string): ReadonlyMap<FaultKind, number> =>
+  new Map(FAULT_KINDS.map((kind) => [kind, log.filter((e) => e.venue === venue && e.kind === kind).length]));

@@ -1,0 +1,162 @@
+// What an injected fault may make of what is served and stored: states by L-07, causes of gaps by L-08, from when until when, for which layers.
+import type { FaultEntry, FaultKind } from '../../infra/simulator/faults.ts';
+import type { Seen } from './truth.ts';
+
+type Rule = {
+  /** States of a snapshot's layer, as `status reason gap_cause`; `present` is always right. */
+  readonly states: readonly string[];
+  /** Causes of stored gaps. */
+  readonly causes: readonly string[];
+};
+
+const SEQUENCE = 'missing gap sequence_break';
+/** A reading outlived its horizon: of layers with a stated rate, or polled (F-02). */
+const PASSED = 'stale horizon_passed';
+/** Of layers that hold while their connection lives: nothing new for longer than the bound (F-03). */
+const BOUND = 'stale freshness_bound';
+const LOST = 'stale connection_lost';
+
+const NOTHING: Rule = { states: [], causes: [] };
+/** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
+const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down'] };
+
+const RULES: Readonly<Record<FaultKind, Rule>> = {
+  // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
+  drop: { states: [PASSED, SEQUENCE], causes: ['sequence_break', 'no_update'] },
+  sequence_hole: { states: [SEQUENCE], causes: ['sequence_break'] },
+  // Repeats are skipped by their ids (books) or say the same again.
+  duplicate: NOTHING,
+  reorder: { states: [PASSED, SEQUENCE], causes: ['sequence_break'] },
+  // A frame that cannot be read: of a book it is a hole; of others nothing came, and the dead letter says why.
+  malformed: { states: [PASSED, SEQUENCE], causes: ['parse_error', 'sequence_break', 'no_update'] },
+  // Alive and silent is `no_update`; the first diff after it shows the hole.
+  silence: { states: [PASSED, BOUND, SEQUENCE], causes: ['no_update', 'sequence_break'] },
+  slow: { states: [PASSED, BOUND], causes: ['no_update'] },
+  crossed_book: { states: ['missing gap crossed_book'], causes: ['crossed_book'] },
+  disconnect: CUT,
+  // On sockets that live on, only the sequence tells of it.
+  restart: { states: [...CUT.states, SEQUENCE], causes: [...CUT.causes, 'sequence_break'] },
+  // Only what is asked for feels it.
+  rate_limit: { states: [PASSED], causes: ['venue_rate_limit'] },
+  rest_down: { states: [PASSED], causes: ['venue_down'] },
+  // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
+  clock_skew: { states: [PASSED], causes: [] },
+  // Listed, and nothing came yet (F-04).
+  listing_added: { states: ['missing no_value'], causes: ['no_update'] },
+  // Until the reference answer says so the service only hears nothing.
+  listing_delisted: { states: [PASSED, BOUND], causes: ['no_update', 'not_listed'] },
+  listing_renamed: { states: ['missing no_value', PASSED, BOUND], causes: ['no_update', 'not_listed'] },
+  funding_interval_changed: NOTHING,
+};
+
+const SECOND = 1_000_000;
+/** The venue's recovery belongs to the fault: seconds after its end do not count. */
+const AFTER = 5 * SECOND;
+/** Requests that were refused are made again within their period. */
+const POLL_PERIOD = 6 * SECOND;
+
+const ALL_LAYERS = [
+  'ticker',
+  'mark',
+  'funding',
+  'oi',
+  'book',
+  'stats',
+  'venue_depth',
+  'trades',
+  'liquidations',
+  'candles',
+] as const;
+const BOOKS = ['book', 'venue_depth'];
+
+/** Layers a venue is asked for instead of being listened to. */
+const POLLED: Readonly<Record<string, readonly string[]>> = { binance: ['oi', 'candles'] };
+
+const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
+  switch (kind) {
+    case 'sequence_hole':
+    case 'crossed_book':
+      return new Set(BOOKS);
+    case 'rate_limit':
+    case 'rest_down':
+      return new Set(POLLED[venue] ?? []);
+    case 'clock_skew':
+    case 'listing_added':
+    case 'listing_delisted':
+    case 'listing_renamed':
+      return new Set(ALL_LAYERS);
+    case 'funding_interval_changed':
+      return new Set(['funding']);
+    default:
+      return new Set(layers);
+  }
+};
+
+export type FaultWindow = {
+  readonly kind: FaultKind;
+  readonly venue: string;
+  readonly from: number;
+  /** Its recovery included; infinite while it lasts. */
+  readonly to: number;
+  readonly symbols: ReadonlySet<string>;
+  readonly layers: ReadonlySet<string>;
+};
+
+/** When a listing that came later was first answered, by `venue:symbol`. */
+export type FirstSeen = ReadonlyMap<string, number>;
+
+const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
+
+const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
+  const { kind, venue, from, symbols } = entry;
+  const layers = layersOf(entry);
+  const isAsked = kind === 'rate_limit' || kind === 'rest_down';
+  const ends = (entry.to ?? Number.POSITIVE_INFINITY) + AFTER + (isAsked ? POLL_PERIOD : 0);
+  const window = (names: readonly string[], to: number): FaultWindow => ({
+    kind,
+    venue,
+    from,
+    to,
+    symbols: new Set(names),
+    layers,
+  });
+  if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends)];
+  // Of a renamed pair the old one goes for good; a new one is well from soon after it is known.
+  return symbols.map((symbol, i) => {
+    const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && i % 2 === 1);
+    const seen = firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY;
+    return window([symbol], isNew ? seen + 2 * AFTER : Number.POSITIVE_INFINITY);
+  });
+};
+
+type Place = Pick<Seen, 'venue' | 'symbol'> & { readonly layer: string };
+
+/** The simulator's fault log as questions: which faults explain what was seen, and whether what was seen follows from them. */
+export class FaultWindows {
+  readonly #windows: readonly FaultWindow[];
+
+  constructor(log: readonly FaultEntry[], firstSeen: FirstSeen) {
+    this.#windows = log.flatMap((entry) => toWindows(entry, firstSeen));
+  }
+
+  /** Kinds of the faults that touch a listing and layer within `[from, to]`. */
+  touching({ venue, symbol, layer }: Place, from: number, to: number): readonly FaultKind[] {
+    const kinds = this.#windows
+      .filter((w) => w.from <= to && from <= w.to && w.venue === venue && w.symbols.has(symbol) && w.layers.has(layer))
+      .map(({ kind }) => kind);
+    return [...new Set(kinds)];
+  }
+
+  /** Whether an unreadable frame of the layer lay in the span, whosever: that it was nobody else's cannot be read from it. */
+  isUnreadable({ venue, layer }: Place, from: number, to: number): boolean {
+    return this.#windows.some(
+      (w) => w.kind === 'malformed' && w.venue === venue && w.layers.has(layer) && w.from <= to && from <= w.to,
+    );
+  }
+}
+
+export const followsFrom = (kinds: readonly FaultKind[], state: string): boolean =>
+  kinds.some((kind) => RULES[kind].states.includes(state));
+
+export const causesOf = (kinds: readonly FaultKind[]): ReadonlySet<string> =>
+  new Set(kinds.flatMap((kind) => RULES[kind].causes));
