@@ -79,34 +79,56 @@ export const markerOf = (round: Round): CheckpointEntry => ({
   marker: { items: round.saved, version: STATE_VERSION, watermark: round.watermark },
 });
 
-/** Gathers entries of a checkpoint partition and answers the newest complete round of this state version. */
-export const createRestorer = () => {
+/** Why no round could be restored. */
+export type RestoreProblem = 'lost' | 'corrupt' | 'version';
+
+/** Gathers entries of a checkpoint partition (null: bytes nobody can read) and answers the newest complete round below `below`. */
+export const createRestorer = (below = Number.POSITIVE_INFINITY) => {
   const rounds = new Map<number, Map<string, string>>();
-  let newest: { readonly offset: number; readonly items: Map<string, string> } | null = null;
+  let newest: { readonly round: number; readonly items: Map<string, string> } | null = null;
+  let problem: RestoreProblem = 'lost';
+  const addItem = (round: number, key: string, body: string): void => {
+    const items = rounds.get(round) ?? new Map<string, string>();
+    rounds.set(round, items.set(key, body));
+  };
+  const close = (round: number, { items: wanted, version }: NonNullable<CheckpointEntry['marker']>): void => {
+    if (version !== STATE_VERSION) problem = 'version';
+    const items = rounds.get(round);
+    if (!items || version !== STATE_VERSION || items.size < wanted) return;
+    if (newest === null || round >= newest.round) newest = { round, items };
+    for (const older of rounds.keys()) if (older < round) rounds.delete(older);
+  };
   return {
-    add(entry: CheckpointEntry): void {
-      if (entry.kind === 'item' && entry.key !== null && entry.body !== null) {
-        let items = rounds.get(entry.round);
-        if (!items) {
-          items = new Map();
-          rounds.set(entry.round, items);
-        }
-        items.set(entry.key, entry.body);
-        return;
-      }
-      const items = rounds.get(entry.round);
-      if (!items || entry.marker?.version !== STATE_VERSION || items.size < entry.marker.items) return;
-      if (newest === null || entry.round >= newest.offset) newest = { offset: entry.round, items };
-      for (const round of rounds.keys()) if (round < entry.round) rounds.delete(round);
+    add(entry: CheckpointEntry | null): void {
+      if (entry === null) problem = 'corrupt';
+      else if (entry.round >= below) return;
+      else if (entry.marker !== null) close(entry.round, entry.marker);
+      else if (entry.key !== null && entry.body !== null) addItem(entry.round, entry.key, entry.body);
     },
+    /** The round that `state` restores. */
+    round: (): number | null => newest?.round ?? null,
+    problem: (): RestoreProblem => problem,
+    /** Null when there is no round, or its items cannot be read. */
     state(): TaskState | null {
-      return newest === null ? null : restoreState(newest.items);
+      if (newest === null) return null;
+      const state = restoreState(newest.items);
+      if (state === null) problem = 'corrupt';
+      return state;
     },
   };
 };
 
-/** Builds the state of a complete round. */
+/** Builds the state of a complete round; null when an item is missing or cannot be read. */
 export const restoreState = (items: ReadonlyMap<string, string>): TaskState | null => {
+  try {
+    return buildState(items);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+};
+
+const buildState = (items: ReadonlyMap<string, string>): TaskState | null => {
   const core = items.get('core');
   if (core === undefined) return null;
   const { state, order } = coreFromJson(core);

@@ -23,5 +23,10 @@ export const PROCESSORS_CONFIG = {
   QUESTDB_PG: { type: 'string', default: null, description: 'QuestDB PostgreSQL wire, for tables and visibility.' },
   QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
   QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
-  METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics and /healthz.' },
+  PRESENT_ALARM_PERCENT: {
+    type: 'integer',
+    default: 95,
+    description: "An alarm when less of a venue's listings are present in a layer for a minute.",
+  },
+  METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics, /healthz and /readyz.' },
 } as const satisfies ConfigSpec;

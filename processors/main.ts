@@ -75,11 +75,16 @@ const start = async (): Promise<Stop> => {
       groupId: `${namespace}${config.PROCESSOR_GROUP}`,
       ticks: config.OWNER_TICKS,
       named: config.PROCESSOR_ID !== null,
+      leastPresent: config.PRESENT_ALARM_PERCENT / 100,
       metrics: createProcessorMetrics(registry),
       log,
     }),
   ]);
-  const server = await serveMetrics(registry, config.METRICS_PORT, { problem: () => sink?.problem() ?? null });
+  const unready = (): readonly string[] => {
+    const waiting = sink?.problem() ?? null;
+    return waiting === null ? tasks.problems() : [...tasks.problems(), `rows wait for QuestDB: ${waiting}`];
+  };
+  const server = await serveMetrics(registry, config.METRICS_PORT, { unready });
   return async () => {
     await tasks.stop();
     await sink?.stop();

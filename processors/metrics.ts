@@ -5,7 +5,15 @@ export type ProcessorMetrics = {
   recordApplied(task: string, kind: string): void;
   deadLetter(code: string): void;
   checkpointSaved(task: string): void;
-  taskState(task: string, state: { readonly watermarkMicros: number; readonly lag: number }): void;
+  /** Alarm: the task began at its log's start. */
+  checkpointUnusable(task: string, reason: string): void;
+  /** Alarm: a row says that windows are lost by the service itself. */
+  windowsLost(task: string): void;
+  /** Share of listings whose value is present, and whether it has been too low for too long. */
+  presence(venue: string, layer: string, now: { readonly share: number; readonly isAlarm: boolean }): void;
+  presenceLow(venue: string, layer: string): void;
+  watermarkSaid(task: string, micros: number): void;
+  lag(task: string, records: number): void;
 };
 
 export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => {
@@ -28,10 +36,40 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
     labelNames: ['task'],
     registers,
   });
+  const unusable = new Counter({
+    name: 'processor_checkpoint_unusable_total',
+    help: "Starts at the log's beginning because no checkpoint could be used (alarm).",
+    labelNames: ['task', 'reason'],
+    registers,
+  });
+  const lost = new Counter({
+    name: 'processor_storage_failure_rows_total',
+    help: 'Gap rows of windows that the service itself lost (alarm).',
+    labelNames: ['task'],
+    registers,
+  });
   const watermark = new Gauge({
     name: 'processor_watermark_seconds',
-    help: 'W of a task, seconds since 1970.',
+    help: 'W that a task has said, its outputs acknowledged: seconds since 1970.',
     labelNames: ['task'],
+    registers,
+  });
+  const presence = new Gauge({
+    name: 'processor_present_share',
+    help: "Share of this process's listings whose value is present.",
+    labelNames: ['venue', 'layer'],
+    registers,
+  });
+  const presenceAlarm = new Gauge({
+    name: 'processor_present_alarm',
+    help: '1 while that share has been too low for a minute.',
+    labelNames: ['venue', 'layer'],
+    registers,
+  });
+  const presenceAlarms = new Counter({
+    name: 'processor_present_alarms_total',
+    help: 'Times that the share of present values stayed too low (alarm).',
+    labelNames: ['venue', 'layer'],
     registers,
   });
   const lag = new Gauge({
@@ -44,9 +82,14 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
     recordApplied: (task, kind) => applied.inc({ task, kind }),
     deadLetter: (code) => dead.inc({ code }),
     checkpointSaved: (task) => saved.inc({ task }),
-    taskState: (task, state) => {
-      watermark.set({ task }, state.watermarkMicros / 1e6);
-      lag.set({ task }, state.lag);
+    checkpointUnusable: (task, reason) => unusable.inc({ task, reason }),
+    windowsLost: (task) => lost.inc({ task }),
+    presence: (venue, layer, { share, isAlarm }) => {
+      presence.set({ venue, layer }, share);
+      presenceAlarm.set({ venue, layer }, isAlarm ? 1 : 0);
     },
+    presenceLow: (venue, layer) => presenceAlarms.inc({ venue, layer }),
+    watermarkSaid: (task, micros) => watermark.set({ task }, micros / 1e6),
+    lag: (task, records) => lag.set({ task }, records),
   };
 };

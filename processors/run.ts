@@ -3,8 +3,11 @@
 import { createPublisher, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
+import { STATE_LAG } from '../schemas/freshness.ts';
+import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
 import type { ProcessorMetrics } from './metrics.ts';
+import { createPresenceWatch } from './presence-watch.ts';
 import { TaskRunner } from './runner.ts';
 
 export type TasksSpec = {
@@ -15,13 +18,23 @@ export type TasksSpec = {
   readonly ticks: boolean;
   /** This process has a name of its own: its dead predecessor is taken out of the group. */
   readonly named?: boolean;
+  /** Share of listings, 0 to 1, below which a layer of a venue is an alarm; without it nobody watches. */
+  readonly leastPresent?: number;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
 
+/** A publisher without an answer for so long is no hiccup. */
+const STALLED_MS = 5_000;
+const PRESENCE_EVERY_MS = 5_000;
+/** A backlog is limited by the broker's answers, one at a time: each takes along as much as a request may hold. */
+const MAX_RECORDS = 5_000;
+
 export type Tasks = {
   /** Watermarks of the tasks this process owns, by task. */
   readonly watermarks: () => ReadonlyMap<string, number>;
+  /** Why the tasks of this process are not up to date, one reason each. */
+  readonly problems: () => readonly string[];
   readonly stop: () => Promise<void>;
 };
 
@@ -32,12 +45,31 @@ const shardsOf = async (handle: KafkaHandle, names: readonly string[]): Promise<
   return new Map(found.map(({ name, partitions }) => [name, partitions.length]));
 };
 
+const watchPresence = (spec: TasksSpec, runners: ReadonlyMap<string, TaskRunner>): NodeJS.Timeout | undefined => {
+  const { leastPresent, venues, metrics, log } = spec;
+  if (leastPresent === undefined) return undefined;
+  const watch = createPresenceWatch(leastPresent, metrics, log);
+  const look = (): void => {
+    for (const { id } of venues) {
+      const ofVenue = [...runners.values()].filter(({ venue }) => venue === id);
+      const presences = ofVenue.map((runner) => runner.presences());
+      watch.look(id, presences, performance.now());
+    }
+  };
+  return setInterval(look, PRESENCE_EVERY_MS);
+};
+
+const behindOf = (key: string, watermark: Micros): readonly string[] => {
+  const lag = Date.now() * 1_000 - watermark;
+  return lag > STATE_LAG ? [`the task of ${key} is ${Math.round(lag / 1_000)} ms behind`] : [];
+};
+
 /** Joins the group and works until stopped; `stop` leaves complete checkpoints behind. */
 export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await shardsOf(spec.handle, [...byTopic.keys()]);
-  const publisher = createPublisher(spec.handle, {});
+  const publisher = createPublisher(spec.handle, { maxRecords: MAX_RECORDS });
   const runners = new Map<string, TaskRunner>();
   const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
@@ -73,9 +105,21 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
     },
   });
 
+  const timer = watchPresence(spec, runners);
+
+  const problems = (): readonly string[] => {
+    const stalledMs = publisher.stalledMs();
+    const stalled = stalledMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(stalledMs)} ms`] : [];
+    // A finished log that is worked through again is of another time.
+    const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => behindOf(key, watermark)) : [];
+    return [...stalled, ...behind];
+  };
+
   return {
+    problems,
     watermarks: () => new Map([...runners].map(([key, runner]) => [key, runner.watermark])),
     stop: async () => {
+      clearInterval(timer);
       await member.stop();
       for (const runner of runners.values()) await runner.stop(true);
       await publisher.close();

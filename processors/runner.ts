@@ -2,14 +2,16 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka.ts';
-import { endOffsets, readToEnd } from '../infra/runtime/kafka.ts';
+import { endOffsets } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
-import { beginRound, createRestorer, markerOf, type Round, saveSome } from './checkpoint.ts';
+import { beginRound, markerOf, type Round, saveSome } from './checkpoint.ts';
 import type { ProcessorMetrics } from './metrics.ts';
+import { restore } from './restore.ts';
 import type { Outputs } from './task/outputs.ts';
+import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
 
 const CHECKPOINT_EVERY_MS = 10_000;
@@ -34,7 +36,7 @@ export type RunnerSpec = {
   readonly log: Logger;
 };
 
-type Restored = { readonly task: Task; readonly emittedTo: number };
+type Begun = { readonly task: Task; readonly emittedTo: number };
 
 export class TaskRunner {
   readonly #spec: RunnerSpec;
@@ -56,23 +58,25 @@ export class TaskRunner {
   #sayingWatermark: Promise<void> | null = null;
   #appliedAtMs = performance.now();
   #saidOffset = -1;
+  #saidWatermark: number;
   #stopped = false;
 
-  private constructor(spec: RunnerSpec, restored: Restored, starts: ReadonlyMap<string, number>) {
+  private constructor(spec: RunnerSpec, restored: Begun, starts: ReadonlyMap<string, number>) {
     this.#spec = spec;
     this.#names = topics(spec.namespace);
     this.#task = restored.task;
+    this.#saidWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
     this.#starts = starts;
     this.#timer = setInterval(() => this.#idle(), 50);
   }
 
-  /** Restores the task from its newest complete checkpoint, or starts it empty. */
+  /** Restores the task from its newest complete checkpoint, or starts it empty at its log's start. */
   static async start(spec: RunnerSpec): Promise<TaskRunner> {
     const names = topics(spec.namespace);
     const outputs = [names.live, names.state, names.rows, names.checkpoints].map((of) => of(spec.venue.id));
     const [restored, ends] = await Promise.all([
-      restore(spec, names),
+      begin(spec, names),
       Promise.all(outputs.map(async (topic) => [topic, await endOffsets(spec.handle, topic)] as const)),
     ]);
     const starts = new Map(ends.map(([topic, found]) => [topic, found.get(spec.partition)?.latest ?? 0]));
@@ -88,8 +92,17 @@ export class TaskRunner {
     return this.#task.state.offset + 1;
   }
 
+  /** The W that readers may know: everything before it is acknowledged. What is applied may wait for a slow broker. */
   get watermark(): number {
-    return this.#task.watermark;
+    return this.#saidWatermark;
+  }
+
+  get venue(): string {
+    return this.#spec.venue.id;
+  }
+
+  presences(): Presences {
+    return this.#task.presences();
   }
 
   /** Applies messages of the raw partition in order; those already applied are passed over. */
@@ -104,18 +117,27 @@ export class TaskRunner {
         stretchEnds = performance.now() + STRETCH_MS;
       }
       if (message.value === null || message.offset < this.next) continue;
+      this.#refuseHole(message.offset);
       const { offset, timestampMs, value } = message;
       const raw = readRaw(value);
       if (raw?.slot !== 'owner') this.#heardAtMs = performance.now();
       this.#publish(this.#task.process({ offset, timestampMs, message: raw, payload: value }));
       this.#spec.metrics.recordApplied(this.#task.id, raw?.kind ?? 'unreadable');
     }
-    this.#spec.metrics.taskState(this.#task.id, {
-      watermarkMicros: this.#task.watermark,
-      lag: Math.max(0, logEnd - this.next),
-    });
+    this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
+  }
+
+  /** A life ends at a hole: the next one finds its checkpoint behind the log's start, and says what was lost. */
+  #refuseHole(offset: number): void {
+    if (offset === this.next || !this.#hasBegun) return;
+    const { venue, partition } = this.#spec;
+    throw new RangeError(`${this.#names.raw(venue.id)}/${partition}: ${this.next} to ${offset - 1} are gone`);
+  }
+
+  get #hasBegun(): boolean {
+    return this.#task.state.startedAt !== null;
   }
 
   /** A backlog comes in batches of tens of thousands of records: outputs must not pile up, nor the process fall silent. */
@@ -130,7 +152,7 @@ export class TaskRunner {
     this.#stopped = true;
     clearInterval(this.#timer);
     await this.#closing;
-    if (save && this.#task.state.offset >= 0) {
+    if (save && this.#hasBegun) {
       if (this.#round === null) this.#beginRound();
       this.#advanceRound(Number.POSITIVE_INFINITY);
       await this.#closing;
@@ -155,6 +177,7 @@ export class TaskRunner {
     }
     for (const entry of outputs.rows) {
       const key = entry.row?.texts['listing'] ?? null;
+      if (entry.row?.texts['gap_cause'] === 'storage_failure') this.#spec.metrics.windowsLost(this.#task.id);
       publisher.publish({ topic: names.rows(venue.id), partition, key, value: codecs.rows.encode(entry) });
     }
     for (const record of outputs.md) {
@@ -226,6 +249,8 @@ export class TaskRunner {
       this.#watermark = null;
       await this.#spec.publisher.flush();
       this.#saidOffset = offset;
+      this.#saidWatermark = watermark;
+      this.#spec.metrics.watermarkSaid(this.#task.id, watermark);
       this.#putWatermark('task', watermark, offset, this.#positions());
     }
   }
@@ -283,10 +308,15 @@ export class TaskRunner {
     if (this.#stopped) return;
     const now = performance.now();
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
-    else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#task.state.offset >= 0) this.#beginRound();
+    else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#hasBegun) this.#beginRound();
     this.#tickIfQuiet(now);
     const { offset } = this.#task.state;
-    if (offset <= Math.max(this.#saidOffset, this.#emittedTo) || now - this.#appliedAtMs < REST_AFTER_MS) return;
+    if (
+      !this.#hasBegun ||
+      offset <= Math.max(this.#saidOffset, this.#emittedTo) ||
+      now - this.#appliedAtMs < REST_AFTER_MS
+    )
+      return;
     this.#watermark ??= { watermark: this.#task.watermark, offset };
     this.#sayWatermark();
   }
@@ -311,6 +341,20 @@ export class TaskRunner {
   }
 }
 
+/** The task as its restored state says, and the alarm when that is not a checkpoint's. */
+const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
+  const { handle, venue, partition, shards, metrics, log } = spec;
+  const { state, emittedTo, unusable } = await restore({ handle, names, venue: venue.id, partition });
+  const task = new Task({ venue, partition, shards, state });
+  if (unusable !== null) {
+    metrics.checkpointUnusable(task.id, unusable);
+    const from = state.offset + 1;
+    const lost = state.recovery !== null;
+    log.error({ task: task.id, unusable, from, emittedTo, lost }, "no usable checkpoint: begins at the log's start");
+  }
+  return { task, emittedTo };
+};
+
 /** Null for bytes that are no raw message: somebody else wrote to the topic. */
 const readRaw = (value: Buffer): RawMessage | null => {
   try {
@@ -319,29 +363,4 @@ const readRaw = (value: Buffer): RawMessage | null => {
     if (error instanceof AvroError) return null;
     throw error;
   }
-};
-
-/** The newest complete checkpoint of a task and the raw offset up to which its outputs are out. */
-const restore = async (spec: RunnerSpec, names: Topics): Promise<Restored> => {
-  const id = `${spec.venue.id}/${spec.partition}`;
-  let emittedTo = -1;
-  let start: number | null = null;
-  const checkpoints = names.checkpoints(spec.venue.id);
-  await readToEnd(spec.handle, { topic: names.watermark, from: () => 'earliest' as const }, (message) => {
-    if (message.value === null) return;
-    const entry = codecs.watermark.decode(message.value);
-    if (entry.task !== id) return;
-    if (entry.kind === 'task') emittedTo = Math.max(emittedTo, entry.offset);
-    if (entry.kind === 'checkpoint') start = entry.positions[checkpoints] ?? null;
-  });
-  const restorer = createRestorer();
-  if (start !== null) {
-    const from = start;
-    await readToEnd(spec.handle, { topic: checkpoints, partitions: [spec.partition], from: () => from }, (message) => {
-      if (message.value !== null) restorer.add(codecs.checkpoints.decode(message.value));
-    });
-  }
-  const state = restorer.state();
-  const base = { venue: spec.venue, partition: spec.partition, shards: spec.shards };
-  return { task: new Task(state === null ? base : { ...base, state }), emittedTo };
 };

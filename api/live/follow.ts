@@ -22,10 +22,14 @@ export type FollowDeps = {
 
 type Round = { readonly entries: readonly StateEntry[]; readonly watermark: Micros; readonly liveOffset: number };
 
-/** Keeps of a partition's rounds the newest complete one that is old enough, else the oldest complete one. */
-class RoundChoice {
+/**
+ * Keeps of a partition's rounds the newest complete one that is old enough, else the oldest complete one. A round counts
+ * as it was told first: an owner that lost its task without knowing tells it again, and names a later place in `live`.
+ */
+export class RoundChoice {
   readonly #before: Micros;
-  #open: { round: number; entries: StateEntry[] } | null = null;
+  readonly #open = new Map<number, StateEntry[]>();
+  #newest = -1;
   chosen: Round | null = null;
 
   constructor(before: Micros) {
@@ -33,13 +37,15 @@ class RoundChoice {
   }
 
   add(entry: StateEntry): void {
-    if (this.#open?.round !== entry.round) this.#open = { round: entry.round, entries: [] };
-    this.#open.entries.push(entry);
+    if (entry.round <= this.#newest) return;
+    const entries = this.#open.get(entry.round) ?? [];
+    this.#open.set(entry.round, entries);
+    entries.push(entry);
     if (entry.marker === null) return;
-    const { entries } = this.#open;
-    this.#open = null;
+    this.#open.delete(entry.round);
     // A round whose first entries retention has dropped is not whole.
     if (entries.length - 1 < entry.marker.entries) return;
+    this.#newest = entry.round;
     const { watermark, live_offset: liveOffset } = entry.marker;
     if (this.chosen === null || watermark <= this.#before) this.chosen = { entries, watermark, liveOffset };
   }

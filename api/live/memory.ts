@@ -1,5 +1,6 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
 // Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, Reading, StateEntry } from '../../schemas/topics.ts';
@@ -7,9 +8,6 @@ import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
-
-/** A venue is behind when its watermark lies more than this before the evaluation instant (L-07 `state_lag`). */
-export const STATE_LAG: Micros = 5_000_000;
 
 type Partition = {
   offset: number;
@@ -219,6 +217,9 @@ export class LiveMemory {
         at.recent.prune(entry.watermark, at.history);
         return;
       case 'event':
+        // Trades are no stored history that is answered, and there are many.
+        if (entry.row?.table !== 'liquidations' || entry.symbol === null) return;
+        at.recent.apply(entry.symbol, entry.row, true);
         return;
       default:
         entry.kind satisfies never;

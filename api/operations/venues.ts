@@ -1,5 +1,6 @@
 // GET /v2/venues: which venues are served, how many of their listings, and whether they are live (V-01).
 import Type from 'typebox';
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
@@ -7,7 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
-import { type LiveMemory, type LiveVenue, STATE_LAG } from '../live/memory.ts';
+import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import { defineOperation } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
 

@@ -3,9 +3,9 @@
 /** Decimals in which index, mark and funding rate are kept; a listing prints fewer or as many. */
 export const FINE = 8;
 
-/** With all decimals, as venues print prices and quantities. */
+/** With all decimals, as venues print prices and quantities. Decimals below zero count tens, hundreds, … */
 export function fixed(units: number, decimals: number): string {
-  if (decimals === 0) return String(units);
+  if (decimals <= 0) return String(units * 10 ** -decimals);
   const digits = String(Math.abs(units)).padStart(decimals + 1, '0');
   const cut = digits.length - decimals;
   return `${units < 0 ? '-' : ''}${digits.slice(0, cut)}.${digits.slice(cut)}`;
@@ -20,6 +20,12 @@ export function plain(units: number, decimals: number): string {
     places -= 1;
   }
   return fixed(rest, places);
+}
+
+/** Without insignificant zeros but with a decimal, as venues print floats: "105055.0", "0.1428". */
+export function float(units: number, decimals: number): string {
+  const text = plain(units, decimals);
+  return text.includes('.') ? text : `${text}.0`;
 }
 
 /** A figure kept in 10^-8, rounded to the decimals its venue prints. */

@@ -15,6 +15,8 @@ export type SimListing = {
   readonly isInverse: boolean;
   /** Where the venue counts an inverse contract's turnover in quote as well; without it in base. */
   readonly turnoverIn?: 'quote';
+  /** Where the venue's volume of an inverse contract is its amount of base, and its turnover what others call the volume: the amount of quote. */
+  readonly volumeIn?: 'base';
   /** What a quantity of one stands for: base (linear) or quote (inverse). Null: quantities are base. */
   readonly contractSize: number | null;
   readonly priceDecimals: number;

@@ -54,6 +54,8 @@ export type Trade = {
   readonly qty: number;
   readonly buyerIsMaker: boolean;
   readonly atMs: number;
+  /** The taker was forced. */
+  readonly isLiquidation: boolean;
 };
 export type Diff = {
   readonly eventMs: number;
@@ -144,7 +146,7 @@ function openInstrument(listing: SimListing, options: MarketOptions, startMs: nu
   const index = quantise(drift, listing.decimals.mark);
   const day = openDay(listing, random, size * (20_000 + random.below(60_000)));
   const id = day.firstId + TRADES_BEFORE_START;
-  const last = { id, price: listing.startPrice, qty: 1, buyerIsMaker: false, atMs: startMs };
+  const last = { id, price: listing.startPrice, qty: 1, buyerIsMaker: false, atMs: startMs, isLiquidation: false };
   return Object.assign(state, {
     listing,
     random,
@@ -182,13 +184,13 @@ function step(instrument: Instrument, atMs: number): void {
   if (atMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = nextFunding(atMs, instrument.fundingHours);
 }
 
-function trade(instrument: Instrument, atMs: number): Trade {
+function trade(instrument: Instrument, atMs: number, isLiquidation: boolean): Trade {
   const { random, book, day, listing } = instrument;
   const buyerIsMaker = random.chance(0.5);
   const side = buyerIsMaker ? book.bids : book.asks;
   const price = side.prices.at(-1) ?? instrument.last.price;
   const qty = 1 + random.below(Math.max(1, Math.floor((side.sizes.at(-1) ?? 2) / 2)));
-  const made = { id: instrument.last.id + 1, price, qty, buyerIsMaker, atMs };
+  const made = { id: instrument.last.id + 1, price, qty, buyerIsMaker, atMs, isLiquidation };
   instrument.last = made;
   day.high = Math.max(day.high, price);
   day.low = Math.min(day.low, price);
@@ -282,7 +284,7 @@ export function createMarket(options: MarketOptions): Market {
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
     if ((isLiquidation || instrument.random.chance(0.3)) && mayTrade(instrument, atMs)) {
-      const made = trade(instrument, diff.transactedMs);
+      const made = trade(instrument, diff.transactedMs, isLiquidation);
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }

@@ -1,5 +1,5 @@
 // What was true at each stamp the venue gave out: figures by second, books by sequence, trades, liquidations and candles as they were made.
-import type { Change, Side } from './book-model.ts';
+import { type BookModel, type Change, elementHash, type Side } from './book-model.ts';
 import type { PriceCandle, TradeCandle } from './candles.ts';
 import { FINE, plain } from './figures.ts';
 import type { SimListing } from './listings.ts';
@@ -89,6 +89,20 @@ function trim(list: unknown[], limit: number): void {
   if (list.length > limit * 1.1) list.splice(0, list.length - limit);
 }
 
+/** Volume and turnover in the venue's words. */
+const volumesOf = ({ volumeIn }: SimListing, quantity: string, amount: string): readonly [string, string] =>
+  volumeIn === 'base' ? [amount, quantity] : [quantity, amount];
+
+/** Hash of the best levels alone, as `BookModel.hash` is of all. */
+function shownHash({ bids, asks }: BookModel, { priceDecimals, qtyDecimals }: SimListing, shown: number): number {
+  let hash = 0;
+  for (const [side, { prices, sizes }] of [['b', bids] as const, ['a', asks] as const]) {
+    for (let i = Math.max(0, prices.length - shown); i < prices.length; i += 1)
+      hash ^= elementHash(side, plain(prices[i] ?? 0, priceDecimals), plain(sizes[i] ?? 0, qtyDecimals));
+  }
+  return hash >>> 0;
+}
+
 const ordered = (levels: ReadonlyMap<number, number>, sign: 1 | -1): readonly (readonly [number, number])[] =>
   [...levels].sort(([x], [y]) => (x - y) * sign);
 
@@ -149,9 +163,10 @@ function rowsBy(venue: string, tradeId: (trade: Trade) => string) {
         return of({ oi: size(moment.openInterest) });
       case 'stats': {
         const { change, turnover } = listing.decimals;
+        const [volume_24h, turnover_24h] = volumesOf(listing, size(moment.volume), plain(moment.turnover, turnover));
         return of({
-          volume_24h: size(moment.volume),
-          turnover_24h: plain(moment.turnover, turnover),
+          volume_24h,
+          turnover_24h,
           change_24h: plain(toChange(moment.last, moment.open, change), change),
         });
       }
@@ -209,11 +224,9 @@ function rowsBy(venue: string, tradeId: (trade: Trade) => string) {
   function ofMinute(instrument: Instrument, { atMs, trades, prices }: Minute): readonly TruthRow[] {
     const { listing } = instrument;
     const bare = ofPrices(instrument, trades, 'trade', atMs);
-    const amounts = {
-      volume: plain(trades.volume, listing.qtyDecimals),
-      turnover: plain(trades.amount, listing.decimals.amount),
-      trades: trades.ticks,
-    };
+    const quantity = plain(trades.volume, listing.qtyDecimals);
+    const [volume, turnover] = volumesOf(listing, quantity, plain(trades.amount, listing.decimals.amount));
+    const amounts = { volume, turnover, trades: trades.ticks };
     const marks = prices.mark === undefined ? [] : [ofPrices(instrument, prices.mark, 'mark', atMs)];
     const indexes = prices.index === undefined ? [] : [ofPrices(instrument, prices.index, 'index', atMs)];
     return [{ ...bare, values: { ...bare.values, ...amounts } }, ...marks, ...indexes];
@@ -225,6 +238,8 @@ function rowsBy(venue: string, tradeId: (trade: Trade) => string) {
 export function createTruthLog(options: {
   readonly venue: string;
   readonly bookIds: 'changes' | 'messages';
+  /** Levels a side that the venue's messages carry; infinite where they carry all. */
+  readonly shownLevels: number;
   readonly tradeId: (trade: Trade) => string;
   readonly perListing: number;
   readonly onRow: ((row: TruthRow) => void) | null;
@@ -247,7 +262,8 @@ export function createTruthLog(options: {
   }
 
   function addTop(instrument: Instrument, ghost: number | null, history: readonly Change[] | null): void {
-    const { book, changedAtMs, lastId, ordinal } = instrument;
+    const { book, changedAtMs, lastId, ordinal, listing } = instrument;
+    const isWhole = options.shownLevels === Number.POSITIVE_INFINITY;
     const top: Top = {
       atMs: changedAtMs,
       id: options.bookIds === 'changes' ? lastId : ordinal,
@@ -255,7 +271,7 @@ export function createTruthLog(options: {
       bidSize: book.bids.sizes.at(-1) ?? 0,
       ask: book.asks.prices.at(-1) ?? 0,
       askSize: book.asks.sizes.at(-1) ?? 0,
-      hash: book.hash(),
+      hash: isWhole ? book.hash() : shownHash(book, listing, options.shownLevels),
       ghost,
       history,
     };
@@ -323,9 +339,9 @@ export function createTruthLog(options: {
       undo(levels, book.pendingChanges());
       for (const top of tops.slice(at + 1).reverse()) undo(levels, top.history ?? []);
       const listed = (side: Side, sign: 1 | -1): TruthBook['bids'] =>
-        ordered(levels[side], sign).map(
-          ([price, size]) => [plain(price, listing.priceDecimals), plain(size, listing.qtyDecimals)] as const,
-        );
+        ordered(levels[side], sign)
+          .slice(0, options.shownLevels)
+          .map(([price, size]) => [plain(price, listing.priceDecimals), plain(size, listing.qtyDecimals)] as const);
       return { bids: listed('b', -1), asks: listed('a', 1) };
     },
   };

@@ -65,6 +65,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
   const truth = createTruthLog({
     venue: venue.id,
     bookIds: venue.bookIds,
+    shownLevels: venue.shownLevels ?? Number.POSITIVE_INFINITY,
     tradeId: venue.tradeId ?? (({ id }) => String(id)),
     perListing: options.truthPerListing,
     onRow: options.onTruth,

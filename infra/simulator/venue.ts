@@ -87,6 +87,8 @@ export type SimulatedVenue = {
   readonly bookIds: 'changes' | 'messages';
   /** Whether the book also changes between two diffs, as where a REST snapshot must be joined to a running stream. */
   readonly runsAhead: boolean;
+  /** Levels a side that its book messages carry at most; without it all. Truth knows of no others. */
+  readonly shownLevels?: number;
   /** Frames a listing has each second besides its diffs. */
   readonly steadyFrames: (listing: SimListing) => number;
   /** The id its messages give a trade; without it the trade's number as text. */

@@ -10,7 +10,7 @@ import { mutate, randomOf } from '../support/mutations.ts';
 import { until } from '../support/pipeline.ts';
 import {
   answerWhen,
-  compare,
+  checkCompared,
   isPresent,
   nowMicros,
   SEED,
@@ -107,12 +107,12 @@ const asKey = ({ payload }: DeadLetter): string => Buffer.from(payload).toString
 
 const checkMutants = async (t: Test, world: World): Promise<void> => {
   const watching = watch(world, SECONDS);
-  const symbols = [...world.contractSizes.keys()];
+  const symbols = [...world.listed.values()].map(({ symbol }) => symbol);
   await world.simulator.fault({ kind: 'malformed', stream: 'markPrice', symbols, count: 2 });
   // Cut behind their ids: collector and task must both see the hole, or the book stays broken.
   await world.simulator.fault({ kind: 'malformed', stream: 'depth', symbols: symbols.slice(0, CUT_BOOKS), count: 4 });
   const unreadable = await writeMutants(world);
-  await compare(t, world, await watching, 'while mutated frames came');
+  await checkCompared(t, world, await watching, 'while mutated frames came');
   const letters = await until('every unreadable frame is a dead letter', 30_000, async () => {
     const found = await readDeadLetters(world);
     const held = new Set(found.map(asKey));

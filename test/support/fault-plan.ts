@@ -45,8 +45,7 @@ const LISTINGS_AT = 4.5;
 const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
   const symbols = targets.map(({ symbol }) => symbol);
   let next = round * 5;
-  const take = (count: number): string[] =>
-    Array.from({ length: count }, () => symbols[next++ % symbols.length] ?? '');
+  const take = (count: number): string[] => Array.from({ length: count }, () => symbols[next++ % symbols.length] ?? '');
   return STEPS.map(({ at, listings, fault }) => [
     at,
     { venue, ...fault, ...(listings === 0 ? {} : { symbols: take(listings) }) },
@@ -82,7 +81,11 @@ const LEAVERS_A_ROUND = 2;
 export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
 
 /** As many rounds as fit, of all venues side by side. Linear listings leave, the last ones first. */
-export const injectFaults = async (inject: Inject, all: readonly Target[], { venues, seconds }: Plan): Promise<void> => {
+export const injectFaults = async (
+  inject: Inject,
+  all: readonly Target[],
+  { venues, seconds }: Plan,
+): Promise<void> => {
   const rounds = Math.max(1, Math.floor(seconds / 60));
   const ms = (seconds * 1_000) / rounds;
   const ofVenue = async (venue: string): Promise<void> => {

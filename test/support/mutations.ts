@@ -1,4 +1,5 @@
 // Ways a frame may be damaged, chosen by a seeded generator so that a failure can be run again.
+import { gzipSync } from 'node:zlib';
 
 export type Random = (below: number) => number;
 
@@ -13,6 +14,10 @@ export const randomOf = (seed: number): Random => {
 
 type Damage = (frame: Buffer, random: Random) => Buffer;
 
+const oneOf = <T>(items: readonly [T, ...T[]], random: Random): T => items[random(items.length)] ?? items[0];
+
+// ---- bytes ----
+
 const splice = (frame: Buffer, at: number, removed: number, put: Buffer): Buffer =>
   Buffer.concat([frame.subarray(0, at), put, frame.subarray(at + removed)]);
 
@@ -26,7 +31,7 @@ const swapAt =
     return found.length === 0 ? frame : splice(frame, found[random(found.length)] ?? 0, 1, Buffer.from(put));
   };
 
-const DAMAGES: readonly Damage[] = [
+const BYTES: readonly [Damage, ...Damage[]] = [
   (frame, random) => frame.subarray(0, random(frame.length)),
   (frame, random) => splice(frame, random(frame.length), 1, Buffer.from([random(256)])),
   (frame, random) => splice(frame, random(frame.length), 1 + random(20), Buffer.alloc(0)),
@@ -39,18 +44,118 @@ const DAMAGES: readonly Damage[] = [
   swapAt(/\d/g, '-'),
   swapAt(/"/g, ''),
   swapAt(/\d(?=")/g, 'e999'),
-  (frame, random) => {
-    const text = frame.toString('latin1');
-    const member = [...text.matchAll(/"(\w+)":("[^"]*"|\d+|\[)/g)];
-    const chosen = member[random(member.length)];
-    return chosen === undefined
-      ? frame
-      : Buffer.from(text.replace(`"${chosen[1]}":`, `"${chosen[1]}":null,"_":`), 'latin1');
-  },
 ];
+
+const ENCODINGS: readonly [Damage, ...Damage[]] = [
+  (frame) => Buffer.from(frame.toString('utf8'), 'utf16le'),
+  (frame) => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), frame]),
+  (frame, random) => splice(frame, random(frame.length), 1, Buffer.from([0xff, 0xc0, 0x00])),
+  (frame) => gzipSync(frame),
+  (frame) => Buffer.concat([frame, frame]),
+  (_frame, random) => Buffer.from(oneOf(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
+];
+
+// ---- members ----
+
+/** Numbers keep their text: what a damage leaves alone is sent as the venue sent it. */
+const parseExact = (text: string): unknown =>
+  JSON.parse(text, ((_key: string, value: unknown, context: { readonly source?: string }): unknown =>
+    typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value) as (
+    key: string,
+    value: unknown,
+  ) => unknown);
+
+type Holder = Record<string, unknown>;
+type Member = { readonly holder: Holder; readonly key: string };
+
+const isRaw = (value: unknown): value is { readonly rawJSON: string } => JSON.isRawJSON(value);
+
+const membersOf = (value: unknown): Member[] =>
+  typeof value !== 'object' || value === null || isRaw(value)
+    ? []
+    : Object.keys(value).flatMap((key) => [{ holder: value as Holder, key }, ...membersOf((value as Holder)[key])]);
+
+const retyped = (value: unknown): unknown => {
+  if (isRaw(value)) return value.rawJSON;
+  if (typeof value === 'string') return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? JSON.rawJSON(value) : [value];
+  if (Array.isArray(value)) return { ...value };
+  return typeof value === 'object' && value !== null ? Object.values(value) : String(value);
+};
+
+const deep = (value: unknown, depth: number): unknown => {
+  let held = value;
+  for (let i = 0; i < depth; i++) held = [held];
+  return held;
+};
+
+type Change = (value: unknown, random: Random) => unknown;
+
+/** What may stand in a member's place. */
+const CHANGES: readonly [Change, ...Change[]] = [
+  () => null,
+  retyped,
+  (value) => [value],
+  (value) => ({ value }),
+  (value) => deep(value, 300),
+  (value) => (Array.isArray(value) ? [] : {}),
+  (value) => (Array.isArray(value) ? [...value, ...value] : ''),
+  (_value, random) => oneOf([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
+  (_value, random) => JSON.rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
+  (_value, random) => JSON.rawJSON('9'.repeat(oneOf([30, 400, 401, 5_000], random))),
+  (_value, random) => '9'.repeat(oneOf([30, 400, 401, 5_000], random)),
+  () => 'a'.repeat(50_000),
+  () => ({ toString: 1, valueOf: 1, length: 3, constructor: null }),
+  (_value, random) => oneOf(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
+];
+
+const renamed = ({ holder, key }: Member, random: Random): void => {
+  const name = oneOf(['__proto__', 'constructor', key.toUpperCase(), `${key}_`], random);
+  const value = holder[key];
+  delete holder[key];
+  Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
+};
+
+/** One member removed, renamed, given another's value, or changed into what it is not. */
+const damageMember: Damage = (frame, random) => {
+  let tree: unknown;
+  try {
+    tree = parseExact(frame.toString('utf8'));
+  } catch {
+    return frame;
+  }
+  const members = membersOf(tree);
+  const member = members[random(members.length)];
+  if (member === undefined) return frame;
+  const { holder, key } = member;
+  const other = members[random(members.length)];
+  switch (random(6)) {
+    case 0:
+      if (Array.isArray(holder)) holder.splice(Number(key), 1);
+      else delete holder[key];
+      break;
+    case 1:
+      if (other === undefined || isWithin(other.holder[other.key], holder)) break;
+      holder[key] = other.holder[other.key];
+      break;
+    case 2:
+      if (!Array.isArray(holder)) {
+        renamed(member, random);
+        break;
+      }
+    // falls through
+    default:
+      holder[key] = oneOf(CHANGES, random)(holder[key], random);
+  }
+  return Buffer.from(JSON.stringify(tree));
+};
+
+/** A value put inside itself would have no end. */
+const isWithin = (value: unknown, holder: Holder): boolean =>
+  value === holder || membersOf(value).some((member) => member.holder[member.key] === holder);
 
 /** The frame with one damage; some damaged frames can still be read. */
 export const mutate = (frame: Buffer, random: Random): Buffer => {
-  const damage = DAMAGES[random(DAMAGES.length)];
-  return damage === undefined ? frame : damage(frame, random);
+  const kind = random(20);
+  if (kind === 0) return oneOf(ENCODINGS, random)(frame, random);
+  return kind < 7 ? oneOf(BYTES, random)(frame, random) : damageMember(frame, random);
 };

@@ -54,6 +54,7 @@ export type Simulator = {
   readonly child: Child;
   readonly endpoints: string;
   readonly control: string;
+  /** About Binance unless `venue` says another. */
   fault(request: Readonly<Record<string, unknown>>): Promise<unknown>;
   get<T>(path: string): Promise<T>;
 };

@@ -1,0 +1,50 @@
+// Raises an alarm when a venue's share of present values stays low, and says when it has recovered.
+import type { Logger } from '../infra/runtime/log.ts';
+import type { ReadingLayer } from '../schemas/layers.ts';
+import type { ProcessorMetrics } from './metrics.ts';
+import type { Presence, Presences } from './task/presence.ts';
+
+/** A reconnect or a snapshot takes seconds: only what lasts is an alarm. */
+const LOW_FOR_MS = 60_000;
+
+type Low = { readonly sinceMs: number; readonly isAlarm: boolean };
+
+export type PresenceWatch = {
+  /** Takes in what the tasks of one venue count now. */
+  readonly look: (venue: string, tasks: readonly Presences[], nowMs: number) => void;
+};
+
+const sumOf = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> => {
+  const sums = new Map<ReadingLayer, Presence>();
+  for (const task of tasks) {
+    for (const [layer, { present, of }] of task) {
+      const so = sums.get(layer) ?? { present: 0, of: 0 };
+      sums.set(layer, { present: so.present + present, of: so.of + of });
+    }
+  }
+  return sums;
+};
+
+/** `least`: share of listings that a healthy layer has present. */
+export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, log: Logger): PresenceWatch => {
+  const low = new Map<string, Low>();
+  const judge = (venue: string, layer: ReadingLayer, share: number, nowMs: number): void => {
+    const key = `${venue} ${layer}`;
+    const held = low.get(key);
+    if (share >= least) {
+      low.delete(key);
+      if (held?.isAlarm) log.info({ venue, layer, share }, 'present again');
+    } else if (held === undefined) low.set(key, { sinceMs: nowMs, isAlarm: false });
+    else if (!held.isAlarm && nowMs - held.sinceMs >= LOW_FOR_MS) {
+      low.set(key, { ...held, isAlarm: true });
+      metrics.presenceLow(venue, layer);
+      log.error({ venue, layer, share, least }, 'too few listings are present');
+    }
+    metrics.presence(venue, layer, { share, isAlarm: low.get(key)?.isAlarm ?? false });
+  };
+  return {
+    look: (venue, tasks, nowMs) => {
+      for (const [layer, { present, of }] of sumOf(tasks)) judge(venue, layer, present / of, nowMs);
+    },
+  };
+};

@@ -1,0 +1,229 @@
+// Where a task begins: at its newest complete checkpoint, else at the log's start with what is left of earlier lives (design section 5).
+import { endOffsets, type KafkaHandle, readToEnd, type Start } from '../infra/runtime/kafka.ts';
+import { AvroError, codecs } from '../schemas/avro/codec.ts';
+import type { ReadingLayer } from '../schemas/layers.ts';
+import type { Micros } from '../schemas/records.ts';
+import type {
+  CapabilityVersion,
+  ListingVersion,
+  LiveEntry,
+  Row,
+  Span,
+  StateEntry,
+  Topics,
+  WatermarkEntry,
+} from '../schemas/topics.ts';
+import { createRestorer, type RestoreProblem } from './checkpoint.ts';
+import { type Recovery, seriesOf } from './task/recovery.ts';
+import { createState, type TaskState } from './task/state.ts';
+
+export type RestoreSpec = {
+  readonly handle: KafkaHandle;
+  readonly names: Topics;
+  readonly venue: string;
+  readonly partition: number;
+};
+
+/** Why there is no checkpoint to go on from. */
+export type Unusable = RestoreProblem | 'behind';
+
+export type Restored = {
+  readonly state: TaskState;
+  /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
+  readonly emittedTo: number;
+  /** Set when an earlier life's checkpoint could not be used. */
+  readonly unusable: Unusable | null;
+};
+
+type Said = { readonly newest: WatermarkEntry | null; readonly checkpointAt: number | null };
+
+/** The last words of earlier owners on the watermark topic. */
+const readSaid = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Said> => {
+  const said: { newest: WatermarkEntry | null; checkpointAt: number | null } = { newest: null, checkpointAt: null };
+  await readToEnd(handle, { topic: names.watermark, from: () => 'earliest' }, ({ value }) => {
+    const entry = value && codecs.watermark.decode(value);
+    if (!entry || entry.task !== `${venue}/${partition}`) return;
+    if (entry.kind === 'task' && entry.offset >= (said.newest?.offset ?? -1)) said.newest = entry;
+    if (entry.kind === 'checkpoint') said.checkpointAt = entry.positions[names.checkpoints(venue)] ?? null;
+  });
+  return said;
+};
+
+type Found = { readonly state: TaskState | null; readonly problem: RestoreProblem };
+
+/** The newest complete round that can be read; older ones are as good, they only mean more replay. */
+const findCheckpoint = async (spec: RestoreSpec, checkpointAt: number | null): Promise<Found> => {
+  const { handle, names, venue, partition } = spec;
+  let from: Start = checkpointAt ?? 'earliest';
+  let problem: RestoreProblem = 'lost';
+  for (let below = Number.POSITIVE_INFINITY; ; ) {
+    const restorer = createRestorer(below);
+    const start = from;
+    await readToEnd(
+      handle,
+      { topic: names.checkpoints(venue), partitions: [partition], from: () => start },
+      ({ value }) => {
+        if (value !== null) restorer.add(readOrNull(codecs.checkpoints.decode, value));
+      },
+    );
+    const state = restorer.state();
+    if (problem === 'lost') problem = restorer.problem();
+    if (state !== null || (from === 'earliest' && restorer.round() === null)) return { state, problem };
+    below = restorer.round() ?? below;
+    from = 'earliest';
+  }
+};
+
+const readOrNull = <T>(decode: (bytes: Buffer) => T, bytes: Buffer): T | null => {
+  try {
+    return decode(bytes);
+  } catch (error) {
+    if (error instanceof AvroError) return null;
+    throw error;
+  }
+};
+
+/** The state to go on from, and what earlier owners have said already. */
+export const restore = async (spec: RestoreSpec): Promise<Restored> => {
+  const { handle, names, venue, partition } = spec;
+  const said = await readSaid(spec);
+  const { state, problem } = await findCheckpoint(spec, said.checkpointAt);
+  const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
+  const emittedTo = said.newest?.offset ?? -1;
+  if (state !== null && state.offset + 1 >= log.earliest) return { state, emittedTo, unusable: null };
+  const isFirst = said.newest === null && state === null;
+  const unusable = isFirst ? null : state === null ? problem : 'behind';
+  // The whole log makes the whole state: nothing is lost but time.
+  if (log.earliest === 0) return { state: createState(), emittedTo, unusable };
+  const recovery = await readRecovery(spec, said.newest);
+  if (recovery === null) return { state: createState(log.earliest), emittedTo, unusable };
+  if (recovery.spokenTo >= log.latest)
+    throw new RangeError(
+      `${names.raw(venue)}/${partition} ends at ${log.latest}, but outputs speak of ${recovery.spokenTo}: the log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
+    );
+  return { state: createState(log.earliest, recovery), emittedTo, unusable: unusable ?? 'lost' };
+};
+
+/** Null when no earlier life has left anything: then this is the first one. */
+const readRecovery = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promise<Recovery | null> => {
+  const versions = await readVersions(spec);
+  if (newest === null && versions.listings.length === 0) return null;
+  const live = await readLive(spec);
+  const rows = await readRows(spec, newest);
+  return {
+    spokenTo: Math.max(newest?.offset ?? -1, live.offset, rows.offset),
+    watermark: newest?.watermark ?? rows.watermark,
+    covered: Object.fromEntries(rows.covered),
+    revs: live.revs,
+    spans: live.spans,
+    ...versions,
+  };
+};
+
+type Versions = { readonly listings: ListingVersion[]; readonly capabilities: CapabilityVersion[] };
+
+const readVersions = async ({ handle, names, venue }: RestoreSpec): Promise<Versions> => {
+  const listings: ListingVersion[] = [];
+  const capabilities: CapabilityVersion[] = [];
+  await readToEnd(handle, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
+    const version = value && codecs.listing.decode(value);
+    if (version && version.venue === venue) listings.push(version);
+  });
+  await readToEnd(handle, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
+    const version = value && codecs.capability.decode(value);
+    if (version && version.venue === venue) capabilities.push(version);
+  });
+  return { listings, capabilities };
+};
+
+// ---- what was said live ----
+
+type Heard = { readonly offset: number; readonly revs: Recovery['revs']; readonly spans: readonly Span[] };
+
+/** Newest `rev` and alive spans: of the last complete state round, and of `live` since. */
+const readLive = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Heard> => {
+  const round = await readRound({ handle, names, venue, partition });
+  const heard = { offset: -1, revs: {} as Record<string, Partial<Record<ReadingLayer, number>>> };
+  const spans = new Map<string, Span>();
+  const hear = ({ symbol, reading, span }: StateEntry | LiveEntry): void => {
+    if (span) spans.set(span.conn_id, span);
+    if (!reading || symbol === null) return;
+    const revs = heard.revs[symbol] ?? {};
+    heard.revs[symbol] = { ...revs, [reading.layer]: Math.max(revs[reading.layer] ?? 0, reading.rev) };
+  };
+  for (const entry of round?.entries ?? []) hear(entry);
+  heard.offset = round?.round ?? -1;
+  const from = (): Start => round?.liveOffset ?? 'earliest';
+  await readToEnd(handle, { topic: names.live(venue), partitions: [partition], from }, ({ value }) => {
+    if (value === null) return;
+    const entry = codecs.live.decode(value);
+    heard.offset = Math.max(heard.offset, entry.offset);
+    hear(entry);
+  });
+  const alive = [...spans.values()].filter(({ to }) => to === null);
+  return { offset: heard.offset, revs: round === null ? null : heard.revs, spans: alive };
+};
+
+type Round = { readonly round: number; readonly entries: readonly StateEntry[]; readonly liveOffset: number };
+
+/** Gathers a state partition and holds its newest complete round. */
+class NewestRound {
+  readonly #open = new Map<number, StateEntry[]>();
+  held: Round | null = null;
+
+  add(entry: StateEntry): void {
+    const entries = this.#open.get(entry.round) ?? [];
+    this.#open.set(entry.round, entries);
+    if (entry.marker === null) {
+      entries.push(entry);
+      return;
+    }
+    this.#open.delete(entry.round);
+    // Retention may have dropped the first entries of a round.
+    if (entries.length < entry.marker.entries || entry.round <= (this.held?.round ?? -1)) return;
+    this.held = { round: entry.round, entries, liveOffset: entry.marker.live_offset };
+  }
+}
+
+const readRound = async ({ handle, names, venue, partition }: RestoreSpec): Promise<Round | null> => {
+  const newest = new NewestRound();
+  const from = (): Start => 'earliest';
+  await readToEnd(handle, { topic: names.state(venue), partitions: [partition], from }, ({ value }) => {
+    if (value !== null) newest.add(codecs.state.decode(value));
+  });
+  return newest.held;
+};
+
+// ---- what is in rows ----
+
+/** More than may have been written between a watermark and the position it was said with. */
+const ROWS_TAIL = 50_000;
+
+type Written = { readonly offset: number; readonly watermark: Micros | null; readonly covered: Map<string, Micros> };
+
+/** Rows after the last W, or else of the tail: a seal may have been cut in the middle. */
+const readRows = async (spec: RestoreSpec, newest: WatermarkEntry | null): Promise<Written> => {
+  const { handle, names, venue, partition } = spec;
+  const topic = names.rows(venue);
+  const { latest } = (await endOffsets(handle, topic)).get(partition) ?? { latest: 0 };
+  const from = Math.max(0, (newest?.positions[topic] ?? latest) - ROWS_TAIL);
+  const covered = new Map<string, Micros>();
+  let offset = -1;
+  let watermark: Micros | null = null;
+  await readToEnd(handle, { topic, partitions: [partition], from: () => from }, ({ value }) => {
+    const entry = value && codecs.rows.decode(value);
+    if (!entry || entry.offset <= (newest?.offset ?? -1)) return;
+    offset = Math.max(offset, entry.offset);
+    watermark = entry.watermark ?? watermark;
+    if (entry.row) cover(covered, entry.row);
+  });
+  return { offset, watermark, covered };
+};
+
+const cover = (covered: Map<string, Micros>, { table, at, texts, flags }: Row): void => {
+  const { listing, price_type, timeframe } = texts;
+  if (listing === undefined || flags['late']) return;
+  const symbol = listing.slice(listing.indexOf(':') + 1);
+  const series = seriesOf(table, symbol, table === 'candles' ? `${price_type}|${timeframe}` : '');
+  covered.set(series, Math.max(covered.get(series) ?? 0, at));
+};

@@ -1,0 +1,89 @@
+// Gaps of trades and liquidations: stretches without a connection are rows, silence on a living one is not (H-15).
+import t from 'tap';
+import type { Venue } from '../../ingest/venue.ts';
+import { binance } from '../../ingest/venues/binance.ts';
+import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+
+const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
+const venue: Venue = { ...binance, layers: { ...binance.layers, trades: ON, liquidation: ON } };
+const SPEC = { venue, partition: 0, shards: 1 };
+const SYMBOL = {
+  symbol: 'BTCUSDT',
+  pair: 'BTCUSDT',
+  contractType: 'PERPETUAL',
+  onboardDate: 1569398400000,
+  deliveryDate: 4133404800000,
+  status: 'TRADING',
+  baseAsset: 'BTC',
+  quoteAsset: 'USDT',
+  marginAsset: 'USDT',
+  pricePrecision: 2,
+  quantityPrecision: 3,
+  filters: [
+    { filterType: 'PRICE_FILTER', tickSize: '0.10' },
+    { filterType: 'LOT_SIZE', stepSize: '0.001', minQty: '0.001' },
+  ],
+};
+
+const begin = (): TestLog => {
+  const log = new TestLog();
+  log.capability(venue);
+  log.open('trades', 'trades', [{ layers: ['trades'], symbols: null }]);
+  log.open('events', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  const answer = (path: string, body: unknown): unknown =>
+    log.json('response', 'reference', 'c1.reference', body, {
+      request: `GET https://fapi.binance.com/fapi/v1/${path}`,
+    });
+  answer('fundingInfo', []);
+  answer('exchangeInfo', { symbols: [SYMBOL] });
+  return log;
+};
+
+type Gap = readonly [from: number, to: number, cause: string | undefined];
+/** Gap rows of a table in seconds since the start, neighbours joined as answers join them. */
+const gapsOf = (log: TestLog, table: string): Gap[] => {
+  const joined: Gap[] = [];
+  for (const { at, instants, texts } of rowsOf(runTask(SPEC, log.records).outputs, table)) {
+    const gap: Gap = [((instants.from_at ?? 0) - START) / SECOND, (at - START) / SECOND, texts.gap_cause];
+    const last = joined.at(-1);
+    if (last !== undefined && last[1] === gap[0] && last[2] === gap[2])
+      joined[joined.length - 1] = [last[0], gap[1], gap[2]];
+    else joined.push(gap);
+  }
+  return joined;
+};
+
+t.test('silence on a living connection is no gap', (t) => {
+  const log = begin();
+  log.run(200 * SECOND, ['trades', 'events']);
+  t.same(gapsOf(log, 'liquidations'), []);
+  t.same(gapsOf(log, 'trades'), []);
+  t.end();
+});
+
+t.test('between a loss and the next connection nothing could come, to the microsecond', (t) => {
+  const log = begin();
+  log.run(12 * SECOND, ['trades', 'events']);
+  log.json('lost', 'events', 'events', { lost_at: log.now + 345_678, cause: 'connection_lost', detail: '' });
+  log.run(23 * SECOND, ['trades']);
+  log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  log.run(200 * SECOND, ['trades', 'events2']);
+  t.same(gapsOf(log, 'liquidations'), [[12.345678, 35, 'connection_lost']]);
+  t.same(gapsOf(log, 'trades'), [], 'the other connection lived');
+  t.end();
+});
+
+t.test('a dead collector leaves a gap from three seconds after its last record until it is back', (t) => {
+  const log = begin();
+  log.run(30 * SECOND, ['trades', 'events']);
+  log.run(60 * SECOND, [], 250_000, null);
+  log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  log.run(200 * SECOND, ['events2']);
+  const gaps = gapsOf(log, 'liquidations');
+  t.same([gaps[0]?.[0], gaps.at(-1)?.[1]], [33.001, 90]);
+  t.ok(
+    gaps.every(([, , cause]) => cause === 'collector_down'),
+    JSON.stringify(gaps),
+  );
+  t.end();
+});

@@ -1,0 +1,271 @@
+// A task whose checkpoint cannot be used, on a real Kafka: what was said stays, what is lost is a gap with its cause, nothing is said twice.
+import { Registry } from 'prom-client';
+import t, { type Test } from 'tap';
+import { createPublisher, ensureTopics, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { topicSpecs } from '../../infra/runtime/topics.ts';
+import { binance } from '../../ingest/venues/binance.ts';
+import { createProcessorMetrics } from '../../processors/metrics.ts';
+import { TaskRunner } from '../../processors/runner.ts';
+import type { LogRecord } from '../../processors/task/task.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import { type CheckpointEntry, type LiveEntry, type Reading, type Row, topics } from '../../schemas/topics.ts';
+import { useEngines } from '../support/engines.ts';
+import { rowsOf, runTask } from '../support/task-driver.ts';
+import { busyLog, gapsOf, SPEC } from '../support/task-logs.ts';
+
+t.setTimeout(300_000);
+const engines = await useEngines(t, ['kafka']);
+const log = createLog('recovery-test', 'silent');
+const handle = openKafka({ brokers: [engines.endpoints.kafka], clientId: 'recovery-test' }, log);
+t.teardown(() => handle.close());
+
+const RECORDS = busyLog().records;
+const WHOLE = runTask(SPEC, RECORDS).outputs;
+
+/** Identity of a row in QuestDB. */
+const keyOf = (row: Row): string =>
+  [
+    row.table,
+    row.at,
+    row.texts['listing'] ?? row.texts['conn'] ?? '',
+    row.texts['price_type'],
+    row.texts['timeframe'],
+    row.integers['src_offset'],
+  ].join('|');
+const byKey = (rows: readonly Row[]): Record<string, Row> =>
+  Object.fromEntries(rows.map((row) => [keyOf(row), row] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/** A namespace with a log in it, and the lives of the one task that works on it. */
+const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
+  const namespace = `replay.${engines.namespace()}.`;
+  const names = topics(namespace);
+  await ensureTopics(handle, topicSpecs({ venues: ['binance'], shards: 1, namespace, replay: true }));
+  const publisher = createPublisher(handle);
+  t.teardown(() => publisher.close());
+  for (const { message, timestampMs } of records) {
+    const value = message && codecs.raw.encode(message);
+    publisher.publish({ topic: names.raw('binance'), partition: 0, key: null, value, timestamp: timestampMs });
+    await publisher.ready();
+  }
+  await publisher.flush();
+  const registry = new Registry();
+  const metrics = createProcessorMetrics(registry);
+  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, publisher, metrics, log };
+
+  const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
+    const found: T[] = [];
+    await readToEnd(handle, { topic, partitions: [0], from: () => 'earliest' }, ({ value }) => {
+      if (value) found.push(decode(value));
+    });
+    return found;
+  };
+  return {
+    names,
+    spec,
+    publisher,
+    /** One life: works on the log up to `to` and ends, with a checkpoint or without. */
+    live: async (to: number, save = false): Promise<number> => {
+      const runner = await TaskRunner.start(spec);
+      const began = runner.next;
+      let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
+      await readToEnd(handle, { topic: names.raw('binance'), from: () => began }, async (message) => {
+        if (message.offset >= to) return;
+        batch.push({ ...message, value: message.value && Buffer.from(message.value) });
+        if (batch.length < 50) return;
+        await runner.apply(batch, to);
+        batch = [];
+      });
+      await runner.apply(batch, to);
+      await runner.stop(save);
+      return began;
+    },
+    truncate: async (to: number): Promise<void> => {
+      const admin = await handle.admin();
+      const topic = names.raw('binance');
+      await admin.fetchTopicOffsets(topic);
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(to) }] });
+    },
+    rows: async (): Promise<Row[]> =>
+      (await read(names.rows('binance'), codecs.rows.decode)).flatMap(({ row }) => (row ? [row] : [])),
+    liveEntries: () => read(names.live('binance'), codecs.live.decode),
+    checkpoints: () => read(names.checkpoints('binance'), codecs.checkpoints.decode),
+    save: (entry: CheckpointEntry): void =>
+      publisher.publish({
+        topic: names.checkpoints('binance'),
+        partition: 0,
+        key: entry.key,
+        value: codecs.checkpoints.encode(entry),
+      }),
+    alarm: async (reason: string): Promise<boolean> =>
+      (await registry.metrics()).includes(`processor_checkpoint_unusable_total{task="binance/0",reason="${reason}"} 1`),
+  };
+};
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** What a reader of `live` sees: repeats and late words of an earlier life are dropped by their place. */
+const heardBy = (entries: readonly LiveEntry[]): LiveEntry[] => {
+  let [offset, index] = [-1, -1];
+  return entries.filter((entry) => {
+    if (entry.offset < offset || (entry.offset === offset && entry.index <= index)) return false;
+    [offset, index] = [entry.offset, entry.index];
+    return true;
+  });
+};
+
+const readingsBySeries = (entries: readonly LiveEntry[]): Map<string, Reading[]> => {
+  const series = new Map<string, Reading[]>();
+  for (const { symbol, reading } of heardBy(entries)) {
+    if (!reading) continue;
+    const key = `${symbol} ${reading.layer}`;
+    series.set(key, [...(series.get(key) ?? []), reading]);
+  }
+  return series;
+};
+
+const checkRevs = async (t: Test, world: World): Promise<void> => {
+  const holes: string[] = [];
+  for (const [series, readings] of readingsBySeries(await world.liveEntries())) {
+    for (const [i, { rev }] of readings.entries()) if (rev !== i + 1) holes.push(`${series}: ${i + 1} is ${rev}`);
+  }
+  t.same(holes.slice(0, 3), [], 'rev rises by one from reading to reading, over all lives');
+};
+
+/** Every window of every listing and layer is covered once, from the first window on. */
+const checkCoverage = async (t: Test, world: World): Promise<void> => {
+  const faults = gapsOf(Object.values(byKey(await world.rows())));
+  t.same(faults.slice(0, 3), [], 'every window is covered exactly once');
+};
+
+t.test('lost checkpoints and a whole log: the same rows and the same words, only later', async (t) => {
+  const world = await openWorld(t);
+  await world.live(1000);
+  t.equal(await world.live(RECORDS.length), 0, "begins at the log's start");
+  t.ok(await world.alarm('lost'));
+  t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+  await checkRevs(t, world);
+});
+
+t.test('the first life of all is no alarm, wherever its log begins', async (t) => {
+  const world = await openWorld(t);
+  await world.truncate(300);
+  t.equal(await world.live(RECORDS.length), 300);
+  for (const reason of ['lost', 'corrupt', 'version', 'behind']) t.notOk(await world.alarm(reason));
+  const causes = new Set((await world.rows()).map((row) => row.texts['gap_cause']));
+  t.notOk(causes.has('storage_failure'));
+});
+
+t.test('a checkpoint that cannot be read: the one before it is as good', async (t) => {
+  const world = await openWorld(t);
+  await world.live(700, true);
+  const before = await world.checkpoints();
+  for (const entry of before) {
+    const round = entry.round + 50;
+    world.save({ ...entry, round, offset: round, body: entry.body === null ? null : '{"torn' });
+  }
+  await world.publisher.flush();
+  t.equal(await world.live(1100), 700, 'goes on after the older round');
+  t.notOk(await world.alarm('corrupt'));
+  await world.live(RECORDS.length);
+  t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+});
+
+t.test('checkpoints that nobody can read, or of another version, are none', async (t) => {
+  for (const [reason, spoil] of [
+    ['corrupt', (entry: CheckpointEntry) => ({ ...entry, body: entry.body === null ? null : 'torn' })],
+    [
+      'version',
+      (entry: CheckpointEntry) => ({
+        ...entry,
+        marker: entry.marker === null ? null : { ...entry.marker, version: 999 },
+      }),
+    ],
+  ] as const) {
+    const world = await openWorld(t);
+    await world.live(900);
+    const source = await openWorld(t);
+    await source.live(900, true);
+    for (const entry of await source.checkpoints()) world.save(spoil(entry));
+    await world.publisher.flush();
+    t.equal(await world.live(RECORDS.length), 0);
+    t.ok(await world.alarm(reason), reason);
+    t.same(byKey(await world.rows()), byKey(rowsOf(WHOLE)));
+  }
+});
+
+t.test('a log cut before what was sealed last: the same rows, no window lost', async (t) => {
+  const world = await openWorld(t);
+  await world.live(250, true);
+  await world.live(1500);
+  await world.truncate(420);
+  t.equal(await world.live(900, true), 420);
+  t.equal(await world.live(RECORDS.length), 900, 'a checkpoint taken on the way carries what is still to be gone past');
+  t.ok(await world.alarm('behind'));
+  const isSampled = ({ table }: Row): boolean => Object.values(LAYERS).some((layer) => layer.table === table);
+  t.same(byKey((await world.rows()).filter(isSampled)), byKey(rowsOf(WHOLE).filter(isSampled)));
+  await checkCoverage(t, world);
+  await checkRevs(t, world);
+});
+
+for (const [name, cut] of [
+  ['a log cut behind the last word', 1250],
+  ['a log cut shortly before the last word', 1040],
+] as const) {
+  t.test(`${name}: lost windows are storage failures, and rev goes on after a restart's gap`, async (t) => {
+    const world = await openWorld(t);
+    await world.live(700, true);
+    await world.live(1100);
+    const said = (await world.rows()).map(keyOf);
+    await world.truncate(cut);
+    t.equal(await world.live(1400, true), cut);
+    await world.live(RECORDS.length, true);
+    t.ok(await world.alarm('behind'), 'the checkpoint lies before the log');
+    await checkCoverage(t, world);
+    await checkRevs(t, world);
+    const rows = byKey(await world.rows());
+    const lost = Object.values(rows).filter((row) => row.texts['gap_cause'] === 'storage_failure');
+    t.ok(lost.length > 0, `${lost.length} rows of lost windows`);
+    t.same(
+      said.filter((key) => rows[key]?.texts['gap_cause'] === 'storage_failure'),
+      [],
+      'what was written before stays',
+    );
+    for (const [series, readings] of readingsBySeries(await world.liveEntries())) {
+      const restarts = readings.filter(({ gap_cause }) => gap_cause === 'pipeline_restart');
+      if (cut > 1100) t.equal(restarts.length, 1, `${series} says once that it begins anew`);
+    }
+  });
+}
+
+t.test('retention that passes a task at work ends its life: the next one says what was lost', async (t) => {
+  const world = await openWorld(t);
+  const runner = await TaskRunner.start(world.spec);
+  const messages = RECORDS.map(({ message, offset, timestampMs }) => ({
+    offset,
+    timestampMs,
+    key: null,
+    value: codecs.raw.encode(message),
+    headers: {},
+  }));
+  await runner.apply(messages.slice(0, 700), RECORDS.length);
+  await t.rejects(runner.apply(messages.slice(750), RECORDS.length), /700 to 749 are gone/);
+  await runner.stop(true);
+  await world.truncate(750);
+  t.equal(await world.live(RECORDS.length), 750);
+  t.ok(await world.alarm('behind'));
+  await checkCoverage(t, world);
+  await checkRevs(t, world);
+});
+
+t.test('outputs that speak of more than the log holds: a person must look', async (t) => {
+  const world = await openWorld(t);
+  await world.live(700);
+  await world.truncate(1);
+  const [first] = await world.liveEntries();
+  if (!first) return t.fail('nothing was said');
+  const value = codecs.live.encode({ ...first, offset: 1_000_000 });
+  world.publisher.publish({ topic: world.names.live('binance'), partition: 0, key: null, value });
+  await world.publisher.flush();
+  await t.rejects(world.live(RECORDS.length), /the log was cut or made anew/);
+});
