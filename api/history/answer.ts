@@ -1,28 +1,27 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
 import { formatDuration } from '../../schemas/durations.ts';
 import { serviceError } from '../../schemas/errors.ts';
-import { statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { listingId, RETENTION_DAYS } from '../../schemas/tables.ts';
+import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { isQuantity, type Mark, unitCounted, unitOf } from '../live/layer-object.ts';
+import { isQuantity, unitCounted, unitOf } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
+import { type Marks, markAt } from './marks.ts';
+import { retentionFrom } from './past.ts';
 import { rowObject } from './row-object.ts';
 import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
 import type { StoredRow } from './stored-row.ts';
 
-const DAY: Micros = 86_400_000_000;
-const RESPONSE_BYTES = 8_388_608;
 /** Rows read at a time: what an answer holds besides its own text. */
 const ROWS_AT_A_TIME = 20_000;
 export const RAW_ROWS = 100_000;
@@ -36,12 +35,10 @@ export type HistoryOptions = {
   readonly bounds: Bounds;
   readonly allowStale: boolean;
   readonly includeGaps: boolean;
+  /** Bytes that the items may have. */
+  readonly itemsLimit: number;
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
-
-/** Earliest instant a listing's rows are kept from: its first sight, or the floor, which moves a day at a time so that answers hold a day. */
-export const retentionFrom = ({ first_seen_at }: ListingVersion, evaluatedAt: Micros): Micros =>
-  Math.max(first_seen_at, Math.floor((evaluatedAt - RETENTION_DAYS.readings * DAY) / DAY) * DAY);
 
 /** What an answer says at one instant; `gapCause` null: nothing was ever received. */
 type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string | null };
@@ -79,24 +76,8 @@ type ListingSeries = {
   readonly selected: Selected;
   readonly capabilities: readonly CapabilityVersion[];
   readonly losses: Losses;
-  readonly marks: readonly ReadingRow[];
+  readonly marks: Marks;
   readonly options: HistoryOptions;
-};
-
-/** The listing's mark at an instant, when it is present under the bound in force (N-07). */
-const markAt = ({ selected, capabilities, losses, marks, options }: ListingSeries, at: Micros): Mark | null => {
-  const row = newestAt(marks, at);
-  const digits = row?.reading.values.mark;
-  if (row === null || digits === undefined) return null;
-  const { status } = statusAt({
-    reading: row.reading,
-    policy: policyOf(versionAt(capabilities, at), 'mark'),
-    lostAt: losses(selected.listing.venue, row.reading, at),
-    boundMs: options.bounds.mark,
-    at,
-    stateLag: false,
-  });
-  return status === 'present' ? { digits, receivedAt: row.reading.received_at } : null;
 };
 
 const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): JsonValue => {
@@ -112,12 +93,12 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
       policy: policyOf(versionAt(capabilities, at), layer),
       lostAt: row === null ? null : losses(listing.venue, row.reading, at),
       boundMs: options.bounds[layer],
-      retentionFrom: retentionFrom(version, options.evaluatedAt),
+      retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
       units: options.units,
       allowStale: options.allowStale,
       numberFormat: options.numberFormat,
       version: row === null ? version : (versionAt(listing.versions, row.reading.recorded_at) ?? version),
-      mark: () => markAt(series, at),
+      mark: () => markAt(series.marks, at),
     },
     options,
   );
@@ -145,7 +126,7 @@ const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Sa
   }
   const text = writeJson({
     units: unitsOf(layer, selected, said, units),
-    retention_from: formatInstant(retentionFrom(selected.version, options.evaluatedAt)),
+    retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
     rows: rawJson(`[${rows.join(',')}]`),
     history_cadence: formatDuration(LAYERS[layer].windowMs),
   });
@@ -191,7 +172,11 @@ const groupTexts = async (
   return new Map(
     listings.map((selected) => {
       const capabilities = live.venue(selected.listing.venue)?.capabilities ?? [];
-      const series: ListingSeries = { selected, capabilities, losses, marks: marksOf(selected), options };
+      const marks: Marks = {
+        ...{ venue: selected.listing.venue, capabilities, losses },
+        ...{ rows: marksOf(selected), boundMs: options.bounds.mark },
+      };
+      const series: ListingSeries = { selected, capabilities, losses, marks, options };
       const texts = layers.map(
         (layer) => [layer, layerText(series, layer, bySeries.get(layer)?.get(idOf(selected)) ?? [])] as const,
       );
@@ -214,15 +199,21 @@ export const rowsAsked = (asked: Asked, layer: ReadingLayer): number => {
   }
 };
 
+/** The window, or the instants, of which this share of the answer fits (H-08). */
+export const whatFits = (asked: Asked, share: number): string => {
+  const fits = share * 0.9;
+  if (asked.mode === 'at') {
+    return `About ${Math.max(1, Math.floor(fits * asked.instants.length))} instants fit, or narrow where or layers.`;
+  }
+  const seconds = Math.max(1, Math.floor((fits * (asked.to - asked.from)) / 1_000_000));
+  return `A window of about ${seconds}s fits, or narrow where or layers.`;
+};
+
 /** Answers stop growing at the limit: what was done by then says how much of the window would have fitted (H-08). */
-const refuseTooLarge = (bytes: number, share: number, asked: Asked): void => {
-  if (bytes <= RESPONSE_BYTES) return;
-  const fits = (RESPONSE_BYTES / bytes) * share * 0.9;
-  const hint =
-    asked.mode === 'at'
-      ? `About ${Math.max(1, Math.floor(fits * asked.instants.length))} instants fit, or narrow where or layers.`
-      : `A window of about ${Math.max(1, Math.floor((fits * (asked.to - asked.from)) / 1_000_000))}s fits, or narrow where or layers.`;
-  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${RESPONSE_BYTES}.`, { hint });
+const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: HistoryOptions): void => {
+  if (bytes <= itemsLimit) return;
+  const hint = whatFits(asked, (itemsLimit / bytes) * share);
+  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
 const refuseTooMany = (rows: number, { mode }: Asked): void => {
@@ -262,7 +253,7 @@ export const historyItems = async (
       bytes += item.length;
       for (const made of texts.get(idOf(one))?.values() ?? []) rows += made.rows;
       items.push(item);
-      refuseTooLarge(bytes, items.length / selected.length, asked);
+      refuseTooLarge(bytes, items.length / selected.length, options);
       refuseTooMany(rows, asked);
     }
   }

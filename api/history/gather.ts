@@ -6,12 +6,12 @@ import { listingId } from '../../schemas/tables.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, sealsAt } from '../../schemas/windows.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
+import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';
 import { fromRow, type StoredReading, type StoredRow } from './stored-row.ts';
 
 /** What is asked of time. `from` and `to` of periods lie on boundaries. */
-export type Span = { readonly from: Micros; readonly to: Micros };
 export type Asked =
   | (Span & { readonly mode: 'interval'; readonly length: Micros })
   | (Span & { readonly mode: 'raw' })

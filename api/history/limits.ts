@@ -7,10 +7,10 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
 import { RAW_ROWS, rowsAsked } from './answer.ts';
 import type { Asked } from './gather.ts';
+import { reachRefusals } from './past.ts';
 import { firstInstant, type Input } from './request.ts';
 
 const ROWS_PER_LAYER = 2_000;
-const DAY: Micros = 86_400_000_000;
 
 /** Raw rows, and how far back the plan reaches. */
 export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt: Micros): ApiError[] => {
@@ -19,12 +19,8 @@ export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt
     const message = `The plan ${plan.name} has no raw history.`;
     refusals.push({ code: 'PLAN_LIMIT', message, hint: 'Send an interval, or use Standard or above.', path: '/raw' });
   }
-  const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * DAY;
-  if (firstInstant(asked) < earliest) {
-    const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
-    const path = asked.mode !== 'at' ? '/from' : input.at === undefined ? '/as_of' : '/at/0';
-    refusals.push({ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path });
-  }
+  const path = asked.mode !== 'at' ? '/from' : input.at === undefined ? '/as_of' : '/at/0';
+  refusals.push(...reachRefusals(firstInstant(asked), plan, { evaluatedAt, path }));
   return refusals;
 };
 

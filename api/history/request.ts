@@ -9,10 +9,14 @@ import { Layers, layerFault } from '../operations/asked.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
 import { Where } from '../selection/object.ts';
 import type { Asked } from './gather.ts';
+import { instantFaults, shapeFault, windowFaults } from './past.ts';
 
 const INTERVALS = ['10s', '30s', '1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
 
-const InstantInput = Type.String({ description: 'RFC 3339 instant, or a bare date.', examples: ['2026-01-15T12:00Z'] });
+export const InstantInput = Type.String({
+  description: 'RFC 3339 instant, or a bare date.',
+  examples: ['2026-01-15T12:00Z'],
+});
 
 export const Input = Type.Object(
   {
@@ -38,18 +42,6 @@ export const Input = Type.Object(
   { additionalProperties: false },
 );
 export type Input = Static<typeof Input>;
-
-const shapeFault = (path: string, message: string, hint: string): ApiError => ({
-  code: 'DQL_JSON_SCHEMA',
-  message,
-  hint,
-  path,
-});
-
-const instantFaults = (text: string | undefined, path: string): ApiError[] =>
-  text === undefined || parseInstant(text) !== null
-    ? []
-    : [shapeFault(path, `"${text.slice(0, 40)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
 
 /** Members that say which instants are meant (H-02, H-03). */
 const modeFaults = (input: Input): ApiError[] => {
@@ -79,9 +71,7 @@ const rangeFaults = ({ interval, raw, at, as_of, from, to }: Input): ApiError[] 
   const absent = bounds.flatMap(([name, text]) =>
     text === undefined ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
   );
-  const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
-  if (start === null || end === null || start < end) return absent;
-  return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
+  return [...absent, ...windowFaults(from, to)];
 };
 
 const orderFaults = (at: readonly string[]): ApiError[] => {

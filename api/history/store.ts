@@ -42,8 +42,14 @@ const tooSlow = () =>
   });
 
 /** `$1, $2 …` for `values` after those that stand already. */
-const places = (values: readonly unknown[], before: number): string =>
+export const places = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
+
+/**
+ * A listing written into a statement. `LATEST ON` over an indexed symbol answers the listings of an earlier call when they are parameters:
+ * QuestDB 9.3.4 keeps the symbols that a cached plan was first bound to.
+ */
+const literal = (listing: string): string => `'${listing.replaceAll("'", "''")}'`;
 
 /** At most so many at a time; the others wait their turn. */
 class Turns {
@@ -113,9 +119,9 @@ export class HistoryReader {
   asOf(question: RowQuestion, at: Micros): Promise<Rows> {
     const text =
       `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
-      ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(question.listings, 1)})` +
+      ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(literal).join(', ')})` +
       ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
-    return this.#ask(question, { text, values: this.#values([at], question) });
+    return this.#ask(question, { text, values: [formatInstantMicros(at)] });
   }
 
   /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
@@ -125,12 +131,12 @@ export class HistoryReader {
   ): Promise<Map<string, StoredSpan[]>> {
     const text =
       'SELECT conn, from_at::long from_at, to_at::long to_at, recorded_at::long recorded_at, cause' +
-      ` FROM '${tableName(this.#namespace, 'connections')}'` +
+      ` FROM ${this.table('connections')}` +
       ` WHERE from_at <= $1 AND to_at >= $2 AND venue = $3 AND conn IN (${places(connections, 3)})` +
       ' ORDER BY conn, from_at, task, src_offset';
     const values = [formatInstantMicros(to), formatInstantMicros(from), venue, ...connections];
     const spans = new Map<string, StoredSpan[]>();
-    for (const [conn, began, ended, recorded, cause] of await this.#query({ text, values })) {
+    for (const [conn, began, ended, recorded, cause] of await this.query({ text, values })) {
       const held = spans.get(conn ?? '') ?? [];
       spans.set(conn ?? '', held);
       held.push({ from: Number(began), to: Number(ended), recordedAt: Number(recorded), cause: cause ?? null });
@@ -138,8 +144,18 @@ export class HistoryReader {
     return spans;
   }
 
+  /** Name of a table of the namespace, as a statement writes it. */
+  table(name: string): string {
+    return `'${tableName(this.#namespace, name)}'`;
+  }
+
+  /** Lines of any statement, within the turns and the time of this answer. */
+  query(query: QuestdbQuery): Promise<Cell[][]> {
+    return this.#turns.run(() => this.#read(query));
+  }
+
   #table(layer: ReadingLayer): string {
-    return `'${tableName(this.#namespace, LAYERS[layer].table)}'`;
+    return this.table(LAYERS[layer].table);
   }
 
   #values(instants: readonly Micros[], { listings }: RowQuestion): string[] {
@@ -156,17 +172,13 @@ export class HistoryReader {
 
   async #ask({ layer }: RowQuestion, query: QuestdbQuery): Promise<Rows> {
     const rows: Rows = new Map();
-    for (const line of await this.#query(query)) {
+    for (const line of await this.query(query)) {
       const { listing, row } = fromCells(layer, line);
       const held = rows.get(listing);
       if (held === undefined) rows.set(listing, [row]);
       else held.push(row);
     }
     return rows;
-  }
-
-  #query(query: QuestdbQuery): Promise<Cell[][]> {
-    return this.#turns.run(() => this.#read(query));
   }
 
   async #read(query: QuestdbQuery): Promise<Cell[][]> {

@@ -22,8 +22,8 @@ const seriesOf = (table: string, symbol: string): string => `${table}|${symbol}`
 
 /** A late row never takes the place of its window's row (N-11). */
 const keyOf = (series: string, row: Row): string => {
-  const { price_type = '', timeframe = '' } = row.texts;
-  return `${series}|${row.at}|${price_type}|${timeframe}|${isLate(row) ? row.integers.src_offset : ''}`;
+  const { price_type = '', timeframe = '', id = '' } = row.texts;
+  return `${series}|${row.at}|${price_type}|${timeframe}|${id}|${isLate(row) ? row.integers.src_offset : ''}`;
 };
 
 export class RecentRows {

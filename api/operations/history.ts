@@ -7,26 +7,21 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
+import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
-import { historyItems } from '../history/answer.ts';
+import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
+import { isSettled, listingInstants, refuseHole, versionsOf } from '../history/past.ts';
 import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
 import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
-import { versionAt } from '../live/listing-book.ts';
-import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import { layerRefusals, layersOf, listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { InstantText, NullableFigure, NullableInstant } from './parameters.ts';
 
-/** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
-const SETTLE_AFTER: Micros = 120_000_000;
-/** A venue's first listings are read within this; before it the service knew none. */
-const FIRST_LISTINGS: Micros = 60_000_000;
 const Values = Type.Record(Type.String(), NullableFigure);
 const Reasons = Type.Record(Type.String(), Type.String());
 const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -83,22 +78,6 @@ const Output = Type.Object({
   ),
 });
 
-/** The instant by venue whose listings are meant: the answer's last, but none before the venue's first listings were read. */
-const listingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
-  const firsts = new Map<string, Micros>();
-  return (venue) => {
-    const held = firsts.get(venue);
-    if (held !== undefined) return held;
-    let first = Number.POSITIVE_INFINITY;
-    for (const { versions } of live.venue(venue)?.listings.values() ?? []) {
-      first = Math.min(first, versions[0]?.written_at ?? first);
-    }
-    const at = Math.max(last, first + FIRST_LISTINGS);
-    firsts.set(venue, at);
-    return at;
-  };
-};
-
 type Question = {
   readonly input: Input;
   readonly asked: Asked;
@@ -137,40 +116,6 @@ const lastWindow = (asked: Asked, layers: readonly ReadingLayer[]): Micros => {
   return Math.max(asked.to, ...layers.map((layer) => windowEnd(asked.to - 1, LAYERS[layer].windowMs)));
 };
 
-const isSettled = (at: Micros, { live, evaluatedAt }: Context, venues: ReadonlySet<string>): boolean =>
-  evaluatedAt >= at + SETTLE_AFTER &&
-  [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= at + SEALS_AFTER);
-
-/** Windows that the store does not show yet and memory does not hold any more: nothing can be said of them (design section 7). */
-const refuseHole = (asked: Asked, selected: readonly Selected[], live: LiveMemory): void => {
-  for (const { listing, version } of selected) {
-    const visible = (live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER;
-    const lower = Math.max(visible, version.first_seen_at);
-    const upper = live.recentFrom(listing.venue);
-    const begins = asked.mode === 'at' ? 0 : asked.from;
-    if (upper <= lower || begins >= upper || lastInstant(asked) <= lower) continue;
-    throw serviceError('UNAVAILABLE', `History of ${listing.venue} is behind since ${formatInstant(lower)}.`, {
-      hint: 'Repeat the call in a minute, or ask for an earlier window.',
-    });
-  }
-};
-
-const newest = (written: readonly (Micros | undefined)[]): string | null => {
-  const at = Math.max(0, ...written.map((one) => one ?? 0));
-  return at === 0 ? null : formatInstant(at);
-};
-
-/** Versions the past was read under. */
-const versionsOf = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
-  const venues = new Set(selected.map(({ listing }) => listing.venue));
-  return {
-    listings_as_of: newest(selected.map(({ version }) => version.written_at)),
-    capabilities_as_of: newest(
-      [...venues].map((venue) => versionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
-    ),
-  };
-};
-
 const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
   mode: asked.mode,
   interval: asked.mode === 'interval' ? formatDuration(asked.length / 1_000) : undefined,
@@ -192,7 +137,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   const { asked, names, plan, layers } = question;
   const selected = selectWithin(question, context);
   if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
-  refuseHole(asked, selected, live);
+  refuseHole({ from: asked.mode === 'at' ? 0 : asked.from, to: lastInstant(asked) }, selected, live);
   const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
   const bounds = boundsOf(input.freshness);
   const units = input.units ?? 'published';
@@ -201,6 +146,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
     ...{ evaluatedAt, asked, layers, units, numberFormat, bounds },
     allowStale: input.allow_stale ?? false,
     includeGaps: input.include_gaps ?? true,
+    itemsLimit: context.itemsLimit,
   });
   const itemsSha256 = createHash('sha256').update(items).digest('hex');
   const body: JsonValue = {
@@ -224,6 +170,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
     body,
     numberFormat,
     itemsText: items,
+    fits: (share) => whatFits(asked, share),
     ...(settled && asked.mode !== 'raw' ? { settledAs: itemsSha256 } : {}),
   };
 };

@@ -184,7 +184,7 @@ t.test('Accept picks the format it likes best, JSON when it names none of ours',
     ['application/x-ndjson, application/json', 'ndjson'],
     ['application/json;q=0.2, text/csv;q=0.8', 'csv'],
     ['text/csv;q=0', 'json'],
-    ['application/vnd.apache.parquet', 'json'],
+    ['application/vnd.apache.parquet', 'parquet'],
     ['q=,;;', 'json'],
   ] as const) {
     t.equal(acceptedFormat(accept), format, String(accept));

@@ -219,7 +219,7 @@ export class KeyTable {
   async query(text: string, [hash]: readonly Buffer[]): Promise<{ rows: StoredKey[] }> {
     if (this.isAway) throw new Error('connection refused');
     const found = this.rows.filter((row) => row.hash.equals(hash as Buffer) && !row.revoked);
-    if (text.startsWith('update')) this.compromised.push(...found.map((row) => row.key_id));
+    if (text.includes('update api_keys')) this.compromised.push(...found.map((row) => row.key_id));
     else this.lookups++;
     return { rows: found };
   }

@@ -1,6 +1,7 @@
 // The memory copy: repeats, rounds, connections, versions, watermarks (design section 5, "An API node").
 import t from 'tap';
 import { ConnectionBook } from '../../api/live/connection-book.ts';
+import { RoundChoice } from '../../api/live/follow.ts';
 import { addVersion, versionAt } from '../../api/live/listing-book.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
@@ -137,5 +138,35 @@ t.test('keeps windows until the history store shows them, at most fifteen minute
   t.same(held(), []);
   t.equal(feed.memory.recentFrom('okx'), LISTED + 199_999_000, 'fifteen minutes are kept, or since the copy began');
   t.equal(feed.memory.sizes().rows, 0);
+  t.end();
+});
+
+t.test('a round counts as it was told first: a stale owner tells it again, in between, from a later place', (t) => {
+  const entry = (round: number, marker: StateEntry['marker'] = null): StateEntry => ({
+    round,
+    kind: marker === null ? 'reading' : 'marker',
+    symbol: null,
+    reading: null,
+    span: null,
+    listing: null,
+    capability: null,
+    marker,
+  });
+  const marker = (round: number, live_offset: number) => entry(round, { entries: 2, watermark: round, live_offset });
+  const choice = new RoundChoice(1_000);
+  const told = [
+    ...[entry(10), entry(10), marker(10, 100)],
+    ...[entry(20), entry(20), marker(20, 200)],
+    // The owner goes on to round 30 while the one that slept tells 20 again.
+    ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
+    ...[entry(40), marker(40, 400)],
+  ];
+  for (const one of told) choice.add(one);
+  t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
+  t.equal(choice.chosen?.entries.length, 3);
+  const stale = new RoundChoice(1_000);
+  for (const one of told.slice(0, 6)) stale.add(one);
+  for (const one of [entry(20), entry(20), marker(20, 999)]) stale.add(one);
+  t.equal(stale.chosen?.liveOffset, 200);
   t.end();
 });

@@ -6,7 +6,7 @@ import { type RegistryAnswer, registryAnswer } from '../../schemas/registry.ts';
 const call = (method: string, path: string, body = ''): RegistryAnswer =>
   registryAnswer({ method, path, query: {}, body });
 const get = (path: string): RegistryAnswer => call('GET', path);
-const published = (subject: string): unknown => JSON.parse(schemaText(subject, 1));
+const published = (subject: string, version = 1): unknown => JSON.parse(schemaText(subject, version));
 const refused = (t: Test, answer: RegistryAnswer, status: number, code: number): void => {
   t.equal(answer.status, status);
   t.match(answer.body, { error_code: code, message: /\S/ });
@@ -35,12 +35,17 @@ t.test('every subject is listed with its versions', (t) => {
       .sort(),
   );
   for (const subject of body as string[]) {
-    t.same(get(`/subjects/${subject}/versions`), { status: 200, body: [1] }, subject);
     const family = subject.replace('-value', '');
-    const described = { subject, version: 1, id: SUBJECT_IDS[family]?.[0], schema: JSON.stringify(published(family)) };
-    t.same(get(`/subjects/${subject}/versions/latest`), { status: 200, body: described });
-    t.same(get(`/subjects/${subject}/versions/1`), { status: 200, body: described });
-    t.same(get(`/subjects/${subject}/versions/1/schema`), { status: 200, body: published(family) });
+    const ids = SUBJECT_IDS[family] ?? [];
+    t.same(get(`/subjects/${subject}/versions`), { status: 200, body: ids.map((_, i) => i + 1) }, subject);
+    for (const [i, id] of ids.entries()) {
+      const version = i + 1;
+      const schema = published(family, version);
+      const described = { status: 200, body: { subject, version, id, schema: JSON.stringify(schema) } };
+      t.same(get(`/subjects/${subject}/versions/${version}`), described);
+      if (version === ids.length) t.same(get(`/subjects/${subject}/versions/latest`), described);
+      t.same(get(`/subjects/${subject}/versions/${version}/schema`), { status: 200, body: schema });
+    }
   }
   t.end();
 });
@@ -50,7 +55,7 @@ t.test('the topic of a venue has the schema of its family; other topics with a d
     const family = topic.split('.')[0] ?? '';
     t.match(get(`/subjects/${topic}-value/versions/latest`), {
       status: 200,
-      body: { subject: `${topic}-value`, id: SUBJECT_IDS[family]?.[0] },
+      body: { subject: `${topic}-value`, id: SUBJECT_IDS[family]?.at(-1) },
     });
   }
   t.equal(get('/subjects/raw%2Ebinance-value/versions').status, 200, 'percent-encoded');

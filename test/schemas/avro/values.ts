@@ -142,6 +142,7 @@ const layerCapability: Arbitrary<LayerCapability> = fc.record({
   cadence_ms: orNull(long),
   horizon_ms: orNull(long),
   horizon_source: orNull(text),
+  completeness: orNull(fc.constantFrom('full' as const, 'sampled' as const)),
 });
 const capability: Arbitrary<CapabilityVersion> = fc.record({
   venue: text,

@@ -1,0 +1,150 @@
+// Candles as they are stored and as memory holds them: the same digits from either, one row a period (H-12, H-13).
+import type { Cell } from '../../infra/runtime/questdb.ts';
+import { formatInstantMicros } from '../../schemas/instants.ts';
+import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { sealsAt } from '../../schemas/windows.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { type HistoryReader, places } from './store.ts';
+import { joinFigure } from './stored-row.ts';
+
+export const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
+export type CandleFigure = (typeof CANDLE_FIGURES)[number];
+
+/** A period as it was sealed, or as it stands while its last minutes are not. */
+export type StoredCandle = {
+  readonly openTime: Micros;
+  /** Null: it exists. */
+  readonly gapCause: string | null;
+  readonly receivedAt: Micros | null;
+  readonly recordedAt: Micros | null;
+  readonly figures: Readonly<Partial<Record<CandleFigure, Digits>>>;
+  readonly trades: number | null;
+  readonly quantityUnit: string | null;
+  readonly expected: number;
+  readonly present: number;
+  readonly noTrades: number;
+};
+
+/** Candles of one timeframe and price type whose `open_time` lies in `[from, to)`. */
+export type CandleQuestion = {
+  readonly timeframe: string;
+  readonly priceType: PriceType;
+  readonly from: Micros;
+  readonly to: Micros;
+};
+
+/** By listing id, then by open time. */
+export type Candles = ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>;
+
+const SELECT =
+  'listing, open_time::long open_time, gap_cause, received_at::long received_at, recorded_at::long recorded_at,' +
+  ' open, high, low, close, volume, turnover, trades, quantity_unit,' +
+  ' minutes_expected, minutes_present, minutes_no_trades, status, digits';
+
+const integer = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
+
+const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly candle: StoredCandle } => {
+  const [listing, openTime, gapCause, receivedAt, recordedAt, ...rest] = line;
+  const doubles = rest.slice(0, CANDLE_FIGURES.length);
+  const [trades, quantityUnit, expected, present, noTrades, status, digits] = rest.slice(CANDLE_FIGURES.length);
+  const exact = (digits ?? null) === null ? {} : (JSON.parse(digits as string) as Record<string, string>);
+  const figures: Partial<Record<CandleFigure, Digits>> = {};
+  CANDLE_FIGURES.forEach((name, i) => {
+    const figure = joinFigure(doubles[i] ?? null, exact[name]);
+    if (figure !== null) figures[name] = figure;
+  });
+  const candle: StoredCandle = {
+    openTime: Number(openTime),
+    gapCause: status === 'present' ? null : (gapCause ?? 'unknown'),
+    receivedAt: integer(receivedAt),
+    recordedAt: integer(recordedAt),
+    figures,
+    trades: integer(trades),
+    quantityUnit: quantityUnit ?? null,
+    expected: integer(expected) ?? 0,
+    present: integer(present) ?? 0,
+    noTrades: integer(noTrades) ?? 0,
+  };
+  return { listing: listing ?? '', candle };
+};
+
+/** A row as a task published it. */
+const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): StoredCandle => {
+  const figures: Partial<Record<CandleFigure, Digits>> = {};
+  for (const name of CANDLE_FIGURES) {
+    const figure = digits[name];
+    if (figure !== undefined) figures[name] = figure;
+  }
+  return {
+    openTime: at,
+    gapCause: texts.status === 'present' ? null : (texts.gap_cause ?? 'unknown'),
+    receivedAt: instants.received_at ?? null,
+    recordedAt: instants.recorded_at ?? null,
+    figures,
+    trades: integers.trades ?? null,
+    quantityUnit: texts.quantity_unit ?? null,
+    expected: integers.minutes_expected ?? 0,
+    present: integers.minutes_present ?? 0,
+    noTrades: integers.minutes_no_trades ?? 0,
+  };
+};
+
+type Recent = { readonly sealed: readonly StoredCandle[]; readonly provisional: readonly StoredCandle[] };
+
+/** Copies what memory holds. Must be done before the store is asked: what leaves memory meanwhile stands in the store. */
+const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuestion): Recent => {
+  const history = live.historyWatermark(listing.venue) ?? 0;
+  const sealed: StoredCandle[] = [];
+  const provisional: StoredCandle[] = [];
+  for (const recent of live.recentRows(listing.venue, 'candles', listing.venueSymbol)) {
+    const { at, texts, flags, instants } = recent.row;
+    if (texts.timeframe !== question.timeframe || texts.price_type !== question.priceType) continue;
+    if (flags.late === true || at < question.from || at >= question.to) continue;
+    if (recent.sealed) sealed.push(fromRow(recent.row));
+    // The store already shows what its minutes were sealed as.
+    else if (sealsAt(instants.close_time ?? at) > history) provisional.push(fromRow(recent.row));
+  }
+  return { sealed, provisional };
+};
+
+const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+const readStored = (
+  reader: HistoryReader,
+  listings: readonly Selected[],
+  { timeframe, priceType, from, to }: CandleQuestion,
+): Promise<Cell[][]> => {
+  const ids = listings.map(idOf);
+  const text =
+    `SELECT ${SELECT} FROM ${reader.table('candles')}` +
+    ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
+    ` AND listing IN (${places(ids, 4)}) ORDER BY listing, open_time, src_offset`;
+  return reader.query({
+    text,
+    values: [formatInstantMicros(from), formatInstantMicros(to), timeframe, priceType, ...ids],
+  });
+};
+
+/** Candles of each listing: sealed ones from the store or memory, then those whose minutes are not all sealed. */
+export const gatherCandles = async (
+  { reader, live }: { readonly reader: HistoryReader; readonly live: LiveMemory },
+  listings: readonly Selected[],
+  question: CandleQuestion,
+): Promise<Candles> => {
+  const recent = listings.map((one) => [idOf(one), recentOf(live, one, question)] as const);
+  const lines = question.from < question.to ? await readStored(reader, listings, question) : [];
+  const candles = new Map(listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
+  const put = (id: string, rows: readonly StoredCandle[]): void => {
+    for (const row of rows) candles.get(id)?.set(row.openTime, row);
+  };
+  for (const [id, { provisional }] of recent) put(id, provisional);
+  for (const [id, { sealed }] of recent) put(id, sealed);
+  for (const line of lines) {
+    const { listing, candle } = fromCells(line);
+    put(listing, [candle]);
+  }
+  return candles;
+};

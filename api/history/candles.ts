@@ -1,0 +1,295 @@
+// The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
+import { serviceError } from '../../schemas/errors.ts';
+import type { Policy } from '../../schemas/freshness.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, figure, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import type { Micros, PriceType } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { conversionOf, figureOrNull, instantOrNull, type Mark, orNone, unitCounted } from '../live/layer-object.ts';
+import { versionAt } from '../live/listing-book.ts';
+import { policyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
+import { gatherLosses, recentOf } from './gather.ts';
+import { type Marks, markAt } from './marks.ts';
+import { retentionFrom } from './past.ts';
+import { joinSeries, readingsOf } from './series.ts';
+import type { HistoryReader } from './store.ts';
+
+export const MINUTE: Micros = 60_000_000;
+/** Rows read at a time: what an answer holds besides its own text. */
+const ROWS_AT_A_TIME = 20_000;
+const PRICES = ['open', 'high', 'low', 'close'] as const;
+
+/** Periods of `length` from `from` to `to`, both on boundaries. */
+export type CandlesAsked = {
+  readonly timeframe: string;
+  readonly length: Micros;
+  readonly priceType: PriceType;
+  readonly from: Micros;
+  readonly to: Micros;
+};
+export type CandleOptions = {
+  readonly evaluatedAt: Micros;
+  readonly asked: CandlesAsked;
+  readonly units: UnitsMode;
+  readonly numberFormat: NumberFormat;
+  readonly includeGaps: boolean;
+  /** Bytes that the items may have. */
+  readonly itemsLimit: number;
+};
+type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
+
+/** What is the same for all rows of a listing. */
+type Subject = {
+  readonly selected: Selected;
+  readonly capabilities: readonly CapabilityVersion[];
+  readonly candles: ReadonlyMap<Micros, StoredCandle>;
+  /** Minutes of the period in which the listing's life ended: such a period is never sealed as a whole. */
+  readonly lastMinutes: ReadonlyMap<Micros, StoredCandle>;
+  readonly marks: Marks | null;
+  readonly options: CandleOptions;
+};
+
+type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: string };
+const PRESENT: Verdict = { status: 'present' };
+const gap = (gapCause: string): Verdict => ({ status: 'missing', reason: 'gap', gap_cause: gapCause });
+const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
+  off: { status: 'off', reason: 'policy_off' },
+  not_published: { status: 'not_published', reason: 'venue_capability' },
+};
+
+const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy => {
+  const policy = policyOf(versionAt(capabilities, at), 'candles');
+  const { price_types: published } = selected.version.record.values.candles;
+  return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
+};
+
+/** The minute a listing is delisted in is its last one. */
+const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
+  delisted_at === null ? Number.POSITIVE_INFINITY : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE;
+
+/** What is said of the period that opens at `openTime` (H-07, H-11, H-16f, H-16k). */
+const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
+  const { selected, options } = subject;
+  const { length } = options.asked;
+  if (openTime + length <= retentionFrom('candles', selected.version, options.evaluatedAt)) {
+    return { status: 'missing', reason: 'not_retained' };
+  }
+  const policy = policyAt(subject, openTime + length);
+  if (policy !== 'on') return BY_POLICY[policy];
+  if (candle !== undefined) return candle.gapCause === null ? PRESENT : gap(candle.gapCause);
+  return gap(openTime + length > lifeEnd(selected.version) ? 'not_listed' : 'unknown');
+};
+
+type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
+
+/** Minutes of a period: as it was sealed, or by counting those that were. */
+const countOf = ({ lastMinutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+  const { length } = options.asked;
+  const expected = length / MINUTE;
+  if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
+  let [present, noTrades] = [0, 0];
+  for (let at = openTime; at < openTime + length; at += MINUTE) {
+    const minute = lastMinutes.get(at);
+    present += minute?.present ?? 0;
+    noTrades += minute?.noTrades ?? 0;
+  }
+  return { expected, present, noTrades };
+};
+
+type Volume = { readonly volume: JsonValue; readonly conversion?: JsonValue; readonly reason?: string };
+const NO_VOLUME: Volume = { volume: null };
+
+/** Volume in the unit asked for, with the listing version of its record and the mark of the period's end (N-07, H-16k, DQL-33h). */
+const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
+  const { selected, marks, options } = subject;
+  const { units: mode, asked } = options;
+  const digits = candle.figures.volume;
+  // Marks and indices have no volume; a period has none when one of its minutes lacks it.
+  if (digits === undefined)
+    return { volume: null, reason: asked.priceType === 'trade' ? 'no_value' : 'venue_capability' };
+  if (mode === 'published') return { volume: figure(digits) };
+  const closeTime = candle.openTime + asked.length;
+  const version = versionAt(selected.listing.versions, candle.recordedAt ?? closeTime) ?? selected.version;
+  const unit = unitCounted({ quantity_unit: candle.quantityUnit }, version);
+  const listing = version.record.values;
+  const mark: Mark | null = marks !== null && needsMark(unit, mode, listing) ? markAt(marks, closeTime) : null;
+  const converted = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
+  const conversion = conversionOf(version, mark);
+  return converted === null
+    ? { volume: null, conversion, reason: 'unit_unknown' }
+    : { volume: figure(converted), conversion };
+};
+
+const nullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, string> => {
+  const reasons: Record<string, string> = {};
+  for (const name of PRICES) if (candle.figures[name] === undefined) reasons[name] = 'no_value';
+  if (reason !== undefined) reasons.volume = reason;
+  return reasons;
+};
+
+const rowObject = (subject: Subject, openTime: Micros): JsonValue => {
+  const { candles, options } = subject;
+  const candle = candles.get(openTime);
+  const verdict = judge(subject, openTime, candle);
+  if (verdict !== PRESENT && !options.includeGaps) return null;
+  const shown = verdict === PRESENT && candle !== undefined ? candle : null;
+  const volume = shown === null ? NO_VOLUME : volumeOf(subject, shown);
+  const price = (name: (typeof PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
+  const { expected, present, noTrades } = countOf(subject, openTime, candle);
+  return {
+    open_time: formatInstant(openTime),
+    close_time: formatInstant(openTime + options.asked.length),
+    ...verdict,
+    received_at: instantOrNull(shown?.receivedAt ?? null),
+    ...{ open: price('open'), high: price('high'), low: price('low'), close: price('close') },
+    volume: volume.volume,
+    turnover: shown?.figures.turnover === undefined ? undefined : figure(shown.figures.turnover),
+    trades: shown?.trades ?? undefined,
+    base_candles: { expected, present, no_trades: noTrades },
+    conversion: volume.conversion,
+    null_reasons: shown === null ? undefined : orNone(nullReasons(shown, volume)),
+  };
+};
+
+/** Units of the members shown; the volume's is that of the newest candle that states one. */
+const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
+  const rows = [...candles.values()];
+  const newest = rows.reduce<StoredCandle | null>(
+    (held, row) => (row.quantityUnit !== null && row.openTime >= (held?.openTime ?? 0) ? row : held),
+    null,
+  );
+  const unit = unitCounted({ quantity_unit: newest?.quantityUnit ?? null }, selected.version);
+  return byKey({
+    ...Object.fromEntries(PRICES.map((name) => [name, 'quote'])),
+    volume: quantityUnitFor(unit, options.units),
+    ...(rows.some(({ figures }) => figures.turnover !== undefined) ? { turnover: 'quote' } : {}),
+    ...(rows.some(({ trades }) => trades !== null) ? { trades: 'count' } : {}),
+  });
+};
+
+const itemText = (subject: Subject): string => {
+  const { selected, options } = subject;
+  const { listing, version } = selected;
+  const { asked, numberFormat } = options;
+  const rows: string[] = [];
+  for (let at = asked.from; at < asked.to; at += asked.length) {
+    const row = rowObject(subject, at);
+    if (row !== null) rows.push(writeJson(row, { numberFormat }));
+  }
+  const { instrument, quote } = version.record.values;
+  return writeJson({
+    venue: listing.venue,
+    venue_symbol: listing.venueSymbol,
+    instrument,
+    quote,
+    units: unitsOf(subject),
+    retention_from: formatInstant(retentionFrom('candles', version, options.evaluatedAt)),
+    rows: rawJson(`[${rows.join(',')}]`),
+  });
+};
+
+const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+/** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
+const gatherMarks = async (
+  { reader, live }: Sources,
+  listings: readonly Selected[],
+  { asked, units }: CandleOptions,
+): Promise<ReadonlyMap<string, Marks>> => {
+  const converted = listings.filter(({ version }) =>
+    needsMark(unitCounted({ quantity_unit: null }, version), units, version.record.values),
+  );
+  if (converted.length === 0 || asked.from >= asked.to) return new Map();
+  const recent = converted.map((one) => recentOf(live, one, 'mark'));
+  const range = { after: asked.from, to: asked.to };
+  const stored = await reader.lastOfPeriods({ layer: 'mark', listings: converted.map(idOf) }, range, {
+    length: asked.length,
+    kind: 'reading',
+  });
+  const rows = converted.map((one, i) =>
+    readingsOf(joinSeries(stored.get(idOf(one)) ?? [], recent[i] ?? { sealed: [], provisional: [] })),
+  );
+  const heard = converted.flatMap(({ listing }, i) => (rows[i] ?? []).map((row) => [listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, heard, asked.to);
+  return new Map(
+    converted.map((one, i) => {
+      const { venue } = one.listing;
+      const capabilities = live.venue(venue)?.capabilities ?? [];
+      const boundMs = LAYERS.mark.freshnessMs;
+      return [idOf(one), { venue, capabilities, losses, rows: rows[i] ?? [], boundMs }] as const;
+    }),
+  );
+};
+
+/** Minutes of the periods in which a listing's life ended. */
+const gatherLastMinutes = async (
+  sources: Sources,
+  listings: readonly Selected[],
+  { length, priceType, from, to }: CandlesAsked,
+): Promise<Candles> => {
+  const minutes = new Map<string, ReadonlyMap<Micros, StoredCandle>>();
+  for (const one of listings) {
+    const end = lifeEnd(one.version);
+    const open = Math.floor((end - 1) / length) * length;
+    if (length === MINUTE || open < from || open >= to || open + length === end) continue;
+    const question = { timeframe: '1m', priceType, from: open, to: end };
+    const found = await gatherCandles(sources, [one], question);
+    minutes.set(idOf(one), found.get(idOf(one)) ?? new Map());
+  }
+  return minutes;
+};
+
+/** The window of which this share of the answer fits (H-08). */
+export const whatFits = ({ from, to, length }: CandlesAsked, share: number): string => {
+  const window = Math.max(1, Math.floor((share * 0.9 * (to - from)) / length)) * length;
+  return `A window of about ${window / 1_000_000}s fits: send to ${formatInstant(from + window)}, or narrow where.`;
+};
+
+/** Answers stop growing at the limit: what was done by then says how much of the window would have fitted. */
+const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: CandleOptions): void => {
+  if (bytes <= itemsLimit) return;
+  const hint = whatFits(asked, (itemsLimit / bytes) * share);
+  throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
+};
+
+/** The JSON array of items, exactly as it is sent. Throws ServiceError past the limits, and while the store is away. */
+export const candleItems = async (
+  sources: Sources,
+  selected: readonly Selected[],
+  options: CandleOptions,
+): Promise<string> => {
+  const { asked } = options;
+  const periods = Math.max(1, (asked.to - asked.from) / asked.length);
+  const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / periods));
+  const items: string[] = [];
+  let bytes = 0;
+  for (let i = 0; i < selected.length; i += step) {
+    const group = selected.slice(i, i + step);
+    const [candles, marks, lastMinutes] = await Promise.all([
+      gatherCandles(sources, group, asked),
+      gatherMarks(sources, group, options),
+      gatherLastMinutes(sources, group, asked),
+    ]);
+    for (const one of group) {
+      const id = idOf(one);
+      const item = itemText({
+        selected: one,
+        capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
+        candles: candles.get(id) ?? new Map(),
+        lastMinutes: lastMinutes.get(id) ?? new Map(),
+        marks: marks.get(id) ?? null,
+        options,
+      });
+      bytes += item.length;
+      items.push(item);
+      refuseTooLarge(bytes, items.length / selected.length, options);
+    }
+  }
+  return `[${items.join(',')}]`;
+};

@@ -1,0 +1,164 @@
+// Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
+import type { Cell } from '../../infra/runtime/questdb.ts';
+import { formatInstantMicros } from '../../schemas/instants.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import type { Span } from './past.ts';
+import { type HistoryReader, places } from './store.ts';
+import { joinFigure } from './stored-row.ts';
+
+const TABLE = 'liquidations';
+export type Side = 'long' | 'short';
+
+export type StoredLiquidation = {
+  readonly listing: string;
+  readonly venueTs: Micros | null;
+  readonly receivedAt: Micros;
+  readonly recordedAt: Micros;
+  readonly side: string;
+  readonly price: Digits;
+  readonly priceKind: string;
+  readonly quantity: Digits;
+  readonly quantityUnit: string | null;
+  readonly id: string;
+};
+/** A stretch `[from, to)` in which nothing could be received. */
+export type StoredGap = { readonly from: Micros; readonly to: Micros; readonly cause: string };
+
+const SELECT =
+  'listing, received_at::long received_at, venue_ts::long venue_ts, recorded_at::long recorded_at,' +
+  ' side, price, price_kind, quantity, quantity_unit, id, digits';
+
+const fromCells = (line: readonly Cell[]): StoredLiquidation => {
+  const [listing, receivedAt, venueTs, recordedAt, side, price, priceKind, quantity, quantityUnit, id, digits] = line;
+  const exact = (digits ?? null) === null ? {} : (JSON.parse(digits as string) as Record<string, string>);
+  return {
+    listing: listing ?? '',
+    venueTs: venueTs === null || venueTs === undefined ? null : Number(venueTs),
+    receivedAt: Number(receivedAt),
+    recordedAt: Number(recordedAt),
+    side: side ?? '',
+    price: joinFigure(price ?? null, exact.price) ?? '0',
+    priceKind: priceKind ?? '',
+    quantity: joinFigure(quantity ?? null, exact.quantity) ?? '0',
+    quantityUnit: quantityUnit ?? null,
+    id: id ?? '',
+  };
+};
+
+/** A row as a task published it. */
+const fromRow = ({ at, texts, instants, figures }: Row): StoredLiquidation => ({
+  listing: texts.listing ?? '',
+  venueTs: instants.venue_ts ?? null,
+  receivedAt: at,
+  recordedAt: instants.recorded_at ?? at,
+  side: texts.side ?? '',
+  price: figures.price ?? '0',
+  priceKind: texts.price_kind ?? '',
+  quantity: figures.quantity ?? '0',
+  quantityUnit: texts.quantity_unit ?? null,
+  id: texts.id ?? '',
+});
+
+const isEvent = ({ texts, flags }: Row): boolean => texts.status === 'present' && flags.late !== true;
+
+export const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+/** Events with `from <= received_at < to` (DQL-33g). */
+export type EventQuestion = Span & { readonly listings: readonly Selected[]; readonly side: Side | null };
+type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
+
+const recentEvents = (live: LiveMemory, { listings, side, from, to }: EventQuestion): StoredLiquidation[] =>
+  listings.flatMap(({ listing }) =>
+    [...live.recentRows(listing.venue, TABLE, listing.venueSymbol)]
+      .map(({ row }) => row)
+      .filter((row) => isEvent(row) && row.at >= from && row.at < to && (side === null || row.texts.side === side))
+      .map(fromRow),
+  );
+
+const readEvents = async (
+  reader: HistoryReader,
+  { listings, side, from, to }: EventQuestion,
+  limit: number | null,
+): Promise<StoredLiquidation[]> => {
+  if (from >= to) return [];
+  const ids = listings.map(idOf);
+  const text =
+    `SELECT ${SELECT} FROM ${reader.table(TABLE)} WHERE received_at >= $1 AND received_at < $2 AND status = 'present' AND NOT late` +
+    ` AND listing IN (${places(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
+    ` ORDER BY received_at, listing, id${limit === null ? '' : ` LIMIT ${limit}`}`;
+  const lines = await reader.query({ text, values: [formatInstantMicros(from), formatInstantMicros(to), ...ids] });
+  return lines.map(fromCells);
+};
+
+const identity = ({ listing, receivedAt, id }: StoredLiquidation): string => `${receivedAt}|${listing}|${id}`;
+
+/**
+ * Events of the listings, from the store and from memory, each once and in no order: at least the earliest `atLeast`, with all that came at the
+ * instant of the last of them; later ones may be among them.
+ */
+export const gatherEvents = async (
+  { reader, live }: Sources,
+  question: EventQuestion,
+  atLeast: number,
+): Promise<readonly StoredLiquidation[]> => {
+  const events = new Map(recentEvents(live, question).map((one) => [identity(one), one] as const));
+  const stored = await readEvents(reader, question, atLeast);
+  for (const one of stored) events.set(identity(one), one);
+  // The statement may have cut among those of one instant, where its order is not ours.
+  const last = stored.length < atLeast ? undefined : stored.at(-1);
+  if (last === undefined) return [...events.values()];
+  const ties = { ...question, from: last.receivedAt, to: last.receivedAt + 1 };
+  for (const one of await readEvents(reader, ties, null)) events.set(identity(one), one);
+  return [...events.values()];
+};
+
+const gapOf = ({ at, texts, instants }: Row): StoredGap => ({
+  from: instants.from_at ?? at,
+  to: at,
+  cause: texts.gap_cause ?? 'unknown',
+});
+
+/** Neighbours with one cause are one gap, however many rows they were written as. */
+const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] => {
+  const joined: StoredGap[] = [];
+  for (const gap of [...gaps].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    const last = joined.at(-1);
+    if (last !== undefined && last.cause === gap.cause && last.to >= gap.from) {
+      joined[joined.length - 1] = { ...last, to: Math.max(last.to, gap.to) };
+    } else joined.push(gap);
+  }
+  return joined
+    .filter((gap) => gap.from < to && gap.to > from)
+    .map((gap) => ({ ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) }));
+};
+
+/** No gap row crosses a midnight, so one that reaches into the window ends at most this long after it. */
+const DAY: Micros = 86_400_000_000;
+
+/** Gaps of each listing that reach into the window, cut to it. */
+export const gatherGaps = async (
+  { reader, live }: Sources,
+  listings: readonly Selected[],
+  { from, to }: Span,
+): Promise<ReadonlyMap<string, readonly StoredGap[]>> => {
+  const gaps = new Map<string, StoredGap[]>();
+  for (const one of listings) {
+    const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
+    gaps.set(idOf(one), rows.filter(({ texts }) => texts.status === 'missing').map(gapOf));
+  }
+  const ids = listings.map(idOf);
+  const text =
+    `SELECT listing, from_at::long from_at, received_at::long received_at, gap_cause FROM ${reader.table(TABLE)}` +
+    ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +
+    ' ORDER BY listing, received_at, id';
+  const bounds = [from, to + DAY, to].map(formatInstantMicros);
+  const lines = ids.length === 0 ? [] : await reader.query({ text, values: [...bounds, ...ids] });
+  for (const [listing, begins, ends, cause] of lines) {
+    gaps.get(listing ?? '')?.push({ from: Number(begins), to: Number(ends), cause: cause ?? 'unknown' });
+  }
+  return new Map([...gaps].map(([id, found]) => [id, joinGaps(found, { from, to })] as const));
+};

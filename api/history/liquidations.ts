@@ -1,0 +1,198 @@
+// The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/layer-object.ts';
+import { versionAt } from '../live/listing-book.ts';
+import { policyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
+import { retentionFrom, type Span } from './past.ts';
+import type { HistoryReader } from './store.ts';
+
+/** The last row of the page before, in the order of pages. */
+export type Place = {
+  readonly receivedAt: Micros;
+  readonly venue: string;
+  readonly venueSymbol: string;
+  readonly id: string;
+};
+
+export type LiquidationOptions = {
+  readonly evaluatedAt: Micros;
+  readonly asked: Span;
+  readonly side: Side | null;
+  readonly limit: number;
+  readonly after: Place | null;
+  readonly units: UnitsMode;
+  readonly numberFormat: NumberFormat;
+};
+type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
+
+export type LiquidationPage = {
+  /** The JSON array of items, exactly as it is sent. */
+  readonly items: string;
+  readonly returned: number;
+  /** Null on the last page. */
+  readonly next: Place | null;
+};
+
+type Event = StoredLiquidation & Pick<Place, 'venue' | 'venueSymbol'>;
+
+const byBytes = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
+
+const inOrder = (a: Place, b: Place): number =>
+  a.receivedAt - b.receivedAt ||
+  byBytes(a.venue, b.venue) ||
+  byBytes(a.venueSymbol, b.venueSymbol) ||
+  byBytes(a.id, b.id);
+
+const MISSING_RULE = '1';
+
+/** Value at the liquidation's own price: the multiplier cancels, so an unknown one does not matter (H-16e). */
+const valueRule = (rule: QuantityRule): QuantityRule => ({ ...rule, multiplier: rule.multiplier ?? MISSING_RULE });
+
+const rowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): JsonValue => {
+  const { price, quantity: digits } = event;
+  const version = versionAt(listing.versions, event.recordedAt) ?? current;
+  const rule = version.record.values;
+  const unit = unitCounted({ quantity_unit: event.quantityUnit }, version);
+  const quantity = convertQuantity({ digits, unit, mode: units, listing: rule, mark: price });
+  const value = convertQuantity({ digits, unit, mode: 'quote', listing: valueRule(rule), mark: price });
+  const reasons = {
+    ...(quantity === null ? { quantity: 'unit_unknown' } : {}),
+    ...(value === null ? { value: 'unit_unknown' } : {}),
+  };
+  return {
+    venue_ts: instantOrNull(event.venueTs),
+    received_at: formatInstant(event.receivedAt),
+    side: event.side,
+    price: figure(price),
+    price_kind: event.priceKind,
+    quantity: figureOrNull(quantity),
+    value: figureOrNull(value),
+    id: event.id,
+    conversion: units === 'published' ? undefined : conversionOf(version, null),
+    null_reasons: orNone(reasons),
+  };
+};
+
+/** What the venue says of how many it publishes; a layer that is not collected has none to show. */
+const completenessOf = (live: LiveMemory, { listing }: Selected, at: Micros): 'full' | 'sampled' | 'none' => {
+  const versions = live.venue(listing.venue)?.capabilities ?? [];
+  // Before the first version nothing was known of the venue: it is told by what came to be known.
+  const capability = versionAt(versions, at) ?? versions[0] ?? null;
+  if (policyOf(capability, 'liquidation') !== 'on') return 'none';
+  return capability?.layers['liquidation']?.completeness ?? 'sampled';
+};
+
+/** What a listing cannot have events of: before they are kept, and after its life. */
+const outsideOf = ({ delisted_at }: ListingVersion, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
+  ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
+  ...(delisted_at !== null && delisted_at < to
+    ? [{ from: Math.max(from, delisted_at, keptFrom), to, cause: 'not_listed' }]
+    : []),
+];
+
+const byStart = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
+
+type Subject = {
+  readonly selected: Selected;
+  readonly events: readonly Event[];
+  readonly gaps: readonly StoredGap[];
+  readonly live: LiveMemory;
+};
+
+/** Gaps of the whole window; `page` says which of them begin on this page. */
+const gapsOf = ({ selected, gaps }: Subject, { asked, evaluatedAt }: LiquidationOptions): StoredGap[] => {
+  const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
+  const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
+  const within = gaps
+    .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
+    .filter((gap) => gap.from < gap.to);
+  return [...within, ...outsideOf(selected.version, keptFrom, asked)].sort(byStart);
+};
+
+const itemText = (subject: Subject, options: LiquidationOptions, page: Span): string => {
+  const { selected, events, live } = subject;
+  const { version, listing } = selected;
+  const { units, numberFormat, asked, evaluatedAt } = options;
+  const { instrument, quote } = version.record.values;
+  const completeness = completenessOf(live, selected, asked.to);
+  const gaps = completeness === 'none' ? [] : gapsOf(subject, options);
+  const unit = unitCounted({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
+  return writeJson(
+    {
+      venue: listing.venue,
+      venue_symbol: listing.venueSymbol,
+      instrument,
+      quote,
+      completeness,
+      retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
+      units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
+      rows: events.map((event) => rowObject(event, selected, units)),
+      gaps: gaps
+        .filter(({ from }) => from >= page.from && from < page.to)
+        .map(({ from, to, cause }) => ({ from: formatInstant(from), to: formatInstant(to), gap_cause: cause })),
+    },
+    { numberFormat },
+  );
+};
+
+/** The first `limit` rows of the page and one more, in order; rows that came at the instant of the place before are looked at again. */
+const rowsFrom = async (
+  sources: Sources,
+  selected: readonly Selected[],
+  { asked, side, limit, after }: LiquidationOptions,
+): Promise<Event[]> => {
+  if (selected.length === 0) return [];
+  const byId = new Map(selected.map((one) => [idOf(one), one.listing] as const));
+  const question = { listings: selected, side, from: after?.receivedAt ?? asked.from, to: asked.to };
+  const parts =
+    after === null
+      ? [gatherEvents(sources, question, limit + 1)]
+      : [
+          gatherEvents(sources, { ...question, to: after.receivedAt + 1 }, Number.MAX_SAFE_INTEGER),
+          gatherEvents(sources, { ...question, from: after.receivedAt + 1 }, limit + 1),
+        ];
+  return (await Promise.all(parts))
+    .flat()
+    .flatMap((event): Event[] => {
+      const listing = byId.get(event.listing);
+      return listing === undefined ? [] : [{ ...event, venue: listing.venue, venueSymbol: listing.venueSymbol }];
+    })
+    .filter((event) => after === null || inOrder(event, after) > 0)
+    .sort(inOrder);
+};
+
+/** One page: the earliest rows after `after`, at most `limit` of all listings together. */
+export const liquidationPage = async (
+  sources: Sources,
+  selected: readonly Selected[],
+  options: LiquidationOptions,
+): Promise<LiquidationPage> => {
+  const { asked, limit, after, evaluatedAt } = options;
+  const [events, gaps] = await Promise.all([
+    rowsFrom(sources, selected, options),
+    gatherGaps(sources, selected, asked),
+  ]);
+  const rows = events.slice(0, limit);
+  const last = events.length > limit ? rows.at(-1) : undefined;
+  const page = { from: after?.receivedAt ?? asked.from, to: last?.receivedAt ?? asked.to };
+  const byListing = new Map(selected.map((one) => [idOf(one), [] as Event[]] as const));
+  for (const event of rows) byListing.get(event.listing)?.push(event);
+  let returned = 0;
+  const items = selected.map((one) => {
+    const keptFrom = retentionFrom('events', one.version, evaluatedAt);
+    const kept = (byListing.get(idOf(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
+    returned += kept.length;
+    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], live: sources.live };
+    return itemText(subject, options, page);
+  });
+  return { items: `[${items.join(',')}]`, returned, next: last === undefined ? null : placeOf(last) };
+};
+
+const placeOf = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });

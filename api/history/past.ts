@@ -1,0 +1,109 @@
+// What every answer about the past decides alike: which listings are meant, whether it can still change, what nobody can say (N-11, H-09).
+import type { ApiError } from '../../schemas/errors.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { RETENTION_DAYS } from '../../schemas/tables.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
+import type { Plan } from '../access/plans.ts';
+import { versionAt } from '../live/listing-book.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+
+export const DAY: Micros = 86_400_000_000;
+/** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
+const SETTLE_AFTER: Micros = 120_000_000;
+/** A venue's first listings are read within this; before it the service knew none. */
+const FIRST_LISTINGS: Micros = 60_000_000;
+
+/** The instant by venue whose listings are meant: the answer's last, but none before the venue's first listings were read. */
+export const listingInstants = (live: LiveMemory, last: Micros): ((venue: string) => Micros) => {
+  const firsts = new Map<string, Micros>();
+  return (venue) => {
+    const held = firsts.get(venue);
+    if (held !== undefined) return held;
+    let first = Number.POSITIVE_INFINITY;
+    for (const { versions } of live.venue(venue)?.listings.values() ?? []) {
+      first = Math.min(first, versions[0]?.written_at ?? first);
+    }
+    const at = Math.max(last, first + FIRST_LISTINGS);
+    firsts.set(venue, at);
+    return at;
+  };
+};
+
+/** Whether nothing that is recorded from now on can change an answer about instants up to `at`. */
+export const isSettled = (
+  at: Micros,
+  { live, evaluatedAt }: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
+  venues: ReadonlySet<string>,
+): boolean =>
+  evaluatedAt >= at + SETTLE_AFTER &&
+  [...venues].every((venue) => (live.historyWatermark(venue) ?? 0) >= at + SEALS_AFTER);
+
+export type Span = { readonly from: Micros; readonly to: Micros };
+
+/** Windows that the store does not show yet and memory does not hold any more: nothing can be said of them (design section 7). */
+export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], live: LiveMemory): void => {
+  for (const { listing, version } of selected) {
+    const visible = (live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER;
+    const lower = Math.max(visible, version.first_seen_at);
+    const upper = live.recentFrom(listing.venue);
+    if (upper <= lower || from >= upper || to <= lower) continue;
+    throw serviceError('UNAVAILABLE', `History of ${listing.venue} is behind since ${formatInstant(lower)}.`, {
+      hint: 'Repeat the call in a minute, or ask for an earlier window.',
+    });
+  }
+};
+
+const newest = (written: readonly (Micros | undefined)[]): string | null => {
+  const at = Math.max(0, ...written.map((one) => one ?? 0));
+  return at === 0 ? null : formatInstant(at);
+};
+
+/** Versions the past was read under. */
+export const versionsOf = (selected: readonly Selected[], live: LiveMemory, at: Micros) => {
+  const venues = new Set(selected.map(({ listing }) => listing.venue));
+  return {
+    listings_as_of: newest(selected.map(({ version }) => version.written_at)),
+    capabilities_as_of: newest(
+      [...venues].map((venue) => versionAt(live.venue(venue)?.capabilities ?? [], at)?.written_at),
+    ),
+  };
+};
+
+/** Earliest instant a listing's rows are kept from: its first sight, or the floor, which moves a day at a time so that answers hold a day. */
+export const retentionFrom = (
+  kind: keyof typeof RETENTION_DAYS,
+  { first_seen_at }: ListingVersion,
+  evaluatedAt: Micros,
+): Micros => Math.max(first_seen_at, Math.floor((evaluatedAt - RETENTION_DAYS[kind] * DAY) / DAY) * DAY);
+
+export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
+  code: 'DQL_JSON_SCHEMA',
+  message,
+  hint,
+  path,
+});
+
+export const instantFaults = (text: string | undefined, path: string): ApiError[] =>
+  text === undefined || parseInstant(text) !== null
+    ? []
+    : [shapeFault(path, `"${text.slice(0, 40)}" is not an instant.`, 'Write RFC 3339, such as 2026-01-15T12:00:00Z.')];
+
+/** A window whose bounds are both instants must begin before it ends. */
+export const windowFaults = (from: string | undefined, to: string | undefined): ApiError[] => {
+  const [start, end] = [parseInstant(from ?? ''), parseInstant(to ?? '')];
+  if (start === null || end === null || start < end) return [];
+  return [shapeFault('/to', 'The window ends before it begins.', 'Send from before to.')];
+};
+
+/** A window that starts before the plan's history (H-09). */
+export const reachRefusals = (first: Micros, plan: Plan, { evaluatedAt, path }: Reach): ApiError[] => {
+  const earliest = plan.history_days === null ? 0 : evaluatedAt - plan.history_days * DAY;
+  if (first >= earliest) return [];
+  const message = `The plan ${plan.name} reaches back to ${formatInstant(earliest)}.`;
+  return [{ code: 'PLAN_LIMIT', message, hint: 'Ask from then on, or change the plan.', path }];
+};
+type Reach = { readonly evaluatedAt: Micros; readonly path: string };

@@ -1,0 +1,241 @@
+// POST /v2/candles: completed candles of each listing, minutes as published and longer ones rolled up from them (H-10 to H-13, H-16, N-10).
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { type JsonValue, rawJson } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { TIMEFRAMES } from '../dql/limits.ts';
+import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
+import {
+  instantFaults,
+  isSettled,
+  listingInstants,
+  reachRefusals,
+  refuseHole,
+  shapeFault,
+  versionsOf,
+  windowFaults,
+} from '../history/past.ts';
+import { InstantInput } from '../history/request.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { Where } from '../selection/object.ts';
+import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import {
+  IncludeSynthetic,
+  InstantText,
+  NullableFigure,
+  NullableInstant,
+  NumberFormatParameter,
+  Units,
+} from './parameters.ts';
+
+const PER_LISTING = 1_500;
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(Where),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    timeframe: Type.String({ description: `One of ${TIMEFRAMES.join(', ')}.`, examples: ['1h'] }),
+    price_type: Type.Optional(Type.Enum(['trade', 'mark', 'index'], { description: 'Default trade.' })),
+    from: InstantInput,
+    to: InstantInput,
+    include_gaps: Type.Optional(Type.Boolean({ description: 'Keeps periods without a candle; default true.' })),
+    closed_only: Type.Optional(Type.Boolean({ description: 'Accepted; only closed minutes are stored.' })),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  settled: Type.Boolean(),
+  items_sha256: Type.String(),
+  timeframe: Type.String(),
+  price_type: Type.Enum(['trade', 'mark', 'index']),
+  from: InstantText,
+  to: InstantText,
+  units: Type.Enum(['published', 'base', 'quote']),
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  scope: Scope,
+  receipt_id: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      quote: Type.String(),
+      units: Type.Record(Type.String(), Type.String()),
+      retention_from: InstantText,
+      rows: Type.Array(
+        Type.Object({
+          open_time: InstantText,
+          close_time: InstantText,
+          status: Type.Enum(['present', 'missing', 'not_published', 'off']),
+          reason: Type.Optional(Type.String()),
+          gap_cause: Type.Optional(Type.String()),
+          received_at: NullableInstant,
+          open: NullableFigure,
+          high: NullableFigure,
+          low: NullableFigure,
+          close: NullableFigure,
+          volume: NullableFigure,
+          turnover: Type.Optional(NullableFigure),
+          trades: Type.Optional(Type.Integer()),
+          base_candles: Type.Object({ expected: Type.Integer(), present: Type.Integer(), no_trades: Type.Integer() }),
+          conversion: Type.Optional(Type.Unknown()),
+          null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** The timeframe meant, in catalogue spelling; null when it is not offered. */
+const timeframeOf = (text: string): string | null => {
+  const ms = parseDuration(text);
+  const spelt = ms === null || ms === 0 ? null : formatDuration(ms);
+  return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;
+};
+
+const timeframeFaults = (text: string): ApiError[] => {
+  if (timeframeOf(text) !== null) return [];
+  const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
+  const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
+  return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
+};
+
+/** Faults of shape that the schema cannot say. */
+const refine = ({ timeframe, from, to }: Input): ApiError[] => [
+  ...(parseDuration(timeframe) === null
+    ? [shapeFault('/timeframe', `"${timeframe.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')]
+    : []),
+  ...instantFaults(from, '/from'),
+  ...instantFaults(to, '/to'),
+  ...windowFaults(from, to),
+];
+
+/** Periods whose open time lies in the window and that are over: bounds are moved in (H-16d). */
+const askedOf = (input: Input, evaluatedAt: Micros): CandlesAsked => {
+  const timeframe = timeframeOf(input.timeframe) ?? '1m';
+  const length = (parseDuration(timeframe) ?? 0) * 1_000;
+  const from = Math.ceil((parseInstant(input.from) ?? 0) / length) * length;
+  const to = Math.floor(Math.min(parseInstant(input.to) ?? 0, evaluatedAt) / length) * length;
+  return { timeframe, length, priceType: input.price_type ?? 'trade', from, to: Math.max(from, to) };
+};
+
+const candleLimits = ({ from, to, length }: CandlesAsked): ApiError[] => {
+  const candles = (to - from) / length;
+  if (candles <= PER_LISTING) return [];
+  const message = `A listing would have ${candles} candles, the limit is ${PER_LISTING}.`;
+  const fits = PER_LISTING * length;
+  const hint = `The largest window that fits is ${fits / 1_000_000}s: send to ${formatInstant(from + fits)}.`;
+  return [{ code: 'DQL_LIMIT', message, hint, path: '/to' }];
+};
+
+type Question = { readonly asked: CandlesAsked; readonly names: Names; readonly plan: Plan };
+
+/** Checks of step 8, then the listings that were listed at some time of the answer. */
+const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
+  const { live, evaluatedAt } = context;
+  const choice = context.scopeOf(plan);
+  throwAll([...refuseOutside(names, plan, choice), ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' })]);
+  const selected = selectListings(names, directoryOf(live), {
+    at: listingInstants(live, asked.to),
+    since: asked.from,
+    narrowing: narrowingOf(choice),
+  });
+  throwAll([...candleLimits(asked), ...listingLimit(selected.length, plan.limits.candles_listings)]);
+  return selected;
+};
+
+const questionOf = (input: Input, { live, plan, evaluatedAt }: Context): Question => {
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  throwAll(timeframeFaults(input.timeframe));
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  return { asked: askedOf(input, evaluatedAt), names, plan };
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { live, evaluatedAt, history } = context;
+  const question = questionOf(input, context);
+  const { asked, names, plan } = question;
+  const selected = selectWithin(question, context);
+  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  refuseHole(asked, selected, live);
+  const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
+  const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
+  const items = await candleItems({ reader: history.begin(), live }, selected, {
+    ...{ evaluatedAt, asked, units, numberFormat },
+    includeGaps: input.include_gaps ?? true,
+    itemsLimit: context.itemsLimit,
+  });
+  const itemsSha256 = createHash('sha256').update(items).digest('hex');
+  const venues = [...live.venues()].map(({ venue }) => venue);
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    settled,
+    items_sha256: itemsSha256,
+    timeframe: asked.timeframe,
+    price_type: asked.priceType,
+    from: formatInstant(asked.from),
+    to: formatInstant(asked.to),
+    units,
+    ...versionsOf(selected, live, asked.to),
+    scope: scopeMember(plan, context.scopeOf(plan), venues),
+    receipt_id: context.receiptId,
+    items: rawJson(items),
+  };
+  return {
+    body,
+    numberFormat,
+    itemsText: items,
+    fits: (share) => whatFits(asked, share),
+    ...(settled ? { settledAs: itemsSha256 } : {}),
+  };
+};
+
+export const candles = defineOperation({
+  name: 'candles',
+  method: 'POST',
+  path: '/v2/candles',
+  key: 'required',
+  class: 'candles',
+  price: 5_000,
+  cacheS: null,
+  summary: 'Completed candles.',
+  input: Input,
+  output: Output,
+  example: {
+    input: {
+      where: 'instrument = BTC-PERP and quote = USDT',
+      timeframe: '1h',
+      from: '2026-01-15T10:00:00.000Z',
+      to: '2026-01-15T12:00:00.000Z',
+    },
+    output: {
+      evaluated_at: '2026-01-15T12:30:00.500Z',
+      settled: true,
+      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
+      timeframe: '1h',
+      price_type: 'trade',
+      from: '2026-01-15T10:00:00.000Z',
+      to: '2026-01-15T12:00:00.000Z',
+      units: 'published',
+      listings_as_of: '2026-01-10T00:00:00.000Z',
+      capabilities_as_of: '2026-01-10T00:00:00.000Z',
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      items: [],
+    },
+  },
+  refine,
+  run,
+});

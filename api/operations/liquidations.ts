@@ -1,0 +1,262 @@
+// POST /v2/liquidations: forced closings as the venues publish them, page by page over all listings (H-15, H-16, N-10, DQL-33g).
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { type JsonValue, rawJson } from '../../schemas/json.ts';
+import { windowEnd } from '../../schemas/windows.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { liquidationPage, type Place } from '../history/liquidations.ts';
+import {
+  instantFaults,
+  isSettled,
+  listingInstants,
+  reachRefusals,
+  refuseHole,
+  type Span,
+  versionsOf,
+  windowFaults,
+} from '../history/past.ts';
+import { InstantInput } from '../history/request.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { Where } from '../selection/object.ts';
+import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import {
+  FigureValue,
+  IncludeSynthetic,
+  InstantText,
+  NullableFigure,
+  NullableInstant,
+  NumberFormatParameter,
+  Units,
+} from './parameters.ts';
+
+const LIMIT = 500;
+const MOST = 5_000;
+/** Gaps are sealed by windows of this length. */
+const GAP_WINDOW_MS = 10_000;
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(Where),
+    from: InstantInput,
+    to: InstantInput,
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+    side: Type.Optional(
+      Type.Enum(['long', 'short'], {
+        description: 'Side of the position that was closed: a long is closed by a sell.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: `Rows a page, ${LIMIT} when left out, at most ${MOST}.` }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 1_024, description: 'From `page.next_cursor`, with the same request.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  settled: Type.Boolean(),
+  items_sha256: Type.String(),
+  from: InstantText,
+  to: InstantText,
+  units: Type.Enum(['published', 'base', 'quote']),
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  scope: Scope,
+  receipt_id: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      quote: Type.String(),
+      completeness: Type.Enum(['full', 'sampled', 'none']),
+      retention_from: InstantText,
+      units: Type.Record(Type.String(), Type.String()),
+      rows: Type.Array(
+        Type.Object({
+          venue_ts: NullableInstant,
+          received_at: InstantText,
+          side: Type.Enum(['long', 'short']),
+          price: FigureValue,
+          price_kind: Type.Enum(['fill', 'order', 'bankruptcy', 'mark']),
+          quantity: NullableFigure,
+          value: NullableFigure,
+          id: Type.String(),
+          conversion: Type.Optional(Type.Unknown()),
+          null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+        }),
+      ),
+      gaps: Type.Array(Type.Object({ from: InstantText, to: InstantText, gap_cause: Type.String() })),
+    }),
+  ),
+  page: Type.Object({
+    limit: Type.Integer(),
+    returned: Type.Integer(),
+    next_cursor: Type.Union([Type.String(), Type.Null()]),
+  }),
+});
+
+/** Faults of shape that the schema cannot say. */
+const refine = ({ from, to }: Input): ApiError[] => [
+  ...instantFaults(from, '/from'),
+  ...instantFaults(to, '/to'),
+  ...windowFaults(from, to),
+];
+
+/** What a page and the next have in common: a cursor belongs to it. */
+const digestOf = ({ where, from, to, side }: Input): string =>
+  createHash('sha256')
+    .update(JSON.stringify([where ?? null, parseInstant(from), parseInstant(to), side ?? null]))
+    .digest('base64url')
+    .slice(0, 16);
+
+/** Where the next page begins, and the end of the window as the first page cut it. */
+type Cursor = { readonly to: number; readonly after: Place };
+
+const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
+  Buffer.from(JSON.stringify([digestOf(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
+
+const wrongCursor = () =>
+  serviceError('DQL_JSON_SCHEMA', 'The cursor does not belong to this request.', {
+    hint: 'Send it with the request it was answered to, or leave it out.',
+    path: '/cursor',
+  });
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown;
+  } catch {
+    return null;
+  }
+};
+
+const readCursor = (input: Input): Cursor | null => {
+  if (input.cursor === undefined) return null;
+  const parts = parsed(input.cursor);
+  if (!Array.isArray(parts) || parts.length !== 6 || parts[0] !== digestOf(input)) throw wrongCursor();
+  const [, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
+  if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) throw wrongCursor();
+  if (typeof venue !== 'string' || typeof venueSymbol !== 'string' || typeof id !== 'string') throw wrongCursor();
+  return { to: to as number, after: { receivedAt: receivedAt as number, venue, venueSymbol, id } };
+};
+
+type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
+
+const layerRefusals = (plan: Plan): ApiError[] => {
+  if (plan.layers.includes('liquidation')) return [];
+  const message = `Layer "liquidation" is not in the plan ${plan.name}.`;
+  return [{ code: 'PLAN_LIMIT', message, hint: 'Use Standard or above.' }];
+};
+
+/** Checks of step 8, then the listings that were listed at some time of the answer. */
+const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
+  const { live, evaluatedAt } = context;
+  const choice = context.scopeOf(plan);
+  throwAll([
+    ...refuseOutside(names, plan, choice),
+    ...layerRefusals(plan),
+    ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
+  ]);
+  const selected = selectListings(names, directoryOf(live), {
+    at: listingInstants(live, asked.to),
+    since: asked.from,
+    narrowing: narrowingOf(choice),
+  });
+  throwAll(listingLimit(selected.length, plan.limits.history_listings));
+  return selected;
+};
+
+/** The window as it is answered: a later end is cut at now, and stays there on the pages that follow. */
+const askedOf = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span => {
+  const from = parseInstant(input.from) ?? 0;
+  const to = Math.min(parseInstant(input.to) ?? 0, cursor?.to ?? evaluatedAt, evaluatedAt);
+  return { from, to: Math.max(from, to) };
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { live, evaluatedAt, history, plan } = context;
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const cursor = readCursor(input);
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  const asked = askedOf(input, cursor, evaluatedAt);
+  const selected = selectWithin({ asked, names, plan }, context);
+  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  refuseHole(asked, selected, live);
+  const venues = venuesAsked(selected, names, live);
+  const settled = isSettled(windowEnd(asked.to, GAP_WINDOW_MS), context, venues);
+  const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
+  const limit = Math.min(input.limit ?? LIMIT, MOST);
+  const { items, returned, next } = await liquidationPage({ reader: history.begin(), live }, selected, {
+    ...{ evaluatedAt, asked, limit, units, numberFormat },
+    side: input.side ?? null,
+    after: cursor?.after ?? null,
+  });
+  const itemsSha256 = createHash('sha256').update(items).digest('hex');
+  const served = [...live.venues()].map(({ venue }) => venue);
+  const body: JsonValue = {
+    evaluated_at: formatInstant(evaluatedAt),
+    settled,
+    items_sha256: itemsSha256,
+    from: formatInstant(asked.from),
+    to: formatInstant(asked.to),
+    units,
+    ...versionsOf(selected, live, asked.to),
+    scope: scopeMember(plan, context.scopeOf(plan), served),
+    receipt_id: context.receiptId,
+    items: rawJson(items),
+    page: { limit, returned, next_cursor: next === null ? null : writeCursor(input, asked.to, next) },
+  };
+  return {
+    body,
+    numberFormat,
+    itemsText: items,
+    fits: (share) => `Send a limit of ${Math.max(1, Math.floor(returned * share * 0.9))}, or narrow where.`,
+    ...(settled ? { settledAs: itemsSha256 } : {}),
+  };
+};
+
+export const liquidations = defineOperation({
+  name: 'liquidations',
+  method: 'POST',
+  path: '/v2/liquidations',
+  key: 'required',
+  class: 'liquidations',
+  price: null,
+  cacheS: null,
+  summary: 'Liquidations.',
+  input: Input,
+  output: Output,
+  example: {
+    input: {
+      where: 'instrument = BTC-PERP and quote = USDT',
+      from: '2026-01-15T11:00:00.000Z',
+      to: '2026-01-15T12:00:00.000Z',
+    },
+    output: {
+      evaluated_at: '2026-01-15T12:30:00.500Z',
+      settled: true,
+      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
+      from: '2026-01-15T11:00:00.000Z',
+      to: '2026-01-15T12:00:00.000Z',
+      units: 'published',
+      listings_as_of: '2026-01-10T00:00:00.000Z',
+      capabilities_as_of: '2026-01-10T00:00:00.000Z',
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      items: [],
+      page: { limit: 500, returned: 0, next_cursor: null },
+    },
+  },
+  refine,
+  run,
+});
