@@ -80,6 +80,7 @@ const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: 
     },
   });
   reply.headers(envelopeHeaders(body));
+  if (answer.gaps !== undefined) reply.header('x-service-gaps', String(answer.gaps));
   return { content, type: ROW_TYPES[format], format };
 };
 

@@ -63,7 +63,7 @@ const envelopeNames = (): string[] => {
 };
 
 const EXPOSED = [
-  ...['X-Service-Receipt', 'X-Service-Limit', ...envelopeNames()],
+  ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Gaps', ...envelopeNames()],
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
 ];
 const ALLOWED = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'];

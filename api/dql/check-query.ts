@@ -1,5 +1,4 @@
 // Checks a whole query: its clauses, its condition, then its limits (DQL-07, DQL-10, DQL-30 to DQL-32).
-import type { Micros } from '../../schemas/records.ts';
 import { fold } from '../selection/directory.ts';
 import { type Codes, spelledCode, UNKNOWN_CODES, unknownCode } from '../selection/resolve.ts';
 import { type Code, SELECTION_KEYS, type Selection, type SelectionKey } from '../selection/selection.ts';
@@ -8,13 +7,13 @@ import { createChecker } from './checker.ts';
 import type { Faults, Place } from './faults.ts';
 import { type Findings, inWords, type Where } from './kinds.ts';
 import type { Timeframe } from './limits.ts';
-import type { Node, OrderKey, Query } from './tree.ts';
+import type { AsOf, Node, OrderKey, Query } from './tree.ts';
 
 /** A query in canonical form: codes spelt, periods set, defaults dropped (DQL-09). */
 export type CheckedQuery = {
   readonly condition: Node | null;
   readonly timeframe: Timeframe | null;
-  readonly asOf: Micros | null;
+  readonly asOf: AsOf | null;
   readonly where: Selection | null;
   readonly select: readonly Node[];
   readonly orderBy: readonly OrderKey[];

@@ -1,10 +1,12 @@
 // A query from either form to its checked tree, canonical pair and complexity; or every fault of it.
 import { serviceError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { Codes } from '../selection/resolve.ts';
+import type { Selection } from '../selection/selection.ts';
 import { type CheckedQuery, checkQuery } from './check-query.ts';
 import { type Complexity, checkCost, checkSize } from './cost.ts';
-import { Faults } from './faults.ts';
+import { Faults, type Words } from './faults.ts';
 import { LIMITS, VERSION } from './limits.ts';
 import { readObject } from './object.ts';
 import type { JsonObject } from './object-shape.ts';
@@ -58,10 +60,40 @@ const depthOf = ({ condition, select, orderBy }: Query): number =>
     0,
   );
 
+/** What screen asks of a query besides (S-06, DQL-07, DQL-24). */
+export type Demands = {
+  /** Selection of the body; its codes name their place in it. */
+  readonly where: Selection | null;
+  /** Quantities stay in the units of their listings, so they cannot be added up. */
+  readonly refuseQuantitySums: boolean;
+  /** Why T cannot be answered; null: it can. */
+  readonly outOfRange: (at: Micros) => Words | null;
+};
+const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange: () => null };
+
+const withSelection = (query: Query, where: Selection | null, faults: Faults): Query => {
+  if (where === null) return query;
+  if (query.where === null) return { ...query, where };
+  const message = 'The selection is given twice, in the query and beside it.';
+  faults.add('DQL_DUPLICATE_CLAUSE', { path: '/where' }, { message, hint: 'Give it once.' });
+  return query;
+};
+
+const refuse = ({ quantitySums, asOf }: CheckedQuery, demands: Demands, faults: Faults): void => {
+  for (const place of demands.refuseQuantitySums ? quantitySums : []) {
+    const message = 'A quantity as published cannot be added up across venues.';
+    faults.add('DQL_TYPE', place, { message, hint: 'Send units: base.' });
+  }
+  const words = asOf === null ? null : demands.outOfRange(asOf.at);
+  if (asOf !== null && words !== null) faults.add('DQL_AS_OF_RANGE', asOf.place, words);
+};
+
 /** Compiles a query against the codes known. Throws ServiceError with all its faults. */
-export const compile = (input: QueryInput, codes: Codes): Compiled => {
-  const { query: parsed, faults } = read(input);
+export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): Compiled => {
+  const { query: written, faults } = read(input);
+  const parsed = withSelection(written, demands.where, faults);
   const query = checkQuery(parsed, { faults, codes });
+  refuse(query, demands, faults);
   checkSize(query, depthOf(parsed), faults);
   faults.throwIfAny();
   const complexity = checkCost(query, faults);

@@ -1,5 +1,15 @@
 // The one table of functions, from which checker, cost, catalogue and documents are made (interface, DQL functions; DQL-24, DQL-28, DQL-31).
 
+import { RULES, type Rule } from './evaluate/indicators.ts';
+
+/** How a call gets its value: over windows of its series, over two series, over trade candles, from a layer, or from its argument. */
+export type How =
+  | { readonly by: 'window'; readonly rule: Rule }
+  | { readonly by: 'cross'; readonly holds: (a: number, b: number) => boolean }
+  | { readonly by: 'candles'; readonly what: 'atr' | 'gaps' }
+  | { readonly by: 'layer'; readonly what: 'age' | 'status' | 'depth' }
+  | { readonly by: 'argument' };
+
 /** What stands at a place of a call. */
 export type Parameter =
   /** Read at a timeframe: source, sampleable field, series function, arithmetic over these and numbers (DQL-33i). */
@@ -44,6 +54,7 @@ export type FunctionSpec = {
   readonly barsText: string;
   /** Cost of a distinct call beyond nodes and bars (DQL-32). */
   readonly cost: number;
+  readonly how: How;
   readonly description: string;
   /** A whole query that uses it. */
   readonly example: string;
@@ -51,7 +62,7 @@ export type FunctionSpec = {
 
 const DEPTH_COST = 25;
 
-type Told = Pick<FunctionSpec, 'name' | 'signature' | 'bars' | 'barsText' | 'description' | 'example'>;
+type Told = Pick<FunctionSpec, 'name' | 'signature' | 'bars' | 'barsText' | 'how' | 'description' | 'example'>;
 
 /** A function over the newest periods of a series. */
 const series = (told: Told & Partial<FunctionSpec>): FunctionSpec => ({
@@ -68,7 +79,7 @@ const series = (told: Told & Partial<FunctionSpec>): FunctionSpec => ({
   ...told,
 });
 
-const cross = (told: Pick<FunctionSpec, 'name' | 'description' | 'example'>): FunctionSpec =>
+const cross = (told: Pick<FunctionSpec, 'name' | 'how' | 'description' | 'example'>): FunctionSpec =>
   series({
     signature: `${told.name}(A, B [, timeframe])`,
     parameters: ['operand', 'operand'],
@@ -83,7 +94,7 @@ const cross = (told: Pick<FunctionSpec, 'name' | 'description' | 'example'>): Fu
 const plain = (
   told: Pick<
     FunctionSpec,
-    'name' | 'signature' | 'parameters' | 'returns' | 'layer' | 'unit' | 'description' | 'example'
+    'name' | 'signature' | 'parameters' | 'returns' | 'layer' | 'unit' | 'how' | 'description' | 'example'
   > &
     Partial<FunctionSpec>,
 ): FunctionSpec => ({
@@ -108,13 +119,19 @@ const depth = (name: string, unit: string, description: string): FunctionSpec =>
     unit,
     additive: 'always',
     cost: DEPTH_COST,
+    how: { by: 'layer', what: 'depth' },
     description,
     example: `any(venues where ${name}(10bps) > 1000)`,
   });
 
+type Windowed = Omit<Told, 'bars' | 'barsText' | 'signature' | 'how' | 'name'> & Partial<FunctionSpec>;
+type RuleName = keyof typeof RULES;
+const by = (rule: Rule): How => ({ by: 'window', rule });
+
 /** S over n periods, ending with the newest. */
-const window = (told: Omit<Told, 'bars' | 'barsText' | 'signature'> & Partial<FunctionSpec>): FunctionSpec =>
+const window = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
   series({
+    how: by(RULES[told.name]),
     signature: `${told.name}(S, n [, timeframe])`,
     bars: (given) => given.series + given.n - 1,
     barsText: 'bars(S) + n - 1',
@@ -122,8 +139,9 @@ const window = (told: Omit<Told, 'bars' | 'barsText' | 'signature'> & Partial<Fu
   });
 
 /** S against its element n periods back. */
-const shift = (told: Omit<Told, 'bars' | 'barsText' | 'signature'> & Partial<FunctionSpec>): FunctionSpec =>
+const shift = (told: Windowed & { readonly name: RuleName }): FunctionSpec =>
   series({
+    how: by(RULES[told.name]),
     signature: `${told.name}(S, n [, timeframe])`,
     bars: (given) => given.series + given.n,
     barsText: 'bars(S) + n',
@@ -147,6 +165,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   series({
     name: 'ema',
+    how: by(RULES.ema),
     signature: 'ema(S, n [, timeframe])',
     bars: (given) => given.series + 4 * given.n - 1,
     barsText: 'bars(S) + 4n - 1',
@@ -155,6 +174,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   series({
     name: 'rsi',
+    how: by(RULES.rsi),
     signature: 'rsi(S, n [, timeframe])',
     unit: 'count',
     bars: (given) => given.series + 4 * given.n,
@@ -164,6 +184,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   series({
     name: 'atr',
+    how: { by: 'candles', what: 'atr' },
     signature: 'atr(n [, timeframe])',
     parameters: ['window'],
     unit: 'quote',
@@ -201,16 +222,19 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   cross({
     name: 'crossover',
+    how: { by: 'cross', holds: (a, b) => a > b },
     description: 'A[0] > B[0] and A[1] <= B[1].',
     example: 'any(venues where crossover(ema(close, 20), ema(close, 50))) timeframe 1h',
   }),
   cross({
     name: 'crossunder',
+    how: { by: 'cross', holds: (a, b) => a < b },
     description: 'A[0] < B[0] and A[1] >= B[1].',
     example: 'any(venues where crossunder(funding, 0, 1h))',
   }),
   series({
     name: 'gaps',
+    how: { by: 'candles', what: 'gaps' },
     signature: 'gaps(n [, timeframe])',
     parameters: ['window'],
     returns: 'number',
@@ -223,6 +247,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   plain({
     name: 'abs',
+    how: { by: 'argument' },
     signature: 'abs(x)',
     parameters: ['value'],
     returns: 'argument',
@@ -257,6 +282,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   plain({
     name: 'age',
+    how: { by: 'layer', what: 'age' },
     signature: 'age(F)',
     parameters: ['field'],
     returns: 'duration',
@@ -267,6 +293,7 @@ const TABLE: readonly FunctionSpec[] = [
   }),
   plain({
     name: 'status',
+    how: { by: 'layer', what: 'status' },
     signature: 'status(F)',
     parameters: ['field'],
     returns: 'status',

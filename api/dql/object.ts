@@ -1,12 +1,11 @@
 // The machine form of a query to its tree: clauses in the object's members (DQL-08, DQL-34c).
 import { parseInstant } from '../../schemas/instants.ts';
-import type { Micros } from '../../schemas/records.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection } from '../selection/selection.ts';
 import type { Faults } from './faults.ts';
 import { LIMITS, TIMEFRAMES } from './limits.ts';
 import { NodeReader } from './object-nodes.ts';
 import { isObject, type JsonObject, ObjectShape } from './object-shape.ts';
-import { broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
 const CLAUSES = ['condition', 'timeframe', 'as_of', 'where', 'select', 'order_by'] as const;
 
@@ -41,10 +40,10 @@ class QueryReader {
     return text === undefined ? null : { text, place: { path } };
   }
 
-  #instant(value: unknown, path: string): Micros | null {
+  #instant(value: unknown, path: string): AsOf | null {
     const at = typeof value === 'string' ? parseInstant(value) : null;
     if (at === null) this.#shape.wrong(path, value, 'an instant such as 2026-01-15T12:00:00Z');
-    return at;
+    return at === null ? null : { at, place: { path } };
   }
 
   #selection(value: unknown, path: string): Selection | null {

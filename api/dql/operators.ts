@@ -26,3 +26,21 @@ export const TIGHTEST = 6;
 
 export const comparisonNamed = (text: string): Comparison | undefined => COMPARISONS.find((op) => op === text);
 export const arithmeticNamed = (text: string): Arithmetic | undefined => ARITHMETIC.find((op) => op === text);
+
+/** Binary64; NaN for a division by zero. */
+export const operate = (op: Arithmetic, a: number, b: number): number => {
+  switch (op) {
+    case '+':
+      return a + b;
+    case '-':
+      return a - b;
+    case '*':
+      return a * b;
+    case '/':
+      return b === 0 ? Number.NaN : a / b;
+    default: {
+      const never: never = op;
+      return never;
+    }
+  }
+};

@@ -1,12 +1,11 @@
 // Tokens to the tree of a query: a condition and its clauses (DQL-06, DQL-07); goes on after a fault at clauses and commas (Q-02).
 import { parseInstant } from '../../schemas/instants.ts';
-import type { Micros } from '../../schemas/records.ts';
 import { readSelection } from '../selection/text.ts';
 import { ExpressionParser } from './expression-parser.ts';
 import { clip } from './faults.ts';
 import { LIMITS } from './limits.ts';
 import { Halt, TokenStream } from './token-stream.ts';
-import { broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
@@ -95,7 +94,7 @@ class Parser {
     return { text: this.#expressions.durationOf(token), place: token };
   }
 
-  #readInstant(): Micros | null {
+  #readInstant(): AsOf | null {
     const stream = this.#stream;
     const { kind } = stream.token;
     const hint = 'Write an instant such as 2026-01-15T12:00:00Z or 2026-01-15.';
@@ -106,7 +105,7 @@ class Parser {
       const message = `"${clip(token.value)}" is not an instant from 2000 to 2100.`;
       stream.faults.add('DQL_SYNTAX', token, { message, hint });
     }
-    return at;
+    return at === null ? null : { at, place: token };
   }
 
   /** key = expr , [ "asc" | "desc" ] ; */

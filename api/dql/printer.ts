@@ -97,7 +97,7 @@ export const printQuery = ({ condition, timeframe, asOf, where, select, orderBy 
   return [
     ...(condition === null ? [] : [printNode(condition)]),
     ...(timeframe === null ? [] : [`timeframe ${timeframe}`]),
-    ...(asOf === null ? [] : [`as of ${formatInstant(asOf)}`]),
+    ...(asOf === null ? [] : [`as of ${formatInstant(asOf.at)}`]),
     ...(terms.length === 0 ? [] : [`where ${terms.join(' and ')}`]),
     ...(select.length === 0 ? [] : [`select ${select.map(printNode).join(', ')}`]),
     ...(keys.length === 0 ? [] : [`order by ${keys.join(', ')}`]),
@@ -152,7 +152,7 @@ export const queryJson = ({ condition, timeframe, asOf, where, select, orderBy }
   dql: VERSION,
   condition: condition === null ? undefined : nodeJson(condition),
   timeframe: timeframe ?? undefined,
-  as_of: asOf === null ? undefined : formatInstant(asOf),
+  as_of: asOf === null ? undefined : formatInstant(asOf.at),
   where: where === null ? undefined : Object.fromEntries(termsOf(where)),
   select: select.length === 0 ? undefined : select.map(nodeJson),
   order_by:

@@ -68,10 +68,12 @@ export type Node =
   | BrokenNode;
 
 export type OrderKey = { readonly expr: Node; readonly descending: boolean };
+/** T of a query about the past, and where it stood. */
+export type AsOf = { readonly at: Micros; readonly place: Place };
 export type Query = {
   readonly condition: Node | null;
   readonly timeframe: OwnTimeframe | null;
-  readonly asOf: Micros | null;
+  readonly asOf: AsOf | null;
   readonly where: Selection | null;
   readonly select: readonly Node[];
   readonly orderBy: readonly OrderKey[];

@@ -1,27 +1,16 @@
 // POST /v2/dql/parse: checks a query without running it; reads no market data (Q-01, Q-02).
 import Type, { type Static } from 'typebox';
-import type { ApiError } from '../../schemas/errors.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import { type Compiled, compile, type QueryInput } from '../dql/compile.ts';
+import { type Compiled, compile } from '../dql/compile.ts';
 import { timeframesOf } from '../dql/cost.ts';
 import { VERSION } from '../dql/limits.ts';
-import type { JsonObject } from '../dql/object-shape.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-
-const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Machine form: {dql, condition, timeframe, as_of, where, select, order_by}.',
-});
+import { QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 
 const Input = Type.Object(
   {
-    query: Type.Optional(
-      Type.Union([Type.String({ description: 'Text of a query.' }), MachineForm], {
-        examples: ['any(venues where funding > 1bps)'],
-      }),
-    ),
-    query_object: Type.Optional(MachineForm),
-    dql: Type.Optional(Type.Unknown({ description: `Language version, "${VERSION}".` })),
+    ...QueryMembers,
     context: Type.Optional(Type.Enum(['screen'], { description: 'What the query is for.' })),
   },
   { additionalProperties: false },
@@ -37,30 +26,6 @@ const Output = Type.Object({
   complexity: Type.Object({ nodes: Type.Integer(), bars: Type.Integer(), cost: Type.Integer() }),
 });
 
-const refine = ({ query, query_object, dql }: Input): ApiError[] => {
-  const errors: ApiError[] = [];
-  if (dql !== undefined && dql !== VERSION) {
-    const message = `The language version ${JSON.stringify(dql).slice(0, 40)} is not "${VERSION}".`;
-    errors.push({ code: 'DQL_VERSION', message, hint: `Send dql "${VERSION}", or leave it out.`, path: '/dql' });
-  }
-  if (query === undefined && query_object === undefined) {
-    const message = 'Neither "query" nor "query_object" is sent.';
-    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Send query as text, or query_object.', path: '/query' });
-  }
-  if (query !== undefined && query_object !== undefined) {
-    const message = 'Both "query" and "query_object" are sent.';
-    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Send one of them.', path: '/query_object' });
-  }
-  return errors;
-};
-
-const inputOf = ({ query, query_object }: Input): QueryInput => {
-  if (typeof query === 'string') return { text: query };
-  return query === undefined
-    ? { object: query_object as JsonObject, path: '/query_object' }
-    : { object: query, path: '/query' };
-};
-
 const answerOf = (compiled: Compiled): JsonValue => {
   const { query, string, json, complexity } = compiled;
   return {
@@ -74,7 +39,7 @@ const answerOf = (compiled: Compiled): JsonValue => {
 };
 
 const run = (input: Input, { live }: Context): Answer => ({
-  body: answerOf(compile(inputOf(input), directoryOf(live).codes)),
+  body: answerOf(compile(queryInputOf(input), directoryOf(live).codes)),
   numberFormat: 'json',
 });
 
@@ -114,6 +79,6 @@ export const dqlParse = defineOperation({
       complexity: { nodes: 4, bars: 0, cost: 4 },
     },
   },
-  refine,
+  refine: queryFaults,
   run,
 });

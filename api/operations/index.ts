@@ -1,11 +1,14 @@
 // Every operation of the data API; routes, documents and tools are rendered from this list.
 import { account } from './account.ts';
 import { books } from './books.ts';
+import { candles } from './candles.ts';
 import { dqlCatalogue } from './dql-catalogue.ts';
 import { dqlParse } from './dql-parse.ts';
 import { history } from './history.ts';
 import { instruments } from './instruments.ts';
+import { liquidations } from './liquidations.ts';
 import type { Operation } from './operation.ts';
+import { screen } from './screen.ts';
 import { snapshots } from './snapshots.ts';
 import { venues } from './venues.ts';
 
@@ -14,8 +17,11 @@ export const OPERATIONS: readonly Operation[] = [
   instruments,
   dqlCatalogue,
   dqlParse,
+  screen,
   snapshots,
   history,
+  candles,
   books,
+  liquidations,
   account,
 ];

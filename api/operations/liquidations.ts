@@ -197,7 +197,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   const settled = isSettled(windowEnd(asked.to, GAP_WINDOW_MS), context, venues);
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
-  const { items, returned, next } = await liquidationPage({ reader: history.begin(), live }, selected, {
+  const { items, returned, gaps, next } = await liquidationPage({ reader: history.begin(), live }, selected, {
     ...{ evaluatedAt, asked, limit, units, numberFormat },
     side: input.side ?? null,
     after: cursor?.after ?? null,
@@ -221,6 +221,7 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
     body,
     numberFormat,
     itemsText: items,
+    gaps,
     fits: (share) => `Send a limit of ${Math.max(1, Math.floor(returned * share * 0.9))}, or narrow where.`,
     ...(settled ? { settledAs: itemsSha256 } : {}),
   };

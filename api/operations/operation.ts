@@ -61,6 +61,8 @@ export type Answer = {
   readonly numberFormat: NumberFormat;
   /** The bytes of `items`, where rows may also be asked for as lines (N-15). */
   readonly itemsText?: string;
+  /** Gaps that stand beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
+  readonly gaps?: number;
   /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
   readonly fits?: (share: number) => string;
   /** `items_sha256` of an answer that can never change (N-14). */

@@ -296,6 +296,11 @@ t.test('rows as lines with the envelope in headers', async (t) => {
   const lines = await ask(MINUTE, { headers: { accept: 'application/x-ndjson' } });
   t.equal(lines.text.trimEnd().split('\n').length, 6);
   t.match(lines.headers, { 'x-service-settled': 'true', 'x-service-units': 'published' });
+  const { json, headers } = await ask(MINUTE);
+  const gaps = json.items.reduce((sum, item) => sum + item.gaps.length, 0);
+  t.ok(gaps > 0, 'a line is an event: gaps are none');
+  t.equal(lines.headers['x-service-gaps'], String(gaps), 'but no table hides that there are some');
+  t.notOk('x-service-gaps' in headers);
 });
 
 t.test('asking wrongly is told, and a plan must have the layer', async (t) => {

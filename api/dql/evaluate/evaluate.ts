@@ -1,8 +1,9 @@
 // Evaluates a checked expression over the listings of one instrument: total and without short circuit (DQL-14 to DQL-24). What a listing
 // says for a field, a series or a depth comes from the reader that is handed in.
 import { parseDuration } from '../../../schemas/durations.ts';
-import type { Arithmetic } from '../operators.ts';
+import { type Arithmetic, operate } from '../operators.ts';
 import type { AggregateNode, CallNode, FieldNode, InNode, Node, QuantifierNode, SourceNode } from '../tree.ts';
+import { sumOf } from './sums.ts';
 import {
   and,
   compare,
@@ -37,39 +38,11 @@ const truth = (value: Truth): Value => ({ kind: 'truth', value });
 const truthOf = (value: Value): Truth => (value.kind === 'truth' ? value.value : null);
 const isUnknown = (value: Value): value is Unknown => value.kind === 'unknown';
 
-const apply = (op: Arithmetic, a: number, b: number): number => {
-  switch (op) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return b === 0 ? Number.NaN : a / b;
-    default: {
-      const never: never = op;
-      return never;
-    }
-  }
-};
-
 /** Binary64; with an interval nothing is known (DQL-17). */
 const arithmetic = (op: Arithmetic, left: Value, right: Value): Value => {
   const unknowns = [left, right].filter(isUnknown);
   if (unknowns.length > 0) return firstUnknown(unknowns);
-  return left.kind === 'number' && right.kind === 'number' ? numberOf(apply(op, left.value, right.value)) : NO_VALUE;
-};
-
-/** Neumaier's compensated sum, in the order given (N-05 rule 3). */
-const sumOf = (values: readonly number[]): number => {
-  let [sum, lost] = [0, 0];
-  for (const value of values) {
-    const next = sum + value;
-    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
-    sum = next;
-  }
-  return sum + lost;
+  return left.kind === 'number' && right.kind === 'number' ? numberOf(operate(op, left.value, right.value)) : NO_VALUE;
 };
 
 const literal = (text: string): Value => numberOf(parseDuration(text) ?? Number.NaN);

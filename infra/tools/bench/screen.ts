@@ -14,6 +14,7 @@ import { directoryOf } from '../../../api/selection/directory.ts';
 import { seriesCacheOf } from '../../../api/series/cache.ts';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { candleRow } from '../../../processors/task/rows.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
@@ -33,6 +34,7 @@ const HOUR: Micros = 3_600_000_000;
 const NOON: Micros = Date.parse('2026-01-15T12:00:00Z') * 1_000;
 const NOW = NOON + 200_000_000;
 const WORST = 2_000;
+const WARM_UPS = 10;
 
 const FIELDS_ONLY =
   'any(venues where funding > 1bps and spread < 5bps and age(bid) < 30s) or max(venues, mark) > 2 * min(venues, mark)';
@@ -173,12 +175,25 @@ const ask = async (query: string): Promise<{ ms: number; bytes: number }> => {
   return { ms: performance.now() - began, bytes: text.length };
 };
 
+/** The first call loads the columns; when that takes longer than an evaluation may, the next ones find what it left. */
+const warmUp = async (query: string): Promise<{ readonly ms: number; readonly refused: number }> => {
+  const began = performance.now();
+  for (let refused = 0; ; refused++) {
+    try {
+      await ask(query);
+      return { ms: performance.now() - began, refused };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || refused >= WARM_UPS) throw error;
+    }
+  }
+};
+
 const measure = async (
   name: string,
   query: string,
   of: { rounds: number; aimMs: number | null },
 ): Promise<Figure[]> => {
-  const cold = await ask(query);
+  const cold = await warmUp(query);
   const times: number[] = [];
   let bytes = 0;
   const before = process.cpuUsage();
@@ -191,7 +206,9 @@ const measure = async (
   const cpuMs = (user + system) / 1_000 / of.rounds;
   const aim = of.aimMs === null ? {} : { aim: below(of.aimMs) };
   return [
-    figureOf(`${name}, first call`, 'ms', cold.ms),
+    figureOf(`${name}, until warm`, 'ms', cold.ms, {
+      note: cold.refused === 0 ? 'one call' : `${cold.refused} calls refused after 5 s`,
+    }),
     figureOf(`${name} p50`, 'ms', quantile(times, 0.5), {
       note: `${Math.round(bytes / 1024)} kB, ${times.length} calls, ${cpuMs.toFixed(1)} ms of processor each`,
     }),

@@ -15,12 +15,17 @@ export type Case = {
   readonly facts: Readonly<Record<'instrument' | 'venue' | 'functions' | 'timeframes', readonly string[] | null>>;
   readonly errors: readonly Expected[];
   readonly hints: readonly string[];
+  /** Lines that load a market, and what evaluating over it gives. */
+  readonly load: readonly string[];
+  readonly expect: readonly string[];
 };
 
 type Lines = ReadonlyMap<string, readonly string[]>;
 
 const WORDS = ['query', 'escaped', 'object', 'text', 'json', 'cost', 'instrument', 'venue', 'functions', 'timeframes'];
-const KNOWN = new Set([...WORDS, 'error', 'hint']);
+const LOADS = ['listing', 'series'];
+const EXPECTS = ['result', 'value', 'because'];
+const KNOWN = new Set([...WORDS, 'error', 'hint', ...LOADS, ...EXPECTS]);
 
 const linesOf = (block: string, file: string): { name: string; lines: Lines } => {
   const [title = '', ...rest] = block.split('\n');
@@ -41,6 +46,9 @@ const expectedOf = (line: string): Expected => {
 
 const listOf = (text: string | undefined): readonly string[] | null =>
   text === undefined ? null : text.split(/,\s*/).filter((item) => item !== '');
+
+const linesNamed = (lines: Lines, words: readonly string[]): string[] =>
+  words.flatMap((word) => (lines.get(word) ?? []).map((line) => `${word} ${line}`));
 
 const caseOf = (block: string, file: string): Case => {
   const { name, lines } = linesOf(block, file);
@@ -66,6 +74,8 @@ const caseOf = (block: string, file: string): Case => {
     },
     errors: (lines.get('error') ?? []).map(expectedOf),
     hints: lines.get('hint') ?? [],
+    load: linesNamed(lines, LOADS),
+    expect: linesNamed(lines, EXPECTS),
   };
 };
 

@@ -1,0 +1,105 @@
+// Quantities of series in base or quote units: each element by the listing's version then, with the mark at its own period's end (DQL-33h, N-07).
+import { plainDouble } from '../../../schemas/decimals.ts';
+import type { Digits, Micros } from '../../../schemas/records.ts';
+import { listingId } from '../../../schemas/tables.ts';
+import type { ListingVersion } from '../../../schemas/topics.ts';
+import { convertQuantity, needsMark } from '../../../schemas/units.ts';
+import { gatherLosses, gatherSeries } from '../../history/gather.ts';
+import { markAt } from '../../history/marks.ts';
+import { readingsOf } from '../../history/series.ts';
+import type { HistoryReader } from '../../history/store.ts';
+import { unitCounted } from '../../live/layer-object.ts';
+import { versionAt } from '../../live/listing-book.ts';
+import type { LiveMemory } from '../../live/memory.ts';
+import { type ColumnSpec, lengthOf, specId } from '../../series/column-spec.ts';
+import type { Captured, CapturedColumn } from './capture.ts';
+import type { Facts } from './facts.ts';
+import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
+
+export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => HistoryReader };
+/** The mark at the end of a period, when it was present there. */
+type Marks = (end: Micros) => Digits | null;
+
+const NO_COUNT = { quantity_unit: null } as const;
+const counted = (version: ListingVersion) => unitCounted(NO_COUNT, version);
+
+const needsMarks = ({ listing, terms }: Facts): boolean =>
+  listing.versions.some((version) => needsMark(counted(version), terms.units, version.record.values));
+
+const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
+  const captured: Captured | undefined = windows.get(specId(spec));
+  return captured === undefined || 'kind' in captured ? null : captured;
+};
+
+/** Marks of listings at the period ends of a column. */
+const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: ConvertDeps): Promise<Map<string, Marks>> => {
+  const length = lengthOf(spec);
+  const columns = facts.map((one) => columnOf(one, spec)).filter((column) => column !== null);
+  const to = Math.max(...columns.map(({ end }) => end));
+  const from = Math.min(...columns.map(({ end, elements }) => end - elements.values.length * length));
+  const { live } = deps;
+  const reader = deps.begin();
+  const asked = { mode: 'interval', length, from, to } as const;
+  const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
+  const rowsOf = ({ listing }: Facts) => readingsOf(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+  const heard = facts.flatMap((one) => rowsOf(one).map((row) => [one.listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, heard, to);
+  return new Map(
+    facts.map((one) => {
+      const { venue, venueSymbol } = one.listing;
+      const capabilities = live.venue(venue)?.capabilities ?? [];
+      const marks = { venue, capabilities, losses, rows: rowsOf(one), boundMs: one.terms.bounds.mark };
+      return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
+    }),
+  );
+};
+
+const convert = (
+  facts: Facts,
+  { elements, end, received }: CapturedColumn,
+  of: { length: Micros; marks: Marks },
+): Elements => {
+  const { values } = elements;
+  const converted = new Float64Array(values.length).fill(Number.NaN);
+  let reasons = elements.reasons?.slice() ?? null;
+  for (let i = 0; i < values.length; i++) {
+    if ((reasons?.[i] ?? 0) !== 0) continue;
+    const at = end - (values.length - 1 - i) * of.length;
+    const stamp = received?.[i] ?? Number.NaN;
+    const version = versionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
+    const listing = version.record.values;
+    const unit = counted(version);
+    const mode = facts.terms.units;
+    const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
+    const digits = convertQuantity({ digits: plainDouble(values[i] as number), unit, mode, listing, mark });
+    if (digits !== null) converted[i] = Number(digits);
+    else {
+      reasons ??= new Uint8Array(values.length);
+      reasons[i] = UNIT_UNKNOWN_AT;
+    }
+  }
+  return { values: converted, reasons };
+};
+
+/** The facts with the columns named converted. Marks are read from the store only where a conversion needs them; rejects as it does. */
+export const convertFacts = async (
+  facts: readonly Facts[],
+  specs: readonly ColumnSpec[],
+  deps: ConvertDeps,
+): Promise<Facts[]> => {
+  const windows = facts.map((one) => new Map(one.windows));
+  for (const spec of specs) {
+    const marked = facts.filter((one) => columnOf(one, spec) !== null && needsMarks(one));
+    const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
+    for (const [i, one] of facts.entries()) {
+      const column = columnOf(one, spec);
+      if (column === null) continue;
+      const of = {
+        length: lengthOf(spec),
+        marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
+      };
+      windows[i]?.set(specId(spec), { ...column, elements: convert(one, column, of) });
+    }
+  }
+  return facts.map((one, i) => ({ ...one, windows: windows[i] ?? one.windows }));
+};

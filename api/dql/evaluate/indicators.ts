@@ -1,0 +1,177 @@
+// What the functions over periods compute, each from one fixed window, oldest element first (DQL-28). NaN and infinities mean: no value.
+import { sumOf } from './sums.ts';
+
+/** Elements `[from, from + length)` of a series, oldest first; every one of them is there. */
+export type Window = { readonly values: Float64Array; readonly from: number; readonly length: number };
+
+/** Literal arguments of a call beside its series. */
+export type Arguments = {
+  readonly n: number;
+  /** Percentage of `percentile`, in its canonical digits: a double cannot hold every one exactly. */
+  readonly p: string;
+  readonly isLinear: boolean;
+};
+
+/** Computes every element of a series at once: `count` windows that start at 0, 1, 2 … */
+export type Slide = (
+  values: Float64Array,
+  window: number,
+  given: Arguments & { readonly count: number },
+) => Float64Array;
+
+/** How a function reads its series: how many elements a value needs, and the value. */
+export type Rule = { readonly window: (n: number) => number } & (
+  | { readonly compute: (window: Window, given: Arguments) => number }
+  | { readonly slide: Slide }
+);
+
+const meanOf = (values: ArrayLike<number>, from: number, n: number): number => sumOf(values, from, from + n) / n;
+
+/** Mean of the oldest n of the 4n values, then 3n steps. */
+const ema = ({ values, from, length }: Window, n: number): number => {
+  const a = 2 / (n + 1);
+  let e = meanOf(values, from, n);
+  for (let i = from + n; i < from + length; i++) e = a * (values[i] as number) + (1 - a) * e;
+  return e;
+};
+
+/** Wilder's smoothing of 4n values: mean of the oldest n, then 3n steps. */
+const wilder = (values: ArrayLike<number>, n: number): number => {
+  let average = meanOf(values, 0, n);
+  for (let i = n; i < values.length; i++) average = (average * (n - 1) + (values[i] as number)) / n;
+  return average;
+};
+
+const rsi = ({ values, from, length }: Window, n: number): number => {
+  const [up, down] = [new Float64Array(length - 1), new Float64Array(length - 1)];
+  for (let i = 0; i < length - 1; i++) {
+    const change = (values[from + i + 1] as number) - (values[from + i] as number);
+    if (change > 0) up[i] = change;
+    else down[i] = 0 - change;
+  }
+  const [averageUp, averageDown] = [wilder(up, n), wilder(down, n)];
+  if (averageDown === 0) return averageUp > 0 ? 100 : 50;
+  return 100 - 100 / (1 + averageUp / averageDown);
+};
+
+/** Average of the 4n true ranges of 4n + 1 candles. */
+export const atrOf = (
+  candles: readonly [high: Float64Array, low: Float64Array, close: Float64Array],
+  n: number,
+): number => {
+  const [high, low, close] = candles;
+  const ranges = new Float64Array(4 * n);
+  for (let i = 0; i < ranges.length; i++) {
+    const [h, l, before] = [high[i + 1] as number, low[i + 1] as number, close[i] as number];
+    ranges[i] = Math.max(h - l, Math.abs(h - before), Math.abs(l - before));
+  }
+  return wilder(ranges, n);
+};
+
+/** Population form, two passes. */
+const stdev = ({ values, from, length }: Window): number => {
+  const mean = meanOf(values, from, length);
+  const squares = new Float64Array(length);
+  for (let i = 0; i < length; i++) squares[i] = ((values[from + i] as number) - mean) ** 2;
+  return Math.sqrt(sumOf(squares) / length);
+};
+
+const extreme = ({ values, from, length }: Window, pick: (a: number, b: number) => number): number => {
+  let found = values[from] as number;
+  for (let i = from + 1; i < from + length; i++) found = pick(found, values[i] as number);
+  return found;
+};
+
+const rankOf = ({ values, from, length }: Window): number => {
+  const newest = values[from + length - 1] as number;
+  let count = 0;
+  for (let i = from; i < from + length; i++) if ((values[i] as number) <= newest) count++;
+  return count / length;
+};
+
+/** `p * n / 100` as a fraction of integers, exact on the digits of p (DQL-33d). */
+const share = (p: string, n: number): { readonly above: bigint; readonly below: bigint } => {
+  const [whole = '0', part = ''] = p.split('.');
+  return { above: BigInt(whole + part) * BigInt(n), below: 100n * 10n ** BigInt(part.length) };
+};
+
+/** Rank of the nearest-rank percentile among 1 to n. */
+const nearestRank = (p: string, n: number): number => {
+  const { above, below } = share(p, n);
+  return Math.max(1, Number((above + below - 1n) / below));
+};
+
+/** The percentile among values in ascending order. */
+const percentileOf = (sorted: Float64Array, n: number, { p, isLinear }: Arguments): number => {
+  if (!isLinear) return sorted[nearestRank(p, n) - 1] as number;
+  const { above, below } = share(p, n - 1);
+  const i = Number(above / below);
+  const low = sorted[i] as number;
+  // At p = 100 there is nothing above (DQL-33d).
+  if (i >= n - 1) return low;
+  const h = ((n - 1) * Number(p)) / 100;
+  return low + (h - i) * ((sorted[i + 1] as number) - low);
+};
+
+/** First place among the `n` sorted values whose value is not below `value`. */
+const placeOf = (sorted: Float64Array, n: number, value: number): number => {
+  let [low, high] = [0, n];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+/** Keeps the window sorted while it moves: a sort a window would cost a screen its time budget. Absent elements are none of it. */
+const percentile: Slide = (values, window, given) => {
+  const out = new Float64Array(given.count);
+  const sorted = new Float64Array(window + 1);
+  let held = 0;
+  const insert = (value: number): void => {
+    if (Number.isNaN(value)) return;
+    const place = placeOf(sorted, held, value);
+    sorted.copyWithin(place + 1, place, held);
+    sorted[place] = value;
+    held++;
+  };
+  const remove = (value: number): void => {
+    if (Number.isNaN(value)) return;
+    const place = placeOf(sorted, held, value);
+    sorted.copyWithin(place, place + 1, held);
+    held--;
+  };
+  for (let i = 0; i < window - 1; i++) insert(values[i] as number);
+  for (let i = 0; i < given.count; i++) {
+    insert(values[i + window - 1] as number);
+    out[i] = held === window ? percentileOf(sorted, window, given) : Number.NaN;
+    remove(values[i] as number);
+  }
+  return out;
+};
+
+const same = (n: number): number => n;
+const oneMore = (n: number): number => n + 1;
+const newestOf = ({ values, from, length }: Window): number => values[from + length - 1] as number;
+
+export const RULES = {
+  prev: { window: oneMore, compute: ({ values, from }) => values[from] as number },
+  sma: { window: same, compute: ({ values, from, length }) => meanOf(values, from, length) },
+  ema: { window: (n) => 4 * n, compute: (window, { n }) => ema(window, n) },
+  rsi: { window: (n) => 4 * n + 1, compute: (window, { n }) => rsi(window, n) },
+  stdev: { window: same, compute: stdev },
+  highest: { window: same, compute: (window) => extreme(window, Math.max) },
+  lowest: { window: same, compute: (window) => extreme(window, Math.min) },
+  change: { window: oneMore, compute: (window) => newestOf(window) - (window.values[window.from] as number) },
+  roc: {
+    window: oneMore,
+    compute: (window) => {
+      const before = window.values[window.from] as number;
+      return (newestOf(window) - before) / before;
+    },
+  },
+  rolling_sum: { window: same, compute: ({ values, from, length }) => sumOf(values, from, from + length) },
+  percentile: { window: same, slide: percentile },
+  percentile_rank: { window: same, compute: rankOf },
+} as const satisfies Readonly<Record<string, Rule>>;

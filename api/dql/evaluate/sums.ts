@@ -1,0 +1,13 @@
+// Sums that lose nothing a double can hold: Neumaier's compensated summation, in the order given (N-05 rule 3).
+
+/** Sum of `values[from]` to `values[to - 1]`. */
+export const sumOf = (values: ArrayLike<number>, from = 0, to = values.length): number => {
+  let [sum, lost] = [0, 0];
+  for (let i = from; i < to; i++) {
+    const value = values[i] as number;
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
+};

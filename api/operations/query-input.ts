@@ -1,0 +1,49 @@
+// A query as bodies carry it: text, or machine form under either name (Q-01).
+import Type, { type Static } from 'typebox';
+import type { ApiError } from '../../schemas/errors.ts';
+import type { QueryInput } from '../dql/compile.ts';
+import { VERSION } from '../dql/limits.ts';
+import type { JsonObject } from '../dql/object-shape.ts';
+
+const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'Machine form: {dql, condition, timeframe, as_of, where, select, order_by}.',
+});
+
+/** Members of a body that hold a query. */
+export const QueryMembers = {
+  query: Type.Optional(
+    Type.Union([Type.String({ description: 'Text of a query.' }), MachineForm], {
+      examples: ['any(venues where funding > 1bps)'],
+    }),
+  ),
+  query_object: Type.Optional(MachineForm),
+  dql: Type.Optional(Type.Unknown({ description: `Language version, "${VERSION}".` })),
+};
+const Body = Type.Object(QueryMembers);
+type Body = Static<typeof Body>;
+
+/** Faults that the schema cannot say: both forms, none, another version. */
+export const queryFaults = ({ query, query_object, dql }: Body): ApiError[] => {
+  const errors: ApiError[] = [];
+  if (dql !== undefined && dql !== VERSION) {
+    const message = `The language version ${JSON.stringify(dql).slice(0, 40)} is not "${VERSION}".`;
+    errors.push({ code: 'DQL_VERSION', message, hint: `Send dql "${VERSION}", or leave it out.`, path: '/dql' });
+  }
+  if (query === undefined && query_object === undefined) {
+    const message = 'Neither "query" nor "query_object" is sent.';
+    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Send query as text, or query_object.', path: '/query' });
+  }
+  if (query !== undefined && query_object !== undefined) {
+    const message = 'Both "query" and "query_object" are sent.';
+    errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Send one of them.', path: '/query_object' });
+  }
+  return errors;
+};
+
+/** The query of a body without such faults. */
+export const queryInputOf = ({ query, query_object }: Body): QueryInput => {
+  if (typeof query === 'string') return { text: query };
+  return query === undefined
+    ? { object: query_object as JsonObject, path: '/query_object' }
+    : { object: query, path: '/query' };
+};

@@ -1,0 +1,67 @@
+// Results of screens that did not fit one page, kept so that the following pages say what the first one was evaluated to (SC-05).
+import { randomBytes } from 'node:crypto';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveMemory } from '../live/memory.ts';
+
+/** Members of an answer that stand before its items, in their order; `items` are JSON texts. */
+export type ScreenResult = {
+  readonly head: Readonly<Record<string, JsonValue | undefined>>;
+  readonly items: readonly string[];
+};
+
+type Kept = { readonly result: ScreenResult; readonly asked: string; readonly until: Micros; readonly bytes: number };
+/** Where a page begins in a kept result. */
+export type Page = { readonly id: string; readonly from: number; readonly result: ScreenResult };
+
+const KEPT_FOR: Micros = 300_000_000;
+const MOST_BYTES = 64 * 1_048_576;
+const CURSOR = /^([A-Za-z0-9_-]{22})\.(\d{1,7})$/;
+
+/** Bounded by bytes: the oldest results go first, and their cursors are answered as unknown ones are. */
+export class ScreenPages {
+  readonly #kept = new Map<string, Kept>();
+  readonly #mostBytes: number;
+  #bytes = 0;
+
+  constructor(mostBytes = MOST_BYTES) {
+    this.#mostBytes = mostBytes;
+  }
+
+  /** Keeps a result; answers its name. `asked` says whose it is and what was asked. */
+  keep(result: ScreenResult, { asked, now }: { readonly asked: string; readonly now: Micros }): string {
+    const bytes = result.items.reduce((sum, { length }) => sum + length, 0);
+    const id = randomBytes(16).toString('base64url');
+    this.#kept.set(id, { result, asked, until: now + KEPT_FOR, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, { until }] of this.#kept) {
+      if (until > now && this.#bytes <= this.#mostBytes) break;
+      this.#forget(oldest);
+    }
+    return id;
+  }
+
+  /** The page a cursor names; null for one that is unknown, too old, or of another question. */
+  find(cursor: string, { asked, now }: { readonly asked: string; readonly now: Micros }): Page | null {
+    const [, id = '', from = '0'] = CURSOR.exec(cursor) ?? [];
+    const kept = this.#kept.get(id);
+    if (kept === undefined || kept.asked !== asked || kept.until < now) return null;
+    return { id, from: Number(from), result: kept.result };
+  }
+
+  #forget(id: string): void {
+    this.#bytes -= this.#kept.get(id)?.bytes ?? 0;
+    this.#kept.delete(id);
+  }
+}
+
+export const cursorOf = ({ id, from }: Pick<Page, 'id' | 'from'>): string => `${id}.${from}`;
+
+const pages = new WeakMap<LiveMemory, ScreenPages>();
+
+/** The kept results of the node that a memory copy belongs to. */
+export const screenPagesOf = (live: LiveMemory): ScreenPages => {
+  const held = pages.get(live) ?? new ScreenPages();
+  pages.set(live, held);
+  return held;
+};

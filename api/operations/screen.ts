@@ -1,0 +1,344 @@
+// POST /v2/screen: evaluates a query over all its listings, now or as of a past instant (SC-01 to SC-07, DQL-10 to DQL-29).
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { type Compiled, compile } from '../dql/compile.ts';
+import { planOf } from '../dql/evaluate/plan.ts';
+import { readFacts } from '../dql/evaluate/read-facts.ts';
+import { Budget, screenItems } from '../dql/evaluate/screen.ts';
+import { VERSION } from '../dql/limits.ts';
+import { isSettled, reachRefusals, versionsOf } from '../history/past.ts';
+import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { Where } from '../selection/object.ts';
+import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import type { Selection } from '../selection/selection.ts';
+import { layerRefusals, readWhere, Scope, venuesAsked } from './asked.ts';
+import { catalogueVersion } from './catalogue-version.ts';
+import { earliestKnown } from './instruments.ts';
+import { type Answer, type Context, defineOperation } from './operation.ts';
+import { IncludeSynthetic, InstantText, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+import { QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
+import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
+
+const BUDGET_MS = 5_000;
+const DEFAULT_LIMIT = 100;
+
+const Input = Type.Object(
+  {
+    ...QueryMembers,
+    context: Type.Optional(Type.Enum(['screen'], { description: 'What the query is for.' })),
+    where: Type.Optional(Where),
+    freshness: Type.Optional(Freshness),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Instruments a page, up to the ceiling of the plan.' }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 512, description: 'Of the page before: pins its instant and its result.' }),
+    ),
+    include_unknown: Type.Optional(Type.Boolean({ description: 'Also answers instruments that may or may not hold.' })),
+    units: Units,
+    number_format: NumberFormatParameter,
+    include_synthetic: IncludeSynthetic,
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Values = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+  description: 'Value objects by the canonical text of their expression.',
+});
+const Output = Type.Object({
+  dql: Type.String(),
+  query: Type.Object({ string: Type.String(), json: Type.Record(Type.String(), Type.Unknown()) }),
+  evaluated_at: InstantText,
+  as_of: NullableInstant,
+  settled: Type.Boolean(),
+  catalogue: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  timeframe: Type.Union([Type.String(), Type.Null()]),
+  units: Type.Enum(['published', 'base', 'quote']),
+  freshness: Type.Record(Type.String(), Type.String()),
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  items_sha256: Type.Optional(Type.String()),
+  scope: Scope,
+  receipt_id: Type.String(),
+  instruments: Type.Array(
+    Type.Object({
+      instrument: Type.String(),
+      result: Type.Enum(['true', 'unknown']),
+      values: Values,
+      venues: Type.Array(
+        Type.Object({ venue: Type.String(), symbol: Type.String(), quote: Type.String(), values: Values }),
+      ),
+      because: Type.Optional(
+        Type.Array(
+          Type.Object({
+            expr: Type.String(),
+            venue: Type.Union([Type.String(), Type.Null()]),
+            symbol: Type.Union([Type.String(), Type.Null()]),
+            status: Type.String(),
+            reason: Type.String(),
+          }),
+        ),
+      ),
+    }),
+  ),
+  page: Type.Object({
+    limit: Type.Integer(),
+    returned: Type.Integer(),
+    next_cursor: Type.Union([Type.String(), Type.Null()]),
+  }),
+});
+
+const refine = (input: Input): ApiError[] => [...queryFaults(input), ...freshnessFaults(input.freshness)];
+
+// ---- the question ----
+
+const placed = (errors: readonly ApiError[], path: string): ApiError[] =>
+  errors.map((error) => (error.position === undefined || error.path !== undefined ? error : { ...error, path }));
+
+/** The body's selection; in an answer about two texts its faults say in which they lie (E-06). */
+const bodySelection = ({ where, query }: Input): Selection | null => {
+  if (where === undefined) return null;
+  if (typeof where !== 'string' || typeof query !== 'string') return readWhere(where);
+  const selection = readWhere(where);
+  return Object.fromEntries(
+    Object.entries(selection).map(([key, codes]) => [
+      key,
+      codes.map(({ text, origin }) => ({ text, origin: { ...origin, path: '/where' } })),
+    ]),
+  );
+};
+
+/** What is thrown as faults of a caller is told with the other's. */
+const attempt = <T>(work: () => T, path: string, errors: ApiError[]): T | null => {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    errors.push(...placed(error.errors, path));
+    return null;
+  }
+};
+
+const compileInput = (input: Input, { live, evaluatedAt }: Context): Compiled => {
+  const directory = directoryOf(live);
+  const hasTwoTexts = typeof input.query === 'string' && typeof input.where === 'string';
+  const errors: ApiError[] = [];
+  const where = attempt(() => bodySelection(input), '/where', errors);
+  const earliest = earliestKnown(directory.listings);
+  const outOfRange = (at: Micros) => {
+    if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
+    const from = earliest === null ? 'now' : formatInstant(earliest);
+    const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
+    return { message, hint: 'Ask for an instant within the range.' };
+  };
+  const demands = { where, refuseQuantitySums: (input.units ?? 'published') === 'published', outOfRange };
+  const compiled = attempt(() => compile(queryInputOf(input), directory.codes, demands), '/query', errors);
+  if (compiled === null || errors.length > 0) {
+    throw new ServiceError(hasTwoTexts ? errors : errors.map((error) => withoutPath(error)));
+  }
+  return compiled;
+};
+
+/** With one text its places need no name. */
+const withoutPath = (error: ApiError): ApiError => {
+  if (error.position === undefined) return error;
+  const { path: _path, ...rest } = error;
+  return rest;
+};
+
+/** Layers that the plan lacks: candles are in every plan, so only readings can be. */
+const layersRefused = (layers: readonly string[], plan: Plan): ApiError[] =>
+  layerRefusals(layers, plan).map((error) => ({ ...error, path: '/query' }));
+
+type Question = {
+  readonly input: Input;
+  readonly compiled: Compiled;
+  readonly names: Names;
+  readonly plan: Plan;
+};
+
+/** Checks of step 8, then the listings of T (E-01, S-07). */
+const selectWithin = (
+  { input, compiled, names, plan }: Question,
+  layers: readonly string[],
+  context: Context,
+): Selected[] => {
+  const { live, evaluatedAt } = context;
+  const { asOf } = compiled.query;
+  const choice = context.scopeOf(plan);
+  throwAll([
+    ...refuseOutside(names, plan, choice),
+    ...layersRefused(layers, plan),
+    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: '/query' })),
+  ]);
+  throwAll(freshnessLimits(input.freshness));
+  return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: narrowingOf(choice) });
+};
+
+// ---- the answer ----
+
+/** Whose question it is and what it was: a cursor is good for the same one only (SC-05). */
+const askedBy = (input: Input, { string }: Compiled, { caller }: Context): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        caller?.keyId ?? null,
+        string,
+        input.units ?? 'published',
+        input.number_format ?? 'json',
+        boundsOf(input.freshness),
+        input.include_unknown ?? false,
+      ]),
+    )
+    .digest('base64url');
+
+const headOf = (question: Question, selected: readonly Selected[], context: Context): ScreenResult['head'] => {
+  const { live, evaluatedAt } = context;
+  const { compiled, input, names } = question;
+  const { asOf, timeframe } = compiled.query;
+  const past = asOf === null ? { listings_as_of: null, capabilities_as_of: null } : versionsOf(selected, live, asOf.at);
+  return {
+    dql: VERSION,
+    query: { string: compiled.string, json: rawJson(writeJson(compiled.json)) },
+    evaluated_at: formatInstant(evaluatedAt),
+    as_of: asOf === null ? null : formatInstant(asOf.at),
+    settled: asOf !== null && isSettled(asOf.at, context, venuesAsked(selected, names, live)),
+    catalogue: asOf === null ? undefined : catalogueVersion(live, asOf.at),
+    timeframe,
+    units: input.units ?? 'published',
+    freshness: printBounds(boundsOf(input.freshness), READING_LAYERS),
+    ...past,
+  };
+};
+
+type Pages = { readonly limit: number; readonly asked: string };
+
+const pageOf = (result: ScreenResult, from: number, of: Pages & { readonly id: string | null }): JsonValue => {
+  const { limit, asked: _asked, id } = of;
+  const next = from + limit;
+  return {
+    limit,
+    returned: Math.max(0, Math.min(limit, result.items.length - from)),
+    next_cursor: id === null || next >= result.items.length ? null : cursorOf({ id, from: next }),
+  };
+};
+
+const answerOf = (
+  result: ScreenResult,
+  from: number,
+  { context, input, pages }: { context: Context; input: Input; pages: Pages & { readonly id: string | null } },
+): Answer => {
+  const { live, plan, receiptId } = context;
+  const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
+  const scope =
+    plan === null
+      ? undefined
+      : scopeMember(
+          plan,
+          context.scopeOf(plan),
+          [...live.venues()].map(({ venue }) => venue),
+        );
+  const isPast = result.head.as_of !== null;
+  return {
+    body: {
+      ...result.head,
+      items_sha256: isPast ? createHash('sha256').update(items).digest('hex') : undefined,
+      scope,
+      receipt_id: receiptId,
+      instruments: rawJson(items),
+      page: pageOf(result, from, pages),
+    },
+    numberFormat: input.number_format ?? 'json',
+  };
+};
+
+const followingPage = (
+  input: Input,
+  cursor: string,
+  { context, pages }: { context: Context; pages: Pages },
+): Answer => {
+  const { live, evaluatedAt } = context;
+  const page = screenPagesOf(live).find(cursor, { asked: pages.asked, now: evaluatedAt });
+  if (page === null) {
+    throw serviceError('DQL_JSON_SCHEMA', 'The cursor is not of this query, or older than 300 seconds.', {
+      hint: 'Run the query again.',
+      path: '/cursor',
+    });
+  }
+  return answerOf(page.result, page.from, { context, input, pages: { ...pages, id: page.id } });
+};
+
+const evaluate = async (question: Question, context: Context): Promise<ScreenResult> => {
+  const { compiled, input } = question;
+  const { live, evaluatedAt, history } = context;
+  const units = input.units ?? 'published';
+  const plan = planOf(compiled.query, units);
+  const selected = selectWithin(question, plan.layers, context);
+  const budget = new Budget(BUDGET_MS);
+  const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
+  const head = headOf(question, selected, context);
+  const facts = readFacts(plan, selected, { live, history, terms, evaluatedAt, budget });
+  await context.caller?.spend('dql', 1);
+  const items = await screenItems(plan, await facts.complete(), {
+    includeUnknown: input.include_unknown ?? false,
+    numberFormat: input.number_format ?? 'json',
+    budget,
+  });
+  return { head, items };
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { live, plan, evaluatedAt } = context;
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const compiled = compileInput(input, context);
+  const limit = Math.min(input.limit ?? DEFAULT_LIMIT, plan.limits.screen_limit);
+  const pages: Pages = { limit, asked: askedBy(input, compiled, context) };
+  if (input.cursor !== undefined) return followingPage(input, input.cursor, { context, pages });
+  const names = resolveNames(compiled.query.where ?? {}, directoryOf(live));
+  const result = await evaluate({ input, compiled, names, plan }, context);
+  const isLong = result.items.length > limit;
+  const id = isLong ? screenPagesOf(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
+  return answerOf(result, 0, { context, input, pages: { ...pages, id } });
+};
+
+export const screen = defineOperation({
+  name: 'screen',
+  method: 'POST',
+  path: '/v2/screen',
+  key: 'required',
+  class: 'screen',
+  price: 10_000,
+  cacheS: null,
+  summary: 'Instruments for which a query holds, with the values that decided.',
+  input: Input,
+  output: Output,
+  example: {
+    input: { query: 'any(venues where funding > 1bps and spread < 5bps) where quote = USDT', limit: 50 },
+    output: {
+      dql: VERSION,
+      query: { string: 'any(venues where funding > 0.0001 and spread < 0.0005) where quote = USDT', json: {} },
+      evaluated_at: '2026-01-15T12:00:00.500Z',
+      as_of: null,
+      settled: false,
+      timeframe: null,
+      units: 'published',
+      freshness: { book: '30s', funding: '300s' },
+      listings_as_of: null,
+      capabilities_as_of: null,
+      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
+      instruments: [],
+      page: { limit: 50, returned: 0, next_cursor: null },
+    },
+  },
+  refine,
+  run,
+});

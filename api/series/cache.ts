@@ -1,0 +1,236 @@
+// The series cache: columns by listing, member and timeframe, filled on demand from the store and then extended by `live`, so that a
+// live screen reads no database once warm. Bounded by bytes; the columns that were not asked for longest go first.
+import type { Micros } from '../../schemas/records.ts';
+import { RETENTION_DAYS } from '../../schemas/tables.ts';
+import type { LiveEntry } from '../../schemas/topics.ts';
+import { DAY, refuseHole } from '../history/past.ts';
+import type { HistoryReader } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { Column } from './column.ts';
+import { type ColumnSpec, groupId, lengthOf, periodAt, specId } from './column-spec.ts';
+import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, spanOf, type Target } from './load.ts';
+
+/** A column asked for, and how many of its newest elements. */
+export type Need = { readonly spec: ColumnSpec; readonly bars: number };
+
+/** Where evaluation gets its columns from; undefined: was not loaded. */
+export type Columns = { readonly columnOf: (listing: Selected['listing'], spec: ColumnSpec) => Column | undefined };
+
+/** Periods loaded beyond those asked: the newest may not be usable yet, and time moves on. */
+const MARGIN = 64;
+const MOST_BYTES = 256 * 1_048_576;
+
+const keyOf = ({ venue, venueSymbol }: Selected['listing'], id: string): string => `${venue}|${venueSymbol}|${id}`;
+
+/** The first period anything can be stored of, by the listing's life and the floor of retention. */
+const firstStored = ({ version }: Selected, spec: ColumnSpec, now: Micros): number => {
+  const kept = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'] * DAY;
+  return periodAt(Math.max(version.first_seen_at, now - kept - DAY), lengthOf(spec)) + 1;
+};
+
+type Missing = { readonly listing: Selected; readonly spec: ColumnSpec; readonly id: string; readonly first: number };
+type Loading = { readonly first: number; readonly target: Target; readonly done: Promise<void> };
+type Load = { readonly reader: HistoryReader; readonly live: LiveMemory; readonly last: (spec: ColumnSpec) => number };
+
+const groupsOf = (missing: readonly Missing[]): Missing[][] => {
+  const groups = new Map<string, Missing[]>();
+  for (const one of missing) {
+    const id = groupId(one.spec);
+    const held = groups.get(id);
+    if (held === undefined) groups.set(id, [one]);
+    else held.push(one);
+  }
+  return [...groups.values()];
+};
+
+/** Columns for what is missing, holding what memory has; `done` when the store has been read too. */
+const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) => {
+  const groups = groupsOf(missing).flatMap((group) => {
+    const [head] = group;
+    if (head === undefined) return [];
+    const first = group.reduce((least, one) => Math.min(least, one.first), head.first);
+    return [{ group, spec: head.spec, reach: { first, last: last(head.spec) } satisfies Reach }];
+  });
+  for (const { group, spec, reach } of groups) {
+    const listings = group.map(({ listing }) => listing);
+    refuseHole(spanOf(spec, reach), listings, live);
+  }
+  return groups.map(({ group, spec, reach }) => {
+    const targets = group.map(({ listing: { listing }, spec, first }): Target => {
+      const target = {
+        venue: listing.venue,
+        symbol: listing.venueSymbol,
+        spec,
+        column: new Column(first, reach.last),
+      };
+      fillFromMemory(live, target);
+      return target;
+    });
+    return { group, targets, done: fillFromStore(reader, { spec, targets, reach }) };
+  });
+};
+
+/** Reads columns that end at `at`, for one answer about the past. */
+export const readColumns = async (
+  listings: readonly Selected[],
+  needs: readonly Need[],
+  { reader, live, at, now }: { readonly reader: HistoryReader; readonly live: LiveMemory; at: Micros; now: Micros },
+): Promise<Columns> => {
+  const columns = new Map<string, Column>();
+  const missing = listings.flatMap((listing) =>
+    needs.map(({ spec, bars }): Missing => {
+      const first = Math.max(periodAt(at, lengthOf(spec)) - bars + 1, firstStored(listing, spec, now));
+      return { listing, spec, id: specId(spec), first };
+    }),
+  );
+  const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec));
+  const loads = beginLoad(missing, { reader, live, last });
+  for (const { group, targets } of loads) {
+    group.forEach(({ listing, id }, i) => {
+      const column = targets[i]?.column;
+      if (column) columns.set(keyOf(listing.listing, id), column);
+    });
+  }
+  await Promise.all(loads.map(({ done }) => done));
+  return { columnOf: (listing, spec) => columns.get(keyOf(listing, specId(spec))) };
+};
+
+export class SeriesCache implements Columns {
+  readonly #live: LiveMemory;
+  readonly #mostBytes: number;
+  /** In the order of their last use. */
+  readonly #columns = new Map<string, Target>();
+  readonly #loading = new Map<string, Loading>();
+  /** Columns that rows of a listing may belong to, loaded or being loaded. */
+  readonly #byListing = new Map<string, Set<Target>>();
+  #bytes = 0;
+
+  constructor(live: LiveMemory, mostBytes = MOST_BYTES) {
+    this.#live = live;
+    this.#mostBytes = mostBytes;
+    live.observe((venue, _partition, entry) => this.#apply(venue, entry));
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  columnOf(listing: Selected['listing'], spec: ColumnSpec): Column | undefined {
+    return this.#columns.get(keyOf(listing, specId(spec)))?.column;
+  }
+
+  /** Null: everything asked is held. Else a promise that it will be; rejects as the store does. `begin` gives a reader. */
+  ensure(
+    listings: readonly Selected[],
+    needs: readonly Need[],
+    { at, begin }: { readonly at: Micros; readonly begin: () => HistoryReader },
+  ): Promise<void> | null {
+    const waits = new Set<Promise<void>>();
+    const missing: Missing[] = [];
+    for (const { spec, bars } of needs) {
+      const id = specId(spec);
+      const least = periodAt(at, lengthOf(spec)) - bars + 1;
+      for (const listing of listings) {
+        const known = firstStored(listing, spec, at);
+        const key = keyOf(listing.listing, id);
+        if (this.#holds(key, Math.max(least, known))) continue;
+        const loading = this.#loading.get(key);
+        if (loading !== undefined && loading.first <= Math.max(least, known)) waits.add(loading.done);
+        else missing.push({ listing, spec, id, first: Math.max(least - MARGIN, known) });
+      }
+    }
+    if (missing.length > 0) for (const done of this.#load(missing, at, begin())) waits.add(done);
+    return waits.size === 0 ? null : Promise.all(waits).then(() => undefined);
+  }
+
+  #holds(key: string, first: number): boolean {
+    const held = this.#columns.get(key);
+    if (held === undefined || held.column.first > first) return false;
+    this.#columns.delete(key);
+    this.#columns.set(key, held);
+    return true;
+  }
+
+  #load(missing: readonly Missing[], at: Micros, reader: HistoryReader): Promise<void>[] {
+    const last = (spec: ColumnSpec): number => periodAt(at, lengthOf(spec)) + 1;
+    return beginLoad(missing, { reader, live: this.#live, last }).map(({ group, targets, done: read }) => {
+      const keys = group.map(({ listing, id }) => keyOf(listing.listing, id));
+      const done = read.then(
+        () => this.#finish(keys, targets),
+        (error: unknown) => {
+          this.#abandon(keys, targets);
+          throw error;
+        },
+      );
+      targets.forEach((target, i) => {
+        this.#loading.set(keys[i] ?? '', { first: group[i]?.first ?? 0, target, done });
+        this.#follow(target);
+      });
+      return done;
+    });
+  }
+
+  #finish(keys: readonly string[], targets: readonly Target[]): void {
+    for (const [i, target] of targets.entries()) {
+      const key = keys[i] ?? '';
+      if (this.#loading.get(key)?.target === target) this.#loading.delete(key);
+      const held = this.#columns.get(key);
+      // Two loads of a column may end in either order: the one that reaches further back stays.
+      if (held !== undefined && held.column.first <= target.column.first) {
+        this.#unfollow(target);
+        continue;
+      }
+      if (held !== undefined) this.#drop(key, held);
+      this.#columns.set(key, target);
+      this.#bytes += target.column.bytes;
+    }
+    for (const [key, oldest] of this.#columns) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#drop(key, oldest);
+    }
+  }
+
+  #abandon(keys: readonly string[], targets: readonly Target[]): void {
+    targets.forEach((target, i) => {
+      const key = keys[i] ?? '';
+      if (this.#loading.get(key)?.target === target) this.#loading.delete(key);
+      this.#unfollow(target);
+    });
+  }
+
+  #drop(key: string, target: Target): void {
+    this.#columns.delete(key);
+    this.#bytes -= target.column.bytes;
+    this.#unfollow(target);
+  }
+
+  #follow(target: Target): void {
+    const key = `${target.venue}|${target.symbol}`;
+    const held = this.#byListing.get(key);
+    if (held === undefined) this.#byListing.set(key, new Set([target]));
+    else held.add(target);
+  }
+
+  #unfollow(target: Target): void {
+    const key = `${target.venue}|${target.symbol}`;
+    const held = this.#byListing.get(key);
+    held?.delete(target);
+    if (held?.size === 0) this.#byListing.delete(key);
+  }
+
+  #apply(venue: string, { kind, row, symbol }: LiveEntry): void {
+    if (row === null || symbol === null || (kind !== 'provisional' && kind !== 'sealed')) return;
+    if (!countsForSeries(row, kind === 'sealed')) return;
+    for (const target of this.#byListing.get(`${venue}|${symbol}`) ?? []) putRow(row, target);
+  }
+}
+
+const caches = new WeakMap<LiveMemory, SeriesCache>();
+
+/** The one cache of a memory copy, made when it is first needed. */
+export const seriesCacheOf = (live: LiveMemory): SeriesCache => {
+  const held = caches.get(live) ?? new SeriesCache(live);
+  caches.set(live, held);
+  return held;
+};

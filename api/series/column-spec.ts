@@ -1,0 +1,38 @@
+// What a column of a series holds: one member of one kind of row at one timeframe.
+import { parseDuration } from '../../schemas/durations.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros, PriceType } from '../../schemas/records.ts';
+
+/** `present`: 1 for every candle that exists, whatever it says. */
+export type CandleMember = 'open' | 'high' | 'low' | 'close' | 'volume' | 'present';
+
+/** Rows a column is made of: one statement reads the members of one group together. */
+export type ColumnGroup =
+  | { readonly kind: 'candles'; readonly priceType: PriceType }
+  | { readonly kind: 'layer'; readonly layer: ReadingLayer };
+
+export type ColumnSpec = ColumnGroup & { readonly member: string; readonly timeframe: string };
+
+/** Length of a period. Timeframes are the language's, so they always parse. */
+export const lengthOf = ({ timeframe }: Pick<ColumnSpec, 'timeframe'>): Micros =>
+  (parseDuration(timeframe) ?? 60_000) * 1_000;
+
+export const groupId = (spec: ColumnGroup & { readonly timeframe: string }): string =>
+  `${spec.kind === 'candles' ? `candles ${spec.priceType}` : spec.layer}@${spec.timeframe}`;
+
+const ids = new WeakMap<ColumnSpec, string>();
+
+/** One text for one column of any listing. */
+export const specId = (spec: ColumnSpec): string => {
+  const id = ids.get(spec) ?? `${spec.member} ${groupId(spec)}`;
+  ids.set(spec, id);
+  return id;
+};
+
+/** Whether its values count in the unit of their listing, so that `units` converts them. */
+export const isQuantitySpec = (spec: ColumnSpec): boolean =>
+  spec.kind === 'candles' ? spec.member === 'volume' : LAYERS[spec.layer].members[spec.member] === 'quantity';
+
+/** Periods are counted from 1970: the one with number i ends at `i * length`. */
+export const periodAt = (instant: Micros, length: Micros): number => Math.floor(instant / length);
+export const periodOfWindow = (windowEnd: Micros, length: Micros): number => Math.ceil(windowEnd / length);

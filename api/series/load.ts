@@ -1,0 +1,128 @@
+// Fills columns: with rows that memory holds, then with what the store has of the periods asked.
+import { formatInstantMicros } from '../../schemas/instants.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { columnOf, listingId } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { type HistoryReader, places } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Column } from './column.ts';
+import { type ColumnGroup, type ColumnSpec, lengthOf, periodOfWindow } from './column-spec.ts';
+
+/** Cells that one statement may answer. */
+const CELLS_AT_A_TIME = 400_000;
+
+/** A column being filled, with the listing it is of. */
+export type Target = {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly spec: ColumnSpec;
+  readonly column: Column;
+};
+
+const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
+
+const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): number => {
+  if (texts.status !== 'present') return Number.NaN;
+  return spec.member === 'present' ? 1 : Number(figures[columnOf(spec.member)] ?? Number.NaN);
+};
+
+const isOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
+  spec.kind === 'layer' || (texts.price_type === spec.priceType && texts.timeframe === spec.timeframe);
+
+/** Whether a row of `live` can be an element. A candle counts only once it is sealed: a forming one never does (DQL-26). */
+export const countsForSeries = (row: Row, sealed: boolean): boolean =>
+  row.flags.late !== true && (sealed || row.table !== 'candles');
+
+/** Puts a row of the column's table where it belongs; gaps leave their period empty. */
+export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
+  if (row.table !== tableOf(spec) || !isOf(row, spec)) return;
+  const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
+  const received = row.instants.received_at ?? Number.NaN;
+  // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
+  if (spec.kind === 'layer' && Number.isNaN(received)) return;
+  column.put(periodOfWindow(end, lengthOf(spec)), figureOf(row, spec), received);
+};
+
+/** Rows that the store may not show yet. Must be done before the store is asked: what leaves memory meanwhile stands there. */
+export const fillFromMemory = (live: LiveMemory, target: Target): void => {
+  for (const { row, sealed } of live.recentRows(target.venue, tableOf(target.spec), target.symbol)) {
+    if (countsForSeries(row, sealed)) putRow(row, target);
+  }
+};
+
+/** Periods to read, for all columns of a group. */
+export type Reach = { readonly first: number; readonly last: number };
+
+const statementOf = (
+  group: ColumnSpec,
+  { members, listings, reach }: { members: readonly string[]; listings: readonly string[]; reach: Reach },
+  table: string,
+) => {
+  const length = lengthOf(group);
+  const columns = members.filter((member) => member !== 'present').map(columnOf);
+  const from = formatInstantMicros((reach.first - 1) * length);
+  const to = formatInstantMicros(reach.last * length);
+  if (group.kind === 'candles') {
+    const text =
+      `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at${columns.map((c) => `, ${c}`).join('')}` +
+      ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
+      ` AND status = 'present' AND NOT late AND listing IN (${places(listings, 4)})`;
+    return { text, values: [from, to, group.priceType, group.timeframe, ...listings] };
+  }
+  const text =
+    `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at, last(status) status` +
+    `${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
+    ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(listings, 2)})` +
+    ' GROUP BY listing, period';
+  return { text, values: [from, to, ...listings] };
+};
+
+const NONE = Number.NaN;
+const numberOf = (cell: string | null | undefined): number =>
+  cell === null || cell === undefined ? NONE : Number(cell);
+
+type Group = { readonly spec: ColumnSpec; readonly targets: readonly Target[]; readonly reach: Reach };
+
+const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group): Promise<void> => {
+  const byListing = new Map<string, Target[]>();
+  for (const target of targets) {
+    const id = listingId(target.venue, target.symbol);
+    byListing.set(id, [...(byListing.get(id) ?? []), target]);
+  }
+  const members = [...new Set(targets.map((target) => target.spec.member))];
+  const stored = members.filter((member) => member !== 'present');
+  const listings = [...byListing.keys()];
+  const query = statementOf(spec, { members, listings, reach }, reader.table(tableOf(spec)));
+  const start = spec.kind === 'candles' ? 3 : 4;
+  for (const line of await reader.query(query)) {
+    const [listing, period, receivedAt] = line;
+    const isPresent = spec.kind === 'candles' || line[3] === 'present';
+    for (const target of byListing.get(listing ?? '') ?? []) {
+      const { member } = target.spec;
+      const value = member === 'present' ? 1 : numberOf(line[start + stored.indexOf(member)]);
+      target.column.put(Number(period), isPresent ? value : NONE, numberOf(receivedAt));
+    }
+  }
+};
+
+/** Reads the columns of one group from the store; all of them are of one kind and timeframe. Rejects as the store does. */
+export const fillFromStore = async (reader: HistoryReader, group: Group): Promise<void> => {
+  const { targets, reach } = group;
+  const listings = [...new Set(targets.map(({ venue, symbol }) => listingId(venue, symbol)))];
+  const members = new Set(targets.map(({ spec }) => spec.member)).size;
+  const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 3))));
+  const chunks: Promise<void>[] = [];
+  for (let i = 0; i < listings.length; i += step) {
+    const wanted = new Set(listings.slice(i, i + step));
+    const some = targets.filter(({ venue, symbol }) => wanted.has(listingId(venue, symbol)));
+    chunks.push(fillChunk(reader, { ...group, targets: some }));
+  }
+  await Promise.all(chunks);
+};
+
+/** Instants `(from, to]` that a reach covers. */
+export const spanOf = (spec: ColumnSpec, { first, last }: Reach): { readonly from: Micros; readonly to: Micros } => ({
+  from: (first - 1) * lengthOf(spec),
+  to: last * lengthOf(spec),
+});
