@@ -64,6 +64,9 @@ export type Slot =
       readonly covers: readonly Cover[];
     };
 
+/** At most so many in any span of `ms`; the collector uses four fifths of it. */
+export type Burst = { readonly most: number; readonly ms: number };
+
 /** How one layer is delivered: fixes its horizon (F-02). */
 export type Delivery = {
   readonly policy: 'on' | 'off' | 'not_published';
@@ -138,6 +141,11 @@ export type Venue = {
     readonly subscribePerSecond: number;
     readonly restWeightPerMinute: number;
     readonly connectionsPerMinute: number;
+    /** Of weight, where the venue counts it in less than a minute. */
+    readonly restBurst?: Burst;
+    readonly connectionBurst?: Burst;
+    /** Silent subscriptions are looked for so often, where the venue counts a connection's commands; each second unless told. */
+    readonly renewEveryMs?: number;
   };
   /** By reading layer plus `trades`, `liquidation`, `candles`. */
   readonly layers: Readonly<Record<string, Delivery>>;
@@ -181,6 +189,8 @@ export type Venue = {
   readonly subscriptionOf?: (text: string) => string | null;
   /** Frames that end and begin subscriptions that have gone silent. */
   readonly renew?: (subscriptions: readonly string[]) => readonly string[];
+  /** A request to subscribe without what an `error` frame refuses of it, where the venue then refuses all of it; null: that frame is about something else. */
+  readonly without?: (refusal: string, request: string) => string | null;
   /** Asks for the newest value of a quiet subscription. */
   readonly confirm?: (subscription: string, endpoints: Readonly<Record<string, string>>) => SymbolRequest | null;
   /** Cheap look at a data frame: a minute of trades that it closes, or null. */

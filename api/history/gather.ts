@@ -152,6 +152,8 @@ export const gatherLosses = async (
   latest: Micros,
 ): Promise<Losses> => {
   const spans = new Map<string, readonly StoredSpan[]>();
+  // As it was before the store is asked: up to there nothing is missing from what the store answers.
+  const visible = new Map([...live.venues()].map(({ venue }) => [venue, live.historyWatermark(venue) ?? 0] as const));
   for (const [venue, rows] of byVenue(heard)) {
     const connections = [...new Set(rows.map(({ reading }) => reading.conn_id))].sort();
     const from = rows.reduce((least, { reading }) => Math.min(least, reading.received_at), latest);
@@ -164,7 +166,7 @@ export const gatherLosses = async (
   return (venue, reading, at) => {
     const stored = storedLoss(spans.get(`${venue}|${reading.conn_id}`) ?? [], reading.received_at, at);
     // Memory does not know when a loss was recorded, so it is asked only about what the store cannot show yet.
-    if (stored !== null || at + SEALS_AFTER <= (live.historyWatermark(venue) ?? 0)) return stored;
+    if (stored !== null || at + SEALS_AFTER <= (visible.get(venue) ?? 0)) return stored;
     return live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
   };
 };

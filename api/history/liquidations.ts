@@ -36,6 +36,8 @@ export type LiquidationPage = {
   /** The JSON array of items, exactly as it is sent. */
   readonly items: string;
   readonly returned: number;
+  /** Gaps that begin on this page. */
+  readonly gaps: number;
   /** Null on the last page. */
   readonly next: Place | null;
 };
@@ -80,8 +82,10 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
   };
 };
 
+type Completeness = 'full' | 'sampled' | 'none';
+
 /** What the venue says of how many it publishes; a layer that is not collected has none to show. */
-const completenessOf = (live: LiveMemory, { listing }: Selected, at: Micros): 'full' | 'sampled' | 'none' => {
+const completenessOf = (live: LiveMemory, { listing }: Selected, at: Micros): Completeness => {
   const versions = live.venue(listing.venue)?.capabilities ?? [];
   // Before the first version nothing was known of the venue: it is told by what came to be known.
   const capability = versionAt(versions, at) ?? versions[0] ?? null;
@@ -103,26 +107,28 @@ type Subject = {
   readonly selected: Selected;
   readonly events: readonly Event[];
   readonly gaps: readonly StoredGap[];
-  readonly live: LiveMemory;
+  readonly completeness: Completeness;
 };
 
-/** Gaps of the whole window; `page` says which of them begin on this page. */
-const gapsOf = ({ selected, gaps }: Subject, { asked, evaluatedAt }: LiquidationOptions): StoredGap[] => {
+/** Gaps of the window that begin on this page; a layer that is not collected has none. */
+const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, page: Span): StoredGap[] => {
+  const { selected, gaps, completeness } = subject;
+  if (completeness === 'none') return [];
   const keptFrom = retentionFrom('events', selected.version, evaluatedAt);
   const end = selected.version.delisted_at ?? Number.POSITIVE_INFINITY;
   const within = gaps
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
-  return [...within, ...outsideOf(selected.version, keptFrom, asked)].sort(byStart);
+  return [...within, ...outsideOf(selected.version, keptFrom, asked)]
+    .filter(({ from }) => from >= page.from && from < page.to)
+    .sort(byStart);
 };
 
-const itemText = (subject: Subject, options: LiquidationOptions, page: Span): string => {
-  const { selected, events, live } = subject;
+const itemText = (subject: Subject, options: LiquidationOptions, gaps: readonly StoredGap[]): string => {
+  const { selected, events, completeness } = subject;
   const { version, listing } = selected;
-  const { units, numberFormat, asked, evaluatedAt } = options;
+  const { units, numberFormat, evaluatedAt } = options;
   const { instrument, quote } = version.record.values;
-  const completeness = completenessOf(live, selected, asked.to);
-  const gaps = completeness === 'none' ? [] : gapsOf(subject, options);
   const unit = unitCounted({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
   return writeJson(
     {
@@ -134,9 +140,7 @@ const itemText = (subject: Subject, options: LiquidationOptions, page: Span): st
       retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
       units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
       rows: events.map((event) => rowObject(event, selected, units)),
-      gaps: gaps
-        .filter(({ from }) => from >= page.from && from < page.to)
-        .map(({ from, to, cause }) => ({ from: formatInstant(from), to: formatInstant(to), gap_cause: cause })),
+      gaps: gaps.map(({ from, to, cause }) => ({ from: formatInstant(from), to: formatInstant(to), gap_cause: cause })),
     },
     { numberFormat },
   );
@@ -184,15 +188,18 @@ export const liquidationPage = async (
   const page = { from: after?.receivedAt ?? asked.from, to: last?.receivedAt ?? asked.to };
   const byListing = new Map(selected.map((one) => [idOf(one), [] as Event[]] as const));
   for (const event of rows) byListing.get(event.listing)?.push(event);
-  let returned = 0;
+  let [returned, gapCount] = [0, 0];
   const items = selected.map((one) => {
     const keptFrom = retentionFrom('events', one.version, evaluatedAt);
     const kept = (byListing.get(idOf(one)) ?? []).filter(({ receivedAt }) => receivedAt >= keptFrom);
     returned += kept.length;
-    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], live: sources.live };
-    return itemText(subject, options, page);
+    const completeness = completenessOf(sources.live, one, asked.to);
+    const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], completeness };
+    const shown = gapsOf(subject, options, page);
+    gapCount += shown.length;
+    return itemText(subject, options, shown);
   });
-  return { items: `[${items.join(',')}]`, returned, next: last === undefined ? null : placeOf(last) };
+  return { items: `[${items.join(',')}]`, returned, gaps: gapCount, next: last === undefined ? null : placeOf(last) };
 };
 
 const placeOf = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });

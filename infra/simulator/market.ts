@@ -184,7 +184,7 @@ function step(instrument: Instrument, atMs: number): void {
   if (atMs >= instrument.nextFundingAtMs) instrument.nextFundingAtMs = nextFunding(atMs, instrument.fundingHours);
 }
 
-function trade(instrument: Instrument, atMs: number, isLiquidation: boolean): Trade {
+function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atMs' | 'isLiquidation'>): Trade {
   const { random, book, day, listing } = instrument;
   const buyerIsMaker = random.chance(0.5);
   const side = buyerIsMaker ? book.bids : book.asks;
@@ -284,7 +284,7 @@ export function createMarket(options: MarketOptions): Market {
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
     if ((isLiquidation || instrument.random.chance(0.3)) && mayTrade(instrument, atMs)) {
-      const made = trade(instrument, diff.transactedMs, isLiquidation);
+      const made = trade(instrument, { atMs: diff.transactedMs, isLiquidation });
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }

@@ -204,6 +204,7 @@ function rowsBy(venue: string, tradeId: (trade: Trade) => string) {
   /** A forced sale closes a long. */
   const ofLiquidation = (instrument: Instrument, trade: Trade): TruthRow =>
     row(instrument, 'liquidations', trade.atMs, {
+      id: tradeId(trade),
       side: trade.buyerIsMaker ? 'long' : 'short',
       ...traded(instrument, trade),
       bankruptcy_price: plain(bankruptcyPrice(instrument.listing, trade), instrument.listing.priceDecimals),

@@ -27,6 +27,7 @@ export type BookWatch = {
   readonly urgent: (nowMs: number, among?: readonly BookWhy[]) => BookNeed | null;
   /** Not asked again before `untilMs`. */
   readonly postpone: (symbol: string, untilMs: number) => void;
+  readonly isWhole: (symbol: string) => boolean;
   readonly allWhole: () => boolean;
 };
 
@@ -95,6 +96,10 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
     postpone: (symbol, untilMs) => {
       const book = books.get(symbol);
       if (book) book.notBeforeMs = untilMs;
+    },
+    isWhole: (symbol) => {
+      const book = books.get(symbol);
+      return book === undefined || isWhole(book.sync);
     },
     allWhole: () => [...books.values()].every((book) => isWhole(book.sync)),
   };

@@ -52,6 +52,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const connections = createConnectionLog(options);
   const rest = createRestClient({
     weightPerMinute: venue.limits.restWeightPerMinute,
+    burst: venue.limits.restBurst,
     meters,
     headers: venue.headers,
   });
@@ -78,9 +79,10 @@ export const startCollector = (options: CollectorOptions): Collector => {
     wallMs: () => nowMicros() / MICROS_PER_MS,
     rest,
     symbols: () => listings.keys(),
-    pacer: createPacer(venue.limits.connectionsPerMinute),
+    pacer: createPacer(venue.limits.connectionsPerMinute, venue.limits.connectionBurst),
     random,
     meters,
+    onRefused: () => reference.hurry(),
     log,
   };
   const runners = new Map<string, Runner>();
@@ -130,7 +132,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   connections.tick();
   const ticks = setInterval(() => connections.tick(), TICK_MS);
   const everyShard = Array.from({ length: shards }, (_, index) => index);
-  const stopReference = followReference({
+  const reference = followReference({
     venue,
     endpoints,
     rest,
@@ -146,7 +148,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
     isPlanned: () => runners.size > 0,
     stop: (cause = 'collector_down', detail = 'the collector stops') => {
       clearInterval(ticks);
-      stopReference();
+      reference.stop();
       books.stop();
       fillIns.stop();
       for (const id of [...runners.keys()]) end(id, cause, detail);

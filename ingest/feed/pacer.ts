@@ -1,12 +1,13 @@
 // Lets attempts pass in the order they came, no more a minute than the venue allows.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Burst } from '../venue.ts';
 import { createRateWindow } from './rate-window.ts';
 
 /** Resolves when the caller may go; rejects with AbortError when `signal` ends first. */
 export type Pacer = (signal: AbortSignal) => Promise<void>;
 
-export const createPacer = (perMinute: number): Pacer => {
-  const window = createRateWindow(perMinute);
+export const createPacer = (perMinute: number, burst?: Burst): Pacer => {
+  const window = createRateWindow(perMinute, burst);
   let tail: Promise<void> = Promise.resolve();
   const pass = async (signal: AbortSignal): Promise<void> => {
     for (;;) {

@@ -1,4 +1,5 @@
 // How much of a venue's limit is used: a sliding minute and a burst inside it. Pure: instants go in, waiting times come out.
+import type { Burst } from '../venue.ts';
 
 /** The venue counts at its own clock's minute: a fifth of its limit is left for what we see late. */
 const USABLE = 0.8;
@@ -16,10 +17,11 @@ export type RateWindow = {
 
 type Spent = { readonly atMs: number; readonly weight: number };
 
-/** `limitPerMinute` is the venue's own. Any 60 s hold at most 80 % of it, any 10 s at most 48 %. */
-export const createRateWindow = (limitPerMinute: number): RateWindow => {
+/** `limitPerMinute` is the venue's own. Any 60 s hold at most 80 % of it, any 10 s at most 48 %, or 80 % of the venue's own burst. */
+export const createRateWindow = (limitPerMinute: number, own?: Burst): RateWindow => {
   const usable = limitPerMinute * USABLE;
-  const burst = usable * BURST;
+  const burst = own === undefined ? usable * BURST : own.most * USABLE;
+  const burstMs = own?.ms ?? BURST_MS;
   let spent: Spent[] = [];
 
   const sumSince = (sinceMs: number): number => spent.reduce((sum, s) => (s.atMs > sinceMs ? sum + s.weight : sum), 0);
@@ -40,7 +42,7 @@ export const createRateWindow = (limitPerMinute: number): RateWindow => {
 
   return {
     waitMs: (weight, nowMs, share = 1) =>
-      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable * share), waitFor(weight, nowMs, BURST_MS, burst * share)),
+      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable * share), waitFor(weight, nowMs, burstMs, burst * share)),
     spend: (weight, nowMs) => {
       spent = spent.filter((s) => s.atMs > nowMs - WINDOW_MS);
       spent.push({ atMs: nowMs, weight });

@@ -24,13 +24,24 @@ export type ReferenceOptions = {
 
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
-/** Runs until the returned function is called. A scope that does not answer keeps no other from starting. */
-export const followReference = (options: ReferenceOptions): (() => void) => {
+export type Reference = {
+  /** What is listed may have changed: the next round begins now, unless the last one has just been. */
+  readonly hurry: () => void;
+  readonly stop: () => void;
+};
+
+/** A round that something asks for: not so soon after the last one. */
+const HURRY_MS = 10_000;
+
+/** Runs until it is stopped. A scope that does not answer keeps no other from starting. */
+export const followReference = (options: ReferenceOptions): Reference => {
   const { venue, endpoints, rest, source, ready, nowMicros, onListings, random, log } = options;
   const over = new AbortController();
   const state: ReferenceState = {};
   const scopes = new Map<string, readonly ListingRecord[]>();
   const backoff = createBackoff({ ...BACKOFF, random });
+  let waiting = new AbortController();
+  let askedMs = performance.now();
 
   const fold = (request: string, payload: Uint8Array): void => {
     const answer = venue.mapReference(state, { kind: 'response', received_at: nowMicros(), request, payload });
@@ -68,12 +79,20 @@ export const followReference = (options: ReferenceOptions): (() => void) => {
   const run = async (): Promise<void> => {
     let failed: readonly VenueRequest[] = [];
     while (!over.signal.aborted) {
+      askedMs = performance.now();
       failed = await round(failed.length > 0 ? failed : venue.reference(endpoints));
       if (failed.length === 0) backoff.reset();
       const waitMs = failed.length > 0 ? backoff.next() : venue.referenceEveryMs;
-      await pause(waitMs, undefined, { signal: over.signal }).catch(() => undefined);
+      waiting = new AbortController();
+      const signal = AbortSignal.any([over.signal, waiting.signal]);
+      await pause(waitMs, undefined, { signal }).catch(() => undefined);
     }
   };
   void run();
-  return () => over.abort();
+  return {
+    hurry: () => {
+      if (performance.now() - askedMs >= HURRY_MS) waiting.abort();
+    },
+    stop: () => over.abort(),
+  };
 };

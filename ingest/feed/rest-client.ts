@@ -1,7 +1,7 @@
 // REST requests of a collector: the most urgent first, within the venue's weight, with a deadline, a size limit and Retry-After honoured.
 import { fetchBytes, type HttpAnswer } from '../../infra/runtime/http.ts';
 import { LIMITS } from '../../infra/runtime/topics.ts';
-import { URGENCIES, type Urgency, type VenueRequest } from '../venue.ts';
+import { type Burst, URGENCIES, type Urgency, type VenueRequest } from '../venue.ts';
 import type { VenueMeters } from './meters.ts';
 import { createRateWindow, type RateWindow } from './rate-window.ts';
 
@@ -59,6 +59,7 @@ type Host = {
 
 export type RestOptions = {
   readonly weightPerMinute: number;
+  readonly burst?: Burst | undefined;
   readonly meters: VenueMeters;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -67,7 +68,7 @@ export type RestOptions = {
 const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
 const rankOf = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
-export const createRestClient = ({ weightPerMinute, meters, headers = {} }: RestOptions): RestClient => {
+export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} }: RestOptions): RestClient => {
   const hosts = new Map<string, Host>();
   const closing = new AbortController();
 
@@ -75,7 +76,7 @@ export const createRestClient = ({ weightPerMinute, meters, headers = {} }: Rest
     const name = new URL(url).host;
     const known = hosts.get(name);
     if (known) return known;
-    const window = createRateWindow(weightPerMinute);
+    const window = createRateWindow(weightPerMinute, burst);
     const host: Host = { window, waiting: [], running: 0, timer: undefined, blocked: null };
     hosts.set(name, host);
     return host;

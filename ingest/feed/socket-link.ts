@@ -29,6 +29,8 @@ export type LinkDeps = {
   /** Every known symbol of the venue, for covers that name none. */
   readonly symbols: () => Iterable<string>;
   readonly meters: VenueMeters;
+  /** The venue refuses a subscription: what we believe to be listed may be over. */
+  readonly onRefused: () => void;
   readonly log: Logger;
 };
 
@@ -61,6 +63,8 @@ const CLOSE_MS = 2_000;
 /** Venues that answer no subscription, or one for several, have so long before data alone is believed. */
 const ANSWER_MS = 5_000;
 const RENEW_EVERY_MS = 1_000;
+/** A book that a new subscription did not make whole is subscribed again. */
+const BOOK_AGAIN_MS = 5_000;
 /** A book that cannot be had must not keep two connections open for ever. */
 const BOOKS_MS = 300_000;
 
@@ -134,6 +138,9 @@ class SocketLink implements Link {
   private pingTimer: NodeJS.Timeout | undefined;
   private renewTimer: NodeJS.Timeout | undefined;
   private sending: Promise<void> = Promise.resolve();
+  /** Requests as they stand at the venue, to be sent again without what it refuses of them. */
+  private asked: readonly string[];
+  private readonly bookRenewedMs = new Map<string, number>();
   private dataMs: number | null = null;
   private subscribedMs: number | null = null;
   private answers = 0;
@@ -143,6 +150,7 @@ class SocketLink implements Link {
     const { venue, connections, symbols } = deps;
     this.socket = socket;
     this.slot = slot;
+    this.asked = slot.subscribe;
     this.deps = deps;
     this.source = connections.open({ slot: slot.id, shards: slot.shards, url: slot.url, covers: slot.covers });
     const covered = coveredBy(slot, 'book', symbols());
@@ -175,7 +183,7 @@ class SocketLink implements Link {
       this.subscribedMs = performance.now();
       deps.fillIns.add(this.filler);
     });
-    this.renewTimer = setInterval(() => this.renewSilent(), RENEW_EVERY_MS);
+    this.renewTimer = setInterval(() => this.renewSilent(), deps.venue.limits.renewEveryMs ?? RENEW_EVERY_MS);
     this.watchSilence();
     socket.resume();
     deps.log.info({ slot: slot.id, conn_id: source.connId }, 'connection open');
@@ -225,11 +233,27 @@ class SocketLink implements Link {
     const reply = venue.replyTo?.(text) ?? null;
     if (reply !== null) this.send(reply);
     if (what === 'ack') this.answers += 1;
-    if (what === 'error') log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
+    if (what === 'error') {
+      log.warn({ slot: this.slot.id, frame: text.slice(0, 500) }, 'venue answered an error');
+      this.onRefusal(text);
+    }
     if (what !== 'data') return;
     this.dataMs = performance.now();
     this.watch.heard(text);
     this.onBook(text);
+  }
+
+  /** What is over must not keep the rest of its request from being subscribed. */
+  private onRefusal(text: string): void {
+    const { venue, onRefused } = this.deps;
+    for (const request of this.asked) {
+      const rest = venue.without?.(text, request) ?? null;
+      if (rest === null) continue;
+      this.asked = this.asked.map((one) => (one === request ? rest : one));
+      this.sendPaced([rest], () => undefined);
+      onRefused();
+      return;
+    }
   }
 
   private onBook(text: string): void {
@@ -238,11 +262,25 @@ class SocketLink implements Link {
     if (!chain) return;
     // The ids may stand in a frame that was cut behind them: the task refuses it, and then the watch must see its hole too.
     JSON.parse(text);
-    if (!this.client.watch.take(chain, performance.now())) return;
-    log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
-    if (venue.bookRule.style === 'snapshot') books.wake();
-    // Such a venue sends a snapshot at each subscription only.
-    else this.end('sequence_break', `${chain.symbol}: subscribing again`);
+    const broke = this.client.watch.take(chain, performance.now());
+    if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
+    if (venue.bookRule.style !== 'snapshot') this.subscribeAgain(text, chain.symbol, broke);
+    else if (broke) books.wake();
+  }
+
+  /** Such a venue sends a book's snapshot at each subscription only: at that of the book, or else at those of a whole new connection. */
+  private subscribeAgain(text: string, symbol: string, broke: boolean): void {
+    const { venue } = this.deps;
+    if (this.client.watch.isWhole(symbol)) return;
+    const subscription = venue.subscriptionOf?.(text) ?? null;
+    const frames = subscription === null ? [] : (venue.renew?.([subscription]) ?? []);
+    const nowMs = performance.now();
+    if (frames.length === 0) {
+      if (broke) this.end('sequence_break', `${symbol}: subscribing again`);
+    } else if (nowMs - (this.bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) >= BOOK_AGAIN_MS) {
+      this.bookRenewedMs.set(symbol, nowMs);
+      this.sendPaced(frames, () => undefined);
+    }
   }
 
   /** Overflow policy `block`: what the venue sends meanwhile waits in the socket, and at last at the venue. */

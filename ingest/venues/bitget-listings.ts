@@ -6,6 +6,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
+import { splitMultiplier } from './shape.ts';
 import {
   badFrame,
   type Fields,
@@ -111,13 +112,6 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
 /** Empty, `0` and `-1` mean: no such time. */
 const readEndlessMs = (value: unknown, name: string) =>
   value === '' || String(value) === '-1' ? null : readMsOrNull(value, name);
-
-/** `1000BONK`, `1000000MOG`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
-const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, ahead, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
-  if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
-  return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
-};
 
 /** Hours; v1 does not say it. */
 const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {

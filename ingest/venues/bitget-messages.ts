@@ -24,6 +24,7 @@ import {
   badFrame,
   type Fields,
   isFields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -38,7 +39,6 @@ import {
 } from './wire.ts';
 
 const NO_IDS: BookIds = { seq: null, pseq: null };
-const NO_QUERY = new URLSearchParams();
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] => {

@@ -10,6 +10,7 @@ import {
   badFrame,
   type Fields,
   isFields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -36,7 +37,7 @@ export const mapMessage = (state: MapState, message: VenueMessage): readonly Map
     ? []
     : readMessage(message.payload, (body) => {
         const request = parseRequest(message.request);
-        const source = { receivedAt: message.received_at, state, query: request?.query ?? new URLSearchParams() };
+        const source = { receivedAt: message.received_at, state, query: request?.query ?? NO_QUERY };
         return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
       });
 

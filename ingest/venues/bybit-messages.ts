@@ -2,7 +2,8 @@
 import type { Level, PriceType } from '../../schemas/records.ts';
 import { type MapContext, type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
 import { type MessageSource, readSymbol, type Stamps, toMapped, turnoverOf } from './bybit-mapping.ts';
-import { bookKind, quantityUnitOf, toChain } from './bybit-symbols.ts';
+import { CONFIRMING_LEVELS } from './bybit-plan.ts';
+import { answerChain, bookKind, quantityUnitOf, toChain } from './bybit-symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './bybit-tickers.ts';
 import {
   badFrame,
@@ -72,14 +73,16 @@ const mapBookFrame: FrameMapper = (frame, source) => {
   return [chain ? { ...mapped, chain } : mapped];
 };
 
-/** The answer's depth is another than the socket's: it is printed and never joined. */
+/** The answer's depth is another than the socket's: it is never joined, but its id may confirm the book. */
 const mapBookAnswer: AnswerMapper = (result, source) => {
   const symbol = readSymbol(result.s);
   if (symbol === null) return [];
   const venueTs = readMsOrNull(result.cts, 'cts') ?? readMsOrNull(result.ts, 'ts');
   const sides = sortSides(readLevels(result.b, 'b'), readLevels(result.a, 'a'));
-  const values = { kind: 'snapshot' as const, ...sides, sequence: readId(result.u, 'u') };
-  return [toMapped({ symbol, venueTs, source }, 'book', values, result)];
+  const sequence = readId(result.u, 'u');
+  const mapped = toMapped({ symbol, venueTs, source }, 'book', { kind: 'snapshot', ...sides, sequence }, result);
+  if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
+  return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
 
 const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
@@ -228,8 +231,9 @@ const mapTickers: FrameMapper = (frame, source) => {
   const data = readFields(frame.data, 'data');
   const symbol = readSymbol(data.symbol);
   if (symbol === null) return [];
-  const at = { symbol, venueTs: readMsOrNull(frame.ts, 'ts'), source };
-  return mapTickerFrame(at, data, frame.type === 'snapshot');
+  const cs = frame.cs === undefined ? null : readId(frame.cs, 'cs');
+  const said = { venueTs: readMsOrNull(frame.ts, 'ts'), cs };
+  return mapTickerFrame({ symbol, source }, data, { ...said, isFull: frame.type === 'snapshot' });
 };
 
 const mapTickersAnswer: AnswerMapper = (result, source) =>

@@ -1,6 +1,6 @@
 // What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
 import type { QuantityUnit } from '../../schemas/units.ts';
-import type { BookRecord, Chain } from '../venue.ts';
+import type { BookRecord, Chain, ClosedMinute } from '../venue.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -35,8 +35,18 @@ export const toChain = ({ symbol, depth, kind, u, levels }: BookIds): Chain | nu
   return { ...chain, full: { bids: levels.bids < Number(depth), asks: levels.asks < Number(depth) } };
 };
 
+/** Of an answer: the id its book stands at. */
+export const answerChain = (symbol: string, u: bigint): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last: u,
+  previous: null,
+});
+
 /** The ids stand behind the levels, so the end of the text is looked at. */
 export const readChain = (text: string): Chain | null => {
+  if (text.startsWith('{"retCode":')) return readAnswerChain(text);
   const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
   if (depth === undefined || symbol === undefined || isDated(symbol)) return null;
   const id = /"u":(\d+)/.exec(text.slice(-200))?.[1] ?? /"u":(\d+)/.exec(text)?.[1];
@@ -44,4 +54,23 @@ export const readChain = (text: string): Chain | null => {
   const u = BigInt(id);
   const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
   return toChain({ symbol, depth, kind: bookKind(isSnapshot ? 'snapshot' : 'delta', u), u, levels: null });
+};
+
+const readAnswerChain = (text: string): Chain | null => {
+  const symbol = /"result":\{"s":"([^"\\]+)"/.exec(text)?.[1];
+  const u = /"u":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || u === undefined ? null : answerChain(symbol, BigInt(u));
+};
+
+/** Topics that never rest for long. */
+const STEADY = /"topic":"((?:tickers|kline\.1|orderbook\.\d+)\.[^"\\]+)"/;
+
+export const readSubscription = (text: string): string | null => STEADY.exec(text.slice(0, 200))?.[1] ?? null;
+
+/** The minute that a candle frame closes; `start` and `confirm` stand in one object. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.includes('"confirm":true')) return null;
+  const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
+  const start = /"start":(\d+)[^{}]*"confirm":true/.exec(text)?.[1];
+  return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) };
 };

@@ -1,4 +1,5 @@
-// Bybit's tickers: a full message, then only what changed; merged here explicitly, so that what a delta leaves out is neither null nor said anew.
+// Bybit's tickers: a full message, then only what changed; merged here explicitly, so that what a delta leaves out is neither null nor said anew,
+// and a message that was overtaken on its way puts nothing back.
 import type { Micros } from '../../schemas/records.ts';
 import type { Mapped } from '../venue.ts';
 import { type Stamps, toMapped, turnoverOf } from './bybit-mapping.ts';
@@ -54,25 +55,66 @@ const readTicker = (data: Fields): Ticker => {
   return ticker;
 };
 
+/** When something was said: by the venue's clock, and by its cross sequence. */
+type Said = { readonly venueTs: Micros | null; readonly cs: string | null };
+type Sent = Said & { readonly isFull: boolean };
+
+/** What is kept of a listing's ticker: each member with the message that said it. Plain data. */
+type Held = {
+  /** A full message has come. */
+  readonly isWhole: boolean;
+  readonly newest: Said;
+  readonly members: Readonly<Partial<Record<Member, readonly [value: string | null, said: Said]>>>;
+};
+
 /**
  * A frame of `tickers.<symbol>`. A delta says nothing before its listing's full message; a layer is said again only when one of its members is
- * another than before (the venue also repeats members that are the same). A full message without a mark is the spot market's.
+ * another than before (the venue also repeats members that are the same). A full message without a mark is the spot market's. What is said is true
+ * at the newest stamp: an overtaken message adds only what no newer one has said.
  */
-export const mapTickerFrame = (at: Stamps, data: Fields, isFull: boolean): readonly Mapped[] => {
+export const mapTickerFrame = (
+  { symbol, source }: Pick<Stamps, 'symbol' | 'source'>,
+  data: Fields,
+  { isFull, ...said }: Sent,
+): readonly Mapped[] => {
   if (isFull && !('markPrice' in data)) return [];
-  const tickers = tickersOf(at.source.state);
-  const held = tickers[at.symbol];
-  if (!isFull && held === undefined) return [];
-  const sent = readTicker(data);
-  const merged = isFull ? sent : { ...held, ...sent };
-  const before = isFull ? {} : (held ?? {});
-  const mapped = LAYERS.filter((layer) => isChanged(at, layer, before, merged)).map((layer) =>
-    toLayer(at, layer, merged, data),
-  );
+  const all = tickersOf(source.state);
+  const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
+  const merged = merge(held, readTicker(data), { ...said, isFull });
+  const at = { symbol, source, venueTs: merged.newest.venueTs };
+  const before = isFull || !held ? {} : valuesOf(held);
+  const after = valuesOf(merged);
+  const changed = merged.isWhole ? LAYERS.filter((layer) => isChanged(at, layer, before, after)) : [];
+  const mapped = changed.map((layer) => toLayer(at, layer, after, data));
   // Last, so that a message that cannot be read changes nothing.
-  tickers[at.symbol] = merged;
+  all[symbol] = merged;
   return mapped;
 };
+
+const merge = (held: Held | undefined, sent: Ticker, { isFull, ...said }: Sent): Held => {
+  const members: Partial<Record<Member, readonly [string | null, Said]>> = {};
+  for (const name of MEMBERS) {
+    const old = held?.members[name];
+    const isSaid = isFull || name in sent;
+    if (old && (!isSaid || isOvertaken(said, old[1]))) members[name] = old;
+    else if (name in sent) members[name] = [sent[name] ?? null, said];
+  }
+  return {
+    isWhole: isFull || held?.isWhole === true,
+    newest: held && isOvertaken(said, held.newest) ? held.newest : said,
+    members,
+  };
+};
+
+/** Behind by one of clock and sequence and not ahead by the other: either may begin anew, but not both with one message. */
+const isOvertaken = (said: Said, by: Said): boolean => {
+  const clock = said.venueTs === null || by.venueTs === null ? 0 : said.venueTs - by.venueTs;
+  const sequence = said.cs === null || by.cs === null ? 0n : BigInt(said.cs) - BigInt(by.cs);
+  return clock <= 0 && sequence <= 0n && (clock < 0 || sequence < 0n);
+};
+
+const valuesOf = ({ members }: Held): Ticker =>
+  Object.fromEntries(Object.entries(members).map(([name, [value]]) => [name, value]));
 
 /** A row of the REST answer: always full. */
 export const mapTickerAnswer = (at: Stamps, data: Fields): readonly Mapped[] => {
@@ -80,9 +122,9 @@ export const mapTickerAnswer = (at: Stamps, data: Fields): readonly Mapped[] => 
   return LAYERS.filter((layer) => isChanged(at, layer, {}, ticker)).map((layer) => toLayer(at, layer, ticker, data));
 };
 
-const tickersOf = (state: Record<string, unknown>): Record<string, Ticker> => {
-  state.tickers ??= {};
-  return state.tickers as Record<string, Ticker>;
+const tickersOf = (state: Record<string, unknown>): Record<string, Held> => {
+  state.held ??= {};
+  return state.held as Record<string, Held>;
 };
 
 const isChanged = ({ symbol }: Stamps, layer: Layer, before: Ticker, after: Ticker): boolean =>

@@ -4,7 +4,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { isPerpetual, type Market } from './gate-symbols.ts';
-import { TIMEFRAMES } from './shape.ts';
+import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   isFields,
@@ -110,13 +110,6 @@ const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
   if (in_delisting === false) return 'tradeable';
   if (in_delisting !== true) return 'unknown';
   return Number(position_size) === 0 ? 'delisted' : 'reduce_only';
-};
-
-/** `1000SATS`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
-const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, digits, base] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
-  if (digits === undefined || base === undefined) return { base: asset, multiplier: '1' };
-  return { base, multiplier: digits === '1M' ? '1000000' : digits };
 };
 
 type Rules = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'tick_size' | 'min_qty'> & {

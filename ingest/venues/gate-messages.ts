@@ -10,6 +10,7 @@ import {
   badFrame,
   type Fields,
   isFields,
+  NO_QUERY,
   parseRequest,
   readAmountOrNull,
   readFields,
@@ -28,7 +29,7 @@ import {
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
   readMessage(message.payload, (body) => {
     const request = parseRequest(message.request);
-    const source = { receivedAt: message.received_at, query: request?.query ?? new URLSearchParams() };
+    const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
     return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
   });
 

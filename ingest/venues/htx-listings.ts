@@ -3,8 +3,8 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
-import { isSwap, type Market, splitMultiplier, splitSymbol } from './htx-symbols.ts';
-import { TIMEFRAMES } from './shape.ts';
+import { isSwap, type Market, splitSymbol } from './htx-symbols.ts';
+import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
   type Fields,

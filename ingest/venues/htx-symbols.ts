@@ -1,6 +1,5 @@
 // What HTX's contract codes, channels and bytes say by themselves: market, multiplier, the chain of a book message, the inflated frame.
 import { gunzipSync } from 'node:zlib';
-import type { Digits } from '../../schemas/records.ts';
 import type { Chain, FullSides } from '../venue.ts';
 
 export type Market = 'linear' | 'inverse';
@@ -14,13 +13,6 @@ export const marketOf = (code: string): Market => (code.endsWith('-USD') ? 'inve
 export const splitSymbol = (code: string): { readonly base: string; readonly quote: string } => {
   const [base = '', quote = ''] = code.split('-');
   return { base, quote };
-};
-
-/** `1000PEPE`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
-export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, count, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
-  if (count === undefined || name === undefined) return { base: asset, multiplier: '1' };
-  return { base: name, multiplier: count === '1M' ? '1000000' : count };
 };
 
 /** `market.BTC-USDT.depth.step0` -> `BTC-USDT`, `depth.step0`. */

@@ -10,6 +10,7 @@ import {
   badFrame,
   type Fields,
   isFields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -44,7 +45,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     const source = {
       receivedAt: message.received_at,
       path: request?.path ?? '',
-      query: request?.query ?? new URLSearchParams(),
+      query: request?.query ?? NO_QUERY,
     };
     const body = readFields(content, 'message');
     if (message.kind === 'frame') return mapFrame(body, source);

@@ -16,6 +16,7 @@ import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
 import {
   badFrame,
   type Fields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -49,7 +50,7 @@ const toMapped = recordsOf('kucoin');
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
   readMessage(message.payload, (body) => {
-    const source = { receivedAt: message.received_at, context, asked: null, query: new URLSearchParams() };
+    const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
     const request = parseRequest(message.request);
     if (request !== null) return mapAnswer(body, source, request);
     return message.kind === 'frame' ? mapFrame(body, source) : [];

@@ -8,6 +8,7 @@ import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
 import {
   badFrame,
   type Fields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -55,7 +56,7 @@ const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped
     receivedAt: received_at,
     symbol: frame.symbol,
     sentAt: readMsOrNull(frame.ts, 'ts'),
-    query: new URLSearchParams(),
+    query: NO_QUERY,
   };
   return toElements(frame.data).flatMap((element) => mapper(element, source));
 };

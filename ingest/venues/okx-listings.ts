@@ -22,12 +22,14 @@ import {
 /** Milliseconds by venue symbol, as the answers about funding said. */
 type Intervals = Record<string, number>;
 
-/** Notes the intervals of a funding-rate answer; an instruments answer about swaps is the whole reference. */
+/** Notes the intervals of a funding-rate answer, if it gives any; an instruments answer about swaps is the whole reference. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const request = parseRequest(message.request);
   const endpoint = /\/api\/v5\/public\/(funding-rate|instruments)$/.exec(request?.path ?? '')?.[1];
   if (endpoint === undefined) return null;
   return readMessage(message.payload, (body) => {
+    // Without it the listings say no interval, but there are listings.
+    if (endpoint === 'funding-rate' && isRefused(body)) return null;
     const data = readAnswer(body);
     if (endpoint === 'funding-rate') {
       const known = (state.intervals ?? {}) as Intervals;
@@ -42,10 +44,12 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   });
 };
 
+const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').code) !== '0';
+
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): readonly Fields[] => {
   const answer = readFields(body, 'answer');
-  if (String(answer.code) !== '0') throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.msg)}`);
+  if (isRefused(body)) throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.msg)}`);
   return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
 };
 

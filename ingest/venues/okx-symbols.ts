@@ -1,5 +1,5 @@
 // What OKX's symbols and book frames say by themselves: kind, quote, index, and the chain of a book message.
-import type { Chain, FullSides, MapContext } from '../venue.ts';
+import type { Chain, ClosedMinute, FullSides, MapContext } from '../venue.ts';
 
 /** `BTC-USDT-SWAP`, `BTC-USD-SWAP` (inverse), `BTC-USD_UM-SWAP` (linear, counted in dollars). Everything else has a date, a strike or is spot. */
 export const isSwap = (instId: string): boolean => /^[^-]+-[^-]+-SWAP$/.test(instId);
@@ -62,3 +62,21 @@ export const toChain = (symbol: string, { action, last, previous }: Ids): Chain 
   isFirst(action, previous)
     ? { symbol, kind: 'snapshot', first: null, last, previous: null }
     : { symbol, kind: 'update', first: null, last, previous };
+
+const ARGUMENT_LENGTH = 160;
+
+/** `tickers:BTC-USDT-SWAP` of a frame of it; null for channels about all swaps. */
+export const readSubscription = (text: string): string | null => {
+  const argument = /^\{"arg":\{[^}]*\}/.exec(text.slice(0, ARGUMENT_LENGTH))?.[0] ?? '';
+  const channel = /"channel":"([^"\\]+)"/.exec(argument)?.[1];
+  const instId = /"instId":"([^"\\]+)"/.exec(argument)?.[1];
+  return channel === undefined || instId === undefined ? null : `${channel}:${instId}`;
+};
+
+/** The minute that a frame of candles of trades closes: the last of a row's nine columns says so. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const [channel, symbol] = readSubscription(text)?.split(':') ?? [];
+  if (channel !== 'candle1m' || symbol === undefined) return null;
+  const open = /\["(\d+)"(?:,"[^"]*"){7},"1"\]/.exec(text)?.[1];
+  return open === undefined ? null : { symbol, openMs: Number(open) };
+};

@@ -33,10 +33,18 @@ export const recordsOf =
     element,
   });
 
+/** Prices rise (`1`) or fall (`-1`); what a venue sends in order, as most do, is only looked at. */
+const ordered = (levels: readonly Level[], direction: 1 | -1): Level[] => {
+  const prices = levels.map(([price]) => direction * Number(price));
+  return prices.every((price, i) => i === 0 || price >= (prices[i - 1] as number))
+    ? [...levels]
+    : levels.toSorted((a, b) => direction * (Number(a[0]) - Number(b[0])));
+};
+
 /** A snapshot's sides, best first. */
 export const sortSides = (bids: readonly Level[], asks: readonly Level[]): { bids: Level[]; asks: Level[] } => ({
-  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
-  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
+  bids: ordered(bids, -1),
+  asks: ordered(asks, 1),
 });
 
 /** The chain of a message that is whole by itself. */
@@ -94,7 +102,10 @@ export const chunks = <T>(items: readonly T[], size: number): T[][] =>
 
 /** `1000PEPE`, `1000000MOG`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
 export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, ahead, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
+  const [, ahead, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(MILLIONS[asset] ?? asset) ?? [];
   if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
   return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
 };
+
+/** Names whose `M` is a million, as their price shows; that of MANA is not. */
+const MILLIONS: Readonly<Record<string, string>> = { MBABYDOGE: '1MBABYDOGE' };

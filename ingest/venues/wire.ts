@@ -1,29 +1,61 @@
 // Readers of venue messages: JSON in, checked figures, ids and instants out; whatever is wrong becomes a `VenueError`.
 //
-// Figures keep the venue's digits. Where a venue sends a figure as a JSON number, `JSON.parse` has already lost them: the reader then throws
-// `NumberFigure`, and `readMessage` parses once more with every number as its source text. Messages with figures as strings never pay for it.
-import { canonicalDigits, isPositive } from '../../schemas/decimals.ts';
+// Figures keep the venue's digits. A JSON number of up to fifteen significant digits comes out of a double as it went in (IEEE 754: any such decimal
+// is the only one of its length near its double); longer ones are kept as `LongNumber`. So messages are parsed once, and only those that hold a
+// long number, which few do, by the much slower way that sees each number's source text.
+import { canonicalDigits, isPositive, plainDouble } from '../../schemas/decimals.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
 import { VenueError } from '../venue.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-class NumberFigure extends Error {}
+/** ES2026; not in the compiler's library yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
 
-const withSourceText = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
-  typeof value === 'number' ? context.source : value;
+/** A number that a double may not hold, as the venue wrote it; in JSON it is that number again. */
+class LongNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  toString(): string {
+    return this.text;
+  }
+  toJSON(): unknown {
+    return rawJSON(this.text);
+  }
+}
+
+/** Sixteen digits or more, zeros ahead not counted; of whole numbers those that may be above 2^53. */
+const LONG = /[[:,]\s*-?(?:[1-9][\d.]{16}|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
+/** Exponents that leave what a double holds exactly, and overflow or vanish; told apart from ids in a second look, since hardly any text has either. */
+const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
+const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
+
+/** A message that is a number alone is not looked at: no venue says anything so. */
+const holdsLongNumber = (text: string): boolean => LONG.test(text) || (MAYBE_FAR.test(text) && FAR.test(text));
+
+const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
+  typeof value === 'number' && context.source !== undefined && holdsLongNumber(`:${context.source}`)
+    ? new LongNumber(context.source)
+    : value;
+
+const parseMessage = (text: string): unknown =>
+  holdsLongNumber(text) ? JSON.parse(text, keepLong as (key: string, value: unknown) => unknown) : JSON.parse(text);
+
+/** What the engine says when an object is taken as text whose own members `toString` and `valueOf` are no functions: JSON may name them so. */
+const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to primitive value/.test(error.message);
 
 /** Runs `map` over the parsed payload. Throws `VenueError` only. */
 export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T): T => {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
   try {
-    return map(JSON.parse(text));
+    return map(parseMessage(text));
   } catch (error) {
-    if (error instanceof NumberFigure)
-      return map(JSON.parse(text, withSourceText as (key: string, value: unknown) => unknown));
     if (error instanceof VenueError) throw error;
     if (error instanceof SyntaxError || error instanceof RangeError) throw badFrame(`not JSON: ${text.slice(0, 80)}`);
+    if (isNoWord(error)) throw badFrame(`an object in a word's place: ${text.slice(0, 80)}`);
     throw error;
   }
 };
@@ -33,7 +65,7 @@ const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 
 export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof LongNumber);
 
 export const readFields = (value: unknown, name: string): Fields => {
   if (!isFields(value)) throw badFrame(`${name} is no object`);
@@ -52,13 +84,14 @@ export const readText = (value: unknown, name: string): string => {
 
 /** A figure that must be there; may be negative or zero. */
 export const readFigure = (value: unknown, name: string): Digits => {
-  if (typeof value === 'number') throw new NumberFigure();
-  if (typeof value !== 'string') throw value === undefined ? badFrame(`${name} is absent`) : badFigure(name, value);
   try {
-    return canonicalDigits(value);
+    if (typeof value === 'string') return canonicalDigits(value);
+    if (typeof value === 'number') return plainDouble(value);
+    if (value instanceof LongNumber) return canonicalDigits(value.text);
   } catch {
     throw badFigure(name, value);
   }
+  throw value === undefined ? badFrame(`${name} is absent`) : badFigure(name, value);
 };
 
 /** Absent, null and empty text mean: the venue sent no figure. */
@@ -89,18 +122,16 @@ export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
 
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
-  if (typeof value === 'number') {
-    if (Number.isSafeInteger(value)) return String(value);
-    throw new NumberFigure();
-  }
-  if (typeof value !== 'string' || !/^-?\d{1,40}$/.test(value)) throw badFrame(`${name} is no id`);
-  return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  const text = value instanceof LongNumber ? value.text : value;
+  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw badFrame(`${name} is no id`);
+  return text;
 };
 
 /** A small whole number such as a count of trades; null when absent. */
 export const readCountOrNull = (value: unknown, name: string): number | null => {
-  if (value === undefined || value === null) return null;
-  const count = typeof value === 'string' ? Number(value) : value;
+  if (value === undefined || value === null || value === '') return null;
+  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof count !== 'number' || !Number.isSafeInteger(count) || count < 0) throw badFrame(`${name} is no count`);
   return count;
 };
@@ -130,6 +161,9 @@ export const readLevels = (value: unknown, name: string): Level[] =>
     if (!Array.isArray(level)) throw badFrame(`${name} holds no level`);
     return [readPrice(level[0], name), readAmount(level[1], name)];
   });
+
+/** Of a message that answers no request. */
+export const NO_QUERY = new URLSearchParams();
 
 /** Method, path and query of a recorded or sent request: `GET https://host/path?a=b`, the same without method, or `GET /path`. Null: it is none. */
 export const parseRequest = (

@@ -8,7 +8,16 @@ import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
 import type { MapState, Slot, Venue, VenueMessage, VenueRequest } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
-import { type Client, connect, type Fake, fakeSimulator, START_MS, say, settle } from '../support/fake-simulator.ts';
+import {
+  type Client,
+  connect,
+  type Fake,
+  fakeSimulator,
+  START_MS,
+  say,
+  settle,
+  until,
+} from '../support/fake-simulator.ts';
 
 /** Enough that quiet, inverse and multiplied listings are among them. */
 const LISTINGS = 12;
@@ -45,6 +54,26 @@ const EXTRAS: Readonly<Record<string, (symbols: readonly string[]) => readonly E
       },
     ];
   },
+  hyperliquid: (symbols) => {
+    const subscriptions = symbols.flatMap((coin) => [
+      { type: 'trades', coin },
+      { type: 'candle', coin, interval: '1m' },
+    ]);
+    const frames = subscriptions.map((subscription) => JSON.stringify({ method: 'subscribe', subscription }));
+    return [{ path: '/hyperliquid/ws', frames }];
+  },
+  deribit: (symbols) => {
+    const own = symbols.flatMap((s) => [`trades.${s}.100ms`, `chart.trades.${s}.1`, `perpetual.${s}.100ms`]);
+    const indexes = symbols.map((s) =>
+      s
+        .replace('-PERPETUAL', '')
+        .replace(/^[A-Z0-9]+$/, '$&_USD')
+        .toLowerCase(),
+    );
+    const channels = [...own, ...indexes.map((index) => `deribit_price_index.${index}`)];
+    const call = { jsonrpc: '2.0', id: 1, method: 'public/subscribe', params: { channels } };
+    return [{ path: '/deribit/ws/api/v2', frames: [JSON.stringify(call)] }];
+  },
 };
 
 /** Layers that frames and polls of each venue must show. */
@@ -53,6 +82,8 @@ const LAYERS_SEEN: Readonly<Record<string, readonly string[]>> = {
   binance: ALL_LAYERS,
   bybit: ALL_LAYERS,
   okx: ALL_LAYERS,
+  hyperliquid: ALL_LAYERS.filter((layer) => layer !== 'ticker' && layer !== 'liquidation'),
+  deribit: ALL_LAYERS,
 };
 
 const requestText = ({ method, url }: VenueRequest): string => `${method} ${url}`;
@@ -64,9 +95,9 @@ async function fetchAnswer(request: VenueRequest): Promise<VenueMessage> {
   return { kind: 'response', received_at: START_MS * 1_000, request: requestText(request), payload };
 }
 
-const frameOf = (text: string): VenueMessage => ({
+const frameOf = (text: string, sentAt: number): VenueMessage => ({
   kind: 'frame',
-  received_at: START_MS * 1_000,
+  received_at: sentAt,
   request: null,
   payload: Buffer.from(text),
 });
@@ -90,6 +121,10 @@ const SAID: ReadonlySet<string> = new Set([
 ]);
 
 type Compared = Exclude<NormalisedRecord, { layer: 'book' | 'listing' }>;
+type Candle = Extract<NormalisedRecord, { layer: 'candle' }>;
+
+/** Where a message has no stamp: truth stands at most so long before it was sent, by the venue's clock (a step of the simulator). */
+const STEP_MICROS = 10_000;
 
 class Comparison {
   readonly #newest = new Map<string, Compared>();
@@ -99,14 +134,23 @@ class Comparison {
   /** Listings seen, by layer. */
   readonly seen = new Map<string, Set<string>>();
   readonly #rows = new Map<string, TruthRow[]>();
+  /** The same, whatever their stamp. */
+  readonly #series = new Map<string, TruthRow[]>();
   readonly #books = new Map<string, Record<'b' | 'a', Map<string, string>>>();
+  /** The newest of each minute of which nothing says whether it is over. */
+  readonly #minutes = new Map<string, Candle>();
+  readonly #skewMicros: number;
 
-  constructor(rows: Iterable<TruthRow>) {
-    for (const row of rows) {
-      const key = keyOfRow(row);
-      const known = this.#rows.get(key);
-      if (known === undefined) this.#rows.set(key, [row]);
+  constructor(rows: Iterable<TruthRow>, skewMs: number) {
+    this.#skewMicros = skewMs * 1_000;
+    const add = (map: Map<string, TruthRow[]>, key: string, row: TruthRow): void => {
+      const known = map.get(key);
+      if (known === undefined) map.set(key, [row]);
       else known.push(row);
+    };
+    for (const row of rows) {
+      add(this.#rows, keyOfRow(row), row);
+      add(this.#series, `${row.layer} ${row.symbol}`, row);
     }
   }
 
@@ -115,10 +159,26 @@ class Comparison {
     if (layer === 'listing' || symbol === null) return;
     this.seen.set(layer, (this.seen.get(layer) ?? new Set()).add(symbol));
     if (layer === 'book') this.#checkBook(record);
-    else if (layer !== 'candle' || record.values.closed === true) {
-      this.#checkValues(record);
-      this.#newest.set(layer, record);
-    }
+    else if (layer !== 'candle' || record.values.closed === true) this.#checkOne(record);
+    else if (record.values.closed === null) this.#minutes.set(keyOf(record), record);
+  }
+
+  /** Minutes of which no message says that they are over: truth has those that are. */
+  checkMinutes(): void {
+    for (const [key, record] of this.#minutes) if (this.#rows.has(key)) this.#checkOne(record);
+  }
+
+  #checkOne(record: Compared): void {
+    this.#checkValues(record);
+    this.#newest.set(record.layer, record);
+  }
+
+  /** True at the record's stamp, or when it was sent. */
+  #rowsFor(record: Compared): readonly TruthRow[] {
+    if (record.venue_ts !== null || record.layer === 'candle') return this.#rows.get(keyOf(record)) ?? [];
+    const at = record.received_at + this.#skewMicros;
+    const rows = this.#series.get(`${TRUTH_LAYER[record.layer] ?? record.layer} ${record.venue_symbol}`) ?? [];
+    return rows.filter(({ venue_ts }) => venue_ts > at - STEP_MICROS && venue_ts <= at);
   }
 
   /** Figures of the newest record of each layer that could have another last digit unnoticed. */
@@ -139,12 +199,11 @@ class Comparison {
   }
 
   #checkValues(record: Compared): void {
-    const rows = this.#rows.get(keyOf(record)) ?? [];
+    const rows = this.#rowsFor(record);
     const values = Object.entries(record.values).filter(([name, value]) => value !== null && !SAID.has(name));
     const isBankrupt = record.layer === 'liquidation' && record.values.price_kind === 'bankruptcy';
     const differs = (row: TruthRow): readonly string[] =>
       values
-        .filter(([name]) => name !== 'id' || row.layer === 'trades')
         .filter(([name, value]) => row.values[isBankrupt && name === 'price' ? 'bankruptcy_price' : name] !== value)
         .map(([name, value]) => `${name} ${String(value)}`);
     if (!rows.some((row) => differs(row).length === 0)) {
@@ -208,40 +267,75 @@ async function listingsOf(
 
 type Seen = { readonly listings: ReadonlyMap<string, ListingRecord>; readonly comparison: Comparison };
 
+type Stay = { readonly ms: number; readonly skewMs?: number };
+
+const isListed = ({ values }: ListingRecord): boolean => values.status !== 'delisted';
+
 /** What a fresh reader of the venue gets in `ms`: opened as our venue file plans it, mapped, compared. */
-async function observe(test: Test, { sim, run }: Fake, venue: Venue, ms: number): Promise<Seen> {
+async function observe(test: Test, fake: Fake, venue: Venue, { ms, skewMs = 0 }: Stay): Promise<Seen> {
+  const { sim, run } = fake;
   const endpoints = sim.endpoints[venue.id] ?? {};
-  const listings = await listingsOf(venue, endpoints);
+  const all = await listingsOf(venue, endpoints);
+  const listings = new Map([...all].filter(([, listing]) => isListed(listing)));
   const slots = venue.plan([...listings.values()], { shards: 1, shardOf: () => 0, endpoints });
-  const clients = await openSockets(test, sim, venue.id, slots, [...listings.keys()]);
+  const clients = await openSockets(test, sim, venue, { slots, symbols: [...listings.keys()] });
   run(400);
   const answers: VenueMessage[] = [];
   if (venue.bookSnapshot !== undefined && venue.bookRule.style === 'snapshot')
     for (const listing of listings.values()) answers.push(await fetchAnswer(venue.bookSnapshot(listing, endpoints)));
-  run(ms);
+  await stay(fake, venue, clients, ms);
   for (const slot of slots)
     if (slot.kind === 'poll') for (const request of slot.requests) answers.push(await fetchAnswer(request));
   for (const client of clients) await settle(sim, client);
-  const frames = clients.map((client) => client.frames.filter((f) => venue.classify(f) === 'data').map(frameOf));
-  const comparison = new Comparison(sim.truth.rows({}));
+  const frames = clients.map((client) => dataOf(sim, venue, client));
+  const comparison = new Comparison(sim.truth.rows({}), skewMs);
   mapAll(venue, [answers, ...frames], listings, comparison);
+  comparison.checkMinutes();
   return { listings, comparison };
 }
+
+/** Sooner than a venue wants its questions answered. */
+const SLICE_MS = 5_000;
+
+/** Lets time pass, and answers what the venue asks meanwhile. */
+async function stay({ sim, run }: Fake, venue: Venue, clients: readonly Client[], ms: number): Promise<void> {
+  const read = new Map<Client, number>();
+  for (let left = ms; left > 0; left -= SLICE_MS) {
+    run(Math.min(SLICE_MS, left));
+    for (const client of clients) {
+      await settle(sim, client);
+      const fresh = client.frames.slice(read.get(client) ?? 0);
+      read.set(client, client.frames.length);
+      for (const reply of fresh.flatMap((text) => venue.replyTo?.(text) ?? [])) await say(client, reply);
+    }
+  }
+}
+
+/** Frames of data, each with the instant at which it was sent. */
+function dataOf({ sent }: Simulator, venue: Venue, client: Client): readonly VenueMessage[] {
+  const instants = [...sent.frames(client.number, 0)].map(({ at }) => at);
+  return client.frames.flatMap((text, i) =>
+    venue.classify(text) === 'data' ? [frameOf(text, instants[i] ?? Number.NaN)] : [],
+  );
+}
+
+type Asked = { readonly slots: readonly Slot[]; readonly symbols: readonly string[] };
 
 async function openSockets(
   test: Test,
   sim: Simulator,
-  id: string,
-  slots: readonly Slot[],
-  symbols: readonly string[],
+  venue: Venue,
+  { slots, symbols }: Asked,
 ): Promise<readonly Client[]> {
   const planned = slots.flatMap((slot) =>
     slot.kind === 'socket' ? [{ path: new URL(slot.url).pathname, frames: slot.subscribe }] : [],
   );
   const clients: Client[] = [];
-  for (const { path, frames } of [...planned, ...(EXTRAS[id]?.(symbols) ?? [])]) {
+  for (const { path, frames } of [...planned, ...(EXTRAS[venue.id]?.(symbols) ?? [])]) {
     const client = await connect(test, sim, path);
     for (const frame of frames) await say(client, frame);
+    const isAnswer = (text: string): boolean => venue.classify(text) === 'ack';
+    await until('every answer', () => client.frames.filter(isAnswer).length >= frames.length);
     clients.push(client);
   }
   return clients;
@@ -304,7 +398,7 @@ for (const { id, listings: simulated } of simulatedVenues) {
     const fake = await fakeSimulator(t, options);
     const endpoints = Object.keys(fake.sim.endpoints[id] ?? {});
     t.same(endpoints.sort(), Object.keys(venue.endpoints).sort(), 'the endpoints are those of the venue file');
-    const { listings, comparison } = await observe(t, fake, venue, 65_000);
+    const { listings, comparison } = await observe(t, fake, venue, { ms: 65_000 });
     const symbols = simulated(LISTINGS).map(({ symbol }) => symbol);
     t.same([...listings.keys()].sort(), symbols.toSorted(), 'every listing is found');
     for (const { symbol, isInverse } of simulated(LISTINGS))
@@ -326,7 +420,11 @@ for (const { id, listings: simulated } of simulatedVenues) {
     for (const skewMs of [2_345, -1_678]) {
       sim.inject({ kind: 'clock_skew', venue: id, skewMs, durationMs: 4_000 });
       run(4);
-      checkTruth(t, (await observe(t, fake, venue, 3_000)).comparison, `with stamps off by ${skewMs} ms`);
+      checkTruth(
+        t,
+        (await observe(t, fake, venue, { ms: 3_000, skewMs })).comparison,
+        `with stamps off by ${skewMs} ms`,
+      );
       run(1_000);
     }
     const symbols = simulated(LISTINGS).map(({ symbol }) => symbol);
@@ -335,7 +433,7 @@ for (const { id, listings: simulated } of simulatedVenues) {
       run(1_500 + i);
     }
     run(3_000);
-    const { listings, comparison } = await observe(t, fake, venue, 4_000);
+    const { listings, comparison } = await observe(t, fake, venue, { ms: 4_000 });
     checkTruth(t, comparison, 'after the faults');
     t.equal(listings.size, LISTINGS, 'one came, one went');
     const done = sim.faults.map(({ kind, venue: of, to, hit_count }) => ({ kind, of, isOver: to !== null, hit_count }));

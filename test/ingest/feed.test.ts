@@ -88,6 +88,7 @@ const partsOf = (server: PaperServer, memory: Memory, symbols: readonly string[]
     pacer,
     random: () => 0,
     meters,
+    onRefused: () => undefined,
     log: silentLog,
   };
   const stop = (): void => {
@@ -552,11 +553,16 @@ const talking: Venue = {
   }),
 };
 
-const runTalking = async (t: Test, slotFrom: (server: PaperServer) => PaperSlot, wallMs = (): number => 0) => {
+const runTalking = async (
+  t: Test,
+  slotFrom: (server: PaperServer) => PaperSlot,
+  wallMs = (): number => 0,
+  deps: { readonly venue?: Venue; readonly onRefused?: () => void } = {},
+) => {
   const server = await startPaper({ answer: (path, response) => response.end(`{"path":"${path}"}`) });
   const memory = openMemory();
   const { stop, shared } = partsOf(server, memory, ['AAA', 'BBB']);
-  const runner = runSocketSlot(slotFrom(server), { ...shared, venue: talking, wallMs });
+  const runner = runSocketSlot(slotFrom(server), { ...shared, venue: talking, wallMs, ...deps });
   t.teardown(async () => {
     runner.stop('collector_down', 'end of test');
     stop();
@@ -584,6 +590,56 @@ t.test(
     t.same(memory.of('lost'), [], 'the connection stays');
   },
 );
+
+/** The same, of whose books the socket itself sends the snapshots: `{"whole":"AAA","last":5}`. */
+const streaming: Venue = {
+  ...talking,
+  subscriptionOf: (text) => /"(?:book|whole)":"(\w+)"/.exec(text)?.[1] ?? null,
+  sequence: (text) => {
+    const [, symbol = '', last = '0'] = /"whole":"(\w+)","last":(\d+)/.exec(text) ?? [];
+    if (symbol === '') return paper.sequence(text);
+    return { symbol, kind: 'snapshot', first: null, last: BigInt(last), previous: null };
+  },
+  bookRule: { ...paper.bookRule, style: 'stream' },
+  without: (refusal, request) => (refusal.includes(`no ${request}`) ? `rest of ${request}` : null),
+};
+
+const toldOf = (server: PaperServer): readonly string[] =>
+  server
+    .heard(0)
+    .slice(3)
+    .map(({ text }) => text);
+
+t.test('a book whose hole only a new snapshot of the socket can mend is subscribed again, and no other', async (t) => {
+  const covers = [{ layers: ['book'], symbols: ['AAA', 'BBB'] }];
+  const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), covers }), undefined, {
+    venue: streaming,
+  });
+  for (const symbol of ['AAA', 'BBB']) server.sendAll(`{"whole":"${symbol}","last":5}`);
+  server.sendAll('{"book":"AAA","first":6,"last":6}');
+  server.sendAll('{"book":"AAA","first":8,"last":8}');
+  server.sendAll('{"book":"AAA","first":9,"last":9}');
+  server.sendAll('{"book":"BBB","first":6,"last":6}');
+  await until('all read', () => memory.of('frame').some(({ payload }) => String(payload).includes('BBB","first"')));
+  await until('subscribed again', () => toldOf(server).length > 0);
+  t.same(toldOf(server), ['again AAA']);
+  t.same(memory.of('lost'), [], 'the connection stays');
+});
+
+t.test('a request that is refused for one subscription is sent again without it', async (t) => {
+  let refused = 0;
+  const onRefused = (): void => {
+    refused += 1;
+  };
+  const { server } = await runTalking(t, ({ ws }) => slotOf(ws), undefined, { venue: streaming, onRefused });
+  server.sendAll('{"err":"no two"}');
+  await until('sent again', () => toldOf(server).length > 0);
+  server.sendAll('{"err":"no four"}');
+  server.sendAll('{"err":"no rest of two"}');
+  await until('and again', () => toldOf(server).length > 1);
+  t.same(toldOf(server), ['rest of two', 'rest of rest of two']);
+  t.equal(refused, 2, 'what is listed is asked for anew');
+});
 
 t.test("a quiet subscription's value is asked for and written under its connection", async (t) => {
   const watched = [{ subscriptions: ['a', 'b'], silenceMs: 60_000, confirmAfterMs: 300 }];

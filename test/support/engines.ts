@@ -21,7 +21,10 @@ export type TestEndpoints = { readonly [K in keyof EngineEndpoints]: string };
 
 export interface TestEngines {
   readonly endpoints: TestEndpoints;
-  /** A fresh word of letters and digits, for the topics, tables and groups of one test: nobody else has it. */
+  /**
+   * A fresh word of letters and digits, for the topics, tables and groups of one test: nobody else has it. Tables of the shared QuestDB
+   * whose name has it in it are dropped when the test ends.
+   */
   namespace(): string;
   /** URL of a fresh, empty PostgreSQL database, dropped when the test ends. */
   database(): Promise<string>;
@@ -72,7 +75,16 @@ export async function useEngines(t: Teardown, names: readonly EngineName[]): Pro
   });
   const body = (await response.json()) as Partial<EngineEndpoints> & { error?: string };
   if (!response.ok) throw new Error(`the shared engines did not start: ${body.error}`);
-  return testEngines(t, filled(body));
+  const endpoints = filled(body);
+  const words: string[] = [];
+  // An open table holds files: a whole run of tests has more of them than one QuestDB may open.
+  if (endpoints.questdb_http !== '') t.teardown(() => dropTables(endpoints, words));
+  const namespace = (): string => {
+    const word = newName();
+    words.push(word);
+    return word;
+  };
+  return { ...testEngines(t, endpoints), namespace };
 }
 
 /** Engines of this test alone, which it may kill and restart; stopped, and their data removed, when it ends. */
@@ -105,6 +117,26 @@ async function freshDatabase(t: Teardown, url: string): Promise<string> {
   const fresh = new URL(url);
   fresh.pathname = `/${name}`;
   return fresh.href;
+}
+
+/** Views and tables of namespaces made with one of the words, also those of their replays. What cannot be dropped is left. */
+async function dropTables(endpoints: TestEndpoints, words: readonly string[]): Promise<void> {
+  if (words.length === 0) return;
+  const { questdb_http: http, questdb_user: user, questdb_password: password } = endpoints;
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  const ask = async (query: string): Promise<readonly (readonly string[])[]> => {
+    const answer = await fetch(`${http}/exec?query=${encodeURIComponent(query)}`, { headers: { authorization } });
+    return ((await answer.json()) as { dataset?: readonly (readonly string[])[] }).dataset ?? [];
+  };
+  try {
+    const like = (column: string): string => words.map((word) => `${column} LIKE '%${word}%'`).join(' OR ');
+    const views = await ask(`SELECT view_name FROM views() WHERE ${like('view_name')}`);
+    for (const [name] of views) await ask(`DROP VIEW IF EXISTS '${name}'`);
+    const tables = await ask(`SELECT table_name FROM tables() WHERE ${like('table_name')}`);
+    for (const [name] of tables) await ask(`DROP TABLE IF EXISTS '${name}'`);
+  } catch {
+    // The engines of a run by hand may be gone by now.
+  }
 }
 
 async function runSql(url: string, sql: string): Promise<void> {

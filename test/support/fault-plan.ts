@@ -10,7 +10,7 @@ type Step = { readonly at: number; readonly listings: number; readonly fault: Om
 
 /**
  * Seconds of a round. What needs requests to recover (book snapshots) and what refuses requests stand apart; what cuts connections comes last, one
- * after the other. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
+ * after the other, because each refuses whoever comes back. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
  */
 export const ROUND_SECONDS = 36;
 const STEPS: readonly Step[] = [
@@ -33,8 +33,8 @@ const STEPS: readonly Step[] = [
   { at: 13, listings: 0, fault: { kind: 'rate_limit', status: 418, durationMs: 2_000 } },
   { at: 14, listings: 0, fault: { kind: 'clock_skew', skewMs: 4_000, durationMs: 3_000 } },
   { at: 16, listings: 0, fault: { kind: 'rest_down', durationMs: 3_000 } },
-  { at: 23.5, listings: 0, fault: { kind: 'disconnect', stream: 'mark', count: 1, durationMs: 1_500 } },
-  { at: 26, listings: 0, fault: { kind: 'disconnect', stream: 'book', count: 1, durationMs: 2_000 } },
+  { at: 22, listings: 0, fault: { kind: 'disconnect', stream: 'mark', count: 1, durationMs: 1_500 } },
+  { at: 26.5, listings: 0, fault: { kind: 'disconnect', stream: 'book', count: 1, durationMs: 2_000 } },
   { at: 29, listings: 0, fault: { kind: 'restart', keepSockets: true } },
   { at: 31, listings: 0, fault: { kind: 'restart', durationMs: 1_500 } },
 ];

@@ -20,7 +20,10 @@ const NOTHING: Rule = { states: [], causes: [] };
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
 const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down'] };
 
-const RULES: Readonly<Record<FaultKind, Rule>> = {
+/** What the simulator does, and the death of the collector itself. */
+export type Kind = FaultKind | 'collector_killed';
+
+const RULES: Readonly<Record<Kind, Rule>> = {
   // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
   drop: { states: [PASSED, SEQUENCE], causes: ['sequence_break', 'no_update'] },
   sequence_hole: { states: [SEQUENCE], causes: ['sequence_break'] },
@@ -47,6 +50,7 @@ const RULES: Readonly<Record<FaultKind, Rule>> = {
   listing_delisted: { states: [PASSED, BOUND], causes: ['no_update', 'not_listed'] },
   listing_renamed: { states: ['missing no_value', PASSED, BOUND], causes: ['no_update', 'not_listed'] },
   funding_interval_changed: NOTHING,
+  collector_killed: { states: CUT.states, causes: ['collector_down'] },
 };
 
 const SECOND = 1_000_000;
@@ -71,6 +75,8 @@ const BOOKS = ['book', 'venue_depth'];
 
 /** Layers a venue is asked for instead of being listened to. */
 const POLLED: Readonly<Record<string, readonly string[]>> = { binance: ['oi', 'candles'] };
+/** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
+const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
 
 const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
   switch (kind) {
@@ -81,6 +87,7 @@ const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
     case 'rest_down':
       return new Set(POLLED[venue] ?? []);
     case 'clock_skew':
+      return new Set(TIMED[venue] ?? []);
     case 'listing_added':
     case 'listing_delisted':
     case 'listing_renamed':
@@ -93,14 +100,20 @@ const layersOf = ({ kind, venue, layers }: FaultEntry): ReadonlySet<string> => {
 };
 
 export type FaultWindow = {
-  readonly kind: FaultKind;
-  readonly venue: string;
+  readonly kind: Kind;
   readonly from: number;
   /** Its recovery included; infinite while it lasts. */
   readonly to: number;
-  readonly symbols: ReadonlySet<string>;
-  readonly layers: ReadonlySet<string>;
+  readonly isAbout: (place: Place) => boolean;
 };
+
+/** Nothing of any venue was heard. */
+export const killedWindow = (from: number, to: number): FaultWindow => ({
+  kind: 'collector_killed',
+  from,
+  to: to + AFTER,
+  isAbout: () => true,
+});
 
 /** When a listing that came later was first answered, by `venue:symbol`. */
 export type FirstSeen = ReadonlyMap<string, number>;
@@ -114,11 +127,9 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const ends = (entry.to ?? Number.POSITIVE_INFINITY) + AFTER + (isAsked ? POLL_PERIOD : 0);
   const window = (names: readonly string[], to: number): FaultWindow => ({
     kind,
-    venue,
     from,
     to,
-    symbols: new Set(names),
-    layers,
+    isAbout: (place) => place.venue === venue && names.includes(place.symbol) && layers.has(place.layer),
   });
   if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends)];
   // Of a renamed pair the old one goes for good; a new one is well from soon after it is known.
@@ -133,30 +144,34 @@ type Place = Pick<Seen, 'venue' | 'symbol'> & { readonly layer: string };
 
 /** The simulator's fault log as questions: which faults explain what was seen, and whether what was seen follows from them. */
 export class FaultWindows {
+  readonly #log: readonly FaultEntry[];
   readonly #windows: readonly FaultWindow[];
 
-  constructor(log: readonly FaultEntry[], firstSeen: FirstSeen) {
-    this.#windows = log.flatMap((entry) => toWindows(entry, firstSeen));
+  constructor(log: readonly FaultEntry[], firstSeen: FirstSeen, more: readonly FaultWindow[] = []) {
+    this.#log = log;
+    this.#windows = [...log.flatMap((entry) => toWindows(entry, firstSeen)), ...more];
   }
 
   /** Kinds of the faults that touch a listing and layer within `[from, to]`. */
-  touching({ venue, symbol, layer }: Place, from: number, to: number): readonly FaultKind[] {
-    const kinds = this.#windows
-      .filter((w) => w.from <= to && from <= w.to && w.venue === venue && w.symbols.has(symbol) && w.layers.has(layer))
-      .map(({ kind }) => kind);
+  touching(place: Place, from: number, to: number): readonly Kind[] {
+    const kinds = this.#windows.filter((w) => w.from <= to && from <= w.to && w.isAbout(place)).map(({ kind }) => kind);
     return [...new Set(kinds)];
   }
 
   /** Whether an unreadable frame of the layer lay in the span, whosever: that it was nobody else's cannot be read from it. */
   isUnreadable({ venue, layer }: Place, from: number, to: number): boolean {
-    return this.#windows.some(
-      (w) => w.kind === 'malformed' && w.venue === venue && w.layers.has(layer) && w.from <= to && from <= w.to,
+    return this.#log.some(
+      (entry) =>
+        entry.kind === 'malformed' &&
+        entry.venue === venue &&
+        entry.layers.includes(layer) &&
+        entry.hits.some(({ at }) => at >= from - AFTER && at <= to + AFTER),
     );
   }
 }
 
-export const followsFrom = (kinds: readonly FaultKind[], state: string): boolean =>
+export const followsFrom = (kinds: readonly Kind[], state: string): boolean =>
   kinds.some((kind) => RULES[kind].states.includes(state));
 
-export const causesOf = (kinds: readonly FaultKind[]): ReadonlySet<string> =>
+export const causesOf = (kinds: readonly Kind[]): ReadonlySet<string> =>
   new Set(kinds.flatMap((kind) => RULES[kind].causes));

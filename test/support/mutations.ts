@@ -52,13 +52,14 @@ const ENCODINGS: readonly [Damage, ...Damage[]] = [
   (frame, random) => splice(frame, random(frame.length), 1, Buffer.from([0xff, 0xc0, 0x00])),
   (frame) => gzipSync(frame),
   (frame) => Buffer.concat([frame, frame]),
-  (_frame, random) => Buffer.from(oneOf(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
+  (_frame, random) =>
+    Buffer.from(oneOf(['', 'null', '[]', '{}', '0', '"x"', 'true', '[[]]', '[null]', 'pong'], random)),
 ];
 
 // ---- members ----
 
 /** Numbers keep their text: what a damage leaves alone is sent as the venue sent it. */
-const parseExact = (text: string): unknown =>
+export const parseExact = (text: string): unknown =>
   JSON.parse(text, ((_key: string, value: unknown, context: { readonly source?: string }): unknown =>
     typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value) as (
     key: string,
@@ -99,13 +100,16 @@ const CHANGES: readonly [Change, ...Change[]] = [
   (value) => deep(value, 300),
   (value) => (Array.isArray(value) ? [] : {}),
   (value) => (Array.isArray(value) ? [...value, ...value] : ''),
-  (_value, random) => oneOf([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
-  (_value, random) => JSON.rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
+  (_value, random) =>
+    oneOf([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
+  (_value, random) =>
+    JSON.rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
   (_value, random) => JSON.rawJSON('9'.repeat(oneOf([30, 400, 401, 5_000], random))),
   (_value, random) => '9'.repeat(oneOf([30, 400, 401, 5_000], random)),
   () => 'a'.repeat(50_000),
   () => ({ toString: 1, valueOf: 1, length: 3, constructor: null }),
-  (_value, random) => oneOf(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
+  (_value, random) =>
+    oneOf(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
 ];
 
 const renamed = ({ holder, key }: Member, random: Random): void => {

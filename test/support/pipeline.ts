@@ -135,6 +135,9 @@ export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise
   const child = startChild(`${spec.namespace}api`, 'api/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
     VENUES: venuesOf(spec),
+    QUESTDB_PG: spec.stores.questdb_pg,
+    QUESTDB_USER: spec.stores.questdb_user,
+    QUESTDB_PASSWORD: spec.stores.questdb_password,
     DATABASE_URL: databaseUrl,
     PORT: String(port),
     METRICS_PORT: '0',

@@ -7,8 +7,8 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { causesOf, type FaultWindows } from './fault-rules.ts';
 import { until } from './pipeline.ts';
-import type { Listed, World } from './true-world.ts';
-import type { TruthIndex } from './truth.ts';
+import type { World } from './true-world.ts';
+import type { Subject, TruthIndex } from './truth.ts';
 
 /** Microseconds; the run with everything in it. */
 export type Run = { readonly from: number; readonly to: number };
@@ -92,7 +92,7 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
       const place = { ...toSubject(listing), layer };
       const kinds = windows.touching(place, span.from, span.to);
       const cause = row.gap_cause ?? '';
-      causes.push(`${kinds.join('+') || 'no fault'}: ${layer} ${cause}`);
+      causes.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${layer} ${cause}`);
       const isFaults = causesOf(kinds).has(cause);
       // That an unreadable frame was another listing's cannot be read from it.
       const isOthers = cause === 'parse_error' && kinds.length > 0 && windows.isUnreadable(place, span.from, span.to);
@@ -149,7 +149,7 @@ const keyOfEvent = (listing: string, ts: number): string => `${listing} ${ts}`;
 export const judgeEvents = async (
   table: EventTable,
   rows: Rows,
-  { windows, truth, run, listed }: { windows: FaultWindows; truth: TruthIndex; run: Run; listed: Iterable<Listed> },
+  { windows, truth, run, listed }: { windows: FaultWindows; truth: TruthIndex; run: Run; listed: Iterable<Subject> },
 ): Promise<Events> => {
   const { policy, columns } = EVENT_TABLES[table];
   const found = await rows(table, columns, `status = 'present'`);

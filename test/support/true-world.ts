@@ -151,7 +151,10 @@ export const startWorld = async (t: Test, market: Market = ONE_VENUE): Promise<W
   const handle = openKafka({ brokers: [spec.stores.kafka], clientId: 'truth' }, createLog('truth', 'warn'));
   t.teardown(() => handle.close());
   const listed = await readListed(processes.simulator);
+  const { ingest, processors, api } = processes;
   await until('the API is ready', 60_000, async () => {
+    for (const [name, { process }] of Object.entries({ ingest, processors, api: api.child }))
+      if (process.exitCode !== null) throw new Error(`${name} ended by itself with ${process.exitCode}`);
     const answer = await fetch(`${processes.api.baseUrl}/readyz`).catch(() => null);
     await answer?.arrayBuffer();
     return answer?.ok ? answer : null;

@@ -231,7 +231,9 @@ const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
 const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
   const found = figuresOf(seen.object);
   const told = String(row.values.funding_interval_ms);
-  const before = truth.all(seen, 'funding').find(({ values }) => values.funding_interval_ms === found.funding_interval);
+  const before = truth
+    .all(seen, 'funding')
+    .find(({ values }) => String(values.funding_interval_ms) === found.funding_interval);
   const isOlder = !TELLS_INTERVAL.has(seen.venue) && before !== undefined && before.venue_ts <= row.venue_ts;
   const settlement = microsOf(seen.object.instants?.next_funding_at);
   return [

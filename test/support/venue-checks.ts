@@ -7,7 +7,7 @@ import {
   VenueError,
   type VenueMessage,
 } from '../../ingest/venue.ts';
-import { canonicalDigits } from '../../schemas/decimals.ts';
+import { canonicalDigits, multiply } from '../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import { mutate, randomOf } from './mutations.ts';
 import { type Recorded, readRecording, toVenueMessage } from './recordings.ts';
@@ -83,16 +83,45 @@ export const venueBench = (venue: Venue): Bench => {
   };
 };
 
-/** Every figure of a value, members named in `derived` left out. */
-const figuresOf = (value: unknown, derived: readonly string[]): string[] => {
-  if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [value] : [];
-  if (Array.isArray(value)) return value.flatMap((item) => figuresOf(item, derived));
+// ---- damage ----
+
+/** What a venue's mapping may make of the digits of a message, beyond copying them. */
+export type Arithmetic = {
+  /** The day's change is sent in percent (`scale:0.01`). */
+  readonly percent?: boolean;
+  /** A size's sign is its side. */
+  readonly signed?: boolean;
+  /** A level is removed without a size of zero being sent. */
+  readonly removals?: boolean;
+};
+
+/** The documented arithmetic of each venue; figures of the others are copies. */
+const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
+  aster: { percent: true },
+  binance: { percent: true },
+  bitmex: { removals: true },
+  deribit: { percent: true, removals: true },
+  gate: { percent: true, signed: true },
+  // A size below zero is one the venue ran out of: nothing rests there.
+  'kraken-futures': { percent: true, removals: true },
+};
+
+type Place = { readonly name: string; readonly digits: string };
+
+/** Every figure of a record's values with the member it stands in; sizes of levels as `size`. */
+const placesOf = (value: unknown, name: string): Place[] => {
+  if (typeof value === 'string') return /^-?\d+(\.\d+)?$/.test(value) ? [{ name, digits: value }] : [];
+  if (typeof value === 'number') return name === 'trades' ? [{ name, digits: String(value) }] : [];
+  if (Array.isArray(value)) {
+    const isLevel = value.length === 2 && typeof value[0] === 'string';
+    return value.flatMap((item, i) => placesOf(item, isLevel && i === 1 ? 'size' : name));
+  }
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, item]) => (derived.includes(name) ? [] : figuresOf(item, derived)));
+  return Object.entries(value).flatMap(([key, item]) => placesOf(item, key));
 };
 
 const NUMBER = /[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?/g;
-const digitsIn = (text: string): ReadonlySet<string> =>
+export const digitsIn = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(NUMBER)].map(([token]) => {
       try {
@@ -103,39 +132,77 @@ const digitsIn = (text: string): ReadonlySet<string> =>
     }),
   );
 
+type Held = { readonly digits: ReadonlySet<string>; readonly text: string };
+
+const isHeld = ({ name, digits }: Place, { digits: held, text }: Held, arithmetic: Arithmetic): boolean => {
+  // The venue's own text, which may look like a figure.
+  if (held.has(digits) || ((name === 'id' || name === 'sequence') && text.includes(digits))) return true;
+  if (name === 'change_24h') return arithmetic.percent === true && held.has(multiply(digits, '100'));
+  const isSize = name === 'size' || name === 'quantity';
+  if (isSize && arithmetic.signed === true && held.has(`-${digits}`)) return true;
+  return name === 'size' && digits === '0' && arithmetic.removals === true;
+};
+
+/** A figure of the records that the text does not hold. */
+export const findInvented = ({ id }: Venue, mapped: readonly Mapped[], held: Held): string | null => {
+  const arithmetic = ARITHMETIC[id] ?? {};
+  const found = mapped
+    .flatMap(({ record }) => placesOf(record.values, ''))
+    .find((place) => !isHeld(place, held, arithmetic));
+  return found === undefined ? null : `${found.name} ${found.digits}`;
+};
+
 export type Damaged = {
   readonly venue: Venue;
   readonly message: VenueMessage;
   /** State to start from, made anew for each damaged frame. */
   readonly state?: () => MapState;
-  /** Members whose digits are made by a named transform. */
-  readonly derived?: readonly string[];
+  /** What was said before, of which the state holds figures. */
+  readonly before?: string;
 };
 
 /** The first of 1,000 damaged copies that throws anything but `VenueError` or gives a figure it does not hold; null: none does. */
-export const findUnsafeDamage = ({ venue, message, state, derived = [] }: Damaged): string | null => {
+export const findUnsafeDamage = ({ venue, message, state, before = '' }: Damaged): string | null => {
   const random = randomOf(message.payload.length);
   for (let run = 0; run < 1_000; run++) {
     const payload = mutate(Buffer.from(message.payload), random);
     const text = payload.toString('utf8');
-    const failure = tryDamaged({ venue, message: { ...message, payload }, state: state?.() ?? {}, text });
-    if (typeof failure === 'string') return `${failure}: ${text.slice(0, 300)}`;
-    const held = digitsIn(text);
-    const invented = failure.flatMap(({ record }) => figuresOf(record.values, derived)).find((d) => !held.has(d));
-    if (invented !== undefined) return `${invented} is not in ${text.slice(0, 300)}`;
+    const outcome = readDamaged({ venue, message: { ...message, payload }, state: state?.() ?? {} });
+    if (typeof outcome === 'string') return `${outcome}: ${text.slice(0, 300)}`;
+    const invented = findInvented(venue, outcome, { digits: digitsIn(before + text), text });
+    if (invented !== null) return `${invented} is not in ${text.slice(0, 300)}`;
   }
   return null;
 };
 
-type Trial = { readonly venue: Venue; readonly message: VenueMessage; readonly state: MapState; readonly text: string };
+/** A word such as `constructor` looked up where the venue's own words stand. */
+const holdsFunction = ({ venue_symbol, values }: NormalisedRecord): boolean =>
+  [venue_symbol, ...Object.values(values)].some((value) => typeof value === 'function');
 
-const tryDamaged = ({ venue, message, state, text }: Trial): readonly Mapped[] | string => {
+type Trial = {
+  readonly venue: Venue;
+  readonly message: VenueMessage;
+  readonly state: MapState;
+  readonly context?: MapContext;
+};
+
+/** Everything the collector and the task ask about a message; what it gave, or what was thrown that is no `VenueError`. */
+export const readDamaged = ({ venue, message, state, context = NO_LISTINGS }: Trial): readonly Mapped[] | string => {
   try {
+    const text = Buffer.from(message.payload).toString('utf8');
     venue.classify(text);
     venue.sequence(text);
     venue.replyTo?.(text);
-    venue.mapReference({}, message);
-    return venue.map(state, message, NO_LISTINGS);
+    venue.subscriptionOf?.(text);
+    venue.closedMinute?.(text);
+  } catch (error) {
+    return `${String(error)} thrown by a cheap look`;
+  }
+  try {
+    const listings = venue.mapReference({}, message)?.listings ?? [];
+    const mapped = venue.map(state, message, context);
+    const odd = [...listings, ...mapped.map(({ record }) => record)].find(holdsFunction);
+    return odd === undefined ? mapped : `a record holds a function: ${odd.venue_symbol} ${odd.layer}`;
   } catch (error) {
     return error instanceof VenueError ? [] : `${String(error)} thrown`;
   }

@@ -53,7 +53,8 @@ const listingsOf = (venue: Venue, messages: readonly VenueMessage[]): ReadonlyMa
   const state = {};
   for (const message of messages) {
     try {
-      for (const record of venue.mapReference(state, message)?.listings ?? []) listings.set(record.venue_symbol, record);
+      for (const record of venue.mapReference(state, message)?.listings ?? [])
+        listings.set(record.venue_symbol, record);
     } catch (error) {
       if (!(error instanceof VenueError)) throw error;
     }
@@ -75,7 +76,13 @@ const fastestMicros = (pass: () => void): number => {
   return Math.min(...times);
 };
 
-type Cost = { readonly messages: number; readonly bytes: number; readonly parse: number; readonly map: number; readonly raw: number };
+type Cost = {
+  readonly messages: number;
+  readonly bytes: number;
+  readonly parse: number;
+  readonly map: number;
+  readonly raw: number;
+};
 
 const measure = (venue: Venue): Cost => {
   const all = linesOf(venue.id).map(toMessage);

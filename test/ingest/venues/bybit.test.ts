@@ -108,6 +108,23 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
     }),
   ],
   [
+    'a full ticker that says no funding interval',
+    TARDIS,
+    11,
+    ticker('BTCUSDT', 1680673821770, {
+      last: '28550.7',
+      mark: '28552.81',
+      index: '28562.25',
+      funding: '0.0001',
+      next: 1680681600000,
+      oi: '52774.528',
+      unit: 'base',
+      volume: '151185.516',
+      turnover: '4273027716.4294',
+      change: '0.023333',
+    }),
+  ],
+  [
     'a REST ticker has the stamp of its answer',
     REST,
     6,
@@ -134,6 +151,32 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
         bids: [['28555.2', '0.597']],
         asks: [['28555.3', '0.225']],
         sequence: '20683568',
+      }),
+    ],
+  ],
+  [
+    'the best level alone',
+    TARDIS,
+    3,
+    [
+      record('book', 'BTCUSDT', 1680673820717, {
+        kind: 'snapshot',
+        bids: [['28552', '0.047']],
+        asks: [['28552.1', '25.433']],
+        sequence: '7003305',
+      }),
+    ],
+  ],
+  [
+    'a delta of one side',
+    TARDIS,
+    4,
+    [
+      record('book', 'BTCUSDT', 1680673821137, {
+        kind: 'update',
+        bids: [['28552', '0.012']],
+        asks: [],
+        sequence: '7003306',
       }),
     ],
   ],
@@ -204,6 +247,31 @@ const CASES: readonly (readonly [name: string, file: string, line: number, recor
     ],
   ],
   [
+    'a trade of another coin',
+    TARDIS,
+    2,
+    [
+      trade('LTCUSDT', 1680688979983, '4c7b6bdc-b4a3-5716-9c7b-bbe01dc7072f', {
+        price: '94.53',
+        quantity: '0.4',
+        quantity_unit: 'base',
+      }),
+    ],
+  ],
+  [
+    'allLiquidation of a short that was closed',
+    WS,
+    3,
+    [
+      liquidation('ETHUSDT', 1739502302929, {
+        side: 'short',
+        price: '0.04499',
+        quantity: '20000',
+        quantity_unit: 'base',
+      }),
+    ],
+  ],
+  [
     'a liquidation of the old topic: Buy is a long that was closed, at its bankruptcy price',
     TARDIS,
     12,
@@ -260,8 +328,8 @@ t.test('recorded messages give the records their bytes say', (t) => {
 
 // ---- tickers ----
 
-const tickerFrame = (type: string, data: object, ts = 1700000000001): VenueMessage =>
-  frame({ topic: 'tickers.AUSDT', type, data: { symbol: 'AUSDT', ...data }, cs: 9, ts });
+const tickerFrame = (type: string, data: object, ts = 1700000000001, cs = 9): VenueMessage =>
+  frame({ topic: 'tickers.AUSDT', type, data: { symbol: 'AUSDT', ...data }, cs, ts });
 const FULL = {
   lastPrice: '21.50',
   markPrice: '22.0',
@@ -288,28 +356,73 @@ t.test('a delta is merged, and only a layer with another value is said again', (
     [record('mark', 'AUSDT', 1700000000101, { mark: '22.1', index: '23' })],
     'the index is the one held; the last price is the same as before in other digits',
   );
-  t.same(map(tickerFrame('delta', { nextFundingTime: '1700000030000' }), state), [
-    record('funding', 'AUSDT', 1700000000001, {
+  t.same(map(tickerFrame('delta', { nextFundingTime: '1700000030000' }, 1700000000201), state), [
+    record('funding', 'AUSDT', 1700000000201, {
       funding: '0.0028',
       funding_interval_ms: 14_400_000,
       next_funding_at: 1700000030000_000,
     }),
   ]);
-  t.same(map(tickerFrame('delta', { fundingRate: '' }), state), [
-    record('funding', 'AUSDT', 1700000000001, {
+  t.same(map(tickerFrame('delta', { fundingRate: '' }, 1700000000301), state), [
+    record('funding', 'AUSDT', 1700000000301, {
       funding: null,
       funding_interval_ms: 14_400_000,
       next_funding_at: 1700000030000_000,
     }),
   ]);
-  t.throws(() => map(tickerFrame('delta', { indexPrice: '7', openInterest: 'x' }), state), VenueError);
+  t.throws(() => map(tickerFrame('delta', { indexPrice: '7', openInterest: 'x' }, 1700000000401), state), VenueError);
   t.same(
-    map(tickerFrame('delta', { markPrice: '22.2' }), state),
-    [record('mark', 'AUSDT', 1700000000001, { mark: '22.2', index: '23' })],
+    map(tickerFrame('delta', { markPrice: '22.2' }, 1700000000301), state),
+    [record('mark', 'AUSDT', 1700000000301, { mark: '22.2', index: '23' })],
     'a message that cannot be read changes nothing',
   );
   t.equal(map(tickerFrame('snapshot', FULL), state).length, 5, 'a full message says everything');
   t.same(JSON.parse(JSON.stringify(state)), state, 'what is kept is plain data');
+  t.end();
+});
+
+const lastOf = (symbol: string, ms: number, last: string): unknown => record('ticker', symbol, ms, { last });
+
+t.test('a delta that was overtaken puts back no newer value, and adds what only it says', (t) => {
+  const state: MapState = {};
+  const tell = (type: string, data: object, [ts, cs]: readonly [number, number]): readonly NormalisedRecord[] =>
+    map(tickerFrame(type, data, 1700000000000 + ts, cs), state);
+  tell('snapshot', FULL, [0, 10]);
+  t.same(tell('delta', { lastPrice: '31' }, [200, 12]), [lastOf('AUSDT', 1700000000200, '31')]);
+  t.same(
+    tell('delta', { lastPrice: '30', openInterest: '34' }, [100, 11]),
+    [record('oi', 'AUSDT', 1700000000200, { oi: '34', oi_unit: 'base' })],
+    'open interest of the older one is new, and true at the newest stamp; its last price is not',
+  );
+  t.same(tell('delta', { openInterest: '33' }, [50, 11]), [], 'older than what said it');
+  t.same(tell('delta', { lastPrice: '29' }, [200, 11]), [], 'of one instant the sequence decides');
+  t.same(tell('delta', { lastPrice: '29' }, [100, 12]), [], 'of one sequence the clock decides');
+  t.same(
+    tell('delta', { lastPrice: '32' }, [300, 3]),
+    [lastOf('AUSDT', 1700000000300, '32')],
+    'a sequence that began anew is no older one',
+  );
+  t.same(
+    tell('delta', { lastPrice: '33' }, [250, 4]),
+    [lastOf('AUSDT', 1700000000250, '33')],
+    'nor is a clock that was put back',
+  );
+  t.end();
+});
+
+t.test('a delta that overtakes the first full message is not lost', (t) => {
+  const state: MapState = {};
+  t.same(map(tickerFrame('delta', { lastPrice: '31' }, 1700000000200, 12), state), []);
+  const full = map(tickerFrame('snapshot', FULL, 1700000000100, 11), state);
+  t.same(full[0], lastOf('AUSDT', 1700000000200, '31'));
+  t.match(full[1], { layer: 'mark', venue_ts: 1700000000200_000, values: { mark: '22', index: '23' } });
+  t.equal(full.length, 5);
+  const { lastPrice: _, ...rest } = FULL;
+  t.match(
+    map(tickerFrame('snapshot', rest, 1700000000300, 13), state).map(({ layer }) => layer),
+    ['mark', 'funding', 'oi', 'stats'],
+    'what a newer full message leaves out is gone',
+  );
   t.end();
 });
 
@@ -374,6 +487,18 @@ t.test('a book continues by one, breaks on a hole, and is whole again at a snaps
   }
   t.equal(map(frame(bookFrame('delta', 1)))[0]?.layer, 'book');
   t.match(map(frame(bookFrame('delta', 1)))[0]?.values, { kind: 'snapshot' }, 'u 1 is the whole book');
+  t.end();
+});
+
+t.test('one level asked by REST confirms the id of a book, and joins none', (t) => {
+  const { url } = bybit.bookConfirmation?.({ venue_symbol: 'BTCUSDT' }, bybit.endpoints) ?? {};
+  t.equal(url, 'https://api.bybit.com/v5/market/orderbook?category=linear&symbol=BTCUSDT&limit=1');
+  const recorded = toVenueMessage(lineOf(REST, 11));
+  const asked = (request: string) => bybit.map({}, { ...recorded, request }, NO_LISTINGS)[0]?.chain;
+  t.match(asked(`GET ${url}`), { symbol: 'BTCUSDT', kind: 'confirmation', last: 243781n });
+  t.equal(asked(String(recorded.request)), undefined);
+  t.match(bybit.sequence(lineOf(REST, 11).raw), { symbol: 'BTCUSDT', kind: 'snapshot', last: 243781n });
+  t.equal(bybit.sequence(lineOf(REST, 6).raw), null, 'another answer');
   t.end();
 });
 
@@ -504,6 +629,58 @@ t.test('candles asked by REST: one minute only, mark and index without volume', 
       'VENUE_UNKNOWN_LISTING',
       'no interval is known',
     );
+  t.end();
+});
+
+t.test('recorded candles of REST by value, asked as minutes (the recordings leave out what was asked: hours)', (t) => {
+  const minutes = (line: number): readonly NormalisedRecord[] => {
+    const recorded = toVenueMessage(lineOf(REST, line));
+    return map({ ...recorded, request: `${recorded.request}?interval=1` });
+  };
+  const candle = (symbol: string, ms: number, values: object): unknown =>
+    record('candle', symbol, ms, { timeframe: '1m', trades: null, closed: null, turnover: null, ...values });
+  const traded = { price_type: 'trade', volume_unit: 'quote' };
+  t.same(minutes(3), [
+    candle('BTCUSD', 1672025956592, {
+      ...traded,
+      open_time: 1670608800000_000,
+      open: '17071',
+      high: '17073',
+      low: '17027',
+      close: '17055.5',
+      volume: '268611',
+    }),
+    candle('BTCUSD', 1672025956592, {
+      ...traded,
+      open_time: 1670605200000_000,
+      open: '17071.5',
+      high: '17071.5',
+      low: '17061',
+      close: '17071',
+      volume: '4177',
+    }),
+    candle('BTCUSD', 1672025956592, {
+      ...traded,
+      open_time: 1670601600000_000,
+      open: '17086.5',
+      high: '17088',
+      low: '16978',
+      close: '17071.5',
+      volume: '6356',
+    }),
+  ]);
+  t.same(minutes(8), [
+    candle('BTCUSDT', 1672026361839, {
+      price_type: 'mark',
+      open_time: 1670608800000_000,
+      open: '17164.16',
+      high: '17164.16',
+      low: '17121.5',
+      close: '17131.64',
+      volume: null,
+      volume_unit: null,
+    }),
+  ]);
   t.end();
 });
 
@@ -780,7 +957,7 @@ t.test('listings before their launch come first and pass into the scope of their
 
 // ---- plan ----
 
-t.test('the plan subscribes books and tickers apart, each market on its socket, within the limits', (t) => {
+t.test('the plan subscribes books apart from all else, each market on its socket, within the limits', (t) => {
   const linear = Array.from({ length: 230 }, (_, i) => instrument(`A${i}USDT`));
   const listings = [
     ...listingsOf(answer('instruments-info?category=linear', { category: 'linear', list: linear })),
@@ -800,14 +977,15 @@ t.test('the plan subscribes books and tickers apart, each market on its socket, 
     const args = slot.subscribe.flatMap((text) => (JSON.parse(text) as { args: string[] }).args);
     t.ok(JSON.stringify(args).length < 21_000, 'characters of a connection');
     t.ok(slot.subscribe.every((text) => JSON.parse(text).args.length <= 10));
-    t.same(
-      args.map((topic) => topic.replace(/^.*\./, '')),
-      slot.covers[0]?.symbols,
-    );
+    t.ok(args.length <= bybit.limits.streamsPerConnection);
+    t.same([...new Set(args.map((topic) => topic.replace(/^.*\./, '')))], slot.covers[0]?.symbols);
+    for (const { subscriptions } of slot.watched ?? []) t.ok(subscriptions.every((topic) => args.includes(topic)));
     t.ok(slot.covers[0]?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
     for (const topic of args) topics.add(`${slot.url} ${topic}`);
   }
-  t.equal(topics.size, 2 * 231);
+  t.equal(topics.size, 5 * 231);
+  for (const kind of ['publicTrade', 'allLiquidation', 'kline.1'])
+    t.ok(topics.has(`wss://stream.bybit.com/v5/public/linear ${kind}.A7USDT`), kind);
   t.ok(topics.has('wss://stream.bybit.com/v5/public/linear orderbook.1000.A7USDT'));
   t.ok(topics.has('wss://stream.bybit.com/v5/public/linear tickers.A7USDT'));
   t.ok(topics.has('wss://stream.bybit.com/v5/public/inverse tickers.BTCUSD'));
@@ -822,6 +1000,69 @@ t.test('the plan subscribes books and tickers apart, each market on its socket, 
       (category) => `https://api.bybit.com/v5/market/instruments-info?category=${category}&limit=1000`,
     ),
   );
+  t.end();
+});
+
+t.test('candles of mark and index prices are polled for every listing, far below the limit of requests', (t) => {
+  const list = Array.from({ length: 1_000 }, (_, i) => instrument(`A${i}USDT`));
+  const listings = listingsOf(answer('instruments-info?category=linear', { category: 'linear', list }));
+  const slots = bybit.plan(listings, { shards: 1, shardOf: () => 0, endpoints: bybit.endpoints });
+  const [poll] = slots.flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+  t.same(poll?.covers[0]?.layers, ['price_candles']);
+  t.equal(poll?.requests.length, 2_000);
+  t.same(
+    poll?.requests.slice(0, 2).map(({ url }) => url),
+    ['mark', 'index'].map(
+      (type) => `https://api.bybit.com/v5/market/${type}-price-kline?category=linear&symbol=A0USDT&interval=1&limit=3`,
+    ),
+  );
+  const perMinute = (2_000 * 60_000) / (poll?.everyMs ?? 1);
+  t.ok(perMinute < bybit.limits.restWeightPerMinute * 0.6, `${perMinute} a minute`);
+  t.end();
+});
+
+t.test('what is asked for when a connection leaves something out', (t) => {
+  const url = 'https://api.bybit.com/v5/market';
+  t.equal(
+    bybit.candles?.({ venue_symbol: 'BTCUSD' }, { fromMs: 60_000, toMs: 120_000 }, bybit.endpoints).url,
+    `${url}/kline?category=inverse&symbol=BTCUSD&interval=1&start=60000&end=180000&limit=3`,
+  );
+  t.match(bybit.confirm?.('tickers.BTCUSDT', bybit.endpoints), {
+    symbol: 'BTCUSDT',
+    request: { url: `${url}/tickers?category=linear&symbol=BTCUSDT` },
+  });
+  t.equal(bybit.confirm?.('kline.1.BTCUSDT', bybit.endpoints), null);
+  t.same(bybit.renew?.(['tickers.A', 'tickers.B']), [
+    '{"req_id":"1","op":"unsubscribe","args":["tickers.A","tickers.B"]}',
+    '{"req_id":"1","op":"subscribe","args":["tickers.A","tickers.B"]}',
+  ]);
+  const refusal = '{"success":false,"ret_msg":"error:handler not found,topic:tickers.B","req_id":"1","op":"subscribe"}';
+  const asked = '{"req_id":"1","op":"subscribe","args":["tickers.A","tickers.B"]}';
+  t.equal(bybit.without?.(refusal, asked), '{"req_id":"1","op":"subscribe","args":["tickers.A"]}');
+  t.equal(bybit.without?.(refusal, asked.replace('tickers.B', 'tickers.BB')), null);
+  t.equal(bybit.without?.('{"success":false,"ret_msg":"Request not JSON"}', asked), null);
+  t.end();
+});
+
+t.test('the cheap looks say which topic a frame came by and which minute it closes', (t) => {
+  const topics = [
+    [WS, 6, 'tickers.BTCUSDT'],
+    [TARDIS, 8, 'tickers.BTCUSD'],
+    [TARDIS, 6, 'orderbook.50.BTCPERP'],
+    [WS, 9, null],
+    [WS, 3, null],
+    [WS, 2, null],
+  ] as const;
+  for (const [file, line, topic] of topics) t.equal(bybit.subscriptionOf?.(lineOf(file, line).raw), topic);
+  const open = '{"start":120000,"end":179999,"interval":"1","open":"1","confirm":false,"timestamp":1}';
+  const closed = open.replace('120000', '60000').replace('false', 'true');
+  const candles = (rows: string, interval = '1'): string =>
+    `{"topic":"kline.${interval}.AUSDT","data":[${rows}],"ts":1,"type":"snapshot"}`;
+  t.same(bybit.closedMinute?.(candles(closed)), { symbol: 'AUSDT', openMs: 60_000 });
+  t.same(bybit.closedMinute?.(candles(`${open},${closed}`)), { symbol: 'AUSDT', openMs: 60_000 });
+  t.equal(bybit.closedMinute?.(candles(open)), null);
+  t.equal(bybit.closedMinute?.(candles(closed, '5')), null);
+  t.equal(bybit.subscriptionOf?.(candles(open)), 'kline.1.AUSDT');
   t.end();
 });
 

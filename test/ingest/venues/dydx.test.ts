@@ -459,15 +459,15 @@ t.test('frames are told apart without reading them whole', (t) => {
 });
 
 t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  for (const [kind, line, derived] of [
-    ['trades', 2, ['id']],
-    ['snapshot', 3, []],
-    ['change', 4, []],
-    ['markets', 6, []],
-    ['trading', 7, []],
-    ['oracle prices', 8, []],
+  for (const [kind, line] of [
+    ['trades', 2],
+    ['snapshot', 3],
+    ['change', 4],
+    ['markets', 6],
+    ['trading', 7],
+    ['oracle prices', 8],
   ] as const)
-    t.equal(findUnsafeDamage({ venue: dydx, message: toVenueMessage(lineOf(TARDIS, line)), derived }), null, kind);
+    t.equal(findUnsafeDamage({ venue: dydx, message: toVenueMessage(lineOf(TARDIS, line)) }), null, kind);
   const candle = frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', CANDLE));
   t.equal(findUnsafeDamage({ venue: dydx, message: candle }), null, 'candle');
   const markets = answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets: { 'BTC-USD': MARKET } });

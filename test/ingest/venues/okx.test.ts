@@ -156,6 +156,37 @@ const CASES: readonly Case[] = [
     records: [record('oi', 'WNCG-USDT-SWAP', [1640131258756, null], { oi: '644195', oi_unit: 'contracts' })],
   },
   {
+    name: 'a ticker of a linear swap',
+    from: [SWAP, 4],
+    records: [
+      record('ticker', 'WNCG-USDT-SWAP', [1640131263109, null], { last: '2.1729' }),
+      record('stats', 'WNCG-USDT-SWAP', [1640131263109, null], {
+        volume_24h: '803940',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: null,
+      }),
+    ],
+  },
+  {
+    name: 'a REST ticker',
+    from: [REST, 25],
+    records: [
+      record('ticker', 'BTC-USD-SWAP', [1597026383085, null], { last: '9999.99' }),
+      record('stats', 'BTC-USD-SWAP', [1597026383085, null], {
+        volume_24h: '2222',
+        volume_unit: 'contracts',
+        turnover_24h: null,
+        change_24h: null,
+      }),
+    ],
+  },
+  {
+    name: 'open interest names its own instrument, whatever the argument says',
+    from: [WS, 15],
+    records: [record('oi', 'LTC-USD-SWAP', [1597026383085, null], { oi: '5000', oi_unit: 'contracts' })],
+  },
+  {
     name: 'a trade of a linear swap',
     from: [SWAP, 3],
     records: [
@@ -198,6 +229,127 @@ t.test('recorded messages give the records their bytes say', (t) => {
       ['15.6', '500'],
     ],
   );
+  t.end();
+});
+
+/** The recorded channel or request is of days; its rows are read here as minutes, of the swap named. */
+const asMinutes = (file: string, line: number, instId: string): readonly unknown[] => {
+  const recorded = lineOf(file, line);
+  const message = toVenueMessage({
+    ...recorded,
+    raw: recorded.raw.replace('candle1D', 'candle1m').replace('ETH-USDT', instId),
+  });
+  return map(message.kind === 'frame' ? message : { ...message, request: `${recorded.url}?instId=${instId}` });
+};
+
+t.test('recorded candles by value: trades in contracts, mark and index without volume', (t) => {
+  const candle = (symbol: string, values: object): unknown =>
+    record('candle', symbol, [null, null], {
+      open_time: 1597026383085_000,
+      timeframe: '1m',
+      volume: null,
+      volume_unit: null,
+      turnover: null,
+      trades: null,
+      closed: false,
+      ...values,
+    });
+  const [first, second] = [
+    { open: '3.721', high: '3.743', low: '3.677', close: '3.708' },
+    { open: '3.731', high: '3.799', low: '3.494', close: '3.72' },
+  ];
+  const swap = 'BTC-USDT-SWAP';
+  t.same(asMinutes(WS, 18, swap), [
+    candle(swap, {
+      price_type: 'trade',
+      open: '8533.02',
+      high: '8553.74',
+      low: '8527.17',
+      close: '8548.26',
+      volume: '45247',
+      volume_unit: 'contracts',
+      turnover: '5529.5858061',
+    }),
+  ]);
+  t.same(asMinutes(WS, 24, swap), [
+    candle(swap, { price_type: 'mark', ...first }),
+    candle(swap, { price_type: 'mark', ...second, closed: true }),
+  ]);
+  const flat = { open: '3811.31', high: '3811.31', low: '3811.31', close: '3811.31' };
+  t.same(asMinutes(WS, 9, 'BTC-USDT'), [candle(swap, { price_type: 'index', ...flat })]);
+  const traded = { price_type: 'trade', volume_unit: 'contracts' };
+  t.same(asMinutes(REST, 8, swap), [
+    candle(swap, { ...traded, ...first, volume: '8422410', turnover: '12698348.04828491' }),
+    candle(swap, { ...traded, ...second, volume: '24912403', turnover: '37632347.24399722' }),
+  ]);
+  t.same(asMinutes(REST, 10, swap), [
+    candle(swap, { price_type: 'mark', ...first }),
+    candle(swap, { price_type: 'mark', ...second, closed: true }),
+  ]);
+  t.same(asMinutes(REST, 5, 'BTC-USDT'), [
+    candle(swap, { price_type: 'index', ...first }),
+    candle(swap, { price_type: 'index', ...second, closed: true }),
+  ]);
+  t.end();
+});
+
+t.test('a recorded liquidation of a dated contract, read as one of the swap beside it', (t) => {
+  const frameOf = lineOf(FUTURES, 13).raw.replaceAll('FUTURES', 'SWAP').replace('XRP-USD-230929', 'XRP-USD-SWAP');
+  t.same(map(frame(frameOf)), [
+    record('liquidation', 'XRP-USD-SWAP', [1680173247614, null], {
+      id: null,
+      side: 'short',
+      price: '0.55205',
+      price_kind: 'bankruptcy',
+      quantity: '39',
+      quantity_unit: 'contracts',
+    }),
+  ]);
+  t.end();
+});
+
+t.test('a modern book session, built of the recorded snapshot with ids and updates that continue it', (t) => {
+  // No recorded session has ids: the snapshot is the venue's (its instrument named as a swap), the updates take levels of it.
+  const snapshot = lineOf(WS, 30).raw.replace('ETH-USDT', 'ETH-USDT-SWAP');
+  const update = (ids: readonly [previous: number, last: number], bids: string): string =>
+    `{"arg":{"channel":"books","instId":"ETH-USDT-SWAP"},"action":"update","data":[{"asks":[],"bids":[${bids}],"ts":"1597026383185","checksum":0,"prevSeqId":${ids[0]},"seqId":${ids[1]}}]}`;
+  const frames = [
+    snapshot,
+    update([123456, 123460], '["8476.97","0","0","0"],["8475.55","90","0","1"]'),
+    update([123460, 123460], ''),
+    update([123461, 123470], '["8475.55","1","0","1"]'),
+  ];
+  const book = createBook();
+  let sync: BookSync<BookRecord['values']> = newBookSync();
+  const told = frames.map((text) => {
+    const [mapped] = okx.map({}, frame(text), NO_LISTINGS);
+    if (mapped?.record.layer !== 'book' || !mapped.chain) throw new Error(`no book in ${text}`);
+    const step = stepBookSync(okx.bookRule, sync, mapped.chain, mapped.record.values);
+    sync = step.state;
+    for (const values of step.apply) (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book, values);
+    const { bids, asks } = topLevels(book, 2);
+    return step.broke ? 'broke' : [bids, asks];
+  });
+  const asks = [
+    ['8476.98', '415'],
+    ['8477', '7'],
+  ];
+  const after = [
+    ['8475.55', '90'],
+    ['8475.54', '100'],
+  ];
+  t.same(told, [
+    [
+      [
+        ['8476.97', '256'],
+        ['8475.55', '101'],
+      ],
+      asks,
+    ],
+    [after, asks],
+    [after, asks],
+    'broke',
+  ]);
   t.end();
 });
 
@@ -472,6 +624,8 @@ t.test(
     const state = {};
     const funding = { instId: item.instId, fundingTime: '1700000000000', nextFundingTime: '1700014400000' };
     t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, { code: '0', data: [funding] })), null);
+    const refused = { code: '51001', msg: 'no such', data: [] };
+    t.equal(okx.mapReference(state, answer(`${REST_URL}/public/funding-rate`, refused)), null, 'holds nothing up');
     t.match(valuesOf({}, state), { funding_interval: '4h', funding_interval_source: 'venue' });
     t.equal(
       okx.mapReference({}, answer(url, { code: '0', data: [{ ...item, instType: 'SPOT' }] })),
@@ -571,7 +725,7 @@ t.test(
   },
 );
 
-t.test('the plan subscribes prices and books apart, an index once for those that share it', (t) => {
+t.test('the plan subscribes prices, books and candles apart, an index once for those that share it', (t) => {
   const listings = listingsOf(INSTRUMENTS);
   const slots = okx.plan(listings, { shards: 2, shardOf: (symbol) => symbol.length % 2, endpoints: okx.endpoints });
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
@@ -582,7 +736,7 @@ t.test('the plan subscribes prices and books apart, an index once for those that
       'frames are small',
     );
     t.ok(
-      slot.covers.every(({ symbols }) => symbols?.every((s) => slot.shards.includes(s.length % 2))),
+      slot.covers.every(({ symbols }) => (symbols ?? []).every((s) => slot.shards.includes(s.length % 2))),
       slot.id,
     );
     return slot.subscribe.flatMap((text) => {
@@ -592,14 +746,89 @@ t.test('the plan subscribes prices and books apart, an index once for those that
     });
   });
   const count = (channel: string): number => args.filter((arg) => arg.includes(` ${channel} `)).length;
-  t.same(['books', 'tickers', 'mark-price', 'funding-rate', 'open-interest'].map(count), [166, 166, 166, 166, 166]);
-  t.equal(count('index-tickers'), 166, 'none is shared here');
+  const each = ['books', 'tickers', 'funding-rate', 'open-interest', 'trades', 'candle1m', 'mark-price-candle1m'];
+  for (const channel of each) t.equal(count(channel), 166, channel);
+  t.same(['index-tickers', 'index-candle1m'].map(count), [166, 166], 'none is shared here');
+  t.equal(count('mark-price'), 167, 'one more tells that the socket of liquidations lives');
+  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/business candle1m BTC-USDT-SWAP'));
+  const [liquidations] = slots.filter(({ id }) => id === 'liquidations');
+  t.match(liquidations, { shards: [0, 1], covers: [{ layers: ['liquidation'], symbols: null }] });
+  t.match(liquidations, { subscribe: [/"channel":"liquidation-orders","instType":"SWAP"/] });
   t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public books BTC-USDT-SWAP'));
   t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public index-tickers BTC-USDT'));
   const streams = slots.map((slot) =>
     slot.kind === 'socket' ? slot.subscribe.join().split('"channel"').length - 1 : 0,
   );
   t.ok(Math.max(...streams) <= okx.limits.streamsPerConnection, `at most ${Math.max(...streams)} streams a socket`);
+  t.same(
+    okx.reference(okx.endpoints).map(({ url }) => url),
+    ['funding-rate?instId=ANY', 'instruments?instType=SWAP'].map((path) => `https://www.okx.com/api/v5/public/${path}`),
+  );
+  t.end();
+});
+
+t.test('renewals of a connection stay below the commands an hour that the venue takes', (t) => {
+  const slots = okx.plan(listingsOf(INSTRUMENTS), { shards: 1, shardOf: () => 0, endpoints: okx.endpoints });
+  const everyMs = okx.limits.renewEveryMs ?? 1_000;
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    const steady = (slot.watched ?? []).filter(({ silenceMs }) => silenceMs <= everyMs);
+    const frames = okx.renew?.(steady.flatMap(({ subscriptions }) => subscriptions)).length ?? 0;
+    t.ok((frames * 3_600_000) / everyMs + slot.subscribe.length <= 450, `${slot.id}: ${frames} a look`);
+    const book = slot.watched?.find(({ subscriptions }) => subscriptions[0]?.startsWith('books:'));
+    if (book) t.ok(book.silenceMs + everyMs < 30_000, 'a quiet book comes again before it is stale');
+  }
+  t.end();
+});
+
+t.test('what is asked for when a connection leaves something out', (t) => {
+  const url = 'https://www.okx.com/api/v5';
+  t.equal(
+    okx.candles?.({ venue_symbol: 'BTC-USDT-SWAP' }, { fromMs: 60_000, toMs: 120_000 }, okx.endpoints).url,
+    `${url}/market/candles?instId=BTC-USDT-SWAP&bar=1m&before=59999&after=180001&limit=3`,
+  );
+  const confirmed = (channel: string) => okx.confirm?.(`${channel}:BTC-USDT-SWAP`, okx.endpoints);
+  for (const [channel, path] of [
+    ['tickers', 'market/ticker?'],
+    ['mark-price', 'public/mark-price?instType=SWAP&'],
+    ['open-interest', 'public/open-interest?instType=SWAP&'],
+    ['funding-rate', 'public/funding-rate?'],
+  ] as const)
+    t.match(confirmed(channel), { symbol: 'BTC-USDT-SWAP', request: { url: `${url}/${path}instId=BTC-USDT-SWAP` } });
+  t.equal(confirmed('books'), null, 'its answer has no id');
+  const args = '[{"channel":"books","instId":"A-USDT-SWAP"}]';
+  t.same(okx.renew?.(['books:A-USDT-SWAP']), [
+    `{"op":"unsubscribe","args":${args}}`,
+    `{"op":"subscribe","args":${args}}`,
+  ]);
+  t.end();
+});
+
+t.test('the cheap looks say which channel a frame came by and which minute it closes', (t) => {
+  const names = [
+    [SESSION, 24, 'tickers:UNI-USD-SWAP'],
+    [SWAP, 5, 'index-tickers:WNCG-USDT'],
+    [SWAP, 1, 'books-l2-tbt:REN-USDT-SWAP'],
+    [FUTURES, 13, null],
+    [SESSION, 5, null],
+  ] as const;
+  for (const [file, line, name] of names) t.equal(okx.subscriptionOf?.(lineOf(file, line).raw), name);
+  const row = (open: number, confirm: string): string =>
+    `["${open}","8533.02","8553.74","8527.17","8548.26","45247","529.58","5529.58","${confirm}"]`;
+  const candles = (rows: string, channel = 'candle1m'): string =>
+    `{"arg":{"channel":"${channel}","instId":"A-USDT-SWAP"},"data":[${rows}]}`;
+  t.same(okx.closedMinute?.(candles(row(60_000, '1'))), { symbol: 'A-USDT-SWAP', openMs: 60_000 });
+  t.same(okx.closedMinute?.(candles(`${row(120_000, '0')},${row(60_000, '1')}`)), {
+    symbol: 'A-USDT-SWAP',
+    openMs: 60_000,
+  });
+  t.equal(okx.closedMinute?.(candles(row(60_000, '0'))), null);
+  t.equal(
+    okx.closedMinute?.(candles(row(60_000, '1'), 'mark-price-candle1m')),
+    null,
+    'prices close no minute of trades',
+  );
+  t.equal(okx.closedMinute?.(lineOf(WS, 18).raw), null, 'a day');
   t.end();
 });
 

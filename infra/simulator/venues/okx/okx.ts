@@ -36,6 +36,7 @@ export const okx: SimulatedVenue = {
   endpoints: {
     rest: { protocol: 'http', path: '' },
     public_ws: { protocol: 'ws', path: '/ws/v5/public' },
+    business_ws: { protocol: 'ws', path: '/ws/v5/business' },
   },
   limits: {
     streamsPerConnection: Number.POSITIVE_INFINITY,
