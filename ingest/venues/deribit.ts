@@ -23,7 +23,8 @@ const bookRule: BookRule = {
   bufferLimit: 0,
   continues: ({ last }, next) => {
     if (next.previous === last) return 'apply';
-    return next.last !== null && next.last <= last ? 'skip' : 'break';
+    // A repeat says nothing new; any other id is a hole, or ids that began anew.
+    return next.last === last ? 'skip' : 'break';
   },
 };
 

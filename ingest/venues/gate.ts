@@ -31,7 +31,8 @@ const bookRule: BookRule = {
   bufferLimit: 300,
   continues: ({ last, joined }, next) => {
     if (next.first === null || next.last === null) return 'break';
-    if (next.last <= last) return 'skip';
+    // A repeat says nothing new; an older id in a joined book is a numbering that began anew.
+    if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     const isNext = joined ? next.first === last + 1n : next.first <= last + 1n;
     return isNext ? 'apply' : 'break';
   },

@@ -25,7 +25,8 @@ const bookRule: BookRule = {
   bufferLimit: 0,
   continues: ({ last }, next) => {
     if (next.last === null) return 'break';
-    if (next.last <= last) return 'skip';
+    // A repeat says nothing new; an older number is a feed that began anew.
+    if (next.last === last) return 'skip';
     return next.last === last + 1n ? 'apply' : 'break';
   },
 };

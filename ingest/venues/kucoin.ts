@@ -33,7 +33,8 @@ const bookRule: BookRule = {
   bufferLimit: 2_000,
   continues: ({ last, joined }, next) => {
     if (next.last === null) return 'break';
-    if (next.last <= last) return 'skip';
+    // A repeat says nothing new; an older id in a joined book is a numbering that began anew.
+    if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     return next.last === last + 1n || (!joined && last <= 0n) ? 'apply' : 'break';
   },
 };

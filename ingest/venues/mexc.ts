@@ -24,9 +24,10 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 const bookRule: BookRule = {
   style: 'snapshot',
   bufferLimit: 500,
-  continues: ({ last }, next) => {
+  continues: ({ last, joined }, next) => {
     if (next.first === null || next.last === null) return 'break';
-    if (next.last <= last) return 'skip';
+    // A repeat says nothing new; an older version in a joined book is a numbering that began anew.
+    if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
     return next.first <= last + 1n ? 'apply' : 'break';
   },
 };

@@ -380,7 +380,7 @@ t.test(
     feed(103, update(103, '0,sell,0'));
     t.equal(state.last, '103');
     t.same(update(103, '0,sell,0').values, { kind: 'update', bids: [], asks: [], sequence: '103' });
-    feed(102, update(102));
+    feed(103, update(103));
     t.equal(state.phase, 'live', 'a repeat says nothing');
     t.ok(feed(105, update(105)).broke, '104 is missing');
     t.equal(feed(0, snapshot(103)).state.phase, 'broken', 'a snapshot before the hole does not join');

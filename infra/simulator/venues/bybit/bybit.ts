@@ -103,11 +103,12 @@ function createTopics({ market, delivery, sockets, truth, crossings, nowMs }: Ve
 
   /** The first message of a ticker says everything; those who listen already are told first, so that all stand alike. */
   function greetTicker(connection: Connection, ref: StreamRef, instrument: Instrument): void {
-    truth.moment(instrument, nowMs());
-    tellTicker(instrument, nowMs());
+    const atMs = nowMs();
+    truth.moment(instrument, atMs);
+    tellTicker(instrument, atMs);
     const members = tickerOf(instrument);
     if (!told.has(instrument)) told.set(instrument, members);
-    emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs: nowMs() }));
+    emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
   }
 
   /** The book as it stands right after its newest message. */

@@ -232,9 +232,10 @@ function createChannels({ market, delivery, truth, crossings, isSilenced, nowMs 
       if (ref.kind === 'books') emitTo(connection, ref, wholeBookFrame(first));
       const element = FIRST[ref.kind];
       if (element === undefined) return;
-      for (const instrument of instruments) truth.moment(instrument, nowMs());
+      const atMs = nowMs();
+      for (const instrument of instruments) truth.moment(instrument, atMs);
       const subject = ref.name.slice(ref.kind.length + 1);
-      emitTo(connection, ref, frame(ref.kind, subject, element(first, nowMs())));
+      emitTo(connection, ref, frame(ref.kind, subject, element(first, atMs)));
     },
     /** After a restart each open book says the first id of its new sequence behind the last of its old one. */
     sayNewSequences: (): void => {

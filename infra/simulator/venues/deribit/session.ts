@@ -1,0 +1,180 @@
+// Conversations on Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose questions must be answered.
+import type { StreamRef } from '../../faults.ts';
+import type { Instrument, Market } from '../../market.ts';
+import type { Connection } from '../../sockets.ts';
+import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import { answerText, type CallDeps, CallError, call, type Parameters, wrongParameter } from './calls.ts';
+import { indexOf, SCOPE } from './listings.ts';
+
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  ticker: ['ticker', 'mark', 'funding', 'oi', 'stats'],
+  book: ['book', 'venue_depth'],
+  trades: ['trades', 'liquidations'],
+  perpetual: ['mark'],
+  chart: ['candles'],
+  deribit_price_index: ['mark'],
+};
+
+export const channelOf = {
+  ticker: (symbol: string) => `ticker.${symbol}.100ms`,
+  book: (symbol: string) => `book.${symbol}.100ms`,
+  trades: (symbol: string) => `trades.${symbol}.100ms`,
+  perpetual: (symbol: string) => `perpetual.${symbol}.100ms`,
+  chart: (symbol: string) => `chart.trades.${symbol}.1`,
+  deribit_price_index: (index: string) => `deribit_price_index.${index}`,
+} as const;
+export type Kind = keyof typeof channelOf;
+const KINDS = Object.keys(channelOf) as readonly Kind[];
+
+export function refOf(kind: Kind, { listing }: Instrument): StreamRef {
+  const name = channelOf[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
+  return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
+}
+
+type Found = { readonly ref: StreamRef; readonly instrument: Instrument };
+
+/** Null for a channel that does not exist: it is left out of the answer. */
+function find({ instruments }: Market, channel: string): Found | null {
+  const kind = KINDS.find((known) => channel.startsWith(`${known}.`));
+  if (kind === undefined) return null;
+  for (const instrument of instruments) {
+    const ref = refOf(kind, instrument);
+    if (ref.name === channel && instrument.status !== 'closed') return { ref, instrument };
+  }
+  return null;
+}
+
+type Deps = CallDeps &
+  Pick<VenueDeps, 'sockets'> & {
+    /** Sends what a new subscriber is told first. */
+    readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
+  };
+
+export const doorOf =
+  (deps: Deps): RunningVenue['door'] =>
+  (url) =>
+    url.pathname === '/ws/api/v2' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;
+
+// ---- heartbeats ----
+
+const SHORTEST_INTERVAL_S = 10;
+/** A question that is not answered so soon ends the connection. */
+const ANSWER_WITHIN_MS = 10_000;
+
+const heartbeat = (type: 'heartbeat' | 'test_request'): string =>
+  `{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"${type}"}}`;
+
+/** Every interval the venue says that it lives, or asks whether the client does that said nothing in it. */
+function createHeartbeat({ sockets }: Deps, connection: Connection) {
+  let everyMs = Number.POSITIVE_INFINITY;
+  let saidMs = 0;
+  let askedMs: number | null = null;
+  return {
+    set: (intervalMs: number): void => {
+      everyMs = intervalMs;
+      saidMs = connection.heardMs;
+      askedMs = null;
+    },
+    answered: (): void => {
+      askedMs = null;
+    },
+    tend: (nowMs: number): void => {
+      if (askedMs !== null && nowMs - askedMs >= ANSWER_WITHIN_MS) {
+        sockets.disconnect(connection, 'no_test');
+        return;
+      }
+      if (nowMs - saidMs < everyMs) return;
+      const isSilent = nowMs - connection.heardMs >= everyMs;
+      if (isSilent) askedMs ??= nowMs;
+      saidMs = nowMs;
+      sockets.reply(connection, heartbeat(isSilent ? 'test_request' : 'heartbeat'));
+    },
+  };
+}
+
+// ---- calls ----
+
+function channelsIn({ channels }: Parameters): readonly string[] {
+  if (!Array.isArray(channels)) throw wrongParameter('channels', 'missing');
+  return channels.map(String);
+}
+
+const texts = (names: readonly string[]): string => JSON.stringify(names);
+
+function openSession(deps: Deps, connection: Connection): Session {
+  const { market, sockets, greet, nowMs } = deps;
+  const beat = createHeartbeat(deps, connection);
+  const say = (id: unknown, outcome: string | CallError): void =>
+    sockets.reply(connection, answerText(id, outcome, nowMs()));
+
+  function subscribe(id: unknown, channels: readonly string[]): void {
+    if (channels.some((channel) => channel.endsWith('.raw')))
+      throw new CallError(13_778, 'raw_subscriptions_not_available_for_unauthorized', {});
+    const found = channels.flatMap((channel) => find(market, channel) ?? []);
+    say(id, texts(found.map(({ ref }) => ref.name)));
+    for (const { ref, instrument } of found) {
+      // What is subscribed already goes on as it is.
+      if (connection.streams.has(ref.name) || !sockets.subscribe(connection, ref)) continue;
+      greet(connection, ref, instrument);
+    }
+  }
+
+  function unsubscribe(id: unknown, channels: readonly string[]): void {
+    const held = channels.filter((channel) => connection.streams.has(channel));
+    for (const channel of held) sockets.unsubscribe(connection, channel);
+    say(id, texts(held));
+  }
+
+  function setHeartbeat(id: unknown, intervalS: number): void {
+    if (!(intervalS >= SHORTEST_INTERVAL_S))
+      throw wrongParameter('interval', `must be at least ${SHORTEST_INTERVAL_S}`);
+    beat.set(intervalS * 1_000);
+    say(id, '"ok"');
+  }
+
+  function obey({ id, method, params }: Call): void {
+    switch (method) {
+      case 'public/subscribe':
+        subscribe(id, channelsIn(params));
+        return;
+      case 'public/unsubscribe':
+        unsubscribe(id, channelsIn(params));
+        return;
+      case 'public/set_heartbeat':
+        setHeartbeat(id, Number(params.interval));
+        return;
+      case 'public/disable_heartbeat':
+        beat.set(Number.POSITIVE_INFINITY);
+        say(id, '"ok"');
+        return;
+      default:
+        if (method === 'public/test') beat.answered();
+        say(id, call(deps, method, params));
+    }
+  }
+
+  return {
+    receive: (text) => {
+      const request = readCall(text);
+      try {
+        obey(request);
+      } catch (error) {
+        if (!(error instanceof CallError)) throw error;
+        say(request.id, error);
+      }
+    },
+    tend: beat.tend,
+  };
+}
+
+type Call = { readonly id: unknown; readonly method: string; readonly params: Parameters };
+
+/** What cannot be read calls a method that does not exist. */
+function readCall(text: string): Call {
+  try {
+    const { id, method, params } = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+    return { id: id ?? null, method: String(method), params: Object(params) as Parameters };
+  } catch {
+    return { id: null, method: '', params: {} };
+  }
+}

@@ -1,0 +1,137 @@
+// Which perpetuals the simulated Hyperliquid lists: its own in USDC, some by thousands of coins, and those of one builder in USDE.
+import { COINS, type Coin, inTicks, madeUpCoin, madeUpPrice, QUIET, type SimListing } from '../../listings.ts';
+
+/** All its listings share one address; a builder's coins carry its market's name. */
+export const SCOPE = 'perps';
+export const BUILDER = 'hyna';
+
+/** [coin, decimals of a size, `k` where one listed unit is a thousand coins]. */
+type Row = readonly [coin: Coin, sizeDecimals: number, prefix?: string];
+
+const OWN: readonly Row[] = [
+  ['BTC', 5],
+  ['ETH', 4],
+  ['PEPE', 0, 'k'],
+  ['SOL', 2],
+  ['XRP', 0],
+  ['DOGE', 0],
+  ['ADA', 0],
+  ['SHIB', 0, 'k'],
+  ['HYPE', 2],
+  ['BNB', 3],
+  ['AVAX', 2],
+  ['LINK', 1],
+  ['DOT', 1],
+  ['LTC', 2],
+  ['BCH', 3],
+  ['TRX', 0],
+  ['NEAR', 1],
+  ['APT', 2],
+  ['ARB', 1],
+  ['OP', 1],
+  ['SUI', 1],
+  ['SEI', 0],
+  ['TIA', 1],
+  ['INJ', 1],
+  ['FIL', 1],
+  ['ATOM', 2],
+  ['ETC', 2],
+  ['XLM', 0],
+  ['UNI', 1],
+  ['AAVE', 2],
+  ['BONK', 0, 'k'],
+  ['WIF', 0],
+  ['HBAR', 0],
+  ['RUNE', 1],
+  ['GALA', 0],
+  ['CRV', 1],
+  ['SAND', 0],
+  ['TON', 1],
+];
+
+const BUILDERS: readonly Row[] = [
+  ['BTC', 5],
+  ['ETH', 4],
+  ['SOL', 2],
+  ['HYPE', 2],
+  ['XRP', 0],
+];
+
+const FIRST_LISTED_MS = 1_683_849_600_000;
+const DAY_MS = 86_400_000;
+const SIGNIFICANT = 5;
+const MOST_DECIMALS = 6;
+const THOUSAND = 1_000;
+
+/** A price has at most five significant figures, and six decimals together with the size. */
+function decimalsOf(price: number, sizeDecimals: number): number {
+  const figuresBeforePoint = Math.floor(Math.log10(price)) + 1;
+  return Math.max(0, Math.min(MOST_DECIMALS - sizeDecimals, SIGNIFICANT - figuresBeforePoint));
+}
+
+type Perpetual = Pick<SimListing, 'symbol' | 'base' | 'margin' | 'onboardedAtMs'> & {
+  readonly price: number;
+  readonly sizeDecimals: number;
+};
+
+function perpetual({ price, sizeDecimals, ...names }: Perpetual): SimListing {
+  const priceDecimals = decimalsOf(price, sizeDecimals);
+  return {
+    ...names,
+    scope: SCOPE,
+    pair: `${names.base}-${names.margin}`,
+    quote: names.margin,
+    isInverse: false,
+    contractSize: null,
+    priceDecimals,
+    tick: 1,
+    qtyDecimals: sizeDecimals,
+    decimals: { mark: priceDecimals, rate: 8, turnover: 6, change: 6, amount: priceDecimals + sizeDecimals },
+    minNotional: '10',
+    fundingHours: 1,
+    startPrice: inTicks(price, priceDecimals, 1),
+    isQuiet: QUIET.has(names.base),
+  };
+}
+
+const own = ([base, sizeDecimals, prefix = '']: Row, age: number): SimListing =>
+  perpetual({
+    symbol: `${prefix}${base}`,
+    base,
+    margin: 'USDC',
+    price: COINS[base] * (prefix === '' ? 1 : THOUSAND),
+    sizeDecimals,
+    onboardedAtMs: FIRST_LISTED_MS + age * 23 * DAY_MS,
+  });
+
+const builders = ([base, sizeDecimals]: Row, age: number): SimListing =>
+  perpetual({
+    symbol: `${BUILDER}:${base}`,
+    base,
+    margin: 'USDE',
+    price: COINS[base],
+    sizeDecimals,
+    onboardedAtMs: FIRST_LISTED_MS + (950 + age * 7) * DAY_MS,
+  });
+
+export const extraListing = (number: number): SimListing =>
+  perpetual({
+    symbol: madeUpCoin(number),
+    base: madeUpCoin(number),
+    margin: 'USDC',
+    price: madeUpPrice(number),
+    sizeDecimals: 1,
+    onboardedAtMs: FIRST_LISTED_MS + 1_000 * DAY_MS,
+  });
+
+/** `count` listings, a sixth of them (at most five) the builder's, kPEPE the third of its own. */
+export function listings(count: number): readonly SimListing[] {
+  const others = BUILDERS.map(builders).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
+  const wanted = count - others.length;
+  const owns = OWN.map(own);
+  for (let n = owns.length + 1; owns.length < wanted; n += 1) owns.push(extraListing(n));
+  return [...owns.slice(0, wanted), ...others];
+}
+
+/** The builder's market of a coin; empty for the venue's own. */
+export const marketOf = ({ symbol }: SimListing): string => (symbol.includes(':') ? BUILDER : '');

@@ -1,0 +1,128 @@
+// Answers of Hyperliquid's one path, asked by the body of a POST, from the market model (shapes: recordings of jkorf and nautilus).
+import type { Instrument } from '../../market.ts';
+import type { RecentTrades } from '../../recent-trades.ts';
+import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
+import { book, candle, context, trade } from './frames.ts';
+import { BUILDER, marketOf, SCOPE } from './listings.ts';
+
+type Question = Readonly<Record<string, unknown>>;
+
+function readQuestion(body: string): Question {
+  try {
+    return Object(JSON.parse(body)) as Question;
+  } catch {
+    return {};
+  }
+}
+
+const LIGHT: ReadonlySet<unknown> = new Set(['l2Book', 'allMids']);
+const LIGHT_WEIGHT = 2;
+const WEIGHT = 20;
+
+export function costOf({ method, path, body }: Pick<RestRequest, 'method' | 'path' | 'body'>): Cost | null {
+  if (method !== 'POST' || path !== '/info') return null;
+  return { bucket: 'rest', weight: LIGHT.has(readQuestion(body).type) ? LIGHT_WEIGHT : WEIGHT };
+}
+
+/** No header says how long to wait. */
+export const refuse = (status: number | null): RestAnswer => ({ status: status ?? 429, body: 'null' });
+
+const UNREADABLE: RestAnswer = {
+  status: 422,
+  body: '"Failed to deserialize the JSON body into the target type"',
+};
+
+type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'> & { readonly recent: RecentTrades };
+
+export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
+  const body = answerOf(deps, readQuestion(request.body), request.nowMs);
+  return body === null ? UNREADABLE : { status: 200, body };
+}
+
+/** Null when the question is none that can be read. */
+function answerOf(deps: Deps, question: Question, nowMs: number): string | null {
+  switch (question.type) {
+    case 'spotMeta':
+      return JSON.stringify(SPOT_META);
+    case 'allPerpMetas':
+      return `[${MARKETS.map((market) => meta(deps, market)).join(',')}]`;
+    case 'meta':
+      return ofMarket(question, (market) => meta(deps, market));
+    case 'metaAndAssetCtxs':
+      return ofMarket(question, (market) => `[${meta(deps, market)},[${contexts(deps, market, nowMs).join(',')}]]`);
+    case 'l2Book':
+      return ofCoin(deps, question, (instrument) => {
+        deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
+        return book(instrument, deps.crossings.bids(instrument));
+      });
+    case 'recentTrades':
+      return ofCoin(deps, question, (instrument) => {
+        const newestFirst = deps.recent.of(instrument).toReversed();
+        return `[${newestFirst.map((made) => trade(instrument, made)).join(',')}]`;
+      });
+    case 'candleSnapshot': {
+      const asked = Object(question.req) as Question;
+      return asked.interval === '1m' ? ofCoin(deps, asked, (instrument) => candles(instrument, asked)) : null;
+    }
+    default:
+      return null;
+  }
+}
+
+// ---- markets ----
+
+/** Tokens that perpetuals are settled in. */
+const TOKENS = { USDC: 0, USDE: 235 } as const;
+const SPOT_META = {
+  universe: [],
+  tokens: Object.entries(TOKENS).map(([name, index]) => ({ name, szDecimals: 2, weiDecimals: 8, index })),
+};
+
+/** The venue's own market has no name. */
+const MARKETS = ['', BUILDER] as const;
+type Market = (typeof MARKETS)[number];
+
+function ofMarket({ dex }: Question, answer: (market: Market) => string): string | null {
+  const market = MARKETS.find((name) => name === (dex ?? ''));
+  return market === undefined ? null : answer(market);
+}
+
+/** By place: a universe only grows, what is delisted stays in it. */
+const universe = ({ market: { instruments } }: Deps, market: Market): readonly Instrument[] =>
+  instruments.filter(({ listing }) => marketOf(listing) === market);
+
+function meta(deps: Deps, market: Market): string {
+  return JSON.stringify({
+    universe: universe(deps, market).map(({ listing, status }) => ({
+      szDecimals: listing.qtyDecimals,
+      name: listing.symbol,
+      maxLeverage: 20,
+      ...(status === 'closed' ? { isDelisted: true } : {}),
+    })),
+    marginTables: [],
+    collateralToken: market === '' ? TOKENS.USDC : TOKENS.USDE,
+  });
+}
+
+function contexts(deps: Deps, market: Market, nowMs: number): readonly string[] {
+  return universe(deps, market).map((instrument) => {
+    deps.truth.moment(instrument, nowMs);
+    return context(instrument);
+  });
+}
+
+// ---- coins ----
+
+/** The answer about a coin that does not exist is null. */
+function ofCoin({ market }: Deps, { coin }: Question, answer: (instrument: Instrument) => string): string {
+  const instrument = market.find(SCOPE, String(coin));
+  return instrument === undefined || instrument.status === 'closed' ? 'null' : answer(instrument);
+}
+
+/** Oldest first, the open one last; `endTime` is inclusive. */
+function candles(instrument: Instrument, { startTime, endTime }: Question): string {
+  const from = Number(startTime ?? 0);
+  const to = Number(endTime ?? Number.MAX_SAFE_INTEGER);
+  const chosen = instrument.candles.trades.filter(({ openMs }) => openMs >= from && openMs <= to);
+  return `[${chosen.map((one) => candle(instrument, one)).join(',')}]`;
+}

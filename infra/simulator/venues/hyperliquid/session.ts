@@ -1,0 +1,116 @@
+// Conversations on Hyperliquid's socket: one subscription a command, pings by method, and the end of a connection that was told nothing.
+import type { StreamRef } from '../../faults.ts';
+import type { Instrument } from '../../market.ts';
+import type { Connection } from '../../sockets.ts';
+import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import { frame } from './frames.ts';
+import { SCOPE } from './listings.ts';
+
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  l2Book: ['book', 'venue_depth'],
+  activeAssetCtx: ['mark', 'funding', 'oi', 'stats'],
+  trades: ['trades'],
+  candle: ['candles'],
+};
+
+/** `l2Book:BTC`, kind `l2Book`. */
+export const refOf = (kind: string, coin: string): StreamRef => ({
+  scope: SCOPE,
+  kind,
+  name: `${kind}:${coin}`,
+  symbol: coin,
+  layers: LAYERS[kind] ?? [],
+});
+
+type Subscription = Readonly<Record<string, unknown>>;
+type Found = { readonly ref: StreamRef; readonly instrument: Instrument };
+
+/** Names are told apart by their case. Null for what is not here: another type, an unknown coin, aggregated books, longer candles. */
+function find({ market }: Deps, { type, coin, interval, ...others }: Subscription): Found | null {
+  const kind = String(type);
+  const instrument = market.find(SCOPE, String(coin));
+  if (instrument === undefined || LAYERS[kind] === undefined) return null;
+  if (kind === 'candle' ? interval !== '1m' : interval !== undefined) return null;
+  if (Object.values(others).some((value) => value !== null)) return null;
+  return { ref: refOf(kind, instrument.listing.symbol), instrument };
+}
+
+/** A subscription in the venue's spelling, all its members said. */
+function spelled({ kind, symbol }: StreamRef): object {
+  if (kind === 'candle') return { type: kind, coin: symbol, interval: '1m' };
+  return kind === 'l2Book'
+    ? { type: kind, coin: symbol, nSigFigs: null, mantissa: null }
+    : { type: kind, coin: symbol };
+}
+
+type Deps = Pick<VenueDeps, 'market' | 'sockets'> & {
+  /** Sends what a new subscriber is told first. */
+  readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
+};
+
+export const doorOf =
+  (deps: Deps): RunningVenue['door'] =>
+  (url) =>
+    url.pathname === '/ws' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;
+
+/** A connection to which nothing was sent for so long is closed. */
+const UNTOLD_MS = 60_000;
+
+function watchUntold({ sockets }: Deps, connection: Connection): (nowMs: number) => void {
+  const { summary } = connection.log;
+  let told = summary.frames;
+  let toldMs = connection.openedMs;
+  return (nowMs) => {
+    if (summary.frames !== told) {
+      told = summary.frames;
+      toldMs = nowMs;
+    }
+    if (nowMs - toldMs >= UNTOLD_MS) sockets.disconnect(connection, 'idle');
+  };
+}
+
+function openSession(deps: Deps, connection: Connection): Session {
+  const { sockets, greet } = deps;
+  const say = (channel: string, data: unknown): void => sockets.reply(connection, frame(channel, JSON.stringify(data)));
+
+  function change(method: 'subscribe' | 'unsubscribe', asked: Subscription): void {
+    const found = find(deps, asked);
+    const isHeld = found !== null && connection.streams.has(found.ref.name);
+    if (found === null) say('error', `Invalid subscription ${JSON.stringify(asked)}`);
+    else if (isHeld === (method === 'subscribe'))
+      say('error', `Already ${method}d: ${JSON.stringify(spelled(found.ref))}`);
+    else {
+      say('subscriptionResponse', { method, subscription: spelled(found.ref) });
+      if (method === 'unsubscribe') sockets.unsubscribe(connection, found.ref.name);
+      else if (sockets.subscribe(connection, found.ref)) greet(connection, found.ref, found.instrument);
+    }
+  }
+
+  function receive(text: string): void {
+    const command = readCommand(text);
+    switch (command?.method) {
+      case 'ping':
+        sockets.reply(connection, '{"channel":"pong"}');
+        return;
+      case 'subscribe':
+      case 'unsubscribe':
+        change(command.method, command.subscription);
+        return;
+      default:
+        say('error', `Error parsing JSON into valid websocket request: ${text}`);
+    }
+  }
+
+  return { receive, tend: watchUntold(deps, connection) };
+}
+
+type Command = { readonly method: unknown; readonly subscription: Subscription };
+
+function readCommand(text: string): Command | null {
+  try {
+    const { method, subscription } = Object(JSON.parse(text)) as { method?: unknown; subscription?: unknown };
+    return { method, subscription: Object(subscription) as Subscription };
+  } catch {
+    return null;
+  }
+}
