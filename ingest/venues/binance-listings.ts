@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** Hours by venue symbol, as the scope's fundingInfo said; absent before its first answer. */
@@ -84,7 +85,7 @@ const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
 const isPerpetual = (contractType: unknown): boolean =>
   typeof contractType === 'string' && /(^|_)PERPETUAL( |$)/.test(contractType);
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   PENDING_TRADING: 'pre_launch',
   TRADING: 'tradeable',
   HALT: 'halted',
@@ -95,7 +96,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   SETTLING: 'settling',
   DELIVERED: 'delisted',
   CLOSE: 'delisted',
-};
+});
 
 /** A listing without an end has this delivery date (2100-12-25). */
 const NO_DELIVERY_MS = 4_133_404_800_000;

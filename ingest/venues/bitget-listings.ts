@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** Candles the service rolls up from base minutes. */
@@ -53,7 +54,7 @@ const isPerpetual = ({ symbol, symbolType, type, category }: Fields): boolean =>
   return kind === 'perpetual' && !isDated(readText(symbol, 'symbol'));
 };
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   listed: 'pre_launch',
   normal: 'tradeable',
   online: 'tradeable',
@@ -61,7 +62,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   maintain: 'halted',
   off: 'delisted',
   offline: 'delisted',
-};
+});
 
 const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');

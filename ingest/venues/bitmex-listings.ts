@@ -16,6 +16,7 @@ import {
   readList,
   readMessage,
   readText,
+  words,
 } from './wire.ts';
 
 /** `instrument/active` names everything at once: also instruments with a delivery, indices and spot. */
@@ -38,12 +39,12 @@ const toListings = (body: unknown, { received_at }: VenueMessage): readonly List
       values: toValues(row),
     }));
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   Open: 'tradeable',
   Closed: 'halted',
   Settled: 'delisted',
   Unlisted: 'delisted',
-};
+});
 
 const toValues = (row: Fields): ListingValues => {
   const symbol = readText(row.symbol, 'symbol');
@@ -97,7 +98,7 @@ const toKind = ({ isInverse, isQuanto }: Fields): 'linear' | 'inverse' | 'quanto
   return isInverse === true ? 'inverse' : 'linear';
 };
 
-const ALIASES: Readonly<Record<string, string>> = { XBT: 'BTC' };
+const ALIASES = words({ XBT: 'BTC' });
 
 type Base = { readonly base: string; readonly alias: string | null; readonly multiplier: Digits };
 

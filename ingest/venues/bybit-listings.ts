@@ -15,6 +15,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 const MS_PER_MINUTE = 60_000;
@@ -66,13 +67,13 @@ const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
       values: toValues(instrument, source.market),
     }));
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   PreLaunch: 'pre_launch',
   Trading: 'tradeable',
   Settling: 'settling',
   Delivering: 'settling',
   Closed: 'delisted',
-};
+});
 
 const toValues = (instrument: Fields, market: Market): ListingValues => {
   const asset = readText(instrument.baseCoin, 'baseCoin');

@@ -69,8 +69,8 @@ export const readSubscription = (text: string): string | null => STEADY.exec(tex
 
 /** The minute that a candle frame closes; `start` and `confirm` stand in one object. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
-  if (!text.includes('"confirm":true')) return null;
   const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
+  if (symbol === undefined) return null;
   const start = /"start":(\d+)[^{}]*"confirm":true/.exec(text)?.[1];
-  return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) };
+  return start === undefined ? null : { symbol, openMs: Number(start) };
 };

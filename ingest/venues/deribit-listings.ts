@@ -14,6 +14,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** An instrument without an end expires in the year 3000; ours end in 2100. */
@@ -56,7 +57,7 @@ const toListing = (instrument: Fields, { sentAt, receivedAt }: Stamps): ListingR
 };
 
 /** Since 2025 the venue's word; before it a flag. */
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   open: 'tradeable',
   created: 'pre_launch',
   started: 'pre_launch',
@@ -64,7 +65,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   halted: 'halted',
   closed: 'delisted',
   archivized: 'delisted',
-};
+});
 
 const statusOf = ({ state, is_active }: Fields): string => {
   if (typeof state === 'string') return STATUSES[state] ?? 'unknown';

@@ -3,7 +3,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { TIMEFRAMES } from './shape.ts';
-import { type Fields, isFields, readFields, readFigureOrNull, readMessage, readText } from './wire.ts';
+import { type Fields, isFields, readFields, readFigureOrNull, readMessage, readText, words } from './wire.ts';
 
 /** Known by its member `markets`; one scope, whole. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -27,14 +27,14 @@ const toListing = (market: Fields, received_at: Micros): ReferenceAnswer['listin
   };
 };
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   ACTIVE: 'tradeable',
   POST_ONLY: 'post_only',
   CANCEL_ONLY: 'cancel_only',
   PAUSED: 'halted',
   INITIALIZING: 'pre_launch',
   FINAL_SETTLEMENT: 'settling',
-};
+});
 
 /** `BTC-USD`; markets that anyone may list name the pool too: `BUFFI,UNISWAP_V3,0X4C1B…-USD`. */
 const splitTicker = (ticker: string): { readonly asset: string; readonly base: string; readonly quote: string } => {

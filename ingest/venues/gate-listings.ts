@@ -15,6 +15,7 @@ import {
   readList,
   readMessage,
   readText,
+  words,
 } from './wire.ts';
 
 /** `contracts` is a market's whole; `contracts/BTC_USDT` a scope of its own. */
@@ -96,13 +97,13 @@ const readSeconds = (value: unknown): Micros | null => {
   return seconds === 0 ? null : seconds * 1_000_000;
 };
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   prelaunch: 'pre_launch',
   trading: 'tradeable',
   delisting: 'reduce_only',
   delisted: 'delisted',
   circuit_breaker: 'halted',
-};
+});
 
 /** Without the word: a contract being delisted takes orders that close positions, until none is left. */
 const toStatus = ({ status, in_delisting, position_size }: Fields): string => {

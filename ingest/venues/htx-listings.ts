@@ -16,6 +16,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  words,
 } from './wire.ts';
 
 /** Hours between settlements by contract code. */
@@ -79,7 +80,7 @@ const toListing = (item: Fields, source: Source): ListingRecord => {
 };
 
 /** `contract_status`; 4 is on its way to suspension, 5 to 7 are steps of a settlement. */
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   '0': 'delisted',
   '1': 'tradeable',
   '2': 'pre_launch',
@@ -89,7 +90,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   '6': 'settling',
   '7': 'settling',
   '8': 'delisted',
-};
+});
 
 const toValues = (item: Fields, code: string, { market, hours }: Source): ListingValues => {
   const { base: asset, quote } = splitSymbol(code);

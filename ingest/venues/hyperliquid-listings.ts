@@ -13,6 +13,7 @@ import {
   readList,
   readMessage,
   readText,
+  words,
 } from './wire.ts';
 
 /** `xyz:AAPL` belongs to the builder's market `xyz`; the venue's own coins have no prefix. */
@@ -36,7 +37,7 @@ export const coinsOf = (meta: Fields): readonly Fields[] =>
   readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
 
 /** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed, all as spotMeta names them once it was asked. */
-const KNOWN_TOKENS: Readonly<Record<string, string>> = { 0: 'USDC', 235: 'USDE', 360: 'USDH' };
+const KNOWN_TOKENS = words({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
 
 /** Folds spotMeta (names of tokens), then allPerpMetas. The scope of a single meta is its market. */
 export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {

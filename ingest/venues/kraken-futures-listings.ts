@@ -15,6 +15,7 @@ import {
   readList,
   readMessage,
   readText,
+  words,
 } from './wire.ts';
 
 /** `instruments` names everything at once, also instruments with a maturity and indices. */
@@ -106,7 +107,7 @@ const toStatus = (instrument: Fields, isAhead: boolean): string => {
 };
 
 /** Kraken's own names of assets that the rest of the world calls otherwise (V-04). */
-const ALIASES: Readonly<Record<string, string>> = { XBT: 'BTC', XDG: 'DOGE' };
+const ALIASES = words({ XBT: 'BTC', XDG: 'DOGE' });
 
 type Assets = { readonly base: string; readonly alias: string | null; readonly quote: string };
 

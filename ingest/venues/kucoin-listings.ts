@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** `contracts/active` names everything at once; the answer about one contract is a scope of its own. */
@@ -57,7 +58,7 @@ const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage
       values: toValues(contract),
     }));
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   Init: 'pre_launch',
   Open: 'tradeable',
   Paused: 'halted',
@@ -65,10 +66,10 @@ const STATUSES: Readonly<Record<string, string>> = {
   BeingSettled: 'settling',
   Settled: 'delisted',
   Closed: 'delisted',
-};
+});
 
 /** The venue's own names of assets that the rest of the world calls otherwise (V-04). */
-const ALIASES: Readonly<Record<string, string>> = { XBT: 'BTC' };
+const ALIASES = words({ XBT: 'BTC' });
 
 const toValues = (contract: Fields): ListingValues => {
   const asset = readText(contract.baseCurrency, 'baseCurrency');

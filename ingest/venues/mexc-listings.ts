@@ -14,6 +14,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** Milliseconds by venue symbol, as the answers about funding said. */
@@ -64,13 +65,13 @@ export const readCycle = (item: Fields): number | null => {
 const isPerpetual = ({ futureType }: Fields): boolean => futureType === undefined || String(futureType) === '1';
 
 /** By `state`; numbers come as numbers or as their source text. */
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   0: 'tradeable',
   1: 'settling',
   2: 'delisted',
   3: 'delisted',
   4: 'halted',
-};
+});
 
 const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles): ListingRecord => {
   const venue_symbol = readText(item.symbol, 'symbol');

@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  words,
 } from './wire.ts';
 
 /** Milliseconds by venue symbol, as the answers about funding said. */
@@ -68,7 +69,7 @@ export const readInterval = (item: Fields): number | null => {
   return coming === null || after === null || after <= coming ? null : (after - coming) / 1000;
 };
 
-const STATUSES: Readonly<Record<string, string>> = {
+const STATUSES = words({
   live: 'tradeable',
   suspend: 'halted',
   rebase: 'halted',
@@ -76,7 +77,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   preopen: 'pre_launch',
   settling: 'settling',
   expired: 'delisted',
-};
+});
 
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');

@@ -75,6 +75,7 @@ export const readSubscription = (text: string): string | null => {
 
 /** The minute that a frame of candles of trades closes: the last of a row's nine columns says so. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.slice(0, ARGUMENT_LENGTH).includes('"candle1m"')) return null;
   const [channel, symbol] = readSubscription(text)?.split(':') ?? [];
   if (channel !== 'candle1m' || symbol === undefined) return null;
   const open = /\["(\d+)"(?:,"[^"]*"){7},"1"\]/.exec(text)?.[1];

@@ -13,6 +13,7 @@ import {
   referenceRequests,
   STREAMS_PER_CONNECTION,
   toRenewal,
+  withoutRefused,
 } from './okx-plan.ts';
 import { isInverse, readChain, readClosedMinute, readSubscription } from './okx-symbols.ts';
 import { ON_CHANGE } from './shape.ts';
@@ -78,6 +79,7 @@ export const okx: Venue = {
   bookRule,
   subscriptionOf: readSubscription,
   renew: toRenewal,
+  without: withoutRefused,
   confirm: confirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,

@@ -2,6 +2,7 @@
 import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { Chain, Delivery, Mapped, Slot, Venue } from '../venue.ts';
+import { words } from './wire.ts';
 
 /** Candles the service rolls up from base minutes. */
 export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
@@ -108,4 +109,4 @@ export const splitMultiplier = (asset: string): { readonly base: string; readonl
 };
 
 /** Names whose `M` is a million, as their price shows; that of MANA is not. */
-const MILLIONS: Readonly<Record<string, string>> = { MBABYDOGE: '1MBABYDOGE' };
+const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });
