@@ -38,6 +38,16 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
 export const policyOf = (capability: CapabilityVersion | null, layer: string): Policy =>
   capability?.layers[layer]?.policy ?? 'off';
 
+/** Of one listing: what it does not publish is not published, whatever its venue has for others (L-07). */
+export const listingPolicyOf = (
+  capability: CapabilityVersion | null,
+  layer: string,
+  version: ListingVersion | null,
+): Policy => {
+  const policy = policyOf(capability, layer);
+  return policy === 'on' && version?.record.values.not_published.includes(layer) ? 'not_published' : policy;
+};
+
 export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>
   reading === null ? null : venue.connections.lostAt(reading.conn_id, reading.received_at);
 
@@ -50,7 +60,7 @@ export const presentMark = (
   const reading = listing.readings.mark ?? null;
   const { status } = statusAt({
     reading,
-    policy: policyOf(view.capability, 'mark'),
+    policy: listingPolicyOf(view.capability, 'mark', versionAt(listing.versions, at)),
     lostAt: lostAt(view, reading),
     boundMs: bounds.mark,
     at,
@@ -75,7 +85,7 @@ export const layerState = (
     ...options,
     layer,
     reading,
-    policy: policyOf(view.capability, layer),
+    policy: listingPolicyOf(view.capability, layer, version),
     lostAt: lostAt(view, reading),
     boundMs: options.bounds[layer],
     stateLag: view.stateLag,

@@ -8,6 +8,7 @@ import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../s
 import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { figureOrNull } from '../live/layer-object.ts';
 import type { LiveListing } from '../live/listing-book.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
 
 export type RecordOptions = {
   readonly at: Micros;
@@ -51,14 +52,23 @@ const layerEntry = (
   };
 };
 
+const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
+
 /** `layers` of a listing by the record's names (L-01); every kind is named, whether collected or not. */
-const layersOf = (listing: LiveListing, capability: CapabilityVersion | null, from: Micros): JsonValue => {
-  const none: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: null, horizon_source: null };
+const layersOf = (
+  listing: LiveListing,
+  { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
+): JsonValue => {
+  const from = version.first_seen_at;
+  const capabilityOf = (layer: string): LayerCapability => {
+    const policy = listingPolicyOf(capability, layer, version);
+    return policy === 'not_published' ? { ...NONE, policy } : (capability?.layers[layer] ?? NONE);
+  };
   const entries: Record<string, JsonValue> = {};
   for (const layer of READING_LAYERS) {
     const { recordName, windowMs, freshnessMs } = LAYERS[layer];
     entries[recordName] = layerEntry(
-      capability?.layers[layer] ?? none,
+      capabilityOf(layer),
       {
         historyCadence: formatDuration(windowMs),
         freshness: formatSeconds(freshnessMs),
@@ -68,11 +78,7 @@ const layersOf = (listing: LiveListing, capability: CapabilityVersion | null, fr
     );
   }
   for (const [name, { historyCadence }] of Object.entries(OTHER_LAYERS)) {
-    entries[name] = layerEntry(
-      capability?.layers[name] ?? none,
-      { historyCadence, freshness: null, anchor: null },
-      from,
-    );
+    entries[name] = layerEntry(capabilityOf(name), { historyCadence, freshness: null, anchor: null }, from);
   }
   return byKey(entries);
 };
@@ -149,7 +155,7 @@ export const listingRecord = (
       price_types: values.candles.price_types,
       timeframes: values.candles.timeframes,
     },
-    layers: layersOf(listing, capability, version.first_seen_at),
+    layers: layersOf(listing, { version, capability }),
     not_published: values.not_published,
     bands: values.bands,
     listed_at: instantOrNull(values.listed_at),

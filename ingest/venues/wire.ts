@@ -60,6 +60,10 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T
   }
 };
 
+/** A table looked up by a venue's word: it knows only its own, and not what every object has (`constructor`). */
+export const words = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.assign(Object.create(null) as Record<string, string>, table);
+
 export const badFrame = (what: string): VenueError => new VenueError('VENUE_BAD_FRAME', what);
 const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
