@@ -50,6 +50,21 @@ t.test('no minute holds more than 80 % of the limit and no ten seconds more than
   t.pass('held for 200 schedules');
 });
 
+t.test("a venue's own burst is kept to in any span of its length", (t) => {
+  const window = createRateWindow(7_200, { most: 600, ms: 5_000 });
+  const spent: number[] = [];
+  for (let nowMs = 0; nowMs < 30_000; nowMs += 10) {
+    while (window.waitMs(1, nowMs) === 0) {
+      window.spend(1, nowMs);
+      spent.push(nowMs);
+    }
+  }
+  const most = Math.max(...spent.map((from) => spent.filter((at) => at >= from && at < from + 5_000).length));
+  t.equal(most, 480, 'four fifths of 600');
+  t.equal(spent.length, 2_880, 'and no less is granted');
+  t.end();
+});
+
 t.test('the whole usable minute is granted, the first burst at once', async (t) => {
   const spent = spendAll(
     2_400,

@@ -801,6 +801,12 @@ t.test('what is asked for when a connection leaves something out', (t) => {
     `{"op":"unsubscribe","args":${args}}`,
     `{"op":"subscribe","args":${args}}`,
   ]);
+  const two = `{"op":"subscribe","args":[{"channel":"books","instId":"B-USDT-SWAP"},${args.slice(1)}}`;
+  const refusal = (instId: string): string =>
+    `{"event":"error","code":"60018","msg":"Wrong URL or channel:books,instId:${instId} doesn't exist."}`;
+  t.equal(okx.without?.(refusal('B-USDT-SWAP'), two), `{"op":"subscribe","args":${args}}`);
+  t.equal(okx.without?.(refusal('C-USDT-SWAP'), two), null);
+  t.equal(okx.without?.('{"event":"error","code":"60012","msg":"Invalid request"}', two), null);
   t.end();
 });
 

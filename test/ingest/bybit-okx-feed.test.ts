@@ -1,0 +1,295 @@
+// Three venues collected at once from their simulators: every layer present soon and true, a hole that costs one book, minutes filled in after a cut.
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { createClock } from '../../infra/runtime/clock.ts';
+import { startSimulator } from '../../infra/simulator/simulator.ts';
+import type { VenueHost } from '../../infra/simulator/venue-host.ts';
+import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
+import { createMeters } from '../../ingest/feed/meters.ts';
+import type { Venue } from '../../ingest/venue.ts';
+import { binance } from '../../ingest/venues/binance.ts';
+import { bybit } from '../../ingest/venues/bybit.ts';
+import { okx } from '../../ingest/venues/okx.ts';
+import { Task } from '../../processors/task/task.ts';
+import { READING_LAYERS } from '../../schemas/layers.ts';
+import type { Reading, Row } from '../../schemas/topics.ts';
+import { type Memory, openMemory, silentLog, textOf } from './paper-venue.ts';
+
+/** Every socket is renewed while the test runs, with an overlap. */
+const RENEW_AFTER_MS = 14_000;
+const renewing = (venue: Venue): Venue => ({
+  ...venue,
+  plan: (listings, env) =>
+    venue
+      .plan(listings, env)
+      .map((slot) => (slot.kind === 'socket' ? { ...slot, renewAfterMs: RENEW_AFTER_MS } : slot)),
+});
+const VENUES: readonly Venue[] = [binance, renewing(bybit), renewing(okx)];
+const LISTINGS = 6;
+const MINUTE_MS = 60_000;
+/** All clocks are put forward alike: the first minute ends so long after the start. */
+const FIRST_MINUTE_MS = 26_000;
+const PRESENT_WITHIN_MS = 20_000;
+const CUT_BEFORE_MS = 1_000;
+const CUT_FOR_MS = 2_500;
+/** A minute is asked for ten seconds after its end. */
+const FILLED_WITHIN_MS = 30_000;
+
+const startedMs = Date.now();
+const aheadMs = MINUTE_MS - ((startedMs + FIRST_MINUTE_MS) % MINUTE_MS);
+const minuteEndMs = startedMs + aheadMs + FIRST_MINUTE_MS;
+const nowMs = (): number => Date.now() + aheadMs;
+
+const within = async (ms: number, what: string, missing: () => readonly string[]): Promise<void> => {
+  const deadlineMs = performance.now() + ms;
+  for (;;) {
+    const left = missing();
+    if (left.length === 0) return;
+    if (performance.now() > deadlineMs) throw new Error(`${what}: still missing ${left.slice(0, 20).join(', ')}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+type Told<T> = T & { readonly symbol: string };
+
+/** A collector of one venue, its log, and a task that reads it as it grows. */
+class Collected {
+  readonly venue: Venue;
+  readonly host: VenueHost;
+  readonly memory: Memory = openMemory();
+  readonly readings: Told<Reading>[] = [];
+  readonly rows: Told<Row>[] = [];
+  readonly dead: unknown[] = [];
+  readonly #task: Task;
+  #next = 0;
+
+  constructor(venue: Venue, host: VenueHost) {
+    this.venue = venue;
+    this.host = host;
+    this.#task = new Task({ venue, partition: 0, shards: 1 });
+  }
+
+  get symbols(): readonly string[] {
+    return this.host.market.instruments.map(({ listing }) => listing.symbol);
+  }
+
+  read(): void {
+    const { written } = this.memory;
+    for (; this.#next < written.length; this.#next += 1) {
+      const message = written[this.#next];
+      if (!message) return;
+      const timestampMs = Math.ceil(message.received_at / 1_000);
+      const out = this.#task.process({ offset: this.#next, timestampMs, message });
+      this.dead.push(...out.deadLetters);
+      for (const { symbol, reading, row } of out.live) {
+        if (reading) this.readings.push({ ...reading, symbol: symbol ?? '' });
+        if (row) this.rows.push({ ...row, symbol: symbol ?? '' });
+      }
+    }
+  }
+
+  /** Listings and layers that have no value now. */
+  absent(): readonly string[] {
+    this.read();
+    const newest = new Map(this.readings.map((reading) => [`${reading.symbol} ${reading.layer}`, reading.valid]));
+    return this.symbols
+      .flatMap((symbol) => READING_LAYERS.map((layer) => `${symbol} ${layer}`))
+      .filter((key) => newest.get(key) !== true);
+  }
+
+  /** Listings whose candle of trades of the minute that ended is not known. */
+  withoutMinute(endMs: number): readonly string[] {
+    this.read();
+    const known = this.minute(endMs).map(({ symbol }) => symbol);
+    return this.symbols.filter((symbol) => !known.includes(symbol));
+  }
+
+  minute(endMs: number): readonly Told<Row>[] {
+    const openTime = (endMs - MINUTE_MS) * 1_000;
+    return this.rows.filter(
+      ({ table, texts, at }) =>
+        table === 'candles' && texts.timeframe === '1m' && texts.price_type === 'trade' && at === openTime,
+    );
+  }
+}
+
+const simulator = await startSimulator({
+  venues: VENUES.map(({ id }) => id),
+  listings: LISTINGS,
+  rate: 300,
+  levels: 20,
+  seed: 5,
+  nowMs,
+});
+const clock = createClock();
+const collectors: Collector[] = [];
+t.teardown(async () => {
+  for (const collector of collectors) collector.stop();
+  await simulator.stop();
+});
+const all = VENUES.map((venue): Collected => {
+  const host = simulator.hosts.find((one) => one.venue.id === venue.id);
+  if (!host) throw new Error(`no simulated ${venue.id}`);
+  const collected = new Collected(venue, host);
+  const collector = startCollector({
+    venue,
+    endpoints: simulator.endpoints[venue.id] ?? {},
+    shards: 1,
+    collector: 'c1',
+    writer: collected.memory,
+    nowMicros: () => clock.nowMicros() + aheadMs * 1_000,
+    meters: createMeters(new Registry()).venue(venue.id),
+    onTickSkipped: () => undefined,
+    random: () => 0,
+    log: silentLog,
+  });
+  collectors.push(collector);
+  return collected;
+});
+const streamed = all.filter(({ venue }) => venue.bookRule.style === 'stream');
+const nameAll = (missing: (collected: Collected) => readonly string[], of = all): readonly string[] =>
+  of.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
+
+t.test('every layer of every listing is present within twenty seconds', async (t) => {
+  await within(PRESENT_WITHIN_MS, 'present', () => nameAll((collected) => collected.absent()));
+  for (const { venue } of all)
+    t.same(
+      Object.entries(venue.layers).filter(([, { policy }]) => policy !== 'on'),
+      [],
+      `${venue.id} collects all it publishes`,
+    );
+});
+
+t.test('a hole costs one book until the snapshot of its new subscription, and no connection', async (t) => {
+  const losses = (): readonly number[] =>
+    streamed.map(({ memory }) => memory.of('lost').filter((lost) => !textOf(lost).includes('successor')).length);
+  const lostBefore = losses();
+  const hit = (collected: Collected): string => collected.symbols[1] ?? '';
+  const booksOf = (collected: Collected): readonly Told<Reading>[] =>
+    collected.readings.filter(({ layer, symbol }) => layer === 'book' && symbol === hit(collected));
+  for (const collected of streamed) {
+    const { id } = collected.venue;
+    simulator.inject({ kind: 'sequence_hole', venue: id, symbols: [hit(collected)] });
+  }
+  await within(5_000, 'whole again', () =>
+    nameAll((collected) => {
+      collected.read();
+      const books = booksOf(collected);
+      const broke = books.findLastIndex(({ gap_cause }) => gap_cause === 'sequence_break');
+      return broke >= 0 && books.slice(broke).some(({ valid }) => valid) ? [] : [hit(collected)];
+    }, streamed),
+  );
+  t.same(losses(), lostBefore);
+  for (const collected of streamed)
+    t.same(collected.absent(), [], `${collected.venue.id}: everything else stayed present`);
+});
+
+t.test('every minute of trades is known after a cut over its end', async (t) => {
+  await within(2 * MINUTE_MS, 'the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
+  for (const { venue } of all) simulator.inject({ kind: 'disconnect', venue: venue.id, durationMs: CUT_FOR_MS });
+  await within(FILLED_WITHIN_MS, 'filled in', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
+  const openTime = (minuteEndMs - MINUTE_MS) * 1_000;
+  for (const collected of all) {
+    const { venue, host, symbols, memory } = collected;
+    const minute = collected.minute(minuteEndMs);
+    t.ok(memory.of('lost').length > 0, `${venue.id} was cut`);
+    const asked = memory
+      .of('response')
+      .filter(({ request }) => /\/(klines|kline|market\/candles)\?/.test(request ?? ''));
+    t.ok(asked.length >= symbols.length, `${venue.id}: ${asked.length} answers of candles`);
+    for (const symbol of symbols) {
+      const row = minute.findLast((one) => one.symbol === symbol);
+      const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
+        ({ values }) => values.open_time === openTime && values.price_type === 'trade',
+      );
+      for (const name of ['open', 'high', 'low', 'close', 'volume'])
+        t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
+    }
+  }
+  await within(PRESENT_WITHIN_MS, 'present again', () => nameAll((collected) => collected.absent()));
+});
+
+t.test('figures are those of the markets at their stamps', (t) => {
+  for (const { venue, host, readings } of all) {
+    for (const layer of ['ticker', 'mark', 'funding', 'oi', 'stats'] as const) {
+      // Where a mark and its index come apart, their stamps may differ.
+      if (layer === 'mark' && venue.id !== 'bybit') continue;
+      let compared = 0;
+      for (const { symbol, venue_ts, values } of readings.filter((reading) => reading.layer === layer)) {
+        if (venue_ts === null) continue;
+        const made = [...host.truth.rows({ symbol, layer, venueTs: venue_ts })];
+        for (const [member, digits] of Object.entries(values)) {
+          const true_ = made.flatMap((row) => (member in row.values ? [row.values[member]] : []));
+          if (true_.length === 0) continue;
+          if (!true_.includes(digits)) t.equal(digits, true_[0], `${venue.id} ${symbol} ${layer} ${member}`);
+          compared += 1;
+        }
+      }
+      t.ok(compared >= LISTINGS, `${venue.id} ${layer}: ${compared} compared`);
+    }
+  }
+  t.end();
+});
+
+t.test('candles of every price that are known are those of the market', (t) => {
+  for (const { venue, host, rows, symbols } of all) {
+    const counts = new Map<string, number>();
+    for (const symbol of symbols) {
+      const made = [...host.truth.rows({ symbol, layer: 'candles' })];
+      for (const { table, texts, figures, at } of rows.filter((row) => row.symbol === symbol)) {
+        if (table !== 'candles' || texts.timeframe !== '1m') continue;
+        const type = texts.price_type ?? '';
+        const one = made.find(({ values }) => values.open_time === at && values.price_type === type);
+        if (!one) continue;
+        counts.set(type, (counts.get(type) ?? 0) + 1);
+        for (const name of ['open', 'high', 'low', 'close'])
+          if (figures[name] !== one.values[name]) t.equal(figures[name], one.values[name], `${symbol} ${type} ${name}`);
+      }
+    }
+    t.comment(`${venue.id}: ${[...counts].map(([type, count]) => `${type} ${count}`).join(', ')}`);
+    t.ok((counts.get('trade') ?? 0) >= LISTINGS, venue.id);
+    // The cut hid the last frames of OKX's, which no request asks for; the others poll them.
+    if (venue.id !== 'okx') t.ok((counts.get('mark') ?? 0) + (counts.get('index') ?? 0) > 0, `${venue.id}: polled`);
+  }
+  t.end();
+});
+
+t.test('each trade is told once, as it was made; liquidations are those of the market', (t) => {
+  for (const { venue, host, rows, symbols, memory } of all) {
+    const trades = rows.filter(({ table }) => table === 'trades');
+    t.ok(trades.length > 0, `${venue.id}: ${trades.length} trades`);
+    t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+    if (venue.bookRule.style === 'stream') {
+      const renewed = memory.of('lost').filter((lost) => textOf(lost).includes('successor'));
+      t.ok(renewed.length > 0, `${venue.id}: ${renewed.length} connections renewed`);
+    }
+    for (const symbol of symbols) {
+      const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
+      const wrong = trades
+        .filter((row) => row.symbol === symbol)
+        .filter(({ texts, figures }) => {
+          const one = made.get(texts.id ?? '');
+          return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
+        });
+      t.same(wrong, [], `${venue.id} ${symbol}`);
+      const cascades = new Set(
+        [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => `${row.venue_ts} ${row.values.quantity}`),
+      );
+      const told = rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol);
+      t.same(
+        told.filter(({ instants, figures }) => !cascades.has(`${instants.venue_ts} ${figures.quantity}`)),
+        [],
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('nothing that came is unreadable', (t) => {
+  for (const { venue, dead, memory } of all) {
+    t.same(dead, [], venue.id);
+    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
+    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+  }
+  t.end();
+});
