@@ -55,6 +55,7 @@ const HEARTBEAT_MS = 1_000;
 const IDLE_MS = 250;
 /** A consumer that is joining only stops when it has joined; after this long its connections are cut instead. */
 const LEAVE_MS = 2_000;
+const COORDINATOR_RETRY_MS = 1_000;
 
 const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
@@ -76,6 +77,8 @@ const committedOf = async (
       known.set(keyOf({ topic, partition }), Number(offset) < 0 ? 'earliest' : Number(offset));
   return known;
 };
+
+const lacksCoordinator = (error: Error): boolean => error.name === 'KafkaJSGroupCoordinatorNotFound';
 
 class Membership implements GroupMember {
   private readonly handle: KafkaHandle;
@@ -112,13 +115,26 @@ class Membership implements GroupMember {
     if (options.replacesPredecessor) await evictPredecessors(this.handle, options.groupId);
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.onJoin(toPartitions(payload.memberAssignment)));
     consumer.on(consumer.events.CRASH, ({ payload }) => {
-      if (!payload.restart) this.onFatal(payload.error);
+      if (payload.restart) return;
+      if (lacksCoordinator(payload.error)) void this.runAgain();
+      else this.onFatal(payload.error);
     });
+    await this.run();
+    // run() also resolves when the first attempt failed and another one is due.
+    await this.joined.promise;
+  }
+
+  private async run(): Promise<void> {
+    const { consumer, options } = this;
     await consumer.connect();
     await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
     await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
-    // run() also resolves when the first attempt failed and another one is due.
-    await this.joined.promise;
+  }
+
+  /** kafkajs gives up on a coordinator that is not there yet; a broker that has just started has none for some seconds. */
+  private async runAgain(): Promise<void> {
+    await pause(COORDINATOR_RETRY_MS);
+    if (!this.stopped) await this.run().catch(this.onFatal);
   }
 
   async commit(offsets: readonly (TopicPartition & { readonly offset: number })[]): Promise<boolean> {
