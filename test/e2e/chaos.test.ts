@@ -21,7 +21,7 @@ import {
 import { readSent } from '../support/sent-frames.ts';
 
 /** The full show is ten minutes at 1,000 messages a second: CHAOS_SECONDS=600 CHAOS_RATE=1000 CHAOS_LISTINGS=50. */
-const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 60);
+const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 40);
 const RATE = process.env['CHAOS_RATE'] ?? '300';
 const LISTINGS = process.env['CHAOS_LISTINGS'] ?? '16';
 const SEED = Number(process.env['CHAOS_SEED'] ?? 11);
@@ -105,7 +105,8 @@ t.test('whatever is killed, what was received is accounted for', { timeout: 3_60
     ['every batch delivered twice', (n: string) => replayTwice(world, n)],
     ['killed and restarted at random moments', (n: string) => replay(world, n, 1, killAtRandom(2, SEED))],
   ] as const;
-  for (const [index, [name, run]] of variants.entries()) {
+  // The others are the purity test's own; here they are for the full show.
+  for (const [index, [name, run]] of variants.slice(0, SECONDS < 300 ? 1 : undefined).entries()) {
     const namespace = await prepareReplay(world, String(index));
     await copyRaw(world, namespace);
     sameHashes(t, name, await run(namespace), live);
