@@ -226,6 +226,14 @@ export class VenueError extends Error {
   }
 }
 
+/** The venue's answer that it does not give what was asked: no data was lost with it. */
+export class VenueRefusal extends VenueError {
+  constructor(what: string) {
+    super('VENUE_BAD_FRAME', `the venue refused: ${what}`);
+    this.name = 'VenueRefusal';
+  }
+}
+
 export type { BookRecord, Level, ReadingLayer };
 
 /** A venue's deliveries in the words of the log; cadence `live` is no number of milliseconds. */

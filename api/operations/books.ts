@@ -10,7 +10,7 @@ import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/sco
 import { bookObject } from '../live/book-object.ts';
 import { boundsOf } from '../live/bounds.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { policyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
@@ -102,7 +102,7 @@ const itemOf = (view: VenueView, { listing, version }: Selected, { evaluatedAt: 
   const bounds = boundsOf(undefined);
   const answer = statusAt({
     reading: book,
-    policy: policyOf(view.capability, 'book'),
+    policy: listingPolicyOf(view.capability, 'book', version),
     lostAt: book === null ? null : view.venue.connections.lostAt(book.conn_id, book.received_at),
     boundMs: bounds.book,
     at,

@@ -24,7 +24,6 @@ import {
 } from './binance-mapping.ts';
 import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './binance-symbols.ts';
 import {
-  badFrame,
   type Fields,
   isFields,
   parseRequest,
@@ -39,6 +38,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
@@ -67,7 +67,7 @@ const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
 const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] => {
   if (!isFields(element)) return [];
   const refused = element.error ?? (typeof element.code === 'number' ? element : undefined);
-  if (refused !== undefined) throw badFrame(`the venue refused: ${JSON.stringify(refused).slice(0, 120)}`);
+  if (refused !== undefined) throw refusal(JSON.stringify(refused));
   if (typeof element.e === 'string') return EVENTS.get(element.e)?.(element, source) ?? [];
   if ('lastUpdateId' in element && 'bids' in element) return mapSnapshot(element, source);
   return 'openInterest' in element ? mapOpenInterest(element, source) : [];
@@ -75,8 +75,7 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
 
 /** An answer to a request we know. */
 const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
-  if (isFields(body) && typeof body.code === 'number' && 'msg' in body)
-    throw badFrame(`the venue refused: ${String(body.msg)}`);
+  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw refusal(String(body.msg));
   const candles = CANDLE_ENDPOINTS[source.endpoint];
   if (candles) return mapKlines(body, source, candles);
   const mapper = ANSWERS.get(source.endpoint);

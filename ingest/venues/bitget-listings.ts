@@ -8,7 +8,6 @@ import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
 import { splitMultiplier } from './shape.ts';
 import {
-  badFrame,
   type Fields,
   parseRequest,
   readAmountOrNull,
@@ -17,6 +16,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -34,7 +34,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (/^(spot|margin)$/i.test(asked)) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'contracts');
-    if (answer.code !== '00000') throw badFrame(`the venue refused: ${String(answer.msg).slice(0, 120)}`);
+    if (answer.code !== '00000') throw refusal(String(answer.msg));
     const venue_ts = readMsOrNull(answer.requestTime, 'requestTime');
     const listings = readElements(answer.data)
       .filter(isPerpetual)

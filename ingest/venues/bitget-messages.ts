@@ -36,6 +36,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  refusal,
 } from './wire.ts';
 
 const NO_IDS: BookIds = { seq: null, pseq: null };
@@ -61,7 +62,7 @@ type Frame = { readonly arg: Fields; readonly channel: string; readonly action: 
 type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
 
 const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (body.event === 'error') throw badFrame(`the venue refused: ${String(body.msg).slice(0, 120)}`);
+  if (body.event === 'error') throw refusal(String(body.msg));
   if (body.event !== undefined || body.data === undefined) return [];
   const arg = readFields(body.arg, 'arg');
   if (!isFutures(arg.instType)) return [];
@@ -71,8 +72,7 @@ const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
 };
 
 const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (body.code !== '00000')
-    throw badFrame(`the venue refused: ${String(body.code)} ${String(body.msg).slice(0, 120)}`);
+  if (body.code !== '00000') throw refusal(`${String(body.code)} ${String(body.msg)}`);
   const isSpot = /^(spot|margin)$/i.test(source.query.get('category') ?? '');
   return isSpot ? [] : (ANSWERS.get(endpoint ?? '')?.(body.data, source) ?? []);
 };

@@ -24,6 +24,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 const toMapped = recordsOf('bitmex');
@@ -46,7 +47,7 @@ const PONG = 'pong';
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.error !== undefined) throw badFrame(`the venue refused: ${String(frame.error).slice(0, 120)}`);
+  if (frame.error !== undefined) throw refusal(String(frame.error));
   if (typeof frame.table !== 'string') return [];
   const action = readAction(frame.action);
   if (isBookTable(frame.table)) return mapBook(frame, { table: frame.table, action, source });
@@ -291,8 +292,7 @@ const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
 ]);
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && body.error !== undefined)
-    throw badFrame(`the venue refused: ${JSON.stringify(body.error).slice(0, 120)}`);
+  if (isFields(body) && body.error !== undefined) throw refusal(JSON.stringify(body.error));
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const mapper = ANSWERS.get(/\/api\/v1\/(.+)$/.exec(path)?.[1] ?? '');
   return mapper ? mapper(readRows(body), 'insert', source) : [];

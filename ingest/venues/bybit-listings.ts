@@ -5,7 +5,6 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } fro
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import type { Market } from './bybit-symbols.ts';
 import {
-  badFrame,
   type Fields,
   parseRequest,
   readCountOrNull,
@@ -15,6 +14,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -31,7 +31,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   if (!request?.path.endsWith('/v5/market/instruments-info')) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'instruments-info');
-    if (Number(answer.retCode ?? 0) !== 0) throw badFrame(`the venue refused: ${String(answer.retMsg).slice(0, 120)}`);
+    if (Number(answer.retCode ?? 0) !== 0) throw refusal(String(answer.retMsg));
     const result = readFields(answer.result, 'result');
     const market = result.category;
     if (market !== 'linear' && market !== 'inverse') return null;

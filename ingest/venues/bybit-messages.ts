@@ -18,6 +18,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  refusal,
 } from './wire.ts';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
@@ -32,14 +33,14 @@ export const mapMessage = (state: MapState, message: VenueMessage, context: MapC
   });
 
 const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
-  if (frame.success === false) throw badFrame(`the venue refused: ${String(frame.ret_msg).slice(0, 120)}`);
+  if (frame.success === false) throw refusal(String(frame.ret_msg));
   if (typeof frame.topic !== 'string') return [];
   const channel = frame.topic.slice(0, Math.max(0, frame.topic.indexOf('.')));
   return FRAMES.get(channel)?.(frame, source) ?? [];
 };
 
 const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource): readonly Mapped[] => {
-  if (Number(body.retCode ?? 0) !== 0) throw badFrame(`the venue refused: ${String(body.retMsg).slice(0, 120)}`);
+  if (Number(body.retCode ?? 0) !== 0) throw refusal(String(body.retMsg));
   if (endpoint === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const mapper = ANSWERS.get(endpoint);
   if (!mapper) return [];

@@ -106,10 +106,14 @@ const merge = (held: Held | undefined, sent: Ticker, { isFull, ...said }: Sent):
   };
 };
 
+/** Messages overtake their neighbours: what is further behind says that the venue's clock was set back. */
+const NEIGHBOURS: Micros = 2_000_000;
+
 /** Behind by one of clock and sequence and not ahead by the other: either may begin anew, but not both with one message. */
 const isOvertaken = (said: Said, by: Said): boolean => {
   const clock = said.venueTs === null || by.venueTs === null ? 0 : said.venueTs - by.venueTs;
   const sequence = said.cs === null || by.cs === null ? 0n : BigInt(said.cs) - BigInt(by.cs);
+  if (clock < -NEIGHBOURS && sequence === 0n) return false;
   return clock <= 0 && sequence <= 0n && (clock < 0 || sequence < 0n);
 };
 

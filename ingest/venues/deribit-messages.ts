@@ -22,6 +22,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 const record = recordsOf('deribit');
@@ -33,7 +34,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
   readMessage(message.payload, (body) => {
     const frame = readFields(body, 'message');
     const source = { receivedAt: message.received_at, context };
-    if (isFields(frame.error)) throw badFrame(`the venue refused: ${JSON.stringify(frame.error).slice(0, 120)}`);
+    if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
     if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
     return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
   });

@@ -18,6 +18,7 @@ import {
   readMessage,
   readPrice,
   readText,
+  refusal,
 } from './wire.ts';
 
 const record = recordsOf('dydx');
@@ -28,7 +29,7 @@ type Received = VenueMessage['received_at'];
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
   readMessage(message.payload, (body) => {
     const frame = readFields(body, 'message');
-    if (frame.type === 'error') throw badFrame(`the venue refused: ${String(frame.message).slice(0, 120)}`);
+    if (frame.type === 'error') throw refusal(String(frame.message));
     if ('channel' in frame) return mapFrame(frame, message.received_at);
     return Array.isArray(frame.errors) || message.kind === 'frame' ? [] : mapAnswer(frame, message);
   });

@@ -23,6 +23,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
@@ -35,13 +36,13 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (isFields(frame.error)) throw badFrame(`the venue refused: ${JSON.stringify(frame.error).slice(0, 120)}`);
+  if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
   if (frame.event !== 'update' && frame.event !== 'all') return [];
   return CHANNELS.get(String(frame.channel))?.(frame.result, frame, source) ?? [];
 };
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
-  if (isFields(body) && typeof body.label === 'string') throw badFrame(`the venue refused: ${body.label}`);
+  if (isFields(body) && typeof body.label === 'string') throw refusal(body.label);
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
   const endpoint = /\/futures\/(?:usdt|btc)\/([a-z_]+)$/.exec(path)?.[1] ?? '';
   return ANSWERS.get(endpoint)?.(body, source) ?? [];

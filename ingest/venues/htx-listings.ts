@@ -16,6 +16,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -47,7 +48,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
 export const readAnswer = (body: unknown): Fields => {
   const answer = readFields(body, 'message');
   if (answer.status !== undefined && answer.status !== 'ok') {
-    throw badFrame(`the venue refused: ${String(answer['err-code'])} ${String(answer['err-msg'])}`);
+    throw refusal(`${String(answer['err-code'])} ${String(answer['err-msg'])}`);
   }
   return answer;
 };

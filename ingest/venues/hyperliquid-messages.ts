@@ -19,6 +19,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  refusal,
 } from './wire.ts';
 
 const record = recordsOf('hyperliquid');
@@ -52,7 +53,7 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
     case 'subscriptionResponse':
       return forgetTrades(data, source);
     case 'error':
-      throw badFrame(`the venue refused: ${String(data).slice(0, 120)}`);
+      throw refusal(String(data));
     default:
       return [];
   }

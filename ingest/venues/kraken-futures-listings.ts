@@ -15,6 +15,7 @@ import {
   readList,
   readMessage,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -23,7 +24,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (!isInstruments(message)) return null;
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'instruments');
-    if (answer.result === 'error') throw badFrame(`the venue refused: ${String(answer.error)}`);
+    if (answer.result === 'error') throw refusal(String(answer.error));
     return { scope: 'futures', listings: toListings(answer, message) };
   });
 };

@@ -26,6 +26,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 type Source = {
@@ -49,7 +50,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
     };
     const body = readFields(content, 'message');
     if (message.kind === 'frame') return mapFrame(body, source);
-    if (body.result === 'error') throw badFrame(`the venue refused: ${String(body.error)}`);
+    if (body.result === 'error') throw refusal(String(body.error));
     return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
   });
 

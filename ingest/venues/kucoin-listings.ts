@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -37,7 +38,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 export const readAnswer = (body: unknown): unknown => {
   const answer = readFields(body, 'answer');
   if (String(answer.code) !== '200000') {
-    throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.msg)}`);
+    throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
   }
   return answer.data;
 };

@@ -32,6 +32,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 type Source = {
@@ -60,7 +61,7 @@ export const mapMessage = (message: VenueMessage, context: MapContext): readonly
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.type === 'error') throw badFrame(`the venue refused: ${String(frame.code)} ${String(frame.data)}`);
+  if (frame.type === 'error') throw refusal(`${String(frame.code)} ${String(frame.data)}`);
   if (frame.topic === undefined) return [];
   const [topic, name] = readText(frame.topic, 'topic').split(':');
   const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);

@@ -5,7 +5,6 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
-  badFrame,
   type Fields,
   parseRequest,
   readCountOrNull,
@@ -14,6 +13,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -41,7 +41,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): unknown => {
   const answer = readFields(body, 'answer');
-  if (answer.success !== true) throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.message)}`);
+  if (answer.success !== true) throw refusal(`${String(answer.code)} ${String(answer.message)}`);
   return answer.data;
 };
 

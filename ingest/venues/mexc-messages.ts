@@ -23,6 +23,7 @@ import {
   readPrice,
   readPriceOrNull,
   readText,
+  refusal,
 } from './wire.ts';
 
 type Source = {
@@ -49,7 +50,7 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.channel === 'rs.error') throw badFrame(`the venue refused: ${String(frame.data)}`);
+  if (frame.channel === 'rs.error') throw refusal(String(frame.data));
   const mapper = CHANNELS.get(readText(frame.channel, 'channel'));
   if (!mapper) return [];
   const source = {

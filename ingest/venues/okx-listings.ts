@@ -17,6 +17,7 @@ import {
   readMessage,
   readMsOrNull,
   readText,
+  refusal,
   words,
 } from './wire.ts';
 
@@ -50,7 +51,7 @@ const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): readonly Fields[] => {
   const answer = readFields(body, 'answer');
-  if (isRefused(body)) throw badFrame(`the venue refused: ${String(answer.code)} ${String(answer.msg)}`);
+  if (isRefused(body)) throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
   return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
 };
 

@@ -20,6 +20,7 @@ import {
   readMsOrNull,
   readPrice,
   readText,
+  refusal,
 } from './wire.ts';
 
 type Source = {
@@ -53,7 +54,7 @@ const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
-  if (frame.event === 'error') throw badFrame(`the venue refused: ${String(frame.code)} ${String(frame.msg)}`);
+  if (frame.event === 'error') throw refusal(`${String(frame.code)} ${String(frame.msg)}`);
   if (frame.event !== undefined) return [];
   const arg = readFields(frame.arg, 'arg');
   const channel = readText(arg.channel, 'channel');

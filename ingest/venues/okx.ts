@@ -27,13 +27,14 @@ const ENDPOINTS = {
 /** The docs say every 30 to 90 seconds: two of the longest (F-02). */
 const FUNDING: Delivery = { policy: 'on', cadence: 90_000, horizonMs: 180_000, horizonSource: 'documented' };
 
-/** Each `prevSeqId` is the last `seqId`; a quiet book repeats its id as its own predecessor. Messages without ids prove nothing about a book that has one. */
+/** Each `prevSeqId` is the last `seqId`; a quiet book repeats its id as its own predecessor. Messages without ids prove nothing about a book that has one; a repeat of the last says nothing new. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
   continues: ({ last }, next) => {
     if (next.previous === null) return last === 0n && next.last === null ? 'apply' : 'break';
-    return next.previous === last ? 'apply' : 'break';
+    if (next.previous === last) return 'apply';
+    return next.last === last ? 'skip' : 'break';
   },
 };
 

@@ -6,7 +6,7 @@
 import { canonicalDigits, isPositive, plainDouble } from '../../schemas/decimals.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
-import { VenueError } from '../venue.ts';
+import { VenueError, VenueRefusal } from '../venue.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -33,8 +33,26 @@ const LONG = /[[:,]\s*-?(?:[1-9][\d.]{16}|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
 const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
 const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
 
+const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || code === 46;
+
+const LONG_RUN = 16;
+
+/** Whether so many digits and points stand in a row: one of every sixteen characters is then one of them, the others need no look. */
+const hasLongRun = (text: string): boolean => {
+  for (let at = LONG_RUN - 1; at < text.length; at += LONG_RUN) {
+    if (!isDigitOrPoint(text.charCodeAt(at))) continue;
+    let from = at;
+    while (from > 0 && isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
+    let to = at + 1;
+    while (to < text.length && isDigitOrPoint(text.charCodeAt(to))) to += 1;
+    if (to - from >= LONG_RUN) return true;
+  }
+  return false;
+};
+
 /** A message that is a number alone is not looked at: no venue says anything so. */
-const holdsLongNumber = (text: string): boolean => LONG.test(text) || (MAYBE_FAR.test(text) && FAR.test(text));
+const holdsLongNumber = (text: string): boolean =>
+  (hasLongRun(text) && LONG.test(text)) || (MAYBE_FAR.test(text) && FAR.test(text));
 
 const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
   typeof value === 'number' && context.source !== undefined && holdsLongNumber(`:${context.source}`)
@@ -65,6 +83,7 @@ export const words = (table: Readonly<Record<string, string>>): Readonly<Record<
   Object.assign(Object.create(null) as Record<string, string>, table);
 
 export const badFrame = (what: string): VenueError => new VenueError('VENUE_BAD_FRAME', what);
+export const refusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
 const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
 

@@ -97,6 +97,29 @@ t.test('answers every layer of the plan with its status, in ascending order', as
   t.match(item?.layers.book, { status: 'missing', reason: 'no_value', age_ms: null });
 });
 
+t.test(
+  'what a listing does not publish is not published there, whatever its venue publishes for others (L-07)',
+  async (t) => {
+    const feed = market();
+    const values = listingValues({ not_published: ['funding', 'min_notional'] });
+    feed.list(listing('binance', values, { writtenAt: NOW - 1_000_000 }));
+    const ofListing = (json: Answer, symbol: string) => json.items.find((item) => item.venue_symbol === symbol)?.layers;
+    const { json } = await ask(feed, { where: 'venue = binance' });
+    t.match(ofListing(json, 'BTCUSDT')?.funding, { status: 'not_published', reason: 'venue_capability', values: {} });
+    t.match(ofListing(json, 'BTCUSDT')?.mark, { status: 'present' });
+    t.match(ofListing(json, 'ETHUSDT')?.funding, { status: 'present' });
+    const hidden = listingValues({ not_published: ['funding'] });
+    const off = market();
+    off.entry('binance', {
+      kind: 'capability',
+      capability: capability('binance', { funding: { policy: 'off' } }, NOW - 1_000_000),
+    });
+    off.list(listing('binance', hidden, { writtenAt: NOW - 1_000_000 }));
+    const said = await ask(off, { where: 'venue = binance' });
+    t.match(ofListing(said.json, 'BTCUSDT')?.funding, { status: 'off', reason: 'policy_off' }, 'off goes before');
+  },
+);
+
 t.test('withholds what does not hold, and shows it only when asked', async (t) => {
   const lost = market();
   lost.entry('binance', {

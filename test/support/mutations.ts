@@ -58,18 +58,22 @@ const ENCODINGS: readonly [Damage, ...Damage[]] = [
 
 // ---- members ----
 
+/** ES2026; not in the compiler's library yet. */
+const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
+export const { isRawJSON: isRaw } = JSON as unknown as {
+  readonly isRawJSON: (value: unknown) => value is { readonly rawJSON: string };
+};
+
 /** Numbers keep their text: what a damage leaves alone is sent as the venue sent it. */
 export const parseExact = (text: string): unknown =>
   JSON.parse(text, ((_key: string, value: unknown, context: { readonly source?: string }): unknown =>
-    typeof value === 'number' && context.source !== undefined ? JSON.rawJSON(context.source) : value) as (
+    typeof value === 'number' && context.source !== undefined ? rawJSON(context.source) : value) as (
     key: string,
     value: unknown,
   ) => unknown);
 
 type Holder = Record<string, unknown>;
 type Member = { readonly holder: Holder; readonly key: string };
-
-const isRaw = (value: unknown): value is { readonly rawJSON: string } => JSON.isRawJSON(value);
 
 const membersOf = (value: unknown): Member[] =>
   typeof value !== 'object' || value === null || isRaw(value)
@@ -78,7 +82,7 @@ const membersOf = (value: unknown): Member[] =>
 
 const retyped = (value: unknown): unknown => {
   if (isRaw(value)) return value.rawJSON;
-  if (typeof value === 'string') return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? JSON.rawJSON(value) : [value];
+  if (typeof value === 'string') return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? rawJSON(value) : [value];
   if (Array.isArray(value)) return { ...value };
   return typeof value === 'object' && value !== null ? Object.values(value) : String(value);
 };
@@ -88,6 +92,9 @@ const deep = (value: unknown, depth: number): unknown => {
   for (let i = 0; i < depth; i++) held = [held];
   return held;
 };
+
+/** An object that cannot be taken as text. */
+export const NO_WORD = { toString: 1, valueOf: 1, length: 3, constructor: null };
 
 type Change = (value: unknown, random: Random) => unknown;
 
@@ -103,11 +110,11 @@ const CHANGES: readonly [Change, ...Change[]] = [
   (_value, random) =>
     oneOf([true, false, '', ' ', '0', '-1', '-0.0', '+7', '1e5', '0x10', 'NaN', 'Infinity', '7e-320'], random),
   (_value, random) =>
-    JSON.rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
-  (_value, random) => JSON.rawJSON('9'.repeat(oneOf([30, 400, 401, 5_000], random))),
+    rawJSON(oneOf(['0', '-0', '-1', '1e5', '1E-7', '1.5', '1e308', '1e999', '9007199254740993'], random)),
+  (_value, random) => rawJSON('9'.repeat(oneOf([30, 400, 401, 5_000], random))),
   (_value, random) => '9'.repeat(oneOf([30, 400, 401, 5_000], random)),
   () => 'a'.repeat(50_000),
-  () => ({ toString: 1, valueOf: 1, length: 3, constructor: null }),
+  () => NO_WORD,
   (_value, random) =>
     oneOf(['__proto__', 'constructor', 'toString', '.', '-', '/', '\u0000', '%', '%zz', '\ud800'], random),
 ];
@@ -132,26 +139,26 @@ const damageMember: Damage = (frame, random) => {
   if (member === undefined) return frame;
   const { holder, key } = member;
   const other = members[random(members.length)];
-  switch (random(6)) {
-    case 0:
-      if (Array.isArray(holder)) holder.splice(Number(key), 1);
-      else delete holder[key];
-      break;
-    case 1:
-      if (other === undefined || isWithin(other.holder[other.key], holder)) break;
-      holder[key] = other.holder[other.key];
-      break;
-    case 2:
-      if (!Array.isArray(holder)) {
-        renamed(member, random);
-        break;
-      }
-    // falls through
-    default:
-      holder[key] = oneOf(CHANGES, random)(holder[key], random);
-  }
+  const way = random(6);
+  if (way === 0 && Array.isArray(holder)) holder.splice(Number(key), 1);
+  else if (way === 0) delete holder[key];
+  else if (way === 1 && other !== undefined && !isWithin(other.holder[other.key], holder))
+    holder[key] = other.holder[other.key];
+  else if (way === 2 && !Array.isArray(holder)) renamed(member, random);
+  else holder[key] = oneOf(CHANGES, random)(holder[key], random);
   return Buffer.from(JSON.stringify(tree));
 };
+
+/** The frame once for each of its members, with `value` in that member's place. */
+export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
+  const tree = parseExact(frame.toString('utf8'));
+  for (const { holder, key } of membersOf(tree)) {
+    const before = holder[key];
+    holder[key] = value;
+    yield Buffer.from(JSON.stringify(tree));
+    holder[key] = before;
+  }
+}
 
 /** A value put inside itself would have no end. */
 const isWithin = (value: unknown, holder: Holder): boolean =>

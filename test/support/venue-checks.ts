@@ -169,6 +169,7 @@ export const findUnsafeDamage = ({ venue, message, state, before = '' }: Damaged
     const text = payload.toString('utf8');
     const outcome = readDamaged({ venue, message: { ...message, payload }, state: state?.() ?? {} });
     if (typeof outcome === 'string') return `${outcome}: ${text.slice(0, 300)}`;
+    if (outcome.length === 0) continue;
     const invented = findInvented(venue, outcome, { digits: digitsIn(before + text), text });
     if (invented !== null) return `${invented} is not in ${text.slice(0, 300)}`;
   }

@@ -1,12 +1,12 @@
 // What a listing's columns say at T: which period is the newest usable one, and copies of the elements that the query reads (DQL-26, DQL-27).
 import { serviceError } from '../../../schemas/errors.ts';
-import type { Micros } from '../../../schemas/records.ts';
+import type { Digits, Micros } from '../../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { DAY } from '../../history/past.ts';
-import { policyOf } from '../../live/listing-view.ts';
+import { listingPolicyOf } from '../../live/listing-view.ts';
 import type { Selected } from '../../selection/resolve.ts';
 import type { Columns, Need } from '../../series/cache.ts';
 import type { Column } from '../../series/column.ts';
@@ -15,12 +15,14 @@ import { FIELDS, SOURCES } from '../fields.ts';
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
-/** A column as it stood: its elements, or why the venue has none of it. `received` only of what is to be converted. */
+/** A column as it stood: its elements, or why the venue has none of it. `recorded` only of what is to be converted. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
   readonly receivedAt: Micros | null;
-  readonly received: Float64Array | null;
+  readonly recorded: Float64Array | null;
+  /** Of the newest element, where its double does not give them back. */
+  readonly digits: Digits | null;
 };
 export type Captured = CapturedColumn | Unknown;
 /** By `specId`. */
@@ -53,7 +55,7 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
 
 /** Why nothing can be said of a column whatever is stored; null: its elements speak. */
 const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
-  const policy = policyOf(capability, spec.kind === 'candles' ? 'candles' : spec.layer);
+  const policy = listingPolicyOf(capability, spec.kind === 'candles' ? 'candles' : spec.layer, selected.version);
   if (policy === 'off') return unknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
@@ -132,7 +134,8 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
         elements,
         end: last * lengthOf(spec),
         receivedAt: column.receivedAt(last),
-        received: isConverted ? column.copyReceived(last, bars) : null,
+        recorded: isConverted ? column.copyRecorded(last, bars) : null,
+        digits: column.digitsOf(last),
       });
     }
   }

@@ -5,7 +5,8 @@ import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import type { StoredReading } from '../../history/stored-row.ts';
 import type { Bounds } from '../../live/bounds.ts';
-import { lostAt, policyOf, type VenueView } from '../../live/listing-view.ts';
+import { versionAt } from '../../live/listing-book.ts';
+import { listingPolicyOf, lostAt, type VenueView } from '../../live/listing-view.ts';
 import type { Selected } from '../../selection/resolve.ts';
 import type { Windows } from './capture.ts';
 
@@ -35,7 +36,7 @@ export const liveLayers = (
     const reading = listing.readings[layer] ?? null;
     const answer = statusAt({
       reading,
-      policy: policyOf(view.capability, layer),
+      policy: listingPolicyOf(view.capability, layer, versionAt(listing.versions, terms.at)),
       lostAt: lostAt(view, reading),
       boundMs: terms.bounds[layer],
       at: terms.at,

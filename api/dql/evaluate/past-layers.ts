@@ -8,7 +8,7 @@ import { retentionFrom } from '../../history/past.ts';
 import { newestAt, type ReadingRow, readingsOf } from '../../history/series.ts';
 import type { HistoryReader } from '../../history/store.ts';
 import { versionAt } from '../../live/listing-book.ts';
-import { policyOf } from '../../live/listing-view.ts';
+import { listingPolicyOf } from '../../live/listing-view.ts';
 import type { LiveMemory } from '../../live/memory.ts';
 import type { Selected } from '../../selection/resolve.ts';
 import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
@@ -40,7 +40,7 @@ const stateOf = ({ selected, layer, row }: Heard, losses: Losses, question: Past
   const capabilities = live.venue(listing.venue)?.capabilities ?? [];
   const answer = statusAt({
     reading: row?.reading ?? null,
-    policy: policyOf(versionAt(capabilities, terms.at), layer),
+    policy: listingPolicyOf(versionAt(capabilities, terms.at), layer, version),
     lostAt: row === null ? null : losses(listing.venue, row.reading, terms.at),
     boundMs: terms.bounds[layer],
     at: terms.at,

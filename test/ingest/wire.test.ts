@@ -1,9 +1,9 @@
 // Figures of JSON numbers keep the venue's digits, long or short, in records and in the element that `include_raw` shows.
 import fc from 'fast-check';
 import t from 'tap';
-import { VenueError } from '../../../ingest/venue.ts';
-import { readCountOrNull, readFields, readFigure, readId, readMessage, words } from '../../../ingest/venues/wire.ts';
-import { canonicalDigits } from '../../../schemas/decimals.ts';
+import { VenueError } from '../../ingest/venue.ts';
+import { readCountOrNull, readFields, readFigure, readId, readMessage, words } from '../../ingest/venues/wire.ts';
+import { canonicalDigits } from '../../schemas/decimals.ts';
 
 const read = <T>(text: string, map: (value: unknown) => T): T =>
   readMessage(Buffer.from(`{"v":${text}}`), (body) => map(readFields(body, 'body').v));
