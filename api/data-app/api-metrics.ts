@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { seriesCacheOf } from '../series/cache.ts';
 
 export type ApiMetrics = {
   readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
@@ -49,6 +50,14 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     registers,
     collect() {
       for (const [kind, count] of Object.entries(live.sizes())) this.set({ kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'perp_api_series_cache_bytes',
+    help: 'Bytes of the columns that queries over periods read.',
+    registers,
+    collect() {
+      this.set(seriesCacheOf(live).bytes);
     },
   });
   let streamSizes = (): { readonly streams: number; readonly waitingBytes: number } => ({

@@ -11,7 +11,7 @@ import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { isQuantity, unitCounted, unitOf } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
@@ -90,7 +90,7 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
       reading: row?.reading ?? null,
       gapCause,
       late: row?.late ?? false,
-      policy: policyOf(versionAt(capabilities, at), layer),
+      policy: listingPolicyOf(versionAt(capabilities, at), layer, versionAt(listing.versions, at)),
       lostAt: row === null ? null : losses(listing.venue, row.reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),

@@ -46,16 +46,21 @@ const SELECT =
 
 const integer = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
 
+/** Place of the first figure in a line. */
+const FIGURES_AT = 5;
+const NO_DIGITS: Readonly<Record<string, string>> = {};
+
 const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly candle: StoredCandle } => {
-  const [listing, openTime, gapCause, receivedAt, recordedAt, ...rest] = line;
-  const doubles = rest.slice(0, CANDLE_FIGURES.length);
-  const [trades, quantityUnit, expected, present, noTrades, status, digits] = rest.slice(CANDLE_FIGURES.length);
-  const exact = (digits ?? null) === null ? {} : (JSON.parse(digits as string) as Record<string, string>);
+  const [listing, openTime, gapCause, receivedAt, recordedAt] = line;
+  const rest = line.slice(FIGURES_AT + CANDLE_FIGURES.length);
+  const [trades, quantityUnit, expected, present, noTrades, status, digits] = rest;
+  const exact = (digits ?? null) === null ? NO_DIGITS : (JSON.parse(digits as string) as Record<string, string>);
   const figures: Partial<Record<CandleFigure, Digits>> = {};
-  CANDLE_FIGURES.forEach((name, i) => {
-    const figure = joinFigure(doubles[i] ?? null, exact[name]);
+  for (let i = 0; i < CANDLE_FIGURES.length; i++) {
+    const name = CANDLE_FIGURES[i] as CandleFigure;
+    const figure = joinFigure(line[FIGURES_AT + i] ?? null, exact[name]);
     if (figure !== null) figures[name] = figure;
-  });
+  }
   const candle: StoredCandle = {
     openTime: Number(openTime),
     gapCause: status === 'present' ? null : (gapCause ?? 'unknown'),

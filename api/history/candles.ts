@@ -10,7 +10,7 @@ import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts'
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { conversionOf, figureOrNull, instantOrNull, type Mark, orNone, unitCounted } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
@@ -64,7 +64,7 @@ const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
 };
 
 const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy => {
-  const policy = policyOf(versionAt(capabilities, at), 'candles');
+  const policy = listingPolicyOf(versionAt(capabilities, at), 'candles', selected.version);
   const { price_types: published } = selected.version.record.values.candles;
   return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
 };

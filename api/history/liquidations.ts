@@ -6,7 +6,7 @@ import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { policyOf } from '../live/listing-view.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
@@ -85,11 +85,11 @@ const rowObject = (event: Event, { listing, version: current }: Selected, units:
 type Completeness = 'full' | 'sampled' | 'none';
 
 /** What the venue says of how many it publishes; a layer that is not collected has none to show. */
-const completenessOf = (live: LiveMemory, { listing }: Selected, at: Micros): Completeness => {
+const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Micros): Completeness => {
   const versions = live.venue(listing.venue)?.capabilities ?? [];
   // Before the first version nothing was known of the venue: it is told by what came to be known.
   const capability = versionAt(versions, at) ?? versions[0] ?? null;
-  if (policyOf(capability, 'liquidation') !== 'on') return 'none';
+  if (listingPolicyOf(capability, 'liquidation', version) !== 'on') return 'none';
   return capability?.layers['liquidation']?.completeness ?? 'sampled';
 };
 

@@ -9,17 +9,15 @@ export const NO_RECENT: RecentSeries = { sealed: [], provisional: [] };
 const inOrder = (a: StoredRow, b: StoredRow): number =>
   a.at - b.at || Number(a.late) - Number(b.late) || a.srcOffset - b.srcOffset;
 
-const identity = ({ at, late, srcOffset }: StoredRow): string => `${at}|${late}|${srcOffset}`;
-
 const covers = (row: StoredRow, at: Micros): boolean => !row.late && row.fromAt < at && at <= row.at;
 
 /** One series in the order of time. A row in both counts once; a window that is sealed anywhere has no provisional row. */
 export const joinSeries = (stored: readonly StoredRow[], recent: RecentSeries): StoredRow[] => {
-  const sealed = new Map<string, StoredRow>();
-  for (const row of [...recent.sealed, ...stored]) sealed.set(identity(row), row);
-  const rows = [...sealed.values()];
+  // What is read is nearly in order, and sorting that costs next to nothing.
+  const all = [...recent.sealed, ...stored].sort(inOrder);
+  const rows = all.filter((row, i) => i === 0 || inOrder(all[i - 1] as StoredRow, row) !== 0);
   const open = recent.provisional.filter(({ at }) => !rows.some((row) => covers(row, at)));
-  return [...rows, ...open].sort(inOrder);
+  return open.length === 0 ? rows : [...rows, ...open].sort(inOrder);
 };
 
 /** A row that tells what was the last thing heard in its window. */

@@ -45,6 +45,14 @@ const COMMON: readonly Column[] = [
   ...[instant('venue_ts'), instant('received_at'), instant('recorded_at'), text('horizon_source'), text('anchor')],
   ...[instant('valid_until'), text('conn'), text('digits'), text('null_reasons'), text('src_offset')],
 ];
+/** Places of the common columns in a line: an answer reads a hundred thousand lines. */
+const AT = Object.fromEntries(COMMON.map(({ name }, i) => [name, i])) as Readonly<Record<string, number>>;
+const place = (name: string): number => AT[name] as number;
+const [LISTING, WINDOW_END, FROM_AT, STATUS] = [place('listing'), place('at'), place('from_at'), place('status')];
+const [GAP_CAUSE, LATE, SRC_OFFSET] = [place('gap_cause'), place('late'), place('src_offset')];
+const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [place('venue_ts'), place('received_at'), place('recorded_at')];
+const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [place('horizon_source'), place('anchor'), place('valid_until')];
+const [CONN, DIGITS, NULL_REASONS] = [place('conn'), place('digits'), place('null_reasons')];
 
 const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
 const membersOf = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
@@ -62,12 +70,27 @@ export const selectList = (layer: ReadingLayer): string =>
     .map(({ name, kind }) => (kind === 'instant' ? `r.${name}::long ${name}` : `r.${name} ${name}`))
     .join(', ');
 
-const PLACES: ReadonlyMap<ReadingLayer, ReadonlyMap<string, number>> = new Map(
-  READING_LAYERS.map((layer) => [layer, new Map(columnsOf(layer).map(({ name }, i) => [name, i] as const))] as const),
-);
+/** Where a line of a layer has what not every layer has; -1 when it has none. */
+type Places = {
+  readonly quantityUnit: number;
+  readonly nextFunding: number;
+  readonly members: readonly { readonly member: string; readonly column: string; readonly place: number }[];
+};
+const placesOf = (layer: ReadingLayer): Places => {
+  const names = columnsOf(layer).map(({ name }) => name);
+  const members = membersOf(layer).map((member) => {
+    const column = columnOf(member);
+    return { member, column, place: names.indexOf(column) };
+  });
+  return { quantityUnit: names.indexOf('quantity_unit'), nextFunding: names.indexOf('next_funding_at'), members };
+};
+const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, placesOf(layer)])) as Readonly<
+  Record<ReadingLayer, Places>
+>;
 
-const parseTexts = (json: Cell | undefined): Record<string, string> =>
-  json === null || json === undefined ? {} : (JSON.parse(json) as Record<string, string>);
+const NO_TEXTS: Readonly<Record<string, string>> = {};
+const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
+  json === null || json === undefined ? NO_TEXTS : (JSON.parse(json) as Record<string, string>);
 
 /** The one place where a DOUBLE and the sparse `digits` become the venue's digits again (N-05 rule 1). */
 export const joinFigure = (double: Cell, exact: string | undefined): Digits | null => {
@@ -75,62 +98,56 @@ export const joinFigure = (double: Cell, exact: string | undefined): Digits | nu
   return double === null || double === 'NaN' ? null : plainDouble(Number(double) || 0);
 };
 
-/** A line of cells, read by column name. */
-type Cells = { readonly get: (column: string) => Cell };
-
-const micros = (cells: Cells, name: string): Micros | null => {
-  const cell = cells.get(name);
-  return cell === null ? null : Number(cell);
+type Line = readonly Cell[];
+const cell = (line: Line, at: number): Cell => line[at] ?? null;
+const micros = (line: Line, at: number): Micros | null => {
+  const found = line[at] ?? null;
+  return found === null ? null : Number(found);
 };
 
-const valuesOf = (layer: ReadingLayer, cells: Cells): Record<string, Digits> => {
-  const exact = parseTexts(cells.get('digits'));
+const valuesOf = ({ members }: Places, line: Line): Record<string, Digits> => {
+  const exact = parseTexts(line[DIGITS]);
   const values: Record<string, Digits> = {};
-  for (const member of membersOf(layer)) {
-    const column = columnOf(member);
-    const digits = joinFigure(cells.get(column), exact[column]);
+  for (const { member, column, place } of members) {
+    const digits = joinFigure(cell(line, place), exact[column]);
     if (digits !== null) values[member] = digits;
   }
   return values;
 };
 
-const readingOf = (layer: ReadingLayer, cells: Cells, receivedAt: Micros): StoredReading => {
-  const nextFunding = micros(cells, 'next_funding_at');
+const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredReading => {
+  const places = PLACES[layer];
+  const nextFunding = micros(line, places.nextFunding);
   return {
     layer,
-    valid: cells.get('status') === 'present',
-    gap_cause: cells.get('gap_cause'),
-    venue_ts: micros(cells, 'venue_ts'),
+    valid: line[STATUS] === 'present',
+    gap_cause: cell(line, GAP_CAUSE),
+    venue_ts: micros(line, VENUE_TS),
     received_at: receivedAt,
-    recorded_at: micros(cells, 'recorded_at') ?? receivedAt,
-    conn_id: cells.get('conn') ?? '',
-    horizon_source: cells.get('horizon_source'),
-    anchor: cells.get('anchor') === 'venue' ? 'venue' : 'receipt',
-    valid_until: micros(cells, 'valid_until'),
-    values: valuesOf(layer, cells),
-    null_reasons: parseTexts(cells.get('null_reasons')),
+    recorded_at: micros(line, RECORDED_AT) ?? receivedAt,
+    conn_id: cell(line, CONN) ?? '',
+    horizon_source: cell(line, HORIZON_SOURCE),
+    anchor: line[ANCHOR] === 'venue' ? 'venue' : 'receipt',
+    valid_until: micros(line, VALID_UNTIL),
+    values: valuesOf(places, line),
+    null_reasons: parseTexts(line[NULL_REASONS]),
     instants: nextFunding === null ? {} : { next_funding_at: nextFunding },
-    quantity_unit: cells.get('quantity_unit'),
+    quantity_unit: cell(line, places.quantityUnit),
   };
 };
 
 /** A line of an answer to `selectList`, with the listing it is about. */
-export const fromCells = (
-  layer: ReadingLayer,
-  line: readonly Cell[],
-): { readonly listing: string; readonly row: StoredRow } => {
-  const places = PLACES.get(layer);
-  const cells: Cells = { get: (column) => line[places?.get(column) ?? -1] ?? null };
-  const receivedAt = micros(cells, 'received_at');
+export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: string; readonly row: StoredRow } => {
+  const receivedAt = micros(line, RECEIVED_AT);
   const row: StoredRow = {
-    fromAt: micros(cells, 'from_at') ?? 0,
-    at: micros(cells, 'at') ?? 0,
-    late: cells.get('late') === 't',
-    srcOffset: micros(cells, 'src_offset') ?? -1,
-    reading: receivedAt === null ? null : readingOf(layer, cells, receivedAt),
-    gapCause: cells.get('gap_cause'),
+    fromAt: micros(line, FROM_AT) ?? 0,
+    at: micros(line, WINDOW_END) ?? 0,
+    late: line[LATE] === 't',
+    srcOffset: micros(line, SRC_OFFSET) ?? -1,
+    reading: receivedAt === null ? null : readingOf(layer, line, receivedAt),
+    gapCause: cell(line, GAP_CAUSE),
   };
-  return { listing: cells.get('listing') ?? '', row };
+  return { listing: cell(line, LISTING) ?? '', row };
 };
 
 const memberValues = (layer: ReadingLayer, figures: Row['figures']): Record<string, Digits> => {

@@ -133,8 +133,8 @@ const compileInput = (input: Input, { live, evaluatedAt }: Context): Compiled =>
   const hasTwoTexts = typeof input.query === 'string' && typeof input.where === 'string';
   const errors: ApiError[] = [];
   const where = attempt(() => bodySelection(input), '/where', errors);
-  const earliest = earliestKnown(directory.listings);
   const outOfRange = (at: Micros) => {
+    const earliest = earliestKnown(directory.listings);
     if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
     const from = earliest === null ? 'now' : formatInstant(earliest);
     const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;

@@ -8,7 +8,7 @@ import type { HistoryReader } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { Column } from './column.ts';
-import { type ColumnSpec, groupId, lengthOf, periodAt, specId } from './column-spec.ts';
+import { type ColumnSpec, groupId, isQuantitySpec, lengthOf, periodAt, specId } from './column-spec.ts';
 import { countsForSeries, fillFromMemory, fillFromStore, putRow, type Reach, spanOf, type Target } from './load.ts';
 
 /** A column asked for, and how many of its newest elements. */
@@ -62,7 +62,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) =>
         venue: listing.venue,
         symbol: listing.venueSymbol,
         spec,
-        column: new Column(first, reach.last),
+        column: new Column(first, reach.last, { keepsRecorded: isQuantitySpec(spec) }),
       };
       fillFromMemory(live, target);
       return target;

@@ -1,24 +1,46 @@
-// One column of a series: values of consecutive periods and when each was received, growing at its newest end.
-import type { Micros } from '../../schemas/records.ts';
+// One column of a series: values of consecutive periods and when each was received and recorded, growing at its newest end.
+import type { Digits, Micros } from '../../schemas/records.ts';
 
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;
-const BYTES_A_PERIOD = 16;
+const BYTES_A_FIGURE = 8;
+/** Newest periods whose digits are kept: a figure is printed only of the newest usable one, which lies at most 100 s back. */
+const PERIODS_WITH_DIGITS = 8;
+
+/** What a row says for a period. */
+export type PeriodValue = {
+  /** NaN: no element. */
+  readonly value: number;
+  /** Of the last reading or candle of the period; NaN: none came. */
+  readonly received: Micros;
+  /** By the log; NaN when nothing was. Kept by columns that are made for it. */
+  readonly recorded?: Micros;
+  /** Where the double does not give the figure back (N-05 rule 1). */
+  readonly digits?: Digits | undefined;
+};
+
+export type ColumnOptions = {
+  /** For conversions: the versions that hold are those of the instant a row was recorded. */
+  readonly keepsRecorded?: boolean;
+};
+
+const none = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
 
 export class Column {
   /** Number of the first period there is room for. */
   #first: number;
-  /** NaN: no element. */
   #values: Float64Array;
-  /** Of the last reading or candle of the period; NaN: none came. */
   #received: Float64Array;
+  #recorded: Float64Array | null;
+  readonly #digits = new Map<number, Digits>();
 
   /** Room for the periods `first` to `last`, and a few more. */
-  constructor(first: number, last: number) {
+  constructor(first: number, last: number, { keepsRecorded = false }: ColumnOptions = {}) {
     const room = Math.max(0, last - first + 1) + SLACK;
     this.#first = first;
-    this.#values = new Float64Array(room).fill(Number.NaN);
-    this.#received = new Float64Array(room).fill(Number.NaN);
+    this.#values = none(room);
+    this.#received = none(room);
+    this.#recorded = keepsRecorded ? none(room) : null;
   }
 
   /** Every period from here on is known; what lies before must be loaded. */
@@ -27,11 +49,11 @@ export class Column {
   }
 
   get bytes(): number {
-    return this.#values.length * BYTES_A_PERIOD;
+    return this.#kept().length * this.#values.length * BYTES_A_FIGURE;
   }
 
   /** Puts an element; of several of one period the last received counts, and a repeat says the same. Older than the first is dropped. */
-  put(period: number, value: number, received: Micros): void {
+  put(period: number, { value, received, recorded = Number.NaN, digits }: PeriodValue): void {
     if (period < this.#first) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
     const i = period - this.#first;
@@ -39,6 +61,24 @@ export class Column {
     if (held > received) return;
     this.#values[i] = value;
     this.#received[i] = received;
+    if (this.#recorded !== null) this.#recorded[i] = recorded;
+    if (digits === undefined) this.#digits.delete(period);
+    else this.#keepDigits(period, digits);
+  }
+
+  /** The figure of a period where its double does not give it back; null where it does, or there is none. */
+  digitsOf(period: number): Digits | null {
+    return this.#digits.get(period) ?? null;
+  }
+
+  #keepDigits(period: number, digits: Digits): void {
+    this.#digits.set(period, digits);
+    const oldest = Math.max(...this.#digits.keys()) - PERIODS_WITH_DIGITS;
+    for (const held of this.#digits.keys()) if (held <= oldest) this.#digits.delete(held);
+  }
+
+  #kept(): Float64Array[] {
+    return [this.#values, this.#received, ...(this.#recorded === null ? [] : [this.#recorded])];
   }
 
   has(period: number): boolean {
@@ -50,9 +90,9 @@ export class Column {
     return this.#copyOf(this.#values, last, count);
   }
 
-  /** As `copy`, of when they were received. */
-  copyReceived(last: number, count: number): Float64Array {
-    return this.#copyOf(this.#received, last, count);
+  /** As `copy`, of when they were recorded; null when the column does not keep it. */
+  copyRecorded(last: number, count: number): Float64Array | null {
+    return this.#recorded === null ? null : this.#copyOf(this.#recorded, last, count);
   }
 
   #copyOf(kept: Float64Array, last: number, count: number): Float64Array {
@@ -74,7 +114,7 @@ export class Column {
   #moveTo(period: number): void {
     const by = Math.min(this.#values.length, period - this.#first - this.#values.length + 1 + SLACK);
     const step = period - this.#first - this.#values.length + 1 + SLACK;
-    for (const kept of [this.#values, this.#received]) {
+    for (const kept of this.#kept()) {
       kept.copyWithin(0, by);
       kept.fill(Number.NaN, kept.length - by);
     }

@@ -1,12 +1,13 @@
 // Fills columns: with rows that memory holds, then with what the store has of the periods asked.
+import { fitsDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { LAYERS } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf, listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { type HistoryReader, places } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Column } from './column.ts';
+import type { Column, PeriodValue } from './column.ts';
 import { type ColumnGroup, type ColumnSpec, lengthOf, periodOfWindow } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
@@ -22,9 +23,17 @@ export type Target = {
 
 const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'candles' : LAYERS[group.layer].table);
 
-const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): number => {
-  if (texts.status !== 'present') return Number.NaN;
-  return spec.member === 'present' ? 1 : Number(figures[columnOf(spec.member)] ?? Number.NaN);
+const NONE = Number.NaN;
+
+/** Digits that a double does not give back, of the kind of row whose figures are printed as they are (L-10). */
+const exactOf = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
+  digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
+
+const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits'> => {
+  if (texts.status !== 'present') return { value: NONE };
+  if (spec.member === 'present') return { value: 1 };
+  const digits = figures[columnOf(spec.member)];
+  return { value: Number(digits ?? NONE), digits: exactOf(digits, spec) };
 };
 
 const isOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
@@ -38,10 +47,11 @@ export const countsForSeries = (row: Row, sealed: boolean): boolean =>
 export const putRow = (row: Row, { spec, column }: Pick<Target, 'spec' | 'column'>): void => {
   if (row.table !== tableOf(spec) || !isOf(row, spec)) return;
   const end = spec.kind === 'candles' ? (row.instants.close_time ?? row.at) : row.at;
-  const received = row.instants.received_at ?? Number.NaN;
+  const received = row.instants.received_at ?? NONE;
+  const recorded = row.instants.recorded_at ?? NONE;
   // A reading's row without a reading is a gap; a proved empty minute is an element that nothing was received for.
   if (spec.kind === 'layer' && Number.isNaN(received)) return;
-  column.put(periodOfWindow(end, lengthOf(spec)), figureOf(row, spec), received);
+  column.put(periodOfWindow(end, lengthOf(spec)), { ...figureOf(row, spec), received, recorded });
 };
 
 /** Rows that the store may not show yet. Must be done before the store is asked: what leaves memory meanwhile stands there. */
@@ -65,22 +75,26 @@ const statementOf = (
   const to = formatInstantMicros(reach.last * length);
   if (group.kind === 'candles') {
     const text =
-      `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at${columns.map((c) => `, ${c}`).join('')}` +
+      `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at, recorded_at::long recorded_at,` +
+      ` status, digits${columns.map((c) => `, ${c}`).join('')}` +
       ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
       ` AND status = 'present' AND NOT late AND listing IN (${places(listings, 4)})`;
     return { text, values: [from, to, group.priceType, group.timeframe, ...listings] };
   }
   const text =
-    `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at, last(status) status` +
-    `${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
+    `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at,` +
+    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
     ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(listings, 2)})` +
     ' GROUP BY listing, period';
   return { text, values: [from, to, ...listings] };
 };
 
-const NONE = Number.NaN;
 const numberOf = (cell: string | null | undefined): number =>
   cell === null || cell === undefined ? NONE : Number(cell);
+
+/** The sparse `digits` of a row (design section 7). */
+const parseDigits = (cell: string | null | undefined): Readonly<Record<string, Digits>> | null =>
+  cell === null || cell === undefined ? null : (JSON.parse(cell) as Record<string, Digits>);
 
 type Group = { readonly spec: ColumnSpec; readonly targets: readonly Target[]; readonly reach: Reach };
 
@@ -94,14 +108,19 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   const stored = members.filter((member) => member !== 'present');
   const listings = [...byListing.keys()];
   const query = statementOf(spec, { members, listings, reach }, reader.table(tableOf(spec)));
-  const start = spec.kind === 'candles' ? 3 : 4;
   for (const line of await reader.query(query)) {
-    const [listing, period, receivedAt] = line;
-    const isPresent = spec.kind === 'candles' || line[3] === 'present';
+    const [listing, period, receivedAt, recordedAt, status, digits, ...cells] = line;
+    const exact = parseDigits(digits);
+    const stamps = { received: numberOf(receivedAt), recorded: numberOf(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
       const { member } = target.spec;
-      const value = member === 'present' ? 1 : numberOf(line[start + stored.indexOf(member)]);
-      target.column.put(Number(period), isPresent ? value : NONE, numberOf(receivedAt));
+      const value = member === 'present' ? 1 : numberOf(cells[stored.indexOf(member)]);
+      const isPresent = status === 'present';
+      target.column.put(Number(period), {
+        ...stamps,
+        value: isPresent ? value : NONE,
+        digits: isPresent ? exact?.[columnOf(member)] : undefined,
+      });
     }
   }
 };

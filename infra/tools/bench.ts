@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine reaches with the whole service, real engines and simulated venues; a measurement, never a test.
 //
 //   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about six minutes
-//   npm run bench -- --quick           one rate, few listings, neither sealed windows nor a restart; under a minute
+//   npm run bench -- --quick           one rate, few listings, neither history, sealed windows nor a restart; under a minute
 //   npm run bench -- --rates 3000 --seconds 600
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
 //
@@ -23,6 +23,7 @@ import { createProgress, type Progress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
 import { type ApiClient, openApiClient } from './bench/api-client.ts';
 import { type Figure, isMet, ratioOf, renderTable } from './bench/figures.ts';
+import { type HistorySpec, measureHistory } from './bench/history.ts';
 import { measureHops } from './bench/hops.ts';
 import { measureLimits } from './bench/limits.ts';
 import { describeMachine, pidOf } from './bench/machine.ts';
@@ -82,6 +83,13 @@ const STREAMS = [
   [1_000, 10],
 ] as const;
 
+const storesOf = ({ endpoints }: Service): Omit<HistorySpec, 'rounds'> => {
+  const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url } = endpoints;
+  if (!kafka || !questdb_http || !questdb_pg || !database_url) throw new Error('history needs all stores');
+  const auth = { questdb_user: questdb_user ?? '', questdb_password: questdb_password ?? '' };
+  return { kafka, questdb_http, questdb_pg, database_url, ...auth };
+};
+
 /** What is measured at less than the highest rate is measured at the first one. */
 const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => {
   const quick = plan.kind === 'quick';
@@ -107,6 +115,7 @@ const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => 
     ['memory', async () => measureMemory(run)],
   ];
   const slow: readonly Stage[] = [
+    ['history', () => measureHistory({ ...storesOf(run.service), rounds: 30 })],
     ['seal to visible', () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 22 }))],
     ['restart', () => measureRestart(run, hopRate)],
   ];

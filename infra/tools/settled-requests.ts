@@ -51,7 +51,8 @@ export const askSettled = async (
       if (answer.settled) return { ...answer, text, unsettled };
       unsettled++;
     } else if (status < 429) throw new Error(`${status} to ${JSON.stringify(question)}: ${text.slice(0, 300)}`);
-    if (attempt === tries) throw new Error(`never settled: ${status} to ${JSON.stringify(question)}`);
+    if (attempt === tries)
+      throw new Error(`never settled: ${status} to ${JSON.stringify(question)}: ${text.slice(0, 300)}`);
     await pause(waitMs);
   }
 };

@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { dayOfWindow } from '../../schemas/windows.ts';
-import { isAbout } from './connections.ts';
+import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { EVENT_KINDS } from './events.ts';
 import { eventGapRow } from './rows.ts';
@@ -37,7 +37,12 @@ const gapsIn = (state: TaskState, listing: ListingState, layer: string, window: 
   const cause = gapCause(state, listing, layer, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
   const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
-  return parts.map((part) => ({ ...part, cause: cause === 'no_update' ? 'unknown' : cause }));
+  if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
+  // Of several losses in a window each part has its own.
+  return parts.map((part) => {
+    const loss = lossCause(state, { layer, symbol: listing.symbol, from: part.from, to: part.at });
+    return { ...part, cause: loss ?? (cause === 'no_update' ? 'unknown' : cause) };
+  });
 };
 
 /** Neighbours with one cause are one row, but never across a UTC midnight. */

@@ -1,5 +1,5 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
-import { type Mapped, VenueError, type VenueMessage } from '../../ingest/venue.ts';
+import { type Mapped, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
@@ -156,7 +156,7 @@ const mapMessage = (context: TaskContext, connection: Connection, message: RawMe
   try {
     return context.venue.map(mapper, toVenueMessage(context, message), { listings: context.listings });
   } catch (error) {
-    connection.unreadable.push(message.received_at);
+    if (!(error instanceof VenueRefusal)) connection.unreadable.push(message.received_at);
     throw error;
   }
 };

@@ -18,7 +18,7 @@ t.test('a column holds what was received last in each period, in whatever order 
       const column = new Column(100, 100 + room);
       const expected = new Map<number, { value: number; received: number }>();
       for (const one of all) {
-        column.put(one.period, one.value, one.received);
+        column.put(one.period, one);
         if (one.received > (expected.get(one.period)?.received ?? 0)) expected.set(one.period, one);
       }
       for (let period = column.first; period <= 400; period++) {
@@ -37,20 +37,35 @@ t.test('a column holds what was received last in each period, in whatever order 
 
 t.test('copies are oldest first, with NaN where nothing is', async (t) => {
   const column = new Column(10, 12);
-  column.put(10, 1, 100);
-  column.put(12, 3, 300);
+  column.put(10, { value: 1, received: 100 });
+  column.put(12, { value: 3, received: 300 });
   t.same([...column.copy(12, 4)], [Number.NaN, 1, Number.NaN, 3]);
-  t.same([...column.copyReceived(12, 2)], [Number.NaN, 300]);
+  t.equal(column.copyRecorded(12, 2), null, 'only columns of quantities keep when they were recorded');
   t.equal(column.receivedAt(12), 300);
   t.equal(column.receivedAt(11), null);
-  column.put(12, Number.NaN, 400);
+  column.put(12, { value: Number.NaN, received: 400 });
   t.equal(column.has(12), false, 'an invalidation that came later takes its period’s element away');
-  column.put(9, 9, 500);
+  column.put(9, { value: 9, received: 500 });
   t.equal(column.has(9), false, 'older than the first is dropped');
-  column.put(1_000, 7, 600);
+  column.put(1_000, { value: 7, received: 600 });
   t.equal(column.has(1_000), true);
   t.ok(column.first > 12);
 });
+
+t.test(
+  'a column keeps the digits of its newest periods that a double does not give back, and when quantities were recorded',
+  async (t) => {
+    const column = new Column(10, 40, { keepsRecorded: true });
+    for (let period = 10; period <= 40; period++) {
+      column.put(period, { value: 1, received: period, recorded: 2 * period, digits: `1.00000000000000000${period}1` });
+    }
+    t.equal(column.digitsOf(40), '1.00000000000000000401');
+    t.equal(column.digitsOf(32), null, 'an older period is never printed');
+    column.put(40, { value: 2, received: 41, recorded: 90 });
+    t.equal(column.digitsOf(40), null, 'what replaced it is whole');
+    t.same([...(column.copyRecorded(41, 3) ?? [])], [78, 90, Number.NaN]);
+  },
+);
 
 t.test('a window belongs to the period it ends in', async (t) => {
   t.equal(periodOfWindow(120, 60), 2);

@@ -1,6 +1,8 @@
 // POST /v2/screen over the real app: shapes, order, paging, units, scope and every refusal (SC-01 to SC-07, S-06, E-01, E-06).
 import t from 'tap';
-import type { PlanCode } from '../../api/access/plans.ts';
+import { Meter } from '../../api/access/meter.ts';
+import { PLANS, type PlanCode } from '../../api/access/plans.ts';
+import { spendQuota } from '../../api/access/quotas.ts';
 import { ScreenPages } from '../../api/operations/screen-pages.ts';
 import {
   capability,
@@ -182,6 +184,30 @@ t.test('pages are of one evaluation, for the same question of the same key', asy
   }
   now = NOW + 301_000_000;
   t.same(faultsOf(await ask({ query, cursor })), ['DQL_JSON_SCHEMA /cursor']);
+});
+
+t.test('a following page is no evaluation: it is answered when the evaluations of the day are used up', async (t) => {
+  const meter = new Meter();
+  const { app, keys, table } = await testApp(ladder(), { meter });
+  t.teardown(() => app.close());
+  const keyId = table.row(keys.free)?.key_id ?? '';
+  const count = PLANS.free.limits.dql_per_day - 1;
+  await spendQuota(meter, { keyId, plan: PLANS.free }, { quota: 'dql', count, nowMs: Date.now() });
+  const headers = { authorization: `Bearer ${keys.free}` };
+  const ask = (over: Record<string, unknown>) =>
+    app.inject({
+      method: 'POST',
+      url: '/v2/screen',
+      headers,
+      payload: { query: 'any(venues where mark > 1)', limit: 3, ...over },
+    });
+  const first = await ask({});
+  t.equal(first.statusCode, 200, 'the last evaluation of the day');
+  const second = await ask({ cursor: first.json<Answer>().page.next_cursor });
+  t.equal(second.statusCode, 200);
+  const third = await ask({ cursor: second.json<Answer>().page.next_cursor });
+  t.equal(third.json<Answer>().page.returned, 3);
+  t.equal((await ask({})).statusCode, 429);
 });
 
 t.test('kept results are bounded by bytes: the oldest go first', async (t) => {

@@ -8,9 +8,9 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { type DeadLetter, type RawMessage, topics } from '../../schemas/topics.ts';
 import { mutate, randomOf } from '../support/mutations.ts';
 import { until } from '../support/pipeline.ts';
+import { checkCompared, watch } from '../support/true-watch.ts';
 import {
   answerWhen,
-  checkCompared,
   isPresent,
   nowMicros,
   SEED,
@@ -18,7 +18,6 @@ import {
   startWorld,
   tally,
   type World,
-  watch,
 } from '../support/true-world.ts';
 
 const MUTANTS = 1_000;

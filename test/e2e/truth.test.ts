@@ -6,9 +6,9 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
 import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';
 import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/true-rows.ts';
+import { checkCompared, type Watch, watch } from '../support/true-watch.ts';
 import {
   answerWhen,
-  checkCompared,
   isBook,
   isPresent,
   nameOf,
@@ -16,9 +16,7 @@ import {
   restartIngest,
   startWorld,
   tally,
-  type Watch,
   type World,
-  watch,
 } from '../support/true-world.ts';
 import { microsOf, type Seen, stateOf } from '../support/truth.ts';
 
@@ -220,7 +218,7 @@ const holdsLong = ({ object }: Seen): boolean =>
   microsOf(object.valid_until) - microsOf(object.received_at) > LONG_HORIZON_MS * 1_000;
 
 /** Kills and restarts the collector; it hears at once what was listed, delisted, renamed and changed meanwhile. */
-const checkKilledIngest = async (t: Test, world: World): Promise<FaultWindow> => {
+const checkKilledIngest = async (t: Test, world: World, restart: () => void): Promise<FaultWindow> => {
   const killed = nowMicros();
   await world.ingest.kill('SIGKILL');
   const isGone = (s: Seen): boolean => s.object.horizon_source === null || holdsLong(s);
@@ -237,7 +235,7 @@ const checkKilledIngest = async (t: Test, world: World): Promise<FaultWindow> =>
     LONG_HORIZON_MS,
   );
   t.comment(`others outlive their horizons: ${tally(seen.map(({ object }) => stateOf(object)))}`);
-  restartIngest(t, world);
+  restart();
   const { seen: back, ms } = await answerWhen(world, 'back by itself', (s) => s.every(isPresent), 90_000);
   t.comment(`all present ${(ms / 1_000).toFixed(1)} s after the restart`);
   await checkListings(t, world, back);
@@ -270,8 +268,10 @@ t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, asy
     await checkStates(t, world, watched);
   });
   const kills: FaultWindow[] = [];
+  // It lives on after the subtest that kills it.
+  const restart = (): void => restartIngest(t, world);
   await t.test('a killed collector makes everything stale within 4 s, and it comes back', async (t) => {
-    kills.push(await checkKilledIngest(t, world));
+    kills.push(await checkKilledIngest(t, world, restart));
   });
   await t.test('stored rows are the truth, and gaps have the causes of their faults', { timeout: 300_000 }, (t) =>
     watched === null ? Promise.resolve() : checkRows(t, world, watched, kills),

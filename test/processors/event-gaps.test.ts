@@ -87,3 +87,33 @@ t.test('a dead collector leaves a gap from three seconds after its last record u
   );
   t.end();
 });
+
+t.test('of several losses in one window each stretch has its own cause', (t) => {
+  const log = begin();
+  log.run(12 * SECOND, ['trades', 'events']);
+  log.json('lost', 'events', 'events', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  log.run(2 * SECOND, ['trades']);
+  log.open('events2', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  log.run(2 * SECOND, ['trades', 'events2']);
+  log.json('lost', 'events', 'events2', { lost_at: log.now, cause: 'venue_down', detail: '' });
+  log.run(2 * SECOND, ['trades']);
+  log.open('events3', 'events', [{ layers: ['liquidation'], symbols: null }]);
+  log.run(200 * SECOND, ['trades', 'events3']);
+  t.same(gapsOf(log, 'liquidations'), [
+    [12, 14, 'connection_lost'],
+    [16, 18, 'venue_down'],
+  ]);
+  t.end();
+});
+
+t.test('an answer that refuses a request loses nothing; a frame that cannot be read may have held anything', (t) => {
+  const log = begin();
+  log.run(12 * SECOND, ['trades', 'events']);
+  log.json('frame', 'events', 'events', { error: { code: 2, msg: 'Invalid request' }, id: 1 });
+  log.run(13 * SECOND, ['trades', 'events']);
+  log.json('frame', 'trades', 'trades', 'nonsense');
+  log.run(200 * SECOND, ['trades', 'events']);
+  t.same(gapsOf(log, 'liquidations'), []);
+  t.same(gapsOf(log, 'trades'), [[20, 30, 'parse_error']]);
+  t.end();
+});

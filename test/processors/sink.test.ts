@@ -495,17 +495,129 @@ t.test('views show what counts: present rows in time, and gaps as intervals', as
   t.same(await sql(`SELECT count() FROM ${tableName(space.namespace, 'v_gaps')}`), [['4']]);
 });
 
-t.test('the analysts’ user runs the README’s examples, and every write is denied', async (t) => {
-  await ensureTables(sql, { namespace: '' });
+const asAnalyst = async (t: Test): Promise<pg.Client> => {
   const connectionString = new URL(endpoints.questdb_pg);
   connectionString.username = endpoints.questdb_readonly_user;
   connectionString.password = encodeURIComponent(endpoints.questdb_readonly_password);
   const analyst = new pg.Client({ connectionString: connectionString.href });
   await analyst.connect();
   t.teardown(() => analyst.end());
-  const manuals = ['../../README.md', '../../infra/questdb/README.md'].map((path) => new URL(path, import.meta.url));
-  const readme = manuals.map((path) => readFileSync(path, 'utf8')).join('\n');
-  const examples = [...readme.matchAll(/```sql\n([^`]+)```/g)].map(([, text]) => text ?? '');
+  return analyst;
+};
+
+const examplesOf = (manual: string): string[] => {
+  const text = readFileSync(new URL(`../../${manual}`, import.meta.url), 'utf8');
+  return [...text.matchAll(/```sql\n([^`]+)```/g)].map(([, example]) => example ?? '');
+};
+
+/** Rows of the live tables a while ago, as their tasks would have made them. */
+const recentRows = (now: number): Row[] => {
+  const identity = { listing: 'binance:BTCUSDT', venue: 'binance', status: 'present' };
+  const hour = 3_600 * SECOND;
+  const candle = (openTime: number, over: { close?: string; minutes?: number }): Row => {
+    const isWhole = over.minutes === undefined;
+    return {
+      table: 'candles',
+      at: openTime,
+      texts: {
+        ...{ ...identity, timeframe: '1h', price_type: 'trade', status: isWhole ? 'present' : 'missing' },
+        ...(isWhole ? {} : { gap_cause: 'collector_down' }),
+      },
+      instants: { close_time: openTime + hour, recorded_at: openTime + hour },
+      integers: { src_offset: openTime / hour, minutes_expected: 60, minutes_present: over.minutes ?? 60 },
+      figures: over.close === undefined ? {} : { close: over.close },
+      flags: { late: false },
+    };
+  };
+  const reading = (
+    table: string,
+    at: number,
+    row: { figures: Row['figures']; next?: number; late?: boolean },
+  ): Row => ({
+    table,
+    at,
+    texts: { ...identity, conn: 'c1' },
+    instants: {
+      ...{ from_at: at - WINDOW, received_at: at - 1, recorded_at: at },
+      ...(row.next === undefined ? {} : { next_funding_at: row.next }),
+    },
+    integers: { src_offset: Math.floor(at / SECOND) },
+    figures: row.figures,
+    flags: { late: row.late ?? false },
+  });
+  const today = Math.floor(now / hour) * hour;
+  const funding = (at: number, next: number, figure: string, late = false): Row =>
+    reading('funding', at, { figures: { funding: figure, funding_8h: figure }, next, late });
+  return [
+    ...['100', '110', '99'].map((close, i) => candle(today - (9 - i) * hour, { close })),
+    candle(today - 6 * hour, { minutes: 57 }),
+    // A whole hour without trades has no price.
+    candle(today - 5 * hour, { close: '50' }),
+    candle(today - 4 * hour, {}),
+    candle(today - 3 * hour, { close: '60' }),
+    candle(today - 2 * hour, { close: '75' }),
+    funding(today - 10 * hour, today - 8 * hour, '0.0001'),
+    funding(today - 9 * hour, today - 8 * hour, '0.0002'),
+    funding(today - 8.5 * hour, today - 8 * hour, '0.0009', true),
+    funding(now - 700 * SECOND, today + 8 * hour, '0.0003'),
+    funding(now - 400 * SECOND, today + 8 * hour, '0.0004'),
+    reading('mark', now - 1_500 * SECOND, { figures: { mark: '7', basis: '0' } }),
+    reading('mark', now - 500 * SECOND, { figures: { mark: '8', basis: '0' } }),
+    reading('mark', now - 300 * SECOND, { figures: { mark: '9', basis: '0' } }),
+  ];
+};
+
+t.test('the README’s examples answer what they say', async (t) => {
+  await ensureTables(sql, { namespace: '' });
+  const now = Date.now() * 1_000;
+  const sender = createRowSender(endpoints.questdb_http, { auth, log });
+  t.teardown(() => sender.close());
+  const rows = recentRows(now);
+  const tables = [...new Set(rows.map(({ table }) => table))];
+  for (const table of tables)
+    await sender.send(
+      table,
+      rows.filter((row) => row.table === table),
+    );
+  await sender.waitVisible(tables);
+  const analyst = await asAnalyst(t);
+  const examples = examplesOf('README.md');
+  const answerTo = async (word: string) => {
+    const text = examples.find((example) => example.includes(word)) ?? '';
+    return (await analyst.query<Record<string, unknown>>(text)).rows;
+  };
+  t.same(
+    (await answerTo('ASOF JOIN')).map(({ mark, funding }) => [mark, funding]),
+    [
+      [7, null],
+      [8, 0.0003],
+      [9, 0.0004],
+    ],
+    'never a rate of the future, nor one of ten minutes ago',
+  );
+  t.same(
+    (await answerTo('v_candles')).map(({ close, change }) => [close, Math.round(Number(change) * 1_000)]),
+    [
+      [110, 100],
+      [99, -100],
+      [75, 250],
+    ],
+    'no return goes across a gap, nor across an hour without a price',
+  );
+  t.same(
+    (await answerTo('GROUP BY listing, next_funding_at')).map(({ funding, funding_8h }) => [funding, funding_8h]),
+    [
+      [0.0002, 0.0002],
+      [0.0004, 0.0004],
+    ],
+    'the last rate that counts of each interval',
+  );
+});
+
+t.test('the analysts’ user runs the README’s examples, and every write is denied', async (t) => {
+  await ensureTables(sql, { namespace: '' });
+  const analyst = await asAnalyst(t);
+  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(examplesOf);
   t.ok(examples.length >= 5 && examples.some((text) => text.includes('ASOF JOIN')));
   for (const text of examples) await t.resolves(analyst.query(text), text);
   const writes = [

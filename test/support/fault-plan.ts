@@ -42,45 +42,53 @@ const STEPS: readonly Step[] = [
 /** Changes of what is listed, when the round says so: a service hears of them with its next reference answer. */
 const LISTINGS_AT = 4.5;
 
+/** What a fault is about: two faults about one thing of one listing would wait for each other. */
+const subjectOf = ({ kind, stream }: Step['fault']): string =>
+  kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
+
 const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
   const symbols = targets.map(({ symbol }) => symbol);
-  let next = round * 5;
-  const take = (count: number): string[] => Array.from({ length: count }, () => symbols[next++ % symbols.length] ?? '');
+  const taken = new Map<string, number>();
+  const take = (fault: Step['fault'], count: number): string[] => {
+    const subject = subjectOf(fault);
+    const first = taken.get(subject) ?? round * 5;
+    taken.set(subject, first + count);
+    return Array.from({ length: count }, (_, i) => symbols[(first + i) % symbols.length] ?? '');
+  };
   return STEPS.map(({ at, listings, fault }) => [
     at,
-    { venue, ...fault, ...(listings === 0 ? {} : { symbols: take(listings) }) },
+    { venue, ...fault, ...(listings === 0 ? {} : { symbols: take(fault, listings) }) },
   ]);
 };
 
 type Round = { readonly venue: string; readonly number: number; readonly ms: number };
 
-/** One round of one venue. `leavers`: a listing that goes, and one that is renamed. */
+/** One round of one venue. `pool`: listings that may go; it takes one that is delisted and one that is renamed, and gives the one that comes. */
 const injectRound = async (
   inject: Inject,
   targets: readonly Target[],
-  leavers: readonly Target[],
+  pool: string[],
   { venue, number, ms }: Round,
 ): Promise<void> => {
   const began = performance.now();
   const at = (second: number): Promise<void> =>
     pause(Math.max(0, began + (second / ROUND_SECONDS) * ms - performance.now()));
-  const [gone, renamed] = leavers.map(({ symbol }) => symbol);
+  const [gone, renamed] = pool.splice(0, 2);
   const changes: [number, FaultRequest][] = [[LISTINGS_AT, { kind: 'listing_added', venue }]];
   if (gone !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_delisted', venue, symbols: [gone] }]);
   if (renamed !== undefined) changes.push([LISTINGS_AT, { kind: 'listing_renamed', venue, symbols: [renamed] }]);
   const steps = [...requestsOf(targets, venue, number), ...changes].sort(([a], [b]) => a - b);
   for (const [second, request] of steps) {
     await at(second);
-    await inject(request);
+    const { kind, symbols } = await inject(request);
+    if (kind === 'listing_added') pool.push(...symbols);
   }
   await at(ROUND_SECONDS);
 };
 
-const LEAVERS_A_ROUND = 2;
-
 export type Plan = { readonly venues: readonly string[]; readonly seconds: number };
 
-/** As many rounds as fit, of all venues side by side. Linear listings leave, the last ones first. */
+/** As many rounds as fit, of all venues side by side. A third of the linear listings may leave, then those that came. */
 export const injectFaults = async (
   inject: Inject,
   all: readonly Target[],
@@ -90,12 +98,11 @@ export const injectFaults = async (
   const ms = (seconds * 1_000) / rounds;
   const ofVenue = async (venue: string): Promise<void> => {
     const own = all.filter((target) => target.venue === venue);
-    const leaving = own.filter(({ isInverse }) => !isInverse).slice(-LEAVERS_A_ROUND * rounds);
+    const linear = own.filter(({ isInverse }) => !isInverse);
+    const leaving = linear.slice(-Math.min(2 * rounds, Math.ceil(linear.length / 3)));
     const staying = own.filter((target) => !leaving.includes(target));
-    for (let number = 0; number < rounds; number++) {
-      const leavers = leaving.slice(LEAVERS_A_ROUND * number, LEAVERS_A_ROUND * (number + 1));
-      await injectRound(inject, staying, leavers, { venue, number, ms });
-    }
+    const pool = leaving.map(({ symbol }) => symbol);
+    for (let number = 0; number < rounds; number++) await injectRound(inject, staying, pool, { venue, number, ms });
   };
   await Promise.all(venues.map(ofVenue));
 };

@@ -44,11 +44,11 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   rest_down: { states: [PASSED], causes: ['venue_down'] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
-  // Listed, and nothing came yet (F-04).
-  listing_added: { states: ['missing no_value'], causes: ['no_update'] },
+  // Listed, and nothing came yet (F-04); while nobody was subscribed, none of the named causes is known to be right.
+  listing_added: { states: ['missing no_value'], causes: ['no_update', 'unknown'] },
   // Until the reference answer says so the service only hears nothing.
   listing_delisted: { states: [PASSED, BOUND], causes: ['no_update', 'not_listed'] },
-  listing_renamed: { states: ['missing no_value', PASSED, BOUND], causes: ['no_update', 'not_listed'] },
+  listing_renamed: { states: ['missing no_value', PASSED, BOUND], causes: ['no_update', 'not_listed', 'unknown'] },
   funding_interval_changed: NOTHING,
   collector_killed: { states: CUT.states, causes: ['collector_down'] },
 };
@@ -74,7 +74,7 @@ const ALL_LAYERS = [
 const BOOKS = ['book', 'venue_depth'];
 
 /** Layers a venue is asked for instead of being listened to. */
-const POLLED: Readonly<Record<string, readonly string[]>> = { binance: ['oi', 'candles'] };
+const POLLED: Readonly<Record<string, readonly string[]>> = { binance: ['oi', 'candles'], bybit: ['candles'] };
 /** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
 const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
 
@@ -158,14 +158,13 @@ export class FaultWindows {
     return [...new Set(kinds)];
   }
 
-  /** Whether an unreadable frame of the layer lay in the span, whosever: that it was nobody else's cannot be read from it. */
-  isUnreadable({ venue, layer }: Place, from: number, to: number): boolean {
+  /** Whether an unreadable frame lay in the span, whosever: what it held of its connection cannot be read from it. */
+  isUnreadable({ venue }: Place, from: number, to: number): boolean {
     return this.#log.some(
       (entry) =>
         entry.kind === 'malformed' &&
         entry.venue === venue &&
-        entry.layers.includes(layer) &&
-        entry.hits.some(({ at }) => at >= from - AFTER && at <= to + AFTER),
+        entry.hits.some(({ at }) => at >= from - SECOND && at <= to + SECOND),
     );
   }
 }

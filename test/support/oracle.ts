@@ -2,6 +2,7 @@
 // It shares nothing with the product but the serialiser; arithmetic is decimal.js, rules are the decisions' own words.
 import { Decimal } from 'decimal.js';
 import { figure, type JsonValue, writeJson } from '../../schemas/json.ts';
+import { bookReadings, depthFigures, PAPER_BANDS, type PaperBook, type Standing, topFigures } from './oracle-books.ts';
 
 /** Microseconds. */
 type Micros = number;
@@ -39,10 +40,12 @@ export type PaperListing = PaperRule & { readonly symbol: string; readonly base:
 /** Listing answer of the paper venue: what is absent was delisted. */
 export type PaperReference = { readonly listings: readonly PaperListing[] };
 
-export const PAPER_LAYERS = ['funding', 'mark', 'oi', 'stats', 'ticker'] as const;
+export const PAPER_LAYERS = ['book', 'funding', 'mark', 'oi', 'stats', 'ticker', 'venue_depth'] as const;
 export type PaperLayer = (typeof PAPER_LAYERS)[number];
 type Horizon = { readonly ms: number | null; readonly source: string };
 export const PAPER_HORIZONS: Readonly<Record<PaperLayer, Horizon>> = {
+  book: { ms: null, source: 'connection' },
+  venue_depth: { ms: null, source: 'connection' },
   mark: { ms: 2_000, source: 'documented' },
   ticker: { ms: null, source: 'connection' },
   funding: { ms: 60_000, source: 'assumed' },
@@ -50,6 +53,8 @@ export const PAPER_HORIZONS: Readonly<Record<PaperLayer, Horizon>> = {
   stats: { ms: null, source: 'connection' },
 };
 const WINDOWS: Readonly<Record<PaperLayer, Micros>> = {
+  book: 10 * SECOND,
+  venue_depth: 10 * SECOND,
   mark: 10 * SECOND,
   ticker: 10 * SECOND,
   oi: 10 * SECOND,
@@ -57,13 +62,29 @@ const WINDOWS: Readonly<Record<PaperLayer, Micros>> = {
   stats: MINUTE,
 };
 const BOUNDS_MS: Readonly<Record<PaperLayer, number>> = {
+  book: 30_000,
+  venue_depth: 30_000,
   mark: 30_000,
   ticker: 30_000,
   funding: 300_000,
   oi: 30_000,
   stats: 120_000,
 };
+const DEPTH_MEMBERS: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ['mid', 'quote'],
+    ...PAPER_BANDS.flatMap((band) =>
+      ['bid', 'ask'].flatMap((side) => [
+        [`depth_${side}_${band}`, 'quantity'],
+        [`depth_${side}_value_${band}`, 'quote'],
+        [`levels_${side}_${band}`, 'count'],
+      ]),
+    ),
+  ].sort(([a = ''], [b = '']) => (a < b ? -1 : 1)) as [string, string][],
+);
 const MEMBERS: Readonly<Record<PaperLayer, Readonly<Record<string, string>>>> = {
+  book: { ask: 'quote', ask_size: 'quantity', bid: 'quote', bid_size: 'quantity', mid: 'quote', spread: 'fraction' },
+  venue_depth: DEPTH_MEMBERS,
   mark: { basis: 'fraction', index: 'quote', mark: 'quote' },
   ticker: { last: 'quote' },
   funding: { funding: 'fraction', funding_8h: 'fraction', funding_interval: 'ms' },
@@ -102,7 +123,9 @@ type Heard = {
   readonly connId: string;
   readonly frame: PaperFrame;
 };
-type Reading = Heard & { readonly late: boolean; readonly end: Micros };
+/** A book message that is a reading. */
+type HeardBook = Heard & { readonly book: PaperBook; readonly standing: Standing };
+type Reading = Heard & { readonly standing?: Standing } & { readonly late: boolean; readonly end: Micros };
 
 export type Question = {
   readonly layers: readonly PaperLayer[];
@@ -137,6 +160,7 @@ export class Oracle {
   readonly #covers = new Map<string, readonly string[]>();
   readonly #unreadable: { readonly connId: string; readonly receivedAt: Micros }[] = [];
   readonly #versions = new Map<string, Version[]>();
+  readonly #books = new Map<string, HeardBook[]>();
 
   constructor(venue: string, records: readonly OracleRecord[]) {
     this.#venue = venue;
@@ -244,10 +268,22 @@ export class Oracle {
 
   // ---- windows ----
 
+  #bookReadings(symbol: string): HeardBook[] {
+    const held = this.#books.get(symbol);
+    if (held !== undefined) return held;
+    const messages = this.#heard.filter(({ frame }) => frame.l === 'book' && frame.s === symbol);
+    const read = bookReadings(messages.map((heard) => ({ ...heard, book: heard.frame.v as unknown as PaperBook })));
+    this.#books.set(symbol, read);
+    return read;
+  }
+
   #readings(symbol: string, layer: PaperLayer): Reading[] {
+    const isBook = layer === 'book' || layer === 'venue_depth';
+    const all: readonly (Heard & { standing?: Standing })[] = isBook
+      ? this.#bookReadings(symbol)
+      : this.#heard.filter(({ frame }) => frame.l === layer && frame.s === symbol);
     return (
-      this.#heard
-        .filter(({ frame }) => frame.l === layer && frame.s === symbol)
+      all
         .map((heard) => {
           const end = ceilTo(heard.receivedAt, WINDOWS[layer]);
           return { ...heard, end, late: heard.recordedAt > end + COUNTS_WITHIN };
@@ -269,7 +305,7 @@ export class Oracle {
   }
 
   #serves(connId: string, layer: string): boolean {
-    return this.#covers.get(connId)?.includes(layer) ?? false;
+    return this.#covers.get(connId)?.includes(layer === 'venue_depth' ? 'book' : layer) ?? false;
   }
 
   /** Why nothing came in a window, as it was known at its seal (L-08, design section 5). */
@@ -306,6 +342,15 @@ export class Oracle {
       const last = losses.reduce<Span | null>((held, s) => ((s.to ?? 0) >= (held?.to ?? 0) ? s : held), null);
       if (last !== null) return last.cause;
     }
+    if (layer === 'book' || layer === 'venue_depth') {
+      const isInTime = ({ recordedAt, receivedAt }: Heard): boolean =>
+        recordedAt <= ceilTo(receivedAt, bucket) + COUNTS_WITHIN;
+      const last = this.#bookReadings(symbol).findLast(
+        (one) => one.place < sealing && one.receivedAt <= at && isInTime(one),
+      );
+      // A book that broke is broken until it is whole again.
+      if (last !== undefined && last.standing.broken !== null) return last.standing.broken;
+    }
     const isUnreadable = this.#unreadable.some(
       ({ connId, receivedAt }) => this.#serves(connId, layer) && receivedAt > from && receivedAt <= at,
     );
@@ -332,7 +377,8 @@ export class Oracle {
       source === 'connection' ? (lost !== null && lost <= at ? lost : null) : counted + (ms ?? 0) * 1_000;
     const ageMs = Math.floor((at - reading.receivedAt) / 1_000);
     let reason: string | undefined;
-    if (source === 'connection' && validUntil !== null) reason = 'connection_lost';
+    if (reading.standing?.broken) reason = 'gap';
+    else if (source === 'connection' && validUntil !== null) reason = 'connection_lost';
     else if (validUntil !== null && validUntil < at) reason = 'horizon_passed';
     else if (ageMs > boundMs) reason = 'freshness_bound';
     return {
@@ -354,7 +400,13 @@ export class Oracle {
   }
 
   /** Digits by member; null where there are none (L-02). */
-  #figures(layer: PaperLayer, { v }: PaperFrame): Record<string, string | null> {
+  #figures(layer: PaperLayer, { frame, standing, recordedAt }: Reading): Record<string, string | null> {
+    const { v, s } = frame;
+    if (standing?.broken === null) {
+      const figures =
+        layer === 'book' ? topFigures(standing) : depthFigures(standing, this.#version(s, recordedAt).listing);
+      return Object.fromEntries(Object.keys(MEMBERS[layer]).map((name) => [name, figures[name] ?? null]));
+    }
     const text = (name: string): string | null => (v[name] === null || v[name] === undefined ? null : String(v[name]));
     if (layer === 'mark') {
       const [mark, index] = [text('mark') ?? '', text('index') ?? ''];
@@ -377,14 +429,15 @@ export class Oracle {
     const price = mark === null ? null : String(mark.frame.v.mark);
     const values: Record<string, JsonValue> = {};
     const reasons: Record<string, string> = {};
-    for (const [name, digits] of Object.entries(this.#figures(layer, reading.frame))) {
+    for (const [name, digits] of Object.entries(this.#figures(layer, reading))) {
       let shown = digits;
       if (digits === null) reasons[name] = 'no_value';
       else if (isConverted && MEMBERS[layer][name] === 'quantity') {
         shown = converted(digits, listing, units, price);
         if (shown === null) reasons[name] = 'unit_unknown';
       }
-      values[name] = shown === null ? null : figure(shown);
+      const isCount = MEMBERS[layer][name] === 'count';
+      values[name] = shown === null ? null : isCount ? Number(shown) : figure(shown);
     }
     const conversion = isConverted
       ? {
@@ -412,13 +465,17 @@ export class Oracle {
     const boundMs = question.freshnessMs ?? BOUNDS_MS[layer];
     const { reason, venueTs, validUntil, ageMs, venueAgeMs } = this.#status(reading, layer, at, boundMs);
     const isPresent = reason === undefined;
-    const { values, conversion, null_reasons } = this.#values(layer, reading, at, question);
-    const isShown = isPresent || question.allowStale;
+    const broken = reading.standing?.broken ?? null;
+    if (broken !== null && !question.includeGaps) return null;
+    const { values, conversion, null_reasons } =
+      broken === null ? this.#values(layer, reading, at, question) : { values: {}, null_reasons: undefined };
+    const isShown = broken === null && (isPresent || question.allowStale);
     const next = reading.frame.v.next_funding_at;
     return {
       at: instant(at),
-      status: isPresent ? 'present' : 'stale',
+      status: isPresent ? 'present' : broken === null ? 'stale' : 'missing',
       reason,
+      gap_cause: broken ?? undefined,
       venue_ts: venueTs === null ? null : instant(venueTs),
       received_at: instant(reading.receivedAt),
       age_ms: ageMs,

@@ -1,5 +1,5 @@
 // A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
-import { type Mapped, type Venue, VenueError } from '../../ingest/venue.ts';
+import { type Chain, type Mapped, type Venue, VenueError } from '../../ingest/venue.ts';
 import { recordsOf } from '../../ingest/venues/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
@@ -12,6 +12,7 @@ import {
   type PaperListing,
   type PaperReference,
 } from './oracle.ts';
+import { levelsOf } from './oracle-books.ts';
 import { SECOND, START, TestLog } from './task-driver.ts';
 
 const MINUTE = 60 * SECOND;
@@ -25,6 +26,10 @@ const recordOf = recordsOf('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
 const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {
+  if (l === 'book') {
+    const { kind, id, bids, asks } = v;
+    return { kind, bids: levelsOf(String(bids)), asks: levelsOf(String(asks)), sequence: String(id) };
+  }
   if (l === 'funding') return { ...v, funding_interval_ms: null };
   if (l === 'candle') {
     const { open, o, h, lo, c, q, m, n } = v;
@@ -37,6 +42,15 @@ const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> =
     ...(member === undefined ? {} : { [member]: unit }),
     ...(l === 'liquidation' ? { price_kind: 'bankruptcy' } : {}),
   };
+};
+
+/** Ids that each name the one before. */
+const chainOf = ({ l, s, v }: PaperFrame): Chain | null => {
+  if (l !== 'book') return null;
+  const previous = v.previous === null ? null : BigInt(Number(v.previous));
+  const full = { bids: v.full === 1, asks: v.full === 1 };
+  const kind = v.kind === 'snapshot' ? 'snapshot' : 'update';
+  return { symbol: s, kind, first: null, last: BigInt(Number(v.id)), previous, ...(v.full === 1 ? { full } : {}) };
 };
 
 const toListing = (listing: PaperListing, receivedAt: number): ListingRecord => ({
@@ -76,13 +90,19 @@ export const paperVenue: Venue = {
   plan: () => [],
   classify: () => 'data',
   sequence: () => null,
-  bookRule: { style: 'full', continues: () => 'apply', bufferLimit: 1 },
+  bookRule: {
+    style: 'stream',
+    continues: ({ last }, next) => (next.previous === last ? 'apply' : (next.last ?? 0n) <= last ? 'skip' : 'break'),
+    bufferLimit: 1,
+  },
   map: (_state, { payload, received_at: receivedAt }, { listings }): readonly Mapped[] => {
     const frame = parse<PaperFrame>(payload);
     if (frame.l === 'bad') throw new VenueError('VENUE_BAD_FRAME', 'nonsense');
     const unit = listings.get(frame.s)?.values.quantity_unit ?? 'base';
     const at = { symbol: frame.s, venueTs: frame.t === null ? null : frame.t * 1_000, receivedAt };
-    return [recordOf(at, frame.l as NormalisedRecord['layer'], valuesOf(frame, unit) as never, frame)];
+    const chain = chainOf(frame);
+    const mapped = recordOf(at, frame.l as NormalisedRecord['layer'], valuesOf(frame, unit) as never, frame);
+    return [chain === null ? mapped : { ...mapped, chain }];
   },
 };
 
@@ -118,8 +138,10 @@ const GONE: PaperListing = { ...LIN, symbol: 'GONE', base: 'GON' };
 const NEW: PaperListing = { ...KILO, symbol: 'NEW', base: 'NEW', size: '3' };
 export const SYMBOLS = ['GONE', 'INV', 'KILO', 'LIN', 'NEW'];
 
-const SOCKETS = { a: ['mark', 'ticker', 'funding'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
+const SOCKETS = { a: ['mark', 'ticker', 'funding', 'book'], b: ['oi', 'stats', 'candles', 'liquidation'] } as const;
 type Socket = keyof typeof SOCKETS;
+/** A book as the venue has it: where it stands, which connection was told it whole, what is wrong with it. */
+type VenueBook = { id: number; told: string | null; isBroken: boolean; crossed: string | null };
 type Held = { readonly at: number; readonly write: (recordedAt?: number) => void };
 
 /** Seconds since the start in which something is wrong. */
@@ -143,6 +165,7 @@ export class PaperLog {
   readonly #open = new Map<Socket, string>();
   readonly #counts = new Map<string, number>();
   readonly #prices = new Map(SYMBOLS.map((symbol, i) => [symbol, 100 * 10 ** i] as const));
+  readonly #books = new Map<string, VenueBook>();
   #held: Held[] | null = null;
   #listings: readonly PaperListing[] = [GONE, INV, KILO, LIN];
   #second = 0;
@@ -291,6 +314,8 @@ export class PaperLog {
       if (this.#chance(0.03)) {
         put('a', 'funding', symbol, { funding: this.#figure(0.0001, 9), next_funding_at: START + 3_600 * SECOND });
       }
+      if (this.#chance(0.45)) put('a', 'book', symbol, this.#book(symbol, price));
+      if (this.#chance(0.15)) put('a', 'book', symbol, this.#book(symbol, price));
       if (this.#chance(0.05)) put('b', 'oi', symbol, { oi: this.#figure(123_456, 3) });
       if (this.#chance(0.03)) put('b', 'stats', symbol, this.#stats());
       if (this.#chance(0.03)) put('b', 'liquidation', symbol, this.#liquidation(price));
@@ -299,6 +324,54 @@ export class PaperLog {
     }
     if (this.#chance(0.004)) put('b', 'bad', 'LIN', {});
     return frames;
+  }
+
+  /** A change of a few levels; whole on a connection that was not told it yet, or a while after it broke. */
+  #book(symbol: string, price: number): PaperFrame['v'] {
+    const book = this.#books.get(symbol) ?? { id: 1, told: null, isBroken: false, crossed: null };
+    this.#books.set(symbol, book);
+    const connection = this.#open.get('a') ?? null;
+    const previous = book.id;
+    book.id += 1;
+    const isWhole = book.told !== connection || (book.isBroken && this.#chance(0.05));
+    if (isWhole) {
+      Object.assign(book, { told: connection, isBroken: false, crossed: null });
+      const full = this.#chance(0.2) ? 1 : 0;
+      const depth = full === 1 ? 12 : 30;
+      const side = (sign: number): string =>
+        Array.from({ length: depth }, (_, k) => this.#level(price, sign * (k + 1))).join(' ');
+      return { kind: 'snapshot', id: book.id, previous: null, bids: side(-1), asks: side(1), full };
+    }
+    if (this.#chance(0.02)) {
+      book.id += 1;
+      book.isBroken = true;
+      return { kind: 'update', id: book.id, previous: previous + 1, bids: this.#level(price, -1), asks: '', full: 0 };
+    }
+    return { kind: 'update', id: book.id, previous, ...this.#changes(book, price), full: 0 };
+  }
+
+  #changes(book: VenueBook, price: number): { bids: string; asks: string } {
+    const some = (sign: number): string[] => {
+      const count = Math.floor(this.#draw() * 3);
+      const places = Array.from({ length: count }, () => 1 + Math.floor(this.#draw() * 30));
+      return [...new Set(places)].map((k) => this.#level(price, sign * k, this.#chance(0.2)));
+    };
+    const [bids, asks] = [some(-1), some(1)];
+    if (book.crossed !== null && this.#chance(0.1)) {
+      bids.push(`${book.crossed}:0`);
+      book.crossed = null;
+    } else if (book.crossed === null && this.#chance(0.02)) {
+      const [at = '', size = ''] = this.#level(price, 31).split(':');
+      book.crossed = at;
+      bids.push(`${at}:${size}`);
+    }
+    return { bids: bids.join(' '), asks: asks.join(' ') };
+  }
+
+  /** A level so many steps of four basis points away. */
+  #level(price: number, steps: number, isGone = false): string {
+    const at = String(Number((price * (1 + steps * 0.0004)).toFixed(4)));
+    return `${at}:${isGone ? '0' : this.#figure(3, 6)}`;
   }
 
   #stats(): PaperFrame['v'] {

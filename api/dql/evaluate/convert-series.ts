@@ -1,4 +1,4 @@
-// Quantities of series in base or quote units: each element by the listing's version then, with the mark at its own period's end (DQL-33h, N-07).
+// Quantities of series in base or quote units: each element by the listing's version when it was recorded, with the mark at its own period's end (DQL-33h, N-07).
 import { plainDouble } from '../../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import { listingId } from '../../../schemas/tables.ts';
@@ -54,31 +54,36 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
   );
 };
 
+/** The column's elements in the unit asked, and the digits of the newest. */
 const convert = (
   facts: Facts,
-  { elements, end, received }: CapturedColumn,
+  { elements, end, recorded, digits: newest }: CapturedColumn,
   of: { length: Micros; marks: Marks },
-): Elements => {
+): { readonly elements: Elements; readonly digits: Digits | null } => {
   const { values } = elements;
   const converted = new Float64Array(values.length).fill(Number.NaN);
   let reasons = elements.reasons?.slice() ?? null;
+  let shown: Digits | null = null;
   for (let i = 0; i < values.length; i++) {
     if ((reasons?.[i] ?? 0) !== 0) continue;
     const at = end - (values.length - 1 - i) * of.length;
-    const stamp = received?.[i] ?? Number.NaN;
+    const stamp = recorded?.[i] ?? Number.NaN;
     const version = versionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
     const listing = version.record.values;
     const unit = counted(version);
     const mode = facts.terms.units;
     const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
-    const digits = convertQuantity({ digits: plainDouble(values[i] as number), unit, mode, listing, mark });
+    const isNewest = i === values.length - 1;
+    const published = (isNewest ? newest : null) ?? plainDouble(values[i] as number);
+    const digits = convertQuantity({ digits: published, unit, mode, listing, mark });
+    if (isNewest) shown = digits;
     if (digits !== null) converted[i] = Number(digits);
     else {
       reasons ??= new Uint8Array(values.length);
       reasons[i] = UNIT_UNKNOWN_AT;
     }
   }
-  return { values: converted, reasons };
+  return { elements: { values: converted, reasons }, digits: shown };
 };
 
 /** The facts with the columns named converted. Marks are read from the store only where a conversion needs them; rejects as it does. */
@@ -98,7 +103,7 @@ export const convertFacts = async (
         length: lengthOf(spec),
         marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
       };
-      windows[i]?.set(specId(spec), { ...column, elements: convert(one, column, of) });
+      windows[i]?.set(specId(spec), { ...column, ...convert(one, column, of) });
     }
   }
   return facts.map((one, i) => ({ ...one, windows: windows[i] ?? one.windows }));

@@ -14,7 +14,7 @@ import { FIELDS, SOURCES } from '../fields.ts';
 import type { CallNode, FieldNode, Node, SourceNode } from '../tree.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
 import type { Leaf } from './evaluate.ts';
-import { type Facts, layerOf, markOf } from './facts.ts';
+import { type Facts, type LayerState, layerOf, markOf } from './facts.ts';
 import { type AtomValue, atomValue, columnsOf, functionOf, REASONS } from './series.ts';
 import { firstUnknown, NO_VALUE, numberOf, type Unknown, unknown, type Value } from './values.ts';
 
@@ -108,15 +108,31 @@ const sayReference = (name: string, facts: Facts, group: readonly Facts[]): Said
   }
 };
 
-/** Stamps of the reading a layer answers with; a layer that is off or not published has none to speak of. */
-const stampsOf = (facts: Facts, layer: ReadingLayer) => {
-  const { reading, answer } = layerOf(facts, layer);
+type Member = { readonly value: Value; readonly unit: string; readonly digits: Digits | null };
+type StatusReason = Pick<Said, 'status' | 'reason'>;
+
+/**
+ * What a layer says, with the stamps of its reading; one that is off or not published has none to speak of. A literal of every member:
+ * thousands are made a query, and spreading parts into one costs several times as much.
+ */
+const saidOf = (
+  { reading, answer }: LayerState,
+  layer: ReadingLayer,
+  { value, unit, digits, status, reason }: Member & StatusReason,
+): Said => {
   const isSilent = answer.status === 'off' || answer.status === 'not_published';
   return {
+    value,
+    unit,
+    digits,
     layer,
     reading: isSilent ? null : reading,
-    receivedAt: isSilent ? null : (reading?.received_at ?? null),
+    receivedAt: isSilent || reading === null ? null : reading.received_at,
     ageMs: answer.age_ms,
+    status,
+    reason,
+    period: null,
+    depth: null,
   };
 };
 
@@ -125,8 +141,6 @@ const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
   const next = instants.next_funding_at;
   return next === undefined || next <= at ? NO_VALUE : numberOf(Math.floor((next - at) / MICROS_PER_MS));
 };
-
-type Member = { readonly value: Value; readonly unit: string; readonly digits: Digits | null };
 
 /** A member of a reading that holds; one that is null says why (L-02, DQL-33c). */
 const memberOf = (reading: StoredReading, member: string, facts: Facts): Member => {
@@ -152,17 +166,24 @@ const unitWithoutReading = (member: string, layer: ReadingLayer, facts: Facts): 
     : unitOf(member, layer, quantityUnitFor(unitCounted({ quantity_unit: null }, facts.version), facts.terms.units));
 
 const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
-  const { reading, answer } = layerOf(facts, layer);
-  const stamps = stampsOf(facts, layer);
+  const state = layerOf(facts, layer);
+  const { reading, answer } = state;
   if (answer.status !== 'present' || reading === null) {
-    const status = answer.status === 'present' ? 'missing' : answer.status;
-    const value = unknown(status, answer.reason ?? 'no_value');
-    return { ...BARE, ...stamps, value, unit: unitWithoutReading(member, layer, facts), ...statusOf(value) };
+    const value = unknown(answer.status === 'present' ? 'missing' : answer.status, answer.reason ?? 'no_value');
+    const { status, reason } = value;
+    return saidOf(state, layer, {
+      value,
+      unit: unitWithoutReading(member, layer, facts),
+      digits: null,
+      status,
+      reason,
+    });
   }
-  const said = memberOf(reading, member, facts);
+  const { value, unit, digits } = memberOf(reading, member, facts);
+  if (value.kind !== 'unknown') return saidOf(state, layer, { value, unit, digits, status: 'present', reason: null });
   // A figure that cannot be converted does not change what the layer is (L-07).
-  const status = said.value === UNIT_UNKNOWN ? { status: answer.status, reason: 'unit_unknown' } : statusOf(said.value);
-  return { ...BARE, ...stamps, ...said, ...status };
+  const status = value === UNIT_UNKNOWN ? answer.status : value.status;
+  return saidOf(state, layer, { value, unit, digits, status, reason: value.reason });
 };
 
 const sayDepth = (name: string, band: string, facts: Facts): Said => {
@@ -176,15 +197,15 @@ const sayDepth = (name: string, band: string, facts: Facts): Said => {
 
 /** `age` is known whenever there is an accepted reading, `status` always (DQL-15). */
 const sayAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Said => {
-  const { answer } = layerOf(facts, layer);
-  const stamps = stampsOf(facts, layer);
-  if (what === 'status') {
-    return { ...BARE, ...stamps, value: text(answer.status), unit: 'code', status: 'present', reason: null };
-  }
+  const state = layerOf(facts, layer);
+  const { answer } = state;
+  const known = { digits: null, status: 'present', reason: null } as const;
+  if (what === 'status') return saidOf(state, layer, { ...known, value: text(answer.status), unit: 'code' });
   const isKnown = (answer.status === 'present' || answer.status === 'stale') && answer.age_ms !== null;
   const status = answer.status === 'present' ? 'missing' : answer.status;
-  const value = isKnown ? numberOf(answer.age_ms ?? 0) : unknown(status, answer.reason ?? 'no_value');
-  return { ...BARE, ...stamps, value, unit: 'ms', ...statusOf(value) };
+  if (isKnown) return saidOf(state, layer, { ...known, value: numberOf(answer.age_ms ?? 0), unit: 'ms' });
+  const value = unknown(status, answer.reason ?? 'no_value');
+  return saidOf(state, layer, { digits: null, value, unit: 'ms', status, reason: value.reason });
 };
 
 // ---- series ----
@@ -261,7 +282,9 @@ const saySeries = (leaf: CallNode | SourceNode, facts: Facts): Said => {
     if (column.receivedAt !== null && column.receivedAt > (receivedAt ?? 0)) receivedAt = column.receivedAt;
   }
   const ageMs = receivedAt === null ? null : Math.floor((facts.terms.at - receivedAt) / MICROS_PER_MS);
-  return { ...said, value, ...statusOf(value), receivedAt, ageMs, period: { ...said.period, end } };
+  // A bare source says what was published; everything else is computed.
+  const digits = leaf.type === 'source' && value.kind === 'number' ? ([...read.values()][0]?.digits ?? null) : null;
+  return { ...said, value, digits, ...statusOf(value), receivedAt, ageMs, period: { ...said.period, end } };
 };
 
 const sayField = ({ name }: FieldNode, facts: Facts, group: readonly Facts[]): Said => {

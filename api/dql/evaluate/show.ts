@@ -34,23 +34,11 @@ const shownValue = (value: Value, digits: Digits | null): JsonValue => {
   }
 };
 
-const indicatorMembers = ({ period }: Said): Json =>
-  period === null
-    ? {}
-    : {
-        timeframe: period.timeframe,
-        bars: period.bars,
-        candle_end: period.end === null ? null : formatInstant(period.end),
-      };
-
-const depthMembers = ({ depth }: Said): Json =>
-  depth === null
-    ? {}
-    : {
-        band: depth.band,
-        reference: figureOrNull(depth.reference),
-        levels: depth.levels === null ? null : Number(depth.levels),
-      };
+type Optional = JsonValue | undefined;
+const candleEnd = ({ period }: Said): Optional =>
+  period === null ? undefined : period.end === null ? null : formatInstant(period.end);
+const levels = ({ depth }: Said): Optional =>
+  depth === null ? undefined : depth.levels === null ? null : Number(depth.levels);
 
 type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
 /** Readings never change and are shown often, so their instants are written once. */
@@ -72,17 +60,24 @@ const leafObject = (name: string, said: Said, { facts }: Element): Json => {
   if (said.layer === 'reference') {
     return { value: shown, unit: said.unit, layer: 'reference', status: said.status, reason };
   }
+  const { venue_ts, received_at } = stampTexts(said);
+  const { period, depth } = said;
   return {
     value: shown,
     unit: said.unit,
     venue: facts.listing.venue,
     layer: said.layer,
-    ...stampTexts(said),
+    venue_ts,
+    received_at,
     age_ms: said.ageMs,
     status: said.status,
     reason,
-    ...indicatorMembers(said),
-    ...depthMembers(said),
+    timeframe: period?.timeframe,
+    bars: period?.bars,
+    candle_end: candleEnd(said),
+    band: depth?.band,
+    reference: depth === null ? undefined : figureOrNull(depth.reference),
+    levels: levels(said),
   };
 };
 
@@ -181,6 +176,8 @@ const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
   return { value: null, unit: 'count', unknown: high - low, bound: { at_least: low, at_most: high } };
 };
 
+const ownStamps = (said: Said) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
+
 /** Stamps of what an element's value was computed from: the oldest of its atoms. */
 const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
   const leaves = atomsOf(node)
@@ -190,19 +187,21 @@ const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
     (held, said) => (held === null || (said.receivedAt ?? Infinity) < (held.receivedAt ?? Infinity) ? said : held),
     null,
   );
-  return { received_at: oldest === null ? null : stampTexts(oldest).received_at, age_ms: oldest?.ageMs ?? null };
+  return oldest === null ? { received_at: null, age_ms: null } : ownStamps(oldest);
 };
 
 /** What stands behind an aggregate: every contributing and every open element (DQL-21). */
 const partObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
   const value = instrument.value(node.expr, element);
   const said = isLeaf(node.expr) ? instrument.said(node.expr, element) : null;
+  const stamps = said === null ? stampsOf(node.expr, instrument, element) : ownStamps(said);
   return {
     venue: element.facts.listing.venue,
     symbol: element.facts.listing.venueSymbol,
     quote: element.facts.version.record.values.quote,
     value: shownValue(value, said?.digits ?? null),
-    ...stampsOf(node.expr, instrument, element),
+    received_at: stamps.received_at,
+    age_ms: stamps.age_ms,
     status: said?.status ?? computedStatus(value, []).status,
   };
 };

@@ -4,10 +4,10 @@ import { Agent, request } from 'node:http';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
 import { openPostgres } from '../../runtime/postgres.ts';
 
-export type Timed = { readonly ms: number; readonly text: string };
+export type Timed = { readonly ms: number; readonly text: string; readonly bytes: number };
 
 export type ApiClient = {
-  readonly post: (path: string, body: unknown) => Promise<Timed>;
+  readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Timed>;
   /** Venue symbols the API lists, ascending. */
   readonly symbols: () => Promise<readonly string[]>;
   /** One of its keys, the same for the same number. */
@@ -41,13 +41,14 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
   const keys = await storeKeys(databaseUrl);
   const agent = new Agent({ keepAlive: true });
   let turn = 0;
-  const post = (path: string, body: unknown): Promise<Timed> => {
+  const post: ApiClient['post'] = (path, body, over = {}) => {
     const payload = JSON.stringify(body);
     turn += 1;
     const headers = {
       authorization: `Bearer ${keys[turn % keys.length]}`,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(payload),
+      ...over,
     };
     return new Promise((resolve, reject) => {
       const began = performance.now();
@@ -57,8 +58,9 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
         answer.on('error', reject);
         answer.on('end', () => {
           const ms = performance.now() - began;
-          const text = Buffer.concat(chunks).toString('utf8');
-          if (answer.statusCode === 200) resolve({ ms, text });
+          const whole = Buffer.concat(chunks);
+          const text = whole.toString('utf8');
+          if (answer.statusCode === 200) resolve({ ms, text, bytes: whole.length });
           else reject(new Error(`${path}: ${answer.statusCode} ${text.slice(0, 500)}`));
         });
       });

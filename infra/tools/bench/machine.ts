@@ -13,7 +13,8 @@ export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
 const TICKS_PER_SECOND = 100;
 
-const usageOf = (pid: number): Usage | null => {
+/** What a process used since its start; null when it is none of ours any more. */
+export const usageOf = (pid: number): Usage | null => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.

@@ -50,7 +50,8 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
     },
     end: NOW,
     receivedAt: null,
-    received: null,
+    recorded: null,
+    digits: null,
   };
 };
 

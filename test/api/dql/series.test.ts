@@ -270,6 +270,61 @@ t.test('quantities of series convert with the mark of each period’s own end (D
   t.match(await asked('quote', 'sma(close, 2)'), { value: 109.5, unit: 'quote' });
 });
 
+t.test(
+  'a bare source says the digits that were published, also where a double does not give them back (N-05)',
+  async (t) => {
+    const LONG = { close: '110.12345678901234567', volume: '2.00000000000000000001' };
+    const feed = newFeed();
+    const ask = await screener(feed, store, () => LATER);
+    feed.watermark('binance', LATER);
+    t.same((await shown(ask, 'close', 'timeframe 1h')).map(worth), [110, 110]);
+    await write([hourly(BTC, NOON, LONG)]);
+    for (const symbol of ['BTCUSDT', 'ETHUSDT']) {
+      feed.entry('binance', { kind: 'sealed', symbol, row: hourly({ venue: 'binance', symbol }, NOON, LONG) });
+    }
+    const digitsOf = async (expression: string, over: Readonly<Record<string, unknown>>, at = '') => {
+      const query = `select ${expression} timeframe 1h where base = BTC ${at}`;
+      const { instruments, errors } = await (await screener(feed, store, () => NOON + HOUR + 200_000_000))({
+        query,
+        number_format: 'string',
+        ...over,
+      });
+      if (errors !== undefined) throw new Error(`${query}: ${JSON.stringify(errors)}`);
+      return Object.values(instruments[0]?.venues[0]?.values ?? {})[0]?.value;
+    };
+    feed.watermark('binance', NOON + HOUR + 200_000_000);
+    feed.memory.applyHistoryWatermark('binance', 0, NOON + HOUR + 200_000_000);
+    const past = `as of ${formatInstant(NOON + HOUR)}`;
+    for (const at of ['', past]) {
+      t.equal(await digitsOf('close', {}, at), LONG.close);
+      t.equal(await digitsOf('volume', {}, at), LONG.volume);
+      t.equal(await digitsOf('volume', { units: 'base' }, at), LONG.volume, 'converted from the digits');
+      t.equal(await digitsOf('sma(close, 1)', {}, at), '110.12345678901235', 'what is computed is a double');
+    }
+  },
+);
+
+t.test(
+  'quantities of series convert by the version that held when the row was recorded (design section 5)',
+  async (t) => {
+    const feed = newFeed();
+    // The candle that closed an hour before noon was received before the version was written, and recorded after it.
+    const writtenAt = NOON - HOUR + 550_000;
+    feed.list(listing('binance', listingValues({ quantity_unit: 'contracts', contract_size: '0.5' }), { writtenAt }));
+    feed.watermark('binance', LATER);
+    const ask = await screener(feed, store, () => LATER);
+    const { instruments } = await ask({
+      query: 'select sma(volume, 1), prev(volume, 1), prev(volume, 2) timeframe 1h where base = BTC',
+      units: 'base',
+    });
+    const values = instruments[0]?.venues[0]?.values ?? {};
+    t.same(
+      ['sma(volume, 1)', 'prev(volume, 1)', 'prev(volume, 2)'].map((key) => values[key]?.value),
+      [1, 1, 2],
+    );
+  },
+);
+
 t.test('a frozen market says the same live and as of that instant (F-05)', async (t) => {
   const feed = newFeed();
   const place = (symbol: string) => ({ venue: 'binance', symbol });

@@ -1,0 +1,126 @@
+// A memory copy with as many simulated listings as are wanted, everything of them present, and hourly candles to store: what the bench of screens reads.
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { candleRow } from '../../../processors/task/rows.ts';
+import { READING_LAYERS } from '../../../schemas/layers.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { ListingVersion, LiveEntry, Reading, Row } from '../../../schemas/topics.ts';
+
+const VENUES = ['binance', 'bybit', 'gate', 'okx'];
+const HOUR: Micros = 3_600_000_000;
+const NOON: Micros = Date.parse('2026-01-15T12:00:00Z') * 1_000;
+/** When the market is asked about. */
+export const NOW = NOON + 200_000_000;
+
+type Listed = { readonly venue: string; readonly symbol: string; readonly base: string };
+
+/** Every base on each of the venues. */
+export const listedAt = (count: number): Listed[] =>
+  Array.from({ length: count }, (_, i) => {
+    const base = `B${Math.floor(i / VENUES.length)}`;
+    return { venue: VENUES[i % VENUES.length] ?? '', symbol: `${base}USDT`, base };
+  });
+
+const versionOf = ({ venue, symbol, base }: Listed): ListingVersion => {
+  const first = NOON - 5_000 * HOUR;
+  const values = {
+    ...{ instrument: `${base}-PERP`, venue_symbol: symbol, base, quote: 'USDT', base_venue_alias: null },
+    ...{ kind: 'perpetual', venue_kind: 'linear', pair: null, post_only: null, status: 'tradeable' },
+    ...{
+      contract_size: '1',
+      multiplier: '1',
+      tick_size: '0.1',
+      lot_size: '0.001',
+      min_qty: '0.001',
+      min_notional: '5',
+    },
+    ...{ price_decimals: 1, qty_decimals: 3, quantity_unit: 'base', funding_interval: '8h' },
+    units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+    ...{ funding_interval_source: 'venue', funding_normalisation: { venue_field: 'r', transform: 'identity' } },
+    ...{ rules_normalisation: {}, not_published: [], bands: [], oi_sides: 'one', listed_at: null, delisted_at: null },
+    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
+  };
+  const record = { layer: 'listing', venue, venue_symbol: symbol, venue_ts: null, received_at: first, values };
+  return {
+    venue,
+    venue_symbol: symbol,
+    written_at: first,
+    first_seen_at: first,
+    delisted_at: null,
+    record,
+  } as ListingVersion;
+};
+
+const VALUES: Readonly<Record<string, Record<string, string>>> = {
+  mark: { mark: '60000.1', index: '60001.2', basis: '-0.00001833' },
+  funding: { funding: '0.000125', funding_8h: '0.000125', funding_interval: '28800000' },
+  book: { bid: '60000', ask: '60000.1', mid: '60000.05', spread: '0.0000016', bid_size: '1.2', ask_size: '2.5' },
+};
+const readingOf = (layer: string, i: number): Reading => ({
+  ...{ layer: layer as Reading['layer'], rev: 1, valid: true, gap_cause: null, venue_ts: NOW - 900_000 },
+  ...{ received_at: NOW - 800_000 - i, recorded_at: NOW - 700_000, conn_id: 'c1', horizon_ms: null, valid_until: null },
+  ...{ horizon_source: 'connection', anchor: 'venue', values: VALUES[layer] ?? {}, null_reasons: {}, instants: {} },
+  ...{ quantity_unit: 'base', book: null, raw: null },
+});
+
+const ON = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
+
+/** Filled as the log fills it. */
+export const marketOf = (listed: readonly Listed[]): LiveMemory => {
+  const live = new LiveMemory(VENUES);
+  let offset = 0;
+  const tell = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind'>): void => {
+    const none = {
+      symbol: null,
+      reading: null,
+      span: null,
+      row: null,
+      listing: null,
+      capability: null,
+      watermark: null,
+    };
+    live.applyLive(venue, 0, { ...none, offset: ++offset, index: 0, recorded_at: NOW, ...body });
+  };
+  for (const venue of VENUES) {
+    live.markReady(venue, 0);
+    const layers = Object.fromEntries([...READING_LAYERS, 'candles'].map((layer) => [layer, ON]));
+    tell(venue, { kind: 'capability', capability: { venue, name: venue, written_at: NOON - 5_000 * HOUR, layers } });
+    tell(venue, { kind: 'connection', span: { conn_id: 'c1', slot: 's', from: NOON - HOUR, to: null, cause: null } });
+    tell(venue, { kind: 'watermark', watermark: NOW - 200_000 });
+    live.applyHistoryWatermark(venue, 0, NOW);
+  }
+  for (const [i, one] of listed.entries()) {
+    live.applyListing(versionOf(one));
+    for (const layer of Object.keys(VALUES))
+      tell(one.venue, { kind: 'reading', symbol: one.symbol, reading: readingOf(layer, i) });
+  }
+  return live;
+};
+
+/** The `i`th newest hour of a listing. */
+export const candle = ({ venue, symbol }: Listed, i: number): Row => {
+  const openTime = NOON - (i + 1) * HOUR;
+  const price = 100 + ((i * 7919) % 100) / 10;
+  const figures = {
+    open: String(price),
+    high: String(price + 1),
+    low: String(price - 1),
+    close: String(price + 0.5),
+    volume: '3',
+  };
+  const minute = {
+    values: { volume_unit: 'base' },
+    venue_ts: null,
+    received_at: openTime + HOUR,
+    final: true,
+    connId: 'c1',
+  };
+  const stored = { ...minute, recordedAt: openTime + HOUR, srcOffset: i, late: false };
+  return candleRow(
+    { venue, symbol, priceType: 'trade' },
+    {
+      ...{ openTime, closeTime: openTime + HOUR, timeframe: '1h', minute: stored as never, figures, trades: null },
+      ...{ gapCause: null, counted: { expected: 60, present: 60, noTrades: 0 } },
+    },
+    i,
+  );
+};

@@ -1,0 +1,182 @@
+// What was served against what was true: digit by digit at the reading's own stamp, derived members by another arithmetic.
+import { Decimal } from 'decimal.js';
+import type { TruthBook, TruthRow } from '../../infra/simulator/truth-log.ts';
+import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
+import { figuresOf, type LayerObject, microsOf, type Seen, type Subject, type TruthIndex } from './truth.ts';
+
+const Exact = Decimal.clone({ precision: 120, rounding: Decimal.ROUND_HALF_EVEN });
+/** One division, half-even at 18 significant digits (N-05 rule 2). */
+const Rounded = Decimal.clone({ precision: 18, rounding: Decimal.ROUND_HALF_EVEN });
+
+const plain = (value: Decimal): string => (value.isZero() ? '0' : value.toFixed());
+const quotient = (dividend: Decimal, divisor: Decimal): string => plain(new Rounded(dividend).div(divisor));
+
+type Members = Readonly<Record<string, string>>;
+type Found = Readonly<Record<string, unknown>>;
+
+const differing = (found: Found, wanted: Members): string[] =>
+  Object.entries(wanted)
+    .filter(([name, digits]) => String(found[name]) !== digits)
+    .map(([name, digits]) => `${name} is ${String(found[name])}, true is ${digits}`);
+
+/** Members that a venue does not tell of a listing: null is then their truth (L-02). */
+const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
+  switch (venue) {
+    // COIN-M's volumes beside the contracts are amounts of base, no turnover.
+    case 'binance':
+      return member === 'turnover_24h' && symbol.endsWith('_PERP');
+    case 'bybit':
+      return member === 'turnover_24h' && /USD$/.test(symbol);
+    case 'okx':
+      return member === 'turnover_24h' || member === 'change_24h';
+    default:
+      return false;
+  }
+};
+
+const told = (subject: Subject, { values }: TruthRow, names: readonly string[]): Members =>
+  Object.fromEntries(names.map((name) => [name, isUntold(subject, name) ? 'null' : String(values[name])]));
+
+const midOf = (bid: string, ask: string): Decimal => new Exact(bid).plus(ask).div(2);
+
+const bookMembers = ({ values }: TruthRow): Members => {
+  const [bid, ask] = [String(values.bid), String(values.ask)];
+  const mid = midOf(bid, ask);
+  return {
+    bid,
+    ask,
+    bid_size: String(values.bid_size),
+    ask_size: String(values.ask_size),
+    mid: plain(mid),
+    spread: quotient(new Exact(ask).minus(bid), mid),
+  };
+};
+
+/** `intervalMs`: where only the reference answers know it, the one that was in force before a change may still be. */
+const fundingMembers = ({ values }: TruthRow, intervalMs: string): Members => {
+  const funding = String(values.funding);
+  return {
+    funding,
+    funding_interval: intervalMs,
+    funding_8h: quotient(new Exact(funding).times(28_800_000), new Exact(intervalMs)),
+  };
+};
+
+/** Venues whose messages carry the interval (or both its ends); of the others the listing's version does, until the next reference answer. */
+const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
+
+const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
+  const told = String(row.values.funding_interval_ms);
+  const before = truth
+    .all(seen, 'funding')
+    .find(({ values }) => String(values.funding_interval_ms) === found.funding_interval);
+  const isOlder = !TELLS_INTERVAL.has(seen.venue) && before !== undefined && before.venue_ts <= row.venue_ts;
+  const settlement = microsOf(seen.object.instants?.next_funding_at);
+  return [
+    ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : told)),
+    ...(settlement === row.values.next_funding_at ? [] : [`next_funding_at is ${settlement}`]),
+  ];
+};
+
+/** Mark and index come in different messages, each with its own stamp. */
+const isJoined = ({ venue, symbol }: Subject): boolean => venue === 'okx' || symbol.endsWith('_PERP');
+/** A listing's mark and index lie at most so many rows apart. */
+const JOIN_ROWS = 60;
+
+/**
+ * What is joined has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
+ * is of that stamp.
+ */
+const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
+  const [mark, index] = [new Exact(String(found.mark)), new Exact(String(found.index))];
+  const basis = differing(found, { basis: quotient(mark.minus(index), index) });
+  const members = ['mark', 'index'] as const;
+  const isOwn = rows.some(({ values }) => members.every((name) => values[name] === found[name]));
+  if (isOwn) return basis;
+  const [own] = rows;
+  const wanted = { mark: String(own?.values.mark), index: String(own?.values.index) };
+  const of = members.filter((name) => rows.some(({ values }) => values[name] === found[name]));
+  const later = truth.from(seen, 'mark', microsOf(seen.object.venue_ts)).slice(0, JOIN_ROWS);
+  const isLater = members.every((name) => later.some(({ values }) => values[name] === found[name]));
+  return isJoined(seen) && of.length > 0 && isLater ? basis : [...differing(found, wanted), ...basis];
+};
+
+const isCrossedRow = ({ values }: TruthRow): boolean => values.crossed === true;
+
+const rowDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
+  const found = figuresOf(seen.object);
+  switch (seen.layer) {
+    case 'ticker':
+      return differing(found, told(seen, row, ['last']));
+    case 'oi':
+      return differing(found, told(seen, row, ['oi']));
+    case 'stats':
+      return differing(found, told(seen, row, ['volume_24h', 'turnover_24h', 'change_24h']));
+    case 'funding':
+      return fundingDifferences(seen, row, truth);
+    case 'mark':
+      return markDifferences(seen, [row], truth);
+    case 'book':
+      return isCrossedRow(row) ? ['a crossed book'] : differing(found, bookMembers(row));
+    case 'venue_depth':
+      return isCrossedRow(row) ? ['bands of a crossed book'] : differing(found, { mid: bookMembers(row).mid ?? '' });
+    default:
+      return seen.layer satisfies never;
+  }
+};
+
+const truthLayer = (layer: ReadingLayer): string => (layer === 'venue_depth' ? 'book' : layer);
+
+export const rowsFor = ({ venue, symbol, layer, object }: Seen, truth: TruthIndex): readonly TruthRow[] => {
+  const subject = { venue, symbol };
+  return object.venue_ts === null
+    ? truth.around(subject, truthLayer(layer), microsOf(object.received_at))
+    : truth.at(subject, truthLayer(layer), microsOf(object.venue_ts));
+};
+
+/** Every way in which what was served at one stamp is not what was true at it; null when the log has no truth of that stamp (yet). */
+export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] | null => {
+  const rows = rowsFor(seen, truth);
+  if (rows.length === 0) return null;
+  if (seen.layer === 'mark') return markDifferences(seen, rows, truth);
+  let least: readonly string[] | null = null;
+  for (const row of rows) {
+    const differences = rowDifferences(seen, row, truth);
+    if (differences.length === 0) return differences;
+    if (least === null || differences.length < least.length) least = differences;
+  }
+  return least;
+};
+
+/** What a quantity of one is worth in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's worth alone. */
+export type Worth = { readonly contractSize: number | null; readonly isInverse: boolean };
+
+/** Members of `venue_depth` of a whole book (L-02, L-03, H-14). */
+export const bandMembers = ({ bids, asks }: TruthBook, { contractSize, isInverse }: Worth): Members => {
+  const mid = midOf(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
+  const members: Record<string, string> = { mid: plain(mid) };
+  const size = new Exact(contractSize ?? 1);
+  for (const band of BANDS) {
+    const width = new Exact(Number.parseInt(band, 10)).div(10_000);
+    const low = mid.times(new Exact(1).minus(width));
+    const high = mid.times(new Exact(1).plus(width));
+    const inside = {
+      bid: bids.filter(([price]) => low.lte(price)),
+      ask: asks.filter(([price]) => high.gte(price)),
+    };
+    for (const side of ['bid', 'ask'] as const) {
+      const zero = new Exact(0);
+      const quantity = inside[side].reduce((sum, [, q]) => sum.plus(q), zero);
+      const worth = inside[side].reduce((sum, [price, q]) => sum.plus(isInverse ? q : new Exact(price).times(q)), zero);
+      members[`depth_${side}_${band}`] = plain(quantity);
+      members[`depth_${side}_value_${band}`] = plain(worth.times(size));
+      members[`levels_${side}_${band}`] = String(inside[side].length);
+    }
+  }
+  return members;
+};
+
+export const bandDifferences = ({ values }: LayerObject, members: Members): readonly string[] =>
+  differing(values, members);
