@@ -1,7 +1,7 @@
 // `npm run bench`: what this machine reaches with the whole service, real engines and simulated venues; a measurement, never a test.
 //
 //   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about six minutes
-//   npm run bench -- --quick           one rate, few listings, neither history, sealed windows nor a restart; under a minute
+//   npm run bench -- --quick           one rate, few listings, neither history, screens, sealed windows nor a restart; under a minute
 //   npm run bench -- --rates 3000 --seconds 600
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
 //
@@ -30,6 +30,7 @@ import { describeMachine, pidOf } from './bench/machine.ts';
 import { readProfile } from './bench/profile.ts';
 import { measureRestart } from './bench/restart.ts';
 import { openRun, type Run, VENUE } from './bench/run.ts';
+import { measureScreens, WORST_BARS } from './bench/screen.ts';
 import { measureSeal } from './bench/seal.ts';
 import { measureSnapshots } from './bench/snapshots.ts';
 import { measureStreams } from './bench/streams.ts';
@@ -116,6 +117,7 @@ const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => 
   ];
   const slow: readonly Stage[] = [
     ['history', () => measureHistory({ ...storesOf(run.service), rounds: 30 })],
+    ['screens', () => measureScreens({ ...storesOf(run.service), listings: 1_000, bars: WORST_BARS })],
     ['seal to visible', () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 22 }))],
     ['restart', () => measureRestart(run, hopRate)],
   ];

@@ -38,10 +38,10 @@ const gapsIn = (state: TaskState, listing: ListingState, layer: string, window: 
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
   const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
   if (cause === 'not_listed') return parts.map((part) => ({ ...part, cause }));
-  // Of several losses in a window each part has its own.
+  // Of several losses in a window each part has its own; before the first connection of all there was none.
   return parts.map((part) => {
     const loss = lossCause(state, { layer, symbol: listing.symbol, from: part.from, to: part.at });
-    return { ...part, cause: loss ?? (cause === 'no_update' ? 'unknown' : cause) };
+    return { ...part, cause: loss ?? (cause === 'collector_down' ? cause : 'unknown') };
   });
 };
 

@@ -40,8 +40,8 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   // On sockets that live on, only the sequence tells of it.
   restart: { states: [...CUT.states, SEQUENCE], causes: [...CUT.causes, 'sequence_break'] },
   // Only what is asked for feels it.
-  rate_limit: { states: [PASSED], causes: ['venue_rate_limit'] },
-  rest_down: { states: [PASSED], causes: ['venue_down'] },
+  rate_limit: { states: [PASSED, BOUND], causes: ['venue_rate_limit'] },
+  rest_down: { states: [PASSED, BOUND], causes: ['venue_down'] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
   // Listed, and nothing came yet (F-04); while nobody was subscribed, none of the named causes is known to be right.
@@ -73,8 +73,11 @@ const ALL_LAYERS = [
 ] as const;
 const BOOKS = ['book', 'venue_depth'];
 
-/** Layers a venue is asked for instead of being listened to. */
-const POLLED: Readonly<Record<string, readonly string[]>> = { binance: ['oi', 'candles'], bybit: ['candles'] };
+/** Layers a venue is asked for: always, or when a quiet value must be confirmed (a last price, where nothing trades for long). */
+const POLLED: Readonly<Record<string, readonly string[]>> = {
+  binance: ['oi', 'candles'],
+  bybit: ['ticker', 'candles'],
+};
 /** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
 const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
 

@@ -65,10 +65,13 @@ const toSubject = (listing: string): { readonly venue: string; readonly symbol: 
   return { venue: listing.slice(0, colon), symbol: listing.slice(colon + 1) };
 };
 
+/** What is stamped so shortly before a window's end may be received after it. */
+const ON_THE_WAY = 1_000_000;
+
 /** Whether the venue had nothing new to say of a layer in the span: then `no_update` is what happened. */
 const saidNothing = (truth: TruthIndex, listing: string, layer: string, { from, to }: Run): boolean => {
   const rows = truth.all(toSubject(listing), layer === 'venue_depth' ? 'book' : layer);
-  const inside = rows.filter(({ venue_ts }) => venue_ts > from && venue_ts <= to);
+  const inside = rows.filter(({ venue_ts }) => venue_ts > from && venue_ts <= to - ON_THE_WAY);
   const before = rows.findLast(({ venue_ts }) => venue_ts <= from) ?? inside[0];
   return inside.every(({ values }) => JSON.stringify(values) === JSON.stringify(before?.values));
 };
