@@ -65,6 +65,7 @@ const partsOf = (server: PaperServer, memory: Memory, symbols: readonly string[]
     shardOf: () => 1,
     isFull: connections.isFull,
     meters,
+    onRefused: () => undefined,
     log: silentLog,
   });
   const fillIns = createFillIns({
@@ -715,7 +716,7 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   watch.take({ ...chain, kind: 'snapshot' }, quietSinceMs);
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
   await until('confirmed', () => server.requests().length === 1);
-  await until('the answer', () => watch.urgent(performance.now()) === null);
+  await until('the answer', () => memory.of('response').length === 1 && watch.urgent(performance.now()) === null);
   t.equal(server.requests()[0]?.path, '/short?symbol=AAA');
 
   const laterMs = performance.now() - 25_000;
