@@ -13,8 +13,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RUNS = join(ROOT, '.local', 'test');
 /** As many files at once as the smallest machine we run on has cores. */
 const AT_ONCE = 2;
-/** End-to-end tests that mostly wait for windows to be sealed: two run at once. The others measure times and run alone. */
-const PATIENT = ['purity', 'chaos', 'away', 'owners', 'settled', 'screen'];
+/** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
+const ON_REQUEST = ['away', 'chaos', 'settled', 'screen'];
 const FILE_LIMIT_MS = 4 * 60_000;
 const END_TO_END_LIMIT_MS = 10 * 60_000;
 const SHOWN_LINES = 150;
@@ -39,23 +39,21 @@ process.exit(failed > 0 || passed === 0 ? 1 : 0);
 async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT })
     .sort()
-    .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
-  const whole = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
-  const patient = whole.filter((file) => PATIENT.some((name) => file.endsWith(`/${name}.test.ts`)));
-  const first = files.filter((file) => !whole.includes(file));
-  const last = whole.filter((file) => !patient.includes(file));
+    .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
+  const last = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
+  const first = files.filter((file) => !last.includes(file));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
   try {
-    return [
-      ...(await runAll(first, AT_ONCE, FILE_LIMIT_MS)),
-      ...(await runAll(patient, AT_ONCE, END_TO_END_LIMIT_MS)),
-      ...(await runAll(last, 1, END_TO_END_LIMIT_MS)),
-    ];
+    return [...(await runAll(first, AT_ONCE, FILE_LIMIT_MS)), ...(await runAll(last, 1, END_TO_END_LIMIT_MS))];
   } finally {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
   }
+}
+
+function isOnRequest(file: string): boolean {
+  return ON_REQUEST.some((name) => file === `test/e2e/${name}.test.ts`);
 }
 
 function needsEngines(file: string): boolean {

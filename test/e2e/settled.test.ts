@@ -59,7 +59,7 @@ const isRaw = ({ body }: Question): boolean => body.raw === true;
 const makeQuestions = (symbols: readonly string[], since: number): Question[] => {
   const span = { since: since * 1_000, until: (since + SECONDS * 1_000) * 1_000 };
   const from = { draw: drawing(SEED), symbols };
-  const questions = Array.from({ length: REQUESTS * 2 }, () => makeQuestion(from, span));
+  const questions = Array.from({ length: REQUESTS * 3 }, () => makeQuestion(from, span));
   return questions.sort((a, b) => a.until - b.until);
 };
 
