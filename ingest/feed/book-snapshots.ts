@@ -26,19 +26,27 @@ export type BookSnapshotsOptions = {
   /** Kafka takes no more: nothing is asked that could not be kept. */
   readonly isFull: () => boolean;
   readonly meters: VenueMeters;
+  /** The venue has no such book: what we believe to be listed may be over. */
+  readonly onRefused: () => void;
   readonly log: Logger;
 };
 
 const LOOK_EVERY_MS = 100;
 /** A snapshot that was too old to join, or could not be had: the next try. */
 const AGAIN_MS = 1_000;
+/** The venue says that it has no such book: asked again every second it would cost what living books need. */
+const REFUSED_AGAIN_MS = 30_000;
 /** Apart, so that a confirmation which waits for its share of the budget holds up no book that broke. */
 type Lane = { readonly among: readonly BookWhy[]; readonly urgency: Urgency; busy: boolean };
 type Asked = { readonly kind: 'snapshot' | 'confirmation'; readonly request: VenueRequest };
 type Turn = { readonly client: BookClient; readonly need: BookNeed };
 
+/** Of this request, not of everybody. */
+const isRefusal = ({ status, retryAtMs }: RestError): boolean =>
+  status !== null && status >= 400 && status < 500 && retryAtMs === null;
+
 export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshots => {
-  const { venue, endpoints, rest, listings, shardOf, isFull, meters, log } = options;
+  const { venue, endpoints, rest, listings, shardOf, isFull, meters, onRefused, log } = options;
   const clients = new Set<BookClient>();
   const { bookSnapshot, bookConfirmation } = venue;
   const lanes: readonly Lane[] = [
@@ -90,6 +98,9 @@ export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshot
     await serve(next, asked, lane.urgency).catch((error: unknown) => {
       if (!(error instanceof RestError)) throw error;
       log.warn({ err: error, symbol: next.need.symbol }, 'no book snapshot');
+      if (!isRefusal(error)) return;
+      next.client.watch.postpone(next.need.symbol, performance.now() + REFUSED_AGAIN_MS);
+      onRefused();
     });
     return true;
   };

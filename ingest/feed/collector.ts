@@ -67,6 +67,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
     shardOf: shard,
     isFull,
     meters,
+    onRefused: () => reference.hurry(),
     log,
   });
   const fillIns = createFillIns({ rest, shardOf: shard, isFull, meters, log });

@@ -44,7 +44,7 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst): RateWindo
     waitMs: (weight, nowMs, share = 1) =>
       Math.max(waitFor(weight, nowMs, WINDOW_MS, usable * share), waitFor(weight, nowMs, burstMs, burst * share)),
     spend: (weight, nowMs) => {
-      spent = spent.filter((s) => s.atMs > nowMs - WINDOW_MS);
+      spent = spent.filter((s) => s.atMs > nowMs - Math.max(WINDOW_MS, burstMs));
       spent.push({ atMs: nowMs, weight });
     },
   };

@@ -60,7 +60,9 @@ export const binance: Venue = {
     streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 5,
     restWeightPerMinute: 2400,
-    connectionsPerMinute: 60,
+    // 300 attempts in five minutes an address: after an outage all sockets come back at once.
+    connectionsPerMinute: 150,
+    connectionBurst: { most: 300, ms: 300_000 },
   },
   layers: {
     ticker: ON_CHANGE,

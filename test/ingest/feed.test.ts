@@ -1,4 +1,5 @@
 // The feed against hand-driven servers: pacing, reconnects, silence, renewal, books, polls, budget, ticks, plans.
+import type { ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { createClock } from '../../infra/runtime/clock.ts';
@@ -703,6 +704,7 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
     shardOf: () => 0,
     isFull: () => false,
     meters: shared.meters,
+    onRefused: () => undefined,
     log: silentLog,
   });
   t.teardown(async () => {
@@ -726,6 +728,40 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
     server.requests().map(({ path }) => path),
     ['/short?symbol=AAA', '/short?symbol=AAA', '/book?symbol=AAA'],
   );
+});
+
+t.test('a book that the venue says it has not is left alone, and what is listed is asked for anew', async (t) => {
+  const answer = (path: string, response: ServerResponse): void => {
+    response.writeHead(path.includes('AAA') ? 400 : 200).end('{"snapshot":10}');
+  };
+  const server = await startPaper({ answer });
+  const { connections, rest, stop, shared } = partsOf(server, openMemory(), ['AAA', 'BBB']);
+  let refused = 0;
+  const books = createBookSnapshots({
+    venue: paper,
+    endpoints: { rest: server.rest },
+    rest,
+    listings: () => new Map(['AAA', 'BBB'].map((name) => [name, { venue_symbol: name } as ListingRecord])),
+    shardOf: () => 0,
+    isFull: () => false,
+    meters: shared.meters,
+    onRefused: () => {
+      refused += 1;
+    },
+    log: silentLog,
+  });
+  t.teardown(async () => {
+    books.stop();
+    stop();
+    await server.close();
+  });
+  const quietSinceMs = performance.now() - 25_000;
+  const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA', 'BBB'], nowMs: quietSinceMs });
+  books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
+  await until('both asked', () => server.requests().length === 2);
+  await until('refused', () => refused === 1);
+  t.equal(watch.urgent(performance.now() + 20_000, ['join']), null, 'not asked again for a while');
+  t.equal(watch.urgent(performance.now() + 40_000, ['join'])?.symbol, 'AAA');
 });
 
 /** A whole collector on a server of its own. */

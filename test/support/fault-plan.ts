@@ -46,6 +46,10 @@ const LISTINGS_AT = 4.5;
 const subjectOf = ({ kind, stream }: Step['fault']): string =>
   kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
 
+/** The first round has everything; then restarts take turns: each makes every book ask for a snapshot, and a venue's limit allows one a minute. */
+const isDue = ({ kind, keepSockets = false }: Step['fault'], round: number): boolean =>
+  kind !== 'restart' || round === 0 || keepSockets === (round % 2 === 1);
+
 const requestsOf = (targets: readonly Target[], venue: string, round: number): [number, FaultRequest][] => {
   const symbols = targets.map(({ symbol }) => symbol);
   const taken = new Map<string, number>();
@@ -55,7 +59,7 @@ const requestsOf = (targets: readonly Target[], venue: string, round: number): [
     taken.set(subject, first + count);
     return Array.from({ length: count }, (_, i) => symbols[(first + i) % symbols.length] ?? '');
   };
-  return STEPS.map(({ at, listings, fault }) => [
+  return STEPS.filter(({ fault }) => isDue(fault, round)).map(({ at, listings, fault }) => [
     at,
     { venue, ...fault, ...(listings === 0 ? {} : { symbols: take(fault, listings) }) },
   ]);

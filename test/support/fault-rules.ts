@@ -17,8 +17,11 @@ const BOUND = 'stale freshness_bound';
 const LOST = 'stale connection_lost';
 
 const NOTHING: Rule = { states: [], causes: [] };
+/** Books that must be asked for anew come first: what is polled waits for the venue's limit. */
+const STARVED = ['venue_rate_limit', 'no_update'];
+
 /** The close itself, then every attempt that the venue refuses (design section 5: the code in `lost`). */
-const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down'] };
+const CUT: Rule = { states: [LOST, PASSED, BOUND], causes: ['connection_lost', 'venue_down', ...STARVED] };
 
 /** What the simulator does, and the death of the collector itself. */
 export type Kind = FaultKind | 'collector_killed';
@@ -40,15 +43,18 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   // On sockets that live on, only the sequence tells of it.
   restart: { states: [...CUT.states, SEQUENCE], causes: [...CUT.causes, 'sequence_break'] },
   // Only what is asked for feels it.
-  rate_limit: { states: [PASSED, BOUND], causes: ['venue_rate_limit'] },
-  rest_down: { states: [PASSED, BOUND], causes: ['venue_down'] },
+  rate_limit: { states: [PASSED, BOUND], causes: STARVED },
+  rest_down: { states: [PASSED, BOUND], causes: ['venue_down', ...STARVED] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
-  // Listed, and nothing came yet (F-04); while nobody was subscribed, none of the named causes is known to be right.
-  listing_added: { states: ['missing no_value'], causes: ['no_update', 'unknown'] },
-  // Until the reference answer says so the service only hears nothing.
-  listing_delisted: { states: [PASSED, BOUND], causes: ['no_update', 'not_listed'] },
-  listing_renamed: { states: ['missing no_value', PASSED, BOUND], causes: ['no_update', 'not_listed', 'unknown'] },
+  // Listed, and nothing came yet (F-04), or once before its connections stand; while nobody was subscribed, no named cause is known to be right.
+  listing_added: { states: ['missing no_value', PASSED], causes: ['no_update', 'unknown'] },
+  // Until the reference answer says so the service only hears nothing, on any later connection too.
+  listing_delisted: { states: [PASSED, BOUND, LOST], causes: ['no_update', 'not_listed'] },
+  listing_renamed: {
+    states: ['missing no_value', PASSED, BOUND, LOST],
+    causes: ['no_update', 'not_listed', 'unknown'],
+  },
   funding_interval_changed: NOTHING,
   collector_killed: { states: CUT.states, causes: ['collector_down'] },
 };
@@ -56,8 +62,10 @@ const RULES: Readonly<Record<Kind, Rule>> = {
 const SECOND = 1_000_000;
 /** The venue's recovery belongs to the fault: seconds after its end do not count. */
 const AFTER = 5 * SECOND;
-/** Requests that were refused are made again within their period. */
-const POLL_PERIOD = 6 * SECOND;
+/** Requests that were refused, or waited for books, are made again within their period and the limit's own (10 s). */
+const POLL_PERIOD = 16 * SECOND;
+/** A new listing is subscribed by new connections. */
+const LISTED_AFTER = 15 * SECOND;
 
 const ALL_LAYERS = [
   'ticker',
@@ -123,6 +131,17 @@ export type FirstSeen = ReadonlyMap<string, number>;
 
 const isForGood = ({ kind }: FaultEntry): boolean => kind === 'listing_delisted' || kind === 'listing_renamed';
 
+/** Venues whose books are made whole by requests, which what is polled then waits for. */
+const BOOKS_BY_REQUEST: ReadonlySet<string> = new Set(['binance']);
+
+const starvedWindow = ({ kind, venue, from, to, layers }: FaultEntry): FaultWindow[] => {
+  const isCut = kind === 'restart' || kind === 'disconnect';
+  if (!isCut || !BOOKS_BY_REQUEST.has(venue) || !layers.includes('book')) return [];
+  const ends = (to ?? Number.POSITIVE_INFINITY) + AFTER + POLL_PERIOD;
+  const isAbout = (place: Place): boolean => place.venue === venue && (POLLED[venue] ?? []).includes(place.layer);
+  return [{ kind, from, to: ends, isAbout }];
+};
+
 const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   const { kind, venue, from, symbols } = entry;
   const layers = layersOf(entry);
@@ -134,12 +153,12 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
     to,
     isAbout: (place) => place.venue === venue && names.includes(place.symbol) && layers.has(place.layer),
   });
-  if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends)];
+  if (kind !== 'listing_added' && !isForGood(entry)) return [window(symbols, ends), ...starvedWindow(entry)];
   // Of a renamed pair the old one goes for good; a new one is well from soon after it is known.
   return symbols.map((symbol, i) => {
     const isNew = kind === 'listing_added' || (kind === 'listing_renamed' && i % 2 === 1);
     const seen = firstSeen.get(`${venue}:${symbol}`) ?? Number.POSITIVE_INFINITY;
-    return window([symbol], isNew ? seen + 2 * AFTER : Number.POSITIVE_INFINITY);
+    return window([symbol], isNew ? seen + LISTED_AFTER : Number.POSITIVE_INFINITY);
   });
 };
 
@@ -159,6 +178,17 @@ export class FaultWindows {
   touching(place: Place, from: number, to: number): readonly Kind[] {
     const kinds = this.#windows.filter((w) => w.from <= to && from <= w.to && w.isAbout(place)).map(({ kind }) => kind);
     return [...new Set(kinds)];
+  }
+
+  /** Whether the venue's stamps were off about then: its truth of a span cannot be found by them. */
+  isSkewed({ venue }: Place, from: number, to: number): boolean {
+    return this.#log.some(
+      (entry) =>
+        entry.kind === 'clock_skew' &&
+        entry.venue === venue &&
+        entry.from - AFTER <= to &&
+        from <= (entry.to ?? Number.POSITIVE_INFINITY) + AFTER,
+    );
   }
 
   /** Whether an unreadable frame lay in the span, whosever: what it held of its connection cannot be read from it. */

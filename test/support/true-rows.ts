@@ -98,9 +98,10 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
       causes.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${layer} ${cause}`);
       const isFaults = causesOf(kinds).has(cause);
       // Nothing came, or what came cannot be told from what was unreadable: events are lost with any frame of their connection.
-      const isExpected = kinds.length > 0 || at !== 'at' || saidNothing(truth, listing, layer, span);
+      const isSilent = saidNothing(truth, listing, layer, span) || windows.isSkewed(place, span.from, span.to);
+      const isExpected = kinds.length > 0 || at !== 'at' || isSilent;
       const isOthers = cause === 'parse_error' && isExpected && windows.isUnreadable(place, span.from, span.to);
-      const isQuiet = cause === 'no_update' && saidNothing(truth, listing, layer, span);
+      const isQuiet = cause === 'no_update' && isSilent;
       if (!isFaults && !isOthers && !isQuiet) {
         unexplained.push(
           `${listing} ${layer} ${cause} in ${new Date(span.from / 1_000).toISOString()}+${(span.to - span.from) / 1e6}s (${kinds.join()})`,
@@ -236,7 +237,10 @@ export const judgeCandles = async (
       gaps.push(`${row.price_type} ${row.gap_cause}`);
       // Told after its end: what was lost then explains it too.
       const kinds = windows.touching({ ...subject, layer: 'candles' }, openTime, closeTime + 100_000_000);
-      if (!causesOf(kinds).has(row.gap_cause ?? '')) unexplained.push(`${where}: ${row.gap_cause} (${kinds.join()})`);
+      const place = { ...subject, layer: 'candles' };
+      const isUnread = row.gap_cause === 'parse_error' && windows.isUnreadable(place, openTime, closeTime);
+      const isFaults = causesOf(kinds).has(row.gap_cause ?? '') || (kinds.length > 0 && isUnread);
+      if (!isFaults) unexplained.push(`${where}: ${row.gap_cause} (${kinds.join()})`);
       continue;
     }
     const minute = truth
