@@ -28,6 +28,8 @@ import { QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
 
 const BUDGET_MS = 5_000;
+/** Additions that a slow machine does within half of the budget; a query over more of them is refused before anything is read (SC-06). */
+const MOST_STEPS = 1.5e9;
 const DEFAULT_LIMIT = 100;
 
 const Input = Type.Object(
@@ -277,12 +279,23 @@ const followingPage = (
   return answerOf(page.result, page.from, { context, input, pages: { ...pages, id: page.id } });
 };
 
+const refuseLong = (steps: number, listings: number): void => {
+  if (steps * listings <= MOST_STEPS) return;
+  const most = Math.floor(MOST_STEPS / steps);
+  throw serviceError(
+    'DQL_LIMIT',
+    `The query over ${listings} listings takes longer than ${BUDGET_MS / 1_000} seconds; its windows allow ${most}.`,
+    { hint: 'Narrow where, or use smaller windows.' },
+  );
+};
+
 const evaluate = async (question: Question, context: Context): Promise<ScreenResult> => {
   const { compiled, input } = question;
   const { live, evaluatedAt, history } = context;
   const units = input.units ?? 'published';
   const plan = planOf(compiled.query, units);
   const selected = selectWithin(question, plan.layers, context);
+  refuseLong(plan.steps, selected.length);
   const budget = new Budget(BUDGET_MS);
   const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
   const head = headOf(question, selected, context);

@@ -4,6 +4,7 @@ import { Meter } from '../../api/access/meter.ts';
 import { PLANS, type PlanCode } from '../../api/access/plans.ts';
 import { spendQuota } from '../../api/access/quotas.ts';
 import { ScreenPages } from '../../api/operations/screen-pages.ts';
+import { withCandles } from './dql/market.ts';
 import {
   capability,
   Feed,
@@ -208,6 +209,28 @@ t.test('a following page is no evaluation: it is answered when the evaluations o
   const third = await ask({ cursor: second.json<Answer>().page.next_cursor });
   t.equal(third.json<Answer>().page.returned, 3);
   t.equal((await ask({})).statusCode, 429);
+});
+
+t.test('what cannot be evaluated in time is refused before anything is read, with what would be (SC-06)', async (t) => {
+  const feed = new Feed(['okx']);
+  feed.venue('okx', withCandles('okx'));
+  for (let i = 0; i < 100; i++) {
+    const [base, symbol] = [`A${i}`, `A${i}-USDT`];
+    feed.list(listing('okx', listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol })));
+  }
+  const { ask } = await opened(feed);
+  const heavy = (source: string) => `stdev(stdev(stdev(stdev(${source}, 500), 500), 500), 500) > 1`;
+  const query = `any(venues where ${['open', 'high', 'low', 'close'].map(heavy).join(' and ')}) timeframe 1m`;
+  const refused = await ask({ query });
+  t.match(refused.errors, [
+    {
+      code: 'DQL_LIMIT',
+      message: 'The query over 100 listings takes longer than 5 seconds; its windows allow 83.',
+      hint: /narrow where/i,
+    },
+  ]);
+  // This app has no store, so what is read finds none.
+  t.same(faultsOf(await ask({ query: `${query} where base in (A1, A2, A3)` })), ['UNAVAILABLE']);
 });
 
 t.test('kept results are bounded by bytes: the oldest go first', async (t) => {

@@ -9,7 +9,7 @@ import { FIELDS } from '../fields.ts';
 import { printNode } from '../printer.ts';
 import type { Node } from '../tree.ts';
 import type { Leaf } from './evaluate.ts';
-import { columnsOf, functionOf } from './series.ts';
+import { columnsOf, functionOf, stepsOf } from './series.ts';
 
 export type Level = 'instrument' | 'venue';
 /** A leaf of the query; leaves of one text are one slot. */
@@ -23,6 +23,8 @@ export type Plan = {
   readonly slotOf: ReadonlyMap<Node, number>;
   readonly layers: readonly ReadingLayer[];
   readonly needs: readonly Need[];
+  /** About how many additions the series of one listing cost. */
+  readonly steps: number;
   readonly shown: Readonly<Record<Level, readonly Shown[]>>;
 };
 
@@ -128,6 +130,7 @@ export const planOf = (query: CheckedQuery, units: UnitsMode): Plan => {
     slotOf,
     layers: layersOf(slots, units),
     needs: needsOf(slots),
+    steps: slots.reduce((sum, { leaf }) => sum + (readsPeriods(leaf) ? stepsOf(leaf) : 0), 0),
     shown: { instrument: shownAt(nodes, 'instrument'), venue: shownAt(nodes, 'venue') },
   };
 };

@@ -5,7 +5,7 @@ import { FUNCTIONS, type FunctionSpec } from '../functions.ts';
 import type { Timeframe } from '../limits.ts';
 import { operate } from '../operators.ts';
 import type { ArithNode, CallNode, FieldNode, Node, SourceNode } from '../tree.ts';
-import { type Arguments, atrOf, type Rule } from './indicators.ts';
+import { type Arguments, atrsOf, type Rule } from './indicators.ts';
 
 /** Why an element is none, the first that applies when several do (DQL-33f); 0: it is one. */
 export const REASONS = ['', 'no_value', 'gap', 'not_retained', 'insufficient_history', 'unit_unknown'] as const;
@@ -172,12 +172,7 @@ const averageTrueRange = (node: CallNode, count: number, read: ReadColumn): Elem
     (found, column) => join(found, reasonsOver(column, window, count)),
     null,
   );
-  const values = new Float64Array(count);
-  for (let i = 0; i < count; i++) {
-    const cut = ({ values: whole }: Elements): Float64Array => whole.subarray(i, i + window);
-    values[i] = reasons === null || reasons[i] === 0 ? atrOf([cut(high), cut(low), cut(close)], n) : Number.NaN;
-  }
-  return settle(values, reasons);
+  return settle(atrsOf([high.values, low.values, close.values], { n, count }), reasons);
 };
 
 const seriesCall = (node: CallNode, count: number, read: ReadColumn): Elements => {
@@ -215,6 +210,39 @@ export const seriesOf = (node: Node, count: number, read: ReadColumn): Elements 
       return seriesCall(node, count, read);
     default:
       throw new Error(`"${node.type}" is no series`);
+  }
+};
+
+const ATR_WEIGHT = 3;
+
+const stepsOfCall = (node: CallNode, count: number): number => {
+  const { how } = functionOf(node);
+  const { n } = argumentsOf(node);
+  switch (how.by) {
+    case 'window': {
+      const window = how.rule.window(n);
+      return count * window * (how.rule.weight ?? 1) + stepsOf(node.args[0] as Node, count + window - 1);
+    }
+    case 'candles':
+      return how.what === 'atr' ? count * (4 * n + 1) * ATR_WEIGHT : n;
+    case 'cross':
+      return node.args.reduce((sum, side) => sum + stepsOf(side, 2), 0);
+    case 'argument':
+      return count + stepsOf(node.args[0] as Node, count);
+    default:
+      return 0;
+  }
+};
+
+/** About how many additions the newest `count` elements of a series cost: every window is computed from its own elements (DQL-28). */
+export const stepsOf = (node: Node, count = 1): number => {
+  switch (node.type) {
+    case 'arith':
+      return count + stepsOf(node.left, count) + stepsOf(node.right, count);
+    case 'call':
+      return stepsOfCall(node, count);
+    default:
+      return count;
   }
 };
 
