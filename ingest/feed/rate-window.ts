@@ -9,18 +9,21 @@ const WINDOW_MS = 60_000;
 const BURST_MS = 10_000;
 
 export type RateWindow = {
-  /** Milliseconds until `weight` may be spent without more than `share` of the window being spent; 0 means now. */
-  readonly waitMs: (weight: number, nowMs: number, share?: number) => number;
+  /** Milliseconds until `weight` may be spent; 0 means now. */
+  readonly waitMs: (weight: number, nowMs: number) => number;
   /** Counts `weight` as spent at `nowMs`. */
   readonly spend: (weight: number, nowMs: number) => void;
 };
 
 type Spent = { readonly atMs: number; readonly weight: number };
 
-/** `limitPerMinute` is the venue's own. Any 60 s hold at most 80 % of it, any 10 s at most 48 %, or 80 % of the venue's own burst. */
-export const createRateWindow = (limitPerMinute: number, own?: Burst): RateWindow => {
-  const usable = limitPerMinute * USABLE;
-  const burst = own === undefined ? usable * BURST : own.most * USABLE;
+/**
+ * `limitPerMinute` is the venue's own. Any 60 s hold at most 80 % of it, any 10 s at most 48 %, or 80 % of the venue's own burst; of all that
+ * `share`, when this window counts only some of what is sent.
+ */
+export const createRateWindow = (limitPerMinute: number, own?: Burst, share = 1): RateWindow => {
+  const usable = limitPerMinute * USABLE * share;
+  const burst = own === undefined ? usable * BURST : own.most * USABLE * share;
   const burstMs = own?.ms ?? BURST_MS;
   let spent: Spent[] = [];
 
@@ -41,8 +44,8 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst): RateWindo
   };
 
   return {
-    waitMs: (weight, nowMs, share = 1) =>
-      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable * share), waitFor(weight, nowMs, burstMs, burst * share)),
+    waitMs: (weight, nowMs) =>
+      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable), waitFor(weight, nowMs, burstMs, burst)),
     spend: (weight, nowMs) => {
       spent = spent.filter((s) => s.atMs > nowMs - Math.max(WINDOW_MS, burstMs));
       spent.push({ atMs: nowMs, weight });

@@ -8,7 +8,10 @@ import { createRateWindow, type RateWindow } from './rate-window.ts';
 const TIMEOUT_MS = 10_000;
 /** Requests of one host under way: enough for the whole weight at 200 ms an answer. */
 const AT_ONCE = 4;
-/** What comes again by itself leaves a quarter of the weight to books that broke and to connections. */
+/**
+ * What comes again by itself leaves a quarter of the weight to books that broke and to connections. It is counted apart: what those took
+ * is not taken from its share, so that polls go on beside the many first snapshots of a start.
+ */
 const YIELDING_SHARE = 0.75;
 /** A venue that says 429 or 418 without Retry-After; 418 is a ban of at least two minutes. */
 const PAUSE_MS: Readonly<Record<number, number>> = { 429: 30_000, 418: 120_000 };
@@ -50,7 +53,10 @@ type Waiting = {
 type Block = { readonly retryAtMs: number; readonly status: number };
 
 type Host = {
+  /** Everything sent. */
   readonly window: RateWindow;
+  /** Of that, what yields. */
+  readonly yielding: RateWindow;
   waiting: Waiting[];
   running: number;
   timer: NodeJS.Timeout | undefined;
@@ -76,16 +82,25 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
     const name = new URL(url).host;
     const known = hosts.get(name);
     if (known) return known;
-    const window = createRateWindow(weightPerMinute, burst);
-    const host: Host = { window, waiting: [], running: 0, timer: undefined, blocked: null };
+    const host: Host = {
+      window: createRateWindow(weightPerMinute, burst),
+      yielding: createRateWindow(weightPerMinute, burst, YIELDING_SHARE),
+      waiting: [],
+      running: 0,
+      timer: undefined,
+      blocked: null,
+    };
     hosts.set(name, host);
     return host;
   };
 
+  const windowsOf = ({ window, yielding }: Host, urgency: Urgency): readonly RateWindow[] =>
+    yields(urgency) ? [window, yielding] : [window];
+
   const waitMs = (host: Host, { request, urgency }: Waiting): number => {
     const nowMs = performance.now();
-    const share = yields(urgency) ? YIELDING_SHARE : 1;
-    return Math.max((host.blocked?.retryAtMs ?? 0) - nowMs, host.window.waitMs(request.weight, nowMs, share));
+    const waits = windowsOf(host, urgency).map((window) => window.waitMs(request.weight, nowMs));
+    return Math.max((host.blocked?.retryAtMs ?? 0) - nowMs, ...waits);
   };
 
   const pump = (host: Host): void => {
@@ -103,9 +118,9 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
     }
   };
 
-  const run = async (host: Host, { request, resolve, reject }: Waiting): Promise<void> => {
+  const run = async (host: Host, { request, urgency, resolve, reject }: Waiting): Promise<void> => {
     host.running += 1;
-    host.window.spend(request.weight, performance.now());
+    for (const window of windowsOf(host, urgency)) window.spend(request.weight, performance.now());
     meters.restWeight(request.weight);
     await send(host, request).then(resolve, reject);
     host.running -= 1;

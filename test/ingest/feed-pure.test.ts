@@ -82,10 +82,12 @@ t.test('a request above the whole limit waits for an empty window, not for ever'
 });
 
 t.test('what yields may use a share of the window only', async (t) => {
-  const window = createRateWindow(100);
-  for (let n = 0; n < 24; n += 1) window.spend(1, 0);
-  t.equal(window.waitMs(1, 0, 0.5), 10_000, 'half of the burst of 48');
-  t.equal(window.waitMs(1, 0), 0);
+  const window = createRateWindow(100, undefined, 0.5);
+  for (let n = 0; n < 24; n += 1) {
+    t.equal(window.waitMs(1, 0), 0);
+    window.spend(1, 0);
+  }
+  t.equal(window.waitMs(1, 0), 10_000, 'half of the burst of 48');
 });
 
 t.test('Retry-After is read as seconds or as a date, with the pause of the status when it is absent', async (t) => {

@@ -496,7 +496,7 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
   const memory = openMemory();
   const { connections, stop, shared } = partsOf(server, memory);
   const rest = createRestClient({ weightPerMinute: 100, meters: shared.meters });
-  await rest.ask({ method: 'GET', url: `${server.rest}/book`, weight: 45 }, 'book');
+  await rest.ask({ method: 'GET', url: `${server.rest}/book`, weight: 48 }, 'book');
   const requests = [{ method: 'GET' as const, url: `${server.rest}/oi`, weight: 1 }];
   const slot = { kind: 'poll' as const, id: 'oi', shards: [0], requests, everyMs: 100, covers: [] };
   const deps = { connections, rest, meters: shared.meters, log: silentLog, starvedAfterMs: 300 };
@@ -533,6 +533,19 @@ t.test('of what waits the most urgent is asked first, and books do not wait for 
     server.requests().map(({ path }) => path),
     ['/first', '/book'],
   );
+});
+
+t.test('polls go on beside the first snapshots of many books, which are not counted as theirs', async (t) => {
+  const server = await startPaper({ answer: (_path, response) => response.end('{}') });
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, meters });
+  t.teardown(async () => {
+    rest.close();
+    await server.close();
+  });
+  await rest.ask({ method: 'GET', url: `${server.rest}/books`, weight: 40 }, 'book');
+  await rest.ask({ method: 'GET', url: `${server.rest}/poll`, weight: 8 }, 'poll');
+  t.equal(server.requests().length, 2, 'above three quarters of the burst of 48, of which polls took 8');
 });
 
 /** A venue whose data frames name their subscription: `{"sub":"a"}`; `{"minute":0,"of":"AAA"}` closes a minute. */
