@@ -17,7 +17,10 @@ const AT_ONCE = 2;
 const ON_REQUEST = ['away', 'chaos', 'settled', 'screen'];
 const FILE_LIMIT_MS = 4 * 60_000;
 const END_TO_END_LIMIT_MS = 10 * 60_000;
+/** Of a file's failures, and of its end, so many lines are shown. */
 const SHOWN_LINES = 150;
+/** Of one failed point. */
+const POINT_LINES = 40;
 
 interface FileResult extends TapCount {
   readonly file: string;
@@ -111,8 +114,21 @@ async function runFile(file: string, limitMs: number): Promise<FileResult> {
   const seconds = (performance.now() - begun) / 1000;
   const verdict = failed === 0 ? 'ok    ' : 'FAILED';
   progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds.toFixed(1)} s`);
-  if (failed > 0) console.log([...output.split('\n').slice(-SHOWN_LINES), ending ?? ''].join('\n'));
+  if (failed > 0) console.log([...failuresIn(output), ending ?? ''].join('\n'));
   return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed, seconds };
+}
+
+/** Each failed point with what tap says of it; the end of the output when there is none. */
+function failuresIn(output: string): readonly string[] {
+  const lines = output.split('\n');
+  const points = lines.flatMap((line, at) => (/^\s*not ok\b/.test(line) ? [pointAt(lines, at)] : []));
+  return points.length > 0 ? points.flat().slice(0, SHOWN_LINES) : lines.slice(-SHOWN_LINES);
+}
+
+function pointAt(lines: readonly string[], at: number): readonly string[] {
+  const shown = lines.slice(at, at + POINT_LINES);
+  const end = shown.findIndex((line) => /^\s*\.\.\.$/.test(line));
+  return end === -1 ? shown.slice(0, 1) : shown.slice(0, end + 1);
 }
 
 function outputOf(file: string, limitMs: number): Promise<{ output: string; ending: string | null }> {

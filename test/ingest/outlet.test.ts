@@ -232,7 +232,7 @@ t.test(
     await until('it is ready', 20_000, () => isReady(first));
     hang(t);
     await until('messages go to disk', 10_000, async () =>
-      (await metric(first, 'ingest_spool_bytes')) > 300_000 ? true : null,
+      (await metric(first, 'ingest_spool_written_bytes_total')) > 300_000 ? true : null,
     );
     const { status, text } = await first.get('/readyz');
     t.equal(status, 503);

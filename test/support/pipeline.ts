@@ -91,7 +91,12 @@ export type PipelineSpec = {
 
 const venuesOf = ({ venues = ['binance'] }: PipelineSpec): string => venues.join();
 
-export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collector = 'collector'): Child =>
+export const startIngest = (
+  spec: PipelineSpec,
+  venueEndpoints: string,
+  collector = 'collector',
+  extra: Readonly<Record<string, string>> = {},
+): Child =>
   startChild(`${spec.namespace}ingest`, 'ingest/main.ts', {
     KAFKA_BROKERS: spec.stores.kafka,
     VENUES: venuesOf(spec),
@@ -100,7 +105,9 @@ export const startIngest = (spec: PipelineSpec, venueEndpoints: string, collecto
     VENUE_ENDPOINTS: venueEndpoints,
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
-    SPOOL_DIR: join(ROOT, '.local/test/spool'),
+    // What a killed collector left is for its own successors.
+    SPOOL_DIR: join(ROOT, '.local/test/spool', spec.namespace),
+    ...extra,
   });
 
 export const startProcessors = (spec: PipelineSpec, extra: Readonly<Record<string, string>> = {}): Child =>
