@@ -126,7 +126,12 @@ export type ClosedMinute = { readonly symbol: string; readonly openMs: number };
 export type SymbolRequest = { readonly symbol: string; readonly request: VenueRequest };
 
 /** Answer of `reference`: listings of one scope (an endpoint's market), whole: what is absent was delisted. */
-export type ReferenceAnswer = { readonly scope: string; readonly listings: readonly ListingRecord[] };
+export type ReferenceAnswer = {
+  readonly scope: string;
+  readonly listings: readonly ListingRecord[];
+  /** The listings' elements by venue symbol, in the venue's own text, for `include_raw` (V-02); they are cut out when they are asked for. */
+  readonly elements: () => ReadonlyMap<string, string>;
+};
 
 export type Venue = {
   readonly id: string;

@@ -115,6 +115,8 @@ export type ListingVersion = {
   readonly first_seen_at: Micros;
   readonly delisted_at: Micros | null;
   readonly record: ListingRecord;
+  /** The listing's element of the answer that brought the version, in the venue's own JSON text (V-02); null when not kept. */
+  readonly raw: string | null;
 };
 export type CapabilityVersion = {
   readonly venue: string;

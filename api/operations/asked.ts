@@ -1,14 +1,16 @@
-// What the operations over readings ask and check alike: selection, layers, how many listings, the scope they state.
+// What the operations over listings ask and check alike: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Plan } from '../access/plans.ts';
+import { scopeMember } from '../access/scope.ts';
 import { layerNamed } from '../live/bounds.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { selectionOf, type Where } from '../selection/object.ts';
 import type { Names, Selected } from '../selection/resolve.ts';
 import type { Selection } from '../selection/selection.ts';
 import { parseSelection } from '../selection/text.ts';
+import type { Context } from './operation.ts';
 
 export const Layers = Type.Optional(
   Type.Array(Type.String(), {
@@ -27,6 +29,19 @@ export const Scope = Type.Optional(
     plan: Type.String(),
   }),
 );
+
+export const scopeStated = (plan: Plan, { live, scopeOf }: Context) =>
+  scopeMember(
+    plan,
+    scopeOf(plan),
+    [...live.venues()].map(({ venue }) => venue),
+  );
+
+/** The plan of an endpoint that needs a key. */
+export const requirePlan = ({ plan }: Context): Plan => {
+  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  return plan;
+};
 
 /** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
 const ELSEWHERE: Readonly<Record<string, string>> = {

@@ -1,12 +1,11 @@
 // POST /v2/books: the collected order book of each listing, level by level, with its depth bands (H-14, L-03, N-07).
 import Type, { type Static } from 'typebox';
-import { serviceError } from '../../schemas/errors.ts';
 import { statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { bookObject } from '../live/book-object.ts';
 import { boundsOf } from '../live/bounds.ts';
 import { versionAt } from '../live/listing-book.ts';
@@ -14,9 +13,16 @@ import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { listingLimit, readWhere, Scope } from './asked.ts';
+import { listingLimit, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { IncludeSynthetic, InstantText, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
+import {
+  IncludeSynthetic,
+  InstantText,
+  ListingNames,
+  NullableInstant,
+  NumberFormatParameter,
+  Units,
+} from './parameters.ts';
 
 const DEPTH = 10;
 const LIQUIDITY_NOTE =
@@ -61,10 +67,7 @@ const Output = Type.Object({
   receipt_id: Type.String(),
   items: Type.Array(
     Type.Object({
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      instrument: Type.String(),
-      quote: Type.String(),
+      ...ListingNames,
       status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
       reason: Type.Optional(Type.String()),
       gap_cause: Type.Optional(Type.String()),
@@ -137,8 +140,8 @@ const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown):
 };
 
 const run = (input: Input, context: Context): Answer => {
-  const { live, plan, evaluatedAt } = context;
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const names = resolveNames(readWhere(input.where), directoryOf(live));
   const selected = selectWithin(names, context, plan);
   const units = input.units ?? 'published';
@@ -148,11 +151,7 @@ const run = (input: Input, context: Context): Answer => {
     units,
     depth: levels,
     liquidity_note: LIQUIDITY_NOTE,
-    scope: scopeMember(
-      plan,
-      context.scopeOf(plan),
-      [...live.venues()].map(({ venue }) => venue),
-    ),
+    scope: scopeStated(plan, context),
     receipt_id: context.receiptId,
     items: itemsOf(selected, context, { units, levels }),
   };

@@ -1,39 +1,30 @@
 // POST /v2/candles: completed candles of each listing, minutes as published and longer ones rolled up from them (H-10 to H-13, H-16, N-10).
-import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { throwAll } from '../access/scope.ts';
 import { TIMEFRAMES } from '../dql/limits.ts';
 import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
-import {
-  instantFaults,
-  isSettled,
-  listingInstants,
-  reachRefusals,
-  refuseHole,
-  shapeFault,
-  versionsOf,
-  windowFaults,
-} from '../history/past.ts';
+import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
+import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   IncludeSynthetic,
   InstantText,
+  ListingNames,
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
   Units,
 } from './parameters.ts';
+import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const PER_LISTING = 1_500;
 
@@ -55,24 +46,16 @@ const Input = Type.Object(
 type Input = Static<typeof Input>;
 
 const Output = Type.Object({
-  evaluated_at: InstantText,
-  settled: Type.Boolean(),
-  items_sha256: Type.String(),
+  ...PastHead,
   timeframe: Type.String(),
   price_type: Type.Enum(['trade', 'mark', 'index']),
   from: InstantText,
   to: InstantText,
   units: Type.Enum(['published', 'base', 'quote']),
-  listings_as_of: NullableInstant,
-  capabilities_as_of: NullableInstant,
-  scope: Scope,
-  receipt_id: Type.String(),
+  ...PastVersions,
   items: Type.Array(
     Type.Object({
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      instrument: Type.String(),
-      quote: Type.String(),
+      ...ListingNames,
       units: Type.Record(Type.String(), Type.String()),
       retention_from: InstantText,
       rows: Type.Array(
@@ -145,61 +128,38 @@ type Question = { readonly asked: CandlesAsked; readonly names: Names; readonly 
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
-  const { live, evaluatedAt } = context;
-  const choice = context.scopeOf(plan);
-  throwAll([...refuseOutside(names, plan, choice), ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' })]);
-  const selected = selectListings(names, directoryOf(live), {
-    at: listingInstants(live, asked.to),
-    since: asked.from,
-    narrowing: narrowingOf(choice),
-  });
+  const { evaluatedAt } = context;
+  const refusals = reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' });
+  const selected = selectPast({ names, plan, span: asked }, context, refusals);
   throwAll([...candleLimits(asked), ...listingLimit(selected.length, plan.limits.candles_listings)]);
   return selected;
 };
 
-const questionOf = (input: Input, { live, plan, evaluatedAt }: Context): Question => {
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+const questionOf = (input: Input, context: Context): Question => {
+  const plan = requirePlan(context);
   throwAll(timeframeFaults(input.timeframe));
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
-  return { asked: askedOf(input, evaluatedAt), names, plan };
+  const names = resolveNames(readWhere(input.where), directoryOf(context.live));
+  return { asked: askedOf(input, context.evaluatedAt), names, plan };
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { live, evaluatedAt, history } = context;
+  const { live, evaluatedAt } = context;
   const question = questionOf(input, context);
   const { asked, names, plan } = question;
   const selected = selectWithin(question, context);
-  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
-  refuseHole(asked, selected, live);
+  const sources = pastSources(asked, selected, context);
   const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
-  const items = await candleItems({ reader: history.begin(), live }, selected, {
+  const items = await candleItems(sources, selected, {
     ...{ evaluatedAt, asked, units, numberFormat },
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
   });
-  const itemsSha256 = createHash('sha256').update(items).digest('hex');
-  const venues = [...live.venues()].map(({ venue }) => venue);
-  const body: JsonValue = {
-    evaluated_at: formatInstant(evaluatedAt),
-    settled,
-    items_sha256: itemsSha256,
-    timeframe: asked.timeframe,
-    price_type: asked.priceType,
-    from: formatInstant(asked.from),
-    to: formatInstant(asked.to),
-    units,
-    ...versionsOf(selected, live, asked.to),
-    scope: scopeMember(plan, context.scopeOf(plan), venues),
-    receipt_id: context.receiptId,
-    items: rawJson(items),
-  };
+  const { timeframe, priceType, from, to } = asked;
+  const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
   return {
-    body,
-    numberFormat,
-    itemsText: items,
+    ...pastAnswer({ plan, selected, until: to, settled, members, items, numberFormat }, context),
     fits: (share) => whatFits(asked, share),
-    ...(settled ? { settledAs: itemsSha256 } : {}),
   };
 };
 

@@ -1,26 +1,25 @@
 // POST /v2/snapshots/history: past readings of each listing and layer, by period, at instants or as stored (H-02 to H-09, N-10, N-11).
-import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { formatDuration } from '../../schemas/durations.ts';
-import { serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson } from '../../schemas/json.ts';
+import type { JsonValue } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { throwAll } from '../access/scope.ts';
 import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
-import { isSettled, listingInstants, refuseHole, versionsOf } from '../history/past.ts';
+import { isSettled } from '../history/past.ts';
 import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
 import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { layerRefusals, layersOf, listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
+import { layerRefusals, layersOf, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { InstantText, NullableFigure, NullableInstant } from './parameters.ts';
+import { InstantText, ListingNames, NullableFigure, NullableInstant } from './parameters.ts';
+import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);
 const Reasons = Type.Record(Type.String(), Type.String());
@@ -46,25 +45,17 @@ const HistoryRow = Type.Object({
 });
 
 const Output = Type.Object({
-  evaluated_at: InstantText,
-  settled: Type.Boolean(),
-  items_sha256: Type.String(),
+  ...PastHead,
   mode: Type.Enum(['interval', 'at', 'raw']),
   interval: Type.Optional(Type.String()),
   from: Type.Optional(InstantText),
   to: Type.Optional(InstantText),
   units: Type.Enum(['published', 'base', 'quote']),
   freshness: Type.Record(Type.String(), Type.String()),
-  listings_as_of: NullableInstant,
-  capabilities_as_of: NullableInstant,
-  scope: Scope,
-  receipt_id: Type.String(),
+  ...PastVersions,
   items: Type.Array(
     Type.Object({
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      instrument: Type.String(),
-      quote: Type.String(),
+      ...ListingNames,
       layers: Type.Record(
         Type.String(),
         Type.Object({
@@ -88,18 +79,11 @@ type Question = {
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ input, asked, names, plan, layers }: Question, context: Context): Selected[] => {
-  const { live, evaluatedAt } = context;
-  const choice = context.scopeOf(plan);
-  throwAll([
-    ...refuseOutside(names, plan, choice),
+  const span = { from: firstInstant(asked), to: lastInstant(asked) };
+  const selected = selectPast({ names, plan, span }, context, [
     ...layerRefusals(input.layers, plan),
-    ...planRefusals(input, asked, plan, evaluatedAt),
+    ...planRefusals(input, asked, plan, context.evaluatedAt),
   ]);
-  const selected = selectListings(names, directoryOf(live), {
-    at: listingInstants(live, lastInstant(asked)),
-    since: firstInstant(asked),
-    narrowing: narrowingOf(choice),
-  });
   throwAll([
     ...freshnessLimits(input.freshness),
     ...cadenceLimits(asked, layers),
@@ -123,8 +107,9 @@ const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
   to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
 });
 
-const questionOf = (input: Input, { live, plan, evaluatedAt }: Context): Question => {
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+const questionOf = (input: Input, context: Context): Question => {
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const names = resolveNames(readWhere(input.where), directoryOf(live));
   const asked = askedOf(input, evaluatedAt);
   throwAll(futureFaults(asked, input, evaluatedAt));
@@ -132,47 +117,26 @@ const questionOf = (input: Input, { live, plan, evaluatedAt }: Context): Questio
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { live, evaluatedAt, history } = context;
+  const { live, evaluatedAt } = context;
   const question = questionOf(input, context);
   const { asked, names, plan, layers } = question;
   const selected = selectWithin(question, context);
-  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
-  refuseHole({ from: asked.mode === 'at' ? 0 : asked.from, to: lastInstant(asked) }, selected, live);
+  const until = lastInstant(asked);
+  const sources = pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: until }, selected, context);
   const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
   const bounds = boundsOf(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';
-  const items = await historyItems({ reader: history.begin(), live }, selected, {
+  const items = await historyItems(sources, selected, {
     ...{ evaluatedAt, asked, layers, units, numberFormat, bounds },
     allowStale: input.allow_stale ?? false,
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
   });
-  const itemsSha256 = createHash('sha256').update(items).digest('hex');
-  const body: JsonValue = {
-    evaluated_at: formatInstant(evaluatedAt),
-    settled,
-    items_sha256: itemsSha256,
-    ...timesOf(asked),
-    units,
-    freshness: printBounds(bounds, layers),
-    ...versionsOf(selected, live, lastInstant(asked)),
-    scope: scopeMember(
-      plan,
-      context.scopeOf(plan),
-      [...live.venues()].map(({ venue }) => venue),
-    ),
-    receipt_id: context.receiptId,
-    items: rawJson(items),
-  };
-  // A raw answer may still gain late rows, so nobody may keep it for good.
-  return {
-    body,
-    numberFormat,
-    itemsText: items,
-    fits: (share) => whatFits(asked, share),
-    ...(settled && asked.mode !== 'raw' ? { settledAs: itemsSha256 } : {}),
-  };
+  const members = { ...timesOf(asked), units, freshness: printBounds(bounds, layers) };
+  // A raw answer may still gain late rows.
+  const past = { plan, selected, until, settled, mayGrow: asked.mode === 'raw', members, items, numberFormat };
+  return { ...pastAnswer(past, context), fits: (share) => whatFits(asked, share) };
 };
 
 export const history = defineOperation({

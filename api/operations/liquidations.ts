@@ -3,36 +3,28 @@ import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { type JsonValue, rawJson } from '../../schemas/json.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { throwAll } from '../access/scope.ts';
 import { liquidationPage, type Place } from '../history/liquidations.ts';
-import {
-  instantFaults,
-  isSettled,
-  listingInstants,
-  reachRefusals,
-  refuseHole,
-  type Span,
-  versionsOf,
-  windowFaults,
-} from '../history/past.ts';
+import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
+import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
   IncludeSynthetic,
   InstantText,
+  ListingNames,
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
   Units,
 } from './parameters.ts';
+import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const LIMIT = 500;
 const MOST = 5_000;
@@ -64,22 +56,14 @@ const Input = Type.Object(
 type Input = Static<typeof Input>;
 
 const Output = Type.Object({
-  evaluated_at: InstantText,
-  settled: Type.Boolean(),
-  items_sha256: Type.String(),
+  ...PastHead,
   from: InstantText,
   to: InstantText,
   units: Type.Enum(['published', 'base', 'quote']),
-  listings_as_of: NullableInstant,
-  capabilities_as_of: NullableInstant,
-  scope: Scope,
-  receipt_id: Type.String(),
+  ...PastVersions,
   items: Type.Array(
     Type.Object({
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      instrument: Type.String(),
-      quote: Type.String(),
+      ...ListingNames,
       completeness: Type.Enum(['full', 'sampled', 'none']),
       retention_from: InstantText,
       units: Type.Record(Type.String(), Type.String()),
@@ -161,18 +145,11 @@ const layerRefusals = (plan: Plan): ApiError[] => {
 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
-  const { live, evaluatedAt } = context;
-  const choice = context.scopeOf(plan);
-  throwAll([
-    ...refuseOutside(names, plan, choice),
+  const { evaluatedAt } = context;
+  const selected = selectPast({ names, plan, span: asked }, context, [
     ...layerRefusals(plan),
     ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
   ]);
-  const selected = selectListings(names, directoryOf(live), {
-    at: listingInstants(live, asked.to),
-    since: asked.from,
-    narrowing: narrowingOf(choice),
-  });
   throwAll(listingLimit(selected.length, plan.limits.history_listings));
   return selected;
 };
@@ -185,45 +162,28 @@ const askedOf = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { live, evaluatedAt, history, plan } = context;
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const cursor = readCursor(input);
   const names = resolveNames(readWhere(input.where), directoryOf(live));
   const asked = askedOf(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
-  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
-  refuseHole(asked, selected, live);
+  const sources = pastSources(asked, selected, context);
   const venues = venuesAsked(selected, names, live);
   const settled = isSettled(windowEnd(asked.to, GAP_WINDOW_MS), context, venues);
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
-  const { items, returned, gaps, next } = await liquidationPage({ reader: history.begin(), live }, selected, {
+  const { items, returned, gaps, next } = await liquidationPage(sources, selected, {
     ...{ evaluatedAt, asked, limit, units, numberFormat },
     side: input.side ?? null,
     after: cursor?.after ?? null,
   });
-  const itemsSha256 = createHash('sha256').update(items).digest('hex');
-  const served = [...live.venues()].map(({ venue }) => venue);
-  const body: JsonValue = {
-    evaluated_at: formatInstant(evaluatedAt),
-    settled,
-    items_sha256: itemsSha256,
-    from: formatInstant(asked.from),
-    to: formatInstant(asked.to),
-    units,
-    ...versionsOf(selected, live, asked.to),
-    scope: scopeMember(plan, context.scopeOf(plan), served),
-    receipt_id: context.receiptId,
-    items: rawJson(items),
-    page: { limit, returned, next_cursor: next === null ? null : writeCursor(input, asked.to, next) },
-  };
+  const members = { from: formatInstant(asked.from), to: formatInstant(asked.to), units };
+  const page = { limit, returned, next_cursor: next === null ? null : writeCursor(input, asked.to, next) };
   return {
-    body,
-    numberFormat,
-    itemsText: items,
+    ...pastAnswer({ plan, selected, until: asked.to, settled, members, items, page, numberFormat }, context),
     gaps,
     fits: (share) => `Send a limit of ${Math.max(1, Math.floor(returned * share * 0.9))}, or narrow where.`,
-    ...(settled ? { settledAs: itemsSha256 } : {}),
   };
 };
 

@@ -165,6 +165,6 @@ export const listingRecord = (
     venue_ts: instantOrNull(record.venue_ts),
     received_at: instantOrNull(record.received_at),
     age_ms: Math.floor((options.at - record.received_at) / 1_000),
-    raw: options.includeRaw ? rawJson('null') : undefined,
+    raw: options.includeRaw && version.raw !== null ? rawJson(version.raw) : undefined,
   };
 };

@@ -1,4 +1,4 @@
-// Members that several operations take, each declared once.
+// Members that several operations take or answer, each declared once.
 import Type from 'typebox';
 
 export const Units = Type.Optional(
@@ -31,3 +31,11 @@ export const FigureValue = Type.Union([Type.Number(), Type.String()], {
   description: 'A market figure; a string under number_format string.',
 });
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);
+
+/** First members of an item: the listing it is about. */
+export const ListingNames = {
+  venue: Type.String(),
+  venue_symbol: Type.String(),
+  instrument: Type.String(),
+  quote: Type.String(),
+};

@@ -7,7 +7,7 @@ import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { type Compiled, compile } from '../dql/compile.ts';
 import { planOf } from '../dql/evaluate/plan.ts';
 import { readFacts } from '../dql/evaluate/read-facts.ts';
@@ -19,7 +19,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import type { Selection } from '../selection/selection.ts';
-import { layerRefusals, readWhere, Scope, venuesAsked } from './asked.ts';
+import { layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { earliestKnown } from './instruments.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
@@ -239,16 +239,9 @@ const answerOf = (
   from: number,
   { context, input, pages }: { context: Context; input: Input; pages: Pages & { readonly id: string | null } },
 ): Answer => {
-  const { live, plan, receiptId } = context;
+  const { plan, receiptId } = context;
   const items = `[${result.items.slice(from, from + pages.limit).join(',')}]`;
-  const scope =
-    plan === null
-      ? undefined
-      : scopeMember(
-          plan,
-          context.scopeOf(plan),
-          [...live.venues()].map(({ venue }) => venue),
-        );
+  const scope = plan === null ? undefined : scopeStated(plan, context);
   const isPast = result.head.as_of !== null;
   return {
     body: {
@@ -310,8 +303,8 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
 };
 
 const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { live, plan, evaluatedAt } = context;
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const compiled = compileInput(input, context);
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, plan.limits.screen_limit);
   const pages: Pages = { limit, asked: askedBy(input, compiled, context) };

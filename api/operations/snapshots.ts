@@ -6,19 +6,31 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
-import { narrowingOf, refuseOutside, scopeMember, throwAll } from '../access/scope.ts';
+import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { missingPairs, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { Layers, layerFault, layerRefusals, layersOf, listingLimit, readWhere, Scope, venuesAsked } from './asked.ts';
+import {
+  Layers,
+  layerFault,
+  layerRefusals,
+  layersOf,
+  listingLimit,
+  readWhere,
+  requirePlan,
+  Scope,
+  scopeStated,
+  venuesAsked,
+} from './asked.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
   IncludeRaw,
   IncludeSynthetic,
   InstantText,
+  ListingNames,
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
@@ -84,10 +96,7 @@ const Output = Type.Object({
   scope: Scope,
   items: Type.Array(
     Type.Object({
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      instrument: Type.String(),
-      quote: Type.String(),
+      ...ListingNames,
       layers: Type.Record(Type.String(), LayerObject),
     }),
   ),
@@ -169,8 +178,8 @@ const itemsOf = (
 };
 
 const run = (input: Input, context: Context): Answer => {
-  const { live, plan, evaluatedAt } = context;
-  if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const names = resolveNames(readWhere(input.where), directoryOf(live));
   const selected = selectWithin(input, names, { ...context, plan });
   const layers = layersOf(input.layers, plan);
@@ -188,11 +197,7 @@ const run = (input: Input, context: Context): Answer => {
     receipt_id: context.receiptId,
     units: options.units,
     freshness: printBounds(options.bounds, layers),
-    scope: scopeMember(
-      plan,
-      context.scopeOf(plan),
-      [...live.venues()].map(({ venue }) => venue),
-    ),
+    scope: scopeStated(plan, context),
     items: itemsOf(selected, context, { layers, options }),
     missing: missingPairs(names, selected),
   };

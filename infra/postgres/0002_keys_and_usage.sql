@@ -4,12 +4,12 @@ alter table api_keys add column plan_since timestamptz;
 update api_keys set plan_since = created_at;
 alter table api_keys alter column plan_since set default now(), alter column plan_since set not null;
 
--- What was done to a key, by whom; rows are only ever added.
+-- What was done to a key, by whom; rows are only ever added. A key seen in a URL is told once (E-02).
 create table key_events (
   event_id bigint generated always as identity primary key,
   at timestamptz not null default now(),
   key_id text not null references api_keys (key_id),
-  action text not null check (action in ('created', 'revoked', 'plan_changed')),
+  action text not null check (action in ('created', 'revoked', 'plan_changed', 'compromised')),
   actor text not null,
   details jsonb not null default '{}'
 );
@@ -57,7 +57,8 @@ create table key_usage (
 -- Gives back, counts and takes, for many keys at once. `asked` is an array of
 -- {key_id, day, rate, burst, day_limit, waiting, ahead, returned, day_change, used: {class: count}}:
 -- `returned` permits go back to the bucket, `day_change` corrects the day, then at least `waiting` permits are taken if they
--- are there, and up to `ahead` as long as that is no more than a quarter of the bucket.
+-- are there, and up to `ahead` as long as that is no more than a quarter of the bucket. `returned` may be negative: permits a
+-- process took by itself while this database was away are owed to the bucket, at most one bucket of them.
 create function exchange_permits(asked jsonb)
 returns table (key_id text, permits bigint, tokens double precision, granted bigint) language plpgsql as $$
 #variable_conflict use_column
@@ -83,8 +84,8 @@ begin
     if held.day = ask.day then
       held.granted := greatest(0, held.granted + ask.day_change);
     end if;
-    held.tokens := least(ask.burst,
-      held.tokens + ask.returned + ask.rate * greatest(0, extract(epoch from now_at - held.refilled_at)));
+    held.tokens := greatest(-ask.burst, least(ask.burst,
+      held.tokens + ask.returned + ask.rate * greatest(0, extract(epoch from now_at - held.refilled_at))));
     permits := greatest(0, least(
       greatest(ask.waiting, least(ask.ahead, floor(held.tokens / 4)::bigint)),
       floor(held.tokens)::bigint,

@@ -89,15 +89,82 @@ export type Coin = keyof typeof COINS;
 /** Coins that hardly trade, on every venue. */
 export const QUIET: ReadonlySet<string> = new Set(['MOG', 'ADA', 'DOT', 'SEI', 'RUNE']);
 
+export const DAY_MS = 86_400_000;
+
 /** A whole number of ticks near `price`. */
 export function inTicks(price: number, priceDecimals: number, tick: number): number {
   return Math.max(1, Math.round((price * 10 ** priceDecimals) / tick)) * tick;
 }
 
+/** What a venue decides coin by coin; `price` is the one it begins at. */
+export type ContractRules = Pick<
+  SimListing,
+  'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
+> & { readonly price: number };
+
+/** A linear contract in coins: [asset, coin, coins of one asset, price decimals, tick in units, quantity decimals, funding hours]. */
+export type CoinRow = readonly [string, Coin, number, number, number, number, FundingHours];
+
+export const coinRules = ([, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: CoinRow) => ({
+  ...{ priceDecimals, tick, qtyDecimals, fundingHours },
+  price: COINS[coin] * multiplier,
+  isQuiet: QUIET.has(coin),
+});
+
+/** What all linear contracts have alike: their quote is their margin. */
+export const linearOf = (quote: string, { price, ...rules }: ContractRules) => ({
+  ...rules,
+  quote,
+  margin: quote,
+  isInverse: false,
+  startPrice: inTicks(price, rules.priceDecimals, rules.tick),
+});
+
+/** What inverse contracts have alike on venues that pay funding at intervals: their coin is their margin, US dollars their quote. */
+export const inverseOf = (coin: Coin, { priceDecimals, tick }: Pick<SimListing, 'priceDecimals' | 'tick'>) => ({
+  base: coin,
+  quote: 'USD',
+  margin: coin,
+  isInverse: true,
+  priceDecimals,
+  tick,
+  fundingHours: 8 as const,
+  startPrice: inTicks(COINS[coin], priceDecimals, tick),
+  isQuiet: false,
+});
+
 /** The code of a made-up coin. */
 export const madeUpCoin = (number: number): string => `SIM${String(number).padStart(4, '0')}`;
 /** US dollars of a made-up coin. */
 export const madeUpPrice = (number: number): number => 1 + (number % 90);
+/** Rules of a made-up coin, a fifth of them paying funding twice as often. */
+export const madeUpRules = (number: number, onboardedAtMs: number): ContractRules => ({
+  price: madeUpPrice(number),
+  priceDecimals: 4,
+  tick: 1,
+  qtyDecimals: 1,
+  fundingHours: number % 5 === 0 ? 4 : 8,
+  onboardedAtMs,
+  isQuiet: false,
+});
+
+/** How many of `count` listings are of a venue's second kind: one of `part`, and one at least where there are two. */
+export const shareOf = (count: number, part: number): number => (count < 2 ? 0 : Math.max(1, Math.round(count / part)));
+
+type Kinds = {
+  readonly first: readonly SimListing[];
+  readonly second: readonly SimListing[];
+  /** One more of the first kind; numbers go on where those of `first` end. */
+  readonly madeUp: (number: number) => SimListing;
+};
+
+/** `count` listings, those of the second kind last. */
+export function fillUp(count: number, { first, second, madeUp }: Kinds): readonly SimListing[] {
+  const wanted = count - second.length;
+  const firsts = first.slice(0, wanted);
+  for (let n = first.length + 1; firsts.length < wanted; n += 1) firsts.push(madeUp(n));
+  return [...firsts, ...second];
+}
 
 /** The same contract under another coin's name. */
 export function renamed(listing: SimListing, base: string): SimListing {

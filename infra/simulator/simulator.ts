@@ -106,7 +106,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     sent,
     faultLog,
     onFault: (fault) => log.line?.({ fault }),
-    onTruth: log.line === null ? null : (truth) => log.line?.({ truth }),
+    onTruth: log.line === null ? null : (truth) => log.line?.({ truth, written_at: nowMs() * 1_000 }),
   });
   const [first] = hosts;
   if (first === undefined) throw new TypeError('found no venue, name at least one');

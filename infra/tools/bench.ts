@@ -2,13 +2,14 @@
 //
 //   npm run bench                      rates 1000, 3000 and 5000 for 20 s each, then every other figure; about six minutes
 //   npm run bench -- --quick           one rate, few listings, neither history, screens, sealed windows nor a restart; under a minute
-//   npm run bench -- --rates 3000 --seconds 600
+//   npm run bench -- --seconds 300 --faults
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
 //
 //   --rates LIST      raw frames a second, ascending (1000,3000,5000)
 //   --seconds N       how long each rate is held (20)
 //   --listings N      perpetuals the simulated venue lists (500, the most one snapshot may name)
 //   --shards N        raw partitions, hence tasks (1)
+//   --faults          while a rate is held the venue misbehaves every five seconds: holes, disconnects, nonsense, silence, refusals
 //   --json FILE       the figures as JSON too
 //
 // Prints one table: each figure beside its limit (what this machine does at best for that step, measured in the same run) and
@@ -45,6 +46,7 @@ type Plan = {
   readonly seconds: number;
   readonly listings: number;
   readonly shards: number;
+  readonly faults: boolean;
   readonly kind: 'full' | 'quick' | 'profile';
   readonly json: string | null;
 };
@@ -58,6 +60,7 @@ const readPlan = (): Plan => {
       seconds: { type: 'string' },
       listings: { type: 'string' },
       shards: { type: 'string', default: '1' },
+      faults: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
       json: { type: 'string' },
@@ -70,6 +73,7 @@ const readPlan = (): Plan => {
     seconds: Number(values.seconds ?? (kind === 'quick' ? 6 : 20)),
     listings: Number(values.listings ?? (kind === 'quick' ? 50 : 500)),
     shards: Number(values.shards),
+    faults: values.faults,
     kind,
     json: values.json ?? null,
   } as const;
@@ -96,10 +100,11 @@ const stagesOf = (plan: Plan, run: Run, client: ApiClient): readonly Stage[] => 
   const quick = plan.kind === 'quick';
   const calm = plan.rates[0] ?? 1_000;
   const hopRate = plan.rates.find((rate) => rate >= 3_000) ?? calm;
+  const { seconds, faults } = plan;
   const throughput = plan.rates.map(
     (rate): Stage => [
-      `${rate} frames/s for ${plan.seconds} s`,
-      () => measureThroughput(run, { rate, seconds: plan.seconds, settleMs: quick ? 1_000 : 3_000 }),
+      `${rate} frames/s for ${seconds} s${faults ? ' with faults' : ''}`,
+      () => measureThroughput(run, { rate, seconds, settleMs: quick ? 1_000 : 3_000, faults }),
     ],
   );
   if (plan.kind === 'profile') return throughput;
@@ -172,6 +177,7 @@ const report = (plan: Plan, figures: readonly Figure[], loadBefore: number): voi
     listings: plan.listings,
     shards: plan.shards,
     seconds: plan.seconds,
+    faults: plan.faults,
     load_before: loadBefore,
   };
   const head = `${about.machine}\n${plan.listings} listings, ${plan.shards} shards, ${plan.seconds} s a rate; load of the machine before: ${loadBefore.toFixed(1)}`;

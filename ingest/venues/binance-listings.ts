@@ -5,6 +5,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } fro
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { carriesPriceCandles } from './binance-budget.ts';
 import type { Market } from './binance-symbols.ts';
+import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
@@ -39,6 +40,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   return readMessage(message.payload, (body) => ({
     scope: market,
     listings: toListings(body, { message, market, hours }),
+    elements: () => elementTexts(message.payload, 'symbol'),
   }));
 };
 

@@ -6,6 +6,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
+import { elementTexts } from './elements.ts';
 import { splitMultiplier } from './shape.ts';
 import {
   type Fields,
@@ -43,7 +44,11 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
         const values = toValues(contract, venue_symbol);
         return { layer: 'listing', venue: 'bitget', venue_symbol, venue_ts, received_at: message.received_at, values };
       });
-    return { scope: asked === '' ? 'futures' : asked.toLowerCase(), listings };
+    return {
+      scope: asked === '' ? 'futures' : asked.toLowerCase(),
+      listings,
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
   });
 };
 

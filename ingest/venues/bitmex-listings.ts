@@ -6,6 +6,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { readInterval } from './bitmex-instruments.ts';
 import { isPerpetual, isPerpetualType } from './bitmex-symbols.ts';
+import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
@@ -23,7 +24,11 @@ import {
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   if (message.kind !== 'response') return null;
   if (!parseRequest(message.request)?.path.endsWith('/instrument/active')) return null;
-  return readMessage(message.payload, (body) => ({ scope: 'all', listings: toListings(body, message) }));
+  return readMessage(message.payload, (body) => ({
+    scope: 'all',
+    listings: toListings(body, message),
+    elements: () => elementTexts(message.payload, 'symbol'),
+  }));
 };
 
 const toListings = (body: unknown, { received_at }: VenueMessage): readonly ListingRecord[] =>

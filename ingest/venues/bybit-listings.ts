@@ -4,6 +4,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import type { Market } from './bybit-symbols.ts';
+import { elementTexts } from './elements.ts';
 import {
   type Fields,
   parseRequest,
@@ -36,19 +37,23 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const market = result.category;
     if (market !== 'linear' && market !== 'inverse') return null;
     const listings = toListings(result, { market, message, venueTs: readMsOrNull(answer.time, 'time') });
+    const elements = () => elementTexts(message.payload, 'symbol');
     const early = `${market}.pre_launch`;
+    const earlyElements = `${early}.elements`;
     if (request.query.get('status') === 'PreLaunch') {
       state[early] = listings;
+      state[earlyElements] = [...elements()];
       return null;
     }
     const open = new Set(listings.map(({ venue_symbol }) => venue_symbol));
     const held = ((state[early] ?? []) as readonly ListingRecord[]).filter(
       ({ venue_symbol }) => !open.has(venue_symbol),
     );
+    const heldElements = (state[earlyElements] ?? []) as readonly (readonly [string, string])[];
     const cursor = request.query.get('cursor');
     return cursor === null
-      ? { scope: market, listings: [...listings, ...held] }
-      : { scope: `${market}.${cursor}`, listings };
+      ? { scope: market, listings: [...listings, ...held], elements: () => new Map([...heldElements, ...elements()]) }
+      : { scope: `${market}.${cursor}`, listings, elements };
   });
 };
 

@@ -3,6 +3,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { isLinear, isPerpetual } from './deribit-symbols.ts';
+import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
@@ -31,6 +32,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     return {
       scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
       listings: instruments.filter(isListed).map((instrument) => toListing(instrument, stamps)),
+      elements: () => elementTexts(message.payload, 'instrument_name'),
     };
   });
 };

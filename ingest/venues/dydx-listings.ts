@@ -2,6 +2,7 @@
 import { BANDS } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import { type Fields, isFields, readFields, readFigureOrNull, readMessage, readText, words } from './wire.ts';
 
@@ -11,7 +12,11 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   return readMessage(message.payload, (body) => {
     if (!isFields(body) || !isFields(body.markets)) return null;
     const markets = Object.values(body.markets).map((market) => readFields(market, 'market'));
-    return { scope: 'markets', listings: markets.map((market) => toListing(market, message.received_at)) };
+    return {
+      scope: 'markets',
+      listings: markets.map((market) => toListing(market, message.received_at)),
+      elements: () => elementTexts(message.payload, 'ticker'),
+    };
   });
 };
 

@@ -3,6 +3,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { isPerpetual, type Market } from './gate-symbols.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
@@ -27,6 +28,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   return readMessage(message.payload, (body) => ({
     scope: name === undefined ? market : `${market}/${name}`,
     listings: toListings(name === undefined ? readList(body, 'contracts') : [body], { market, message }),
+    elements: () => elementTexts(message.payload, 'name'),
   }));
 };
 

@@ -3,6 +3,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { isSwap, type Market, splitSymbol } from './htx-symbols.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
@@ -40,7 +41,11 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     }
     const source = { message, market, ts: readMsOrNull(answer.ts, 'ts'), hours: (state[market] ?? {}) as Hours };
     const swaps = data.filter((item) => isSwap(readText(item.contract_code, 'contract_code')));
-    return { scope: market, listings: swaps.map((item) => toListing(item, source)) };
+    return {
+      scope: market,
+      listings: swaps.map((item) => toListing(item, source)),
+      elements: () => elementTexts(message.payload, 'contract_code'),
+    };
   });
 };
 

@@ -2,6 +2,7 @@
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
@@ -54,7 +55,8 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const isWhole = Array.isArray(body) && body.every(isMeta);
     return {
       scope: isWhole ? 'all' : `market ${marketOf(String(coinsOf(first)[0]?.name ?? ''))}`,
-      listings: metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at })),
+      listings: metas.flatMap((meta) => toListings(meta, { state, tokens, receivedAt: message.received_at })),
+      elements: () => elementTexts(message.payload, 'name'),
     };
   });
 };
@@ -67,10 +69,24 @@ const toTokens = (tokens: readonly unknown[]): Readonly<Record<string, string>> 
     }),
   );
 
-type Source = { readonly tokens: Readonly<Record<string, string>>; readonly receivedAt: Micros };
+type Source = {
+  readonly state: ReferenceState;
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly receivedAt: Micros;
+};
+
+/** A universe keeps what is delisted and never says since when: since it was first heard. */
+const delistedSince = (symbol: string, { isDelisted }: Fields, { state, receivedAt }: Source): Micros | null => {
+  if (isDelisted !== true) return null;
+  const known = (state.delisted as Readonly<Record<string, Micros>> | undefined) ?? {};
+  const since = known[`coin ${symbol}`] ?? receivedAt;
+  state.delisted = { ...known, [`coin ${symbol}`]: since };
+  return since;
+};
 
 /** A market whose collateral has no known name cannot say what its prices are quoted in: it waits for spotMeta. */
-const toListings = (meta: Fields, { tokens, receivedAt }: Source): readonly ListingRecord[] => {
+const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
+  const { tokens, receivedAt } = source;
   const index = readId(meta.collateralToken ?? 0, 'collateralToken');
   const quote = tokens[index] ?? KNOWN_TOKENS[index];
   if (quote === undefined) return [];
@@ -82,12 +98,15 @@ const toListings = (meta: Fields, { tokens, receivedAt }: Source): readonly List
       venue_symbol,
       venue_ts: null,
       received_at: receivedAt,
-      values: toValues(coin, venue_symbol, quote.toUpperCase()),
+      values: {
+        ...toValues(coin, venue_symbol, quote.toUpperCase()),
+        delisted_at: delistedSince(venue_symbol, coin, source),
+      },
     };
   });
 };
 
-const toValues = (coin: Fields, venue_symbol: string, quote: string): ListingValues => {
+const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
   const market = marketOf(venue_symbol);
   const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
   const { base, multiplier } = splitMultiplier(asset);
@@ -127,7 +146,6 @@ const toValues = (coin: Fields, venue_symbol: string, quote: string): ListingVal
     bands: BANDS,
     oi_sides: null,
     listed_at: null,
-    delisted_at: null,
   };
 };
 

@@ -2,6 +2,7 @@
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { quantityOf, type SymbolQuantity } from './kraken-futures-symbols.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
@@ -25,7 +26,11 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   return readMessage(message.payload, (body) => {
     const answer = readFields(body, 'instruments');
     if (answer.result === 'error') throw refusal(String(answer.error));
-    return { scope: 'futures', listings: toListings(answer, message) };
+    return {
+      scope: 'futures',
+      listings: toListings(answer, message),
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
   });
 };
 

@@ -4,6 +4,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
@@ -27,10 +28,11 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
   if (name === undefined) return null;
   return readMessage(message.payload, (body) => {
     const data = readAnswer(body);
-    if (name === 'active') return { scope: 'active', listings: toListings(readList(data, 'data'), message) };
+    const elements = () => elementTexts(message.payload, 'symbol');
+    if (name === 'active') return { scope: 'active', listings: toListings(readList(data, 'data'), message), elements };
     const contract = readFields(data, 'data');
     const scope = `contract ${readText(contract.symbol, 'symbol')}`;
-    return { scope, listings: toListings([contract], message) };
+    return { scope, listings: toListings([contract], message), elements };
   });
 };
 

@@ -3,6 +3,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
@@ -34,7 +35,11 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       return null;
     }
     const listings = items.filter(isPerpetual).map((item) => toListing(item, message, known));
-    return { scope: Array.isArray(data) ? 'all' : `contract ${String(items[0]?.symbol)}`, listings };
+    return {
+      scope: Array.isArray(data) ? 'all' : `contract ${String(items[0]?.symbol)}`,
+      listings,
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
   });
 };
 

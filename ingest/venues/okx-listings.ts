@@ -4,6 +4,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { elementTexts } from './elements.ts';
 import { isSwap, splitSymbol } from './okx-symbols.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
@@ -42,7 +43,11 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
     if (swaps.length === 0) return null;
     const intervals = (state.intervals ?? {}) as Intervals;
-    return { scope: 'swap', listings: swaps.map((item) => toListing(item, message, intervals)) };
+    return {
+      scope: 'swap',
+      listings: swaps.map((item) => toListing(item, message, intervals)),
+      elements: () => elementTexts(message.payload, 'instId'),
+    };
   });
 };
 

@@ -1,5 +1,5 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
-import { type Mapped, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
+import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
 import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
@@ -104,16 +104,30 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   const answer = context.venue.mapReference(state.reference, toVenueMessage(context, message));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
-  for (const record of owned) applyListing(context, record);
+  const rawOf = elementReader(answer);
+  for (const record of owned) applyListing(context, record, rawOf);
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
   for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
   state.scopes[answer.scope] = [...present];
 };
 
-const applyListing = (context: TaskContext, record: ListingRecord): void => {
+/** Reads elements of an answer; nothing is cut out of it until a version needs one. */
+const elementReader = ({ elements }: ReferenceAnswer): ((venueSymbol: string) => string | null) => {
+  let cut: ReadonlyMap<string, string> | null = null;
+  return (venueSymbol) => {
+    cut ??= elements();
+    return kept(cut.get(venueSymbol));
+  };
+};
+
+const applyListing = (
+  context: TaskContext,
+  record: ListingRecord,
+  rawOf: (venueSymbol: string) => string | null,
+): void => {
   const held = context.state.listings.get(record.venue_symbol)?.version ?? null;
-  const version = nextListingVersion(held, record, context.state.recordedAt);
+  const version = nextListingVersion(held, { record, rawOf }, context.state.recordedAt);
   if (version) writeVersion(context, version);
 };
 
@@ -202,7 +216,7 @@ const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   pushDeadLetter(context, { code: 'VENUE_UNKNOWN_LISTING', text: `no listing "${symbol}"`, payload });
 };
 
-const rawOf = ({ element }: Mapped): string | null => {
-  const text = typeof element === 'string' ? element : JSON.stringify(element);
-  return text === undefined || text.length > RAW_LIMIT ? null : text;
-};
+const rawOf = ({ element }: Mapped): string | null =>
+  kept(typeof element === 'string' ? element : JSON.stringify(element));
+
+const kept = (text: string | undefined): string | null => (text === undefined || text.length > RAW_LIMIT ? null : text);

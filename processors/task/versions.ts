@@ -6,10 +6,10 @@ import type { ListingState } from './state.ts';
 /** What a listing says, without the stamps that change with every answer. */
 const fingerprint = (record: ListingRecord): string => JSON.stringify(record.values);
 
-/** The next version of a listing, or null when the answer says nothing new. */
+/** The next version of a listing, or null when the answer says nothing new: what its element says besides the record makes no version. */
 export const nextListingVersion = (
   held: ListingVersion | null,
-  record: ListingRecord,
+  { record, rawOf }: { readonly record: ListingRecord; readonly rawOf: (venueSymbol: string) => string | null },
   writtenAt: Micros,
 ): ListingVersion | null => {
   const delistedAt = record.values.delisted_at;
@@ -21,10 +21,11 @@ export const nextListingVersion = (
     first_seen_at: held?.first_seen_at ?? writtenAt,
     delisted_at: delistedAt,
     record,
+    raw: rawOf(record.venue_symbol),
   };
 };
 
-/** The version that says a listing is gone from its venue's answer, or null when that was known. */
+/** The version that says a listing is gone from its venue's answer, or null when that was known. It keeps what the venue said last. */
 export const delistedVersion = (
   listing: ListingState,
   receivedAt: Micros,

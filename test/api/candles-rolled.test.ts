@@ -54,7 +54,11 @@ const listing = (receivedAt: number): ListingRecord => ({
 });
 const venue: Venue = {
   ...paperVenue,
-  mapReference: (_state, { received_at }) => ({ scope: 'paper', listings: [listing(received_at)] }),
+  mapReference: (_state, { received_at }) => ({
+    scope: 'paper',
+    listings: [listing(received_at)],
+    elements: () => new Map(),
+  }),
   map: (_state, { payload, received_at: receivedAt }) => {
     const { n, priceType } = JSON.parse(Buffer.from(payload).toString()) as Frame;
     const bar = BARS.get(`${priceType}|${n}`) as Bar;

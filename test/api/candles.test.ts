@@ -1,35 +1,18 @@
 // POST /v2/candles over a real QuestDB: items byte by byte, gaps, proved minutes, units, limits, seam with memory, settling (H-10 to H-13, H-16, N-10).
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import type { PlanCode } from '../../api/access/plans.ts';
-import { createHistoryStore, type HistoryStore } from '../../api/history/store.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { type CandleRow, candleRow, readingRow } from '../../processors/task/rows.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
-import type { CapabilityVersion, LayerCapability, Row } from '../../schemas/topics.ts';
+import type { Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
-import { capability, Feed, LISTED, listing, listingValues, markReading, micros, NOW, testApp } from './live-fixture.ts';
+import { openTestStore, storeAway } from '../support/test-store.ts';
+import { Feed, LISTED, listing, listingValues, markReading, NOW } from './live-fixture.ts';
+import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from './past-fixture.ts';
 
 t.setTimeout(120_000);
-const { endpoints, namespace: newNamespace } = await useEngines(t, ['questdb']);
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('candles-test', 'silent');
-const namespace = `${newNamespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
-const store: HistoryStore = createHistoryStore(reader, namespace);
+const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
-const SECOND: Micros = 1_000_000;
 const MINUTE: Micros = 60 * SECOND;
-/** 11:00:00 of the day of NOW, which is 12:00:00.500. */
-const ELEVEN = micros('2026-01-15T11:00:00.000Z');
 const minute = (n: number): Micros => ELEVEN + n * MINUTE;
 
 type Place = { symbol?: string; priceType?: PriceType };
@@ -104,16 +87,6 @@ const gap = (openTime: Micros, cause: string, over: Place = {}): Row =>
 const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Row =>
   row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m`, ...over }, {});
 
-const write = async (rows: readonly Row[]): Promise<void> => {
-  const tables = [...new Set(rows.map(({ table }) => table))];
-  for (const table of tables)
-    await sender.send(
-      tableName(namespace, table),
-      rows.filter((one) => one.table === table),
-    );
-  await sender.waitVisible(tables.map((table) => tableName(namespace, table)));
-};
-
 const markRow = (received: Micros, price: string, symbol: string): Row =>
   readingRow(
     { venue: 'binance', symbol, layer: 'mark' },
@@ -121,7 +94,6 @@ const markRow = (received: Micros, price: string, symbol: string): Row =>
     markReading(price, { venue_ts: received, received_at: received, recorded_at: received + 1_000 }),
   );
 
-await ensureTables((text) => reader.query({ text }), { namespace });
 await write([
   present(minute(0)),
   empty(minute(1)),
@@ -142,24 +114,11 @@ await write([
   markRow(minute(1) - 5 * SECOND, '50000', 'BTCUSD'),
 ]);
 
-const ON: LayerCapability = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null };
-const withCandles = (venue: string, over: Partial<LayerCapability> = {}): CapabilityVersion => {
-  const version = capability(venue);
-  return { ...version, layers: { ...version.layers, candles: { ...ON, ...over } } };
-};
-const BTCUSD = listingValues({
-  venue_symbol: 'BTCUSD',
-  quote: 'USD',
-  venue_kind: 'inverse',
-  quantity_unit: 'contracts',
-  contract_size: '100',
-});
-
 /** Binance with a linear and an inverse listing, followed since they were listed, all of it in the store. */
 const settledMarket = (history = NOW - 190_000): Feed => {
   const feed = new Feed(['binance']);
   feed.watermark('binance', LISTED);
-  feed.venue('binance', withCandles('binance'));
+  feed.venue('binance', collecting('binance', 'candles'));
   feed.list(listing('binance', listingValues()));
   feed.list(listing('binance', BTCUSD));
   feed.memory.applyHistoryWatermark('binance', 0, history);
@@ -175,38 +134,9 @@ type CandleAnswerRow = {
   base_candles: { expected: number; present: number; no_trades: number };
   [member: string]: unknown;
 };
-type Answer = {
-  settled: boolean;
-  items_sha256: string;
-  from: string;
-  to: string;
-  items: { venue_symbol: string; units: Record<string, string>; rows: CandleAnswerRow[]; retention_from: string }[];
-  errors: { code: string; message: string; hint?: string; path?: string }[];
-  [member: string]: unknown;
-};
-type Asking = {
-  headers?: Record<string, string>;
-  feed?: Feed;
-  plan?: PlanCode | null;
-  history?: HistoryStore;
-  nowMicros?: () => Micros;
-};
-const ask = async (
-  body: unknown,
-  { feed = settledMarket(), plan = 'pro_plus', history = store, nowMicros, headers = {} }: Asking = {},
-) => {
-  const { app, as } = await testApp(feed, { history, ...(nowMicros === undefined ? {} : { nowMicros }) });
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/v2/candles',
-    headers: { 'content-type': 'application/json', ...(plan === null ? {} : as(plan)), ...headers },
-    payload: JSON.stringify(body),
-  });
-  await app.close();
-  const isJson = String(answer.headers['content-type']).startsWith('application/json');
-  const json = isJson ? answer.json<Answer>() : ({ items: [], errors: [] } as unknown as Answer);
-  return { status: answer.statusCode, text: answer.body, json, headers: answer.headers };
-};
+type Item = { venue_symbol: string; units: Record<string, string>; rows: CandleAnswerRow[]; retention_from: string };
+type Answer = PastAnswer<Item>;
+const ask = pastAsker<Answer>('/v2/candles', { feed: settledMarket, history: store });
 
 const FOUR = {
   where: 'symbol = "BTCUSDT"',
@@ -281,7 +211,7 @@ t.test('marks have no volume, and a venue that publishes no such candles says so
   const off = settledMarket();
   off.entry('binance', {
     kind: 'capability',
-    capability: { ...withCandles('binance', { policy: 'off' }), written_at: minute(1) + 1 },
+    capability: { ...collecting('binance', 'candles', { policy: 'off' }), written_at: minute(1) + 1 },
   });
   t.same(
     rowsOf(await ask(FOUR, { feed: off })).map(({ status }) => status),
@@ -417,12 +347,10 @@ t.test('asking wrongly is told', async (t) => {
 });
 
 t.test('answers 503 while the store is away, and while neither it nor memory holds a minute', async (t) => {
-  const nowhere = openQuestdbReader('127.0.0.1:1', { max: 1, timeoutMs: 1_000, auth, log });
-  t.teardown(() => nowhere.close());
-  const away = await ask(FOUR, { history: createHistoryStore(nowhere, namespace) });
+  const away = await ask(FOUR, { history: storeAway(t) });
   t.same([away.status, away.json.errors[0]?.code], [503, 'UNAVAILABLE']);
   const behind = new Feed(['binance']);
-  behind.venue('binance', withCandles('binance'));
+  behind.venue('binance', collecting('binance', 'candles'));
   behind.list(listing('binance', listingValues()));
   behind.memory.applyHistoryWatermark('binance', 0, NOW - 2_000 * SECOND);
   const hole = { ...FOUR, from: '2026-01-15T11:30Z', to: '2026-01-15T11:40Z' };

@@ -6,33 +6,20 @@ import t from 'tap';
 import { PLANS } from '../../api/access/plans.ts';
 import { writeRows } from '../../api/data-app/row-formats.ts';
 import { earliestOf, keepSettledSample } from '../../api/history/settled-sample.ts';
-import { createHistoryStore } from '../../api/history/store.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { gapRow, readingRow } from '../../processors/task/rows.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
+import { openTestStore } from '../support/test-store.ts';
 import { Feed, LISTED, listing, listingValues, micros, NOW, reading, testApp } from './live-fixture.ts';
 
 t.setTimeout(180_000);
 const engines = await useEngines(t, ['questdb', 'postgres']);
-const { endpoints } = engines;
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('formats-test', 'silent');
-const namespace = `${engines.namespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
-await ensureTables((text) => reader.query({ text }), { namespace });
+const { history, write } = await openTestStore(t, engines);
 
 const WINDOW: Micros = 10_000_000;
 const ROWS = 30_000;
@@ -49,19 +36,14 @@ const storedRow = (index: number): Row => {
   const values = { mark: `6${index}.123456789012345678`, index: '60000', basis: '-0.0001' };
   return readingRow(identity, span, reading({ ...times, layer: 'mark', values, instants: {} }));
 };
-const marks = tableName(namespace, 'mark');
-await sender.send(
-  marks,
-  Array.from({ length: ROWS }, (_, index) => storedRow(index)),
-);
-await sender.waitVisible([marks]);
+await write(Array.from({ length: ROWS }, (_, index) => storedRow(index)));
 
 const feed = new Feed(['binance']);
 feed.watermark('binance', LISTED);
 feed.venue('binance');
 feed.list(listing('binance', listingValues()));
 feed.memory.applyHistoryWatermark('binance', 0, NOW - 190_000);
-const { app, as } = await testApp(feed, { history: createHistoryStore(reader, namespace) });
+const { app, as } = await testApp(feed, { history });
 t.teardown(() => app.close());
 
 const HOUR = {
@@ -314,7 +296,7 @@ t.test('settled answers of plans that narrow nothing are kept for the nightly ch
   const pool = openPostgres(await engines.database(), { max: 2 });
   t.teardown(() => pool.end());
   await migrate(pool);
-  const sample = keepSettledSample(pool, log);
+  const sample = keepSettledSample(pool, createLog('formats-test', 'silent'));
   const kept = { path: '/v2/snapshots/history', input: HOUR, itemsSha256: 'a'.repeat(64), plan: PLANS.pro };
   sample.note(kept);
   sample.note({ ...kept, itemsSha256: 'b'.repeat(64) });

@@ -1,18 +1,14 @@
 // Random questions about the past, over a real store and a seam that moves, each answered byte for byte as a slow and independent reading of the raw log says.
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { createHistoryStore } from '../../api/history/store.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { tableName } from '../../schemas/tables.ts';
-import type { Row, RowEntry } from '../../schemas/topics.ts';
+import type { RowEntry } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { type CandleQuestion, type EventsQuestion, Oracle, PAPER_LAYERS, type Question } from '../support/oracle.ts';
 import { drawing, PaperLog, paperVenue, SYMBOLS } from '../support/paper-log.ts';
 import { SECOND, START } from '../support/task-driver.ts';
+import { openTestStore } from '../support/test-store.ts';
 import { Feed, testApp } from './live-fixture.ts';
 
 /** Questions a stage; the full form asks 200 of each kind: ORACLE_QUESTIONS=200. */
@@ -24,16 +20,7 @@ const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
 const BEHIND = [0, 40, 0, 7, 90, 0];
 
 t.setTimeout(600_000);
-const { endpoints, namespace: newNamespace } = await useEngines(t, ['questdb']);
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('oracle-test', 'silent');
-const namespace = `${newNamespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
+const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
 /** The service between log and answers: the task, the memory copy, and a store that lags as it is told. */
 class World {
@@ -56,20 +43,9 @@ class World {
     this.#applied = this.paper.log.records.length;
     const marks = this.#rows.flatMap(({ kind }, i) => (kind === 'watermark' ? [i] : []));
     const shown = marks.at(-1 - behind) ?? 0;
-    await this.#store(this.#rows.slice(this.#stored, shown).flatMap(({ row }) => (row === null ? [] : [row])));
+    await write(this.#rows.slice(this.#stored, shown).flatMap(({ row }) => (row === null ? [] : [row])));
     this.#stored = shown;
     this.feed.memory.applyHistoryWatermark('paper', 0, this.#rows[shown]?.watermark ?? 0);
-  }
-
-  async #store(rows: readonly Row[]): Promise<void> {
-    const tables = [...new Set(rows.map(({ table }) => tableName(namespace, table)))];
-    for (const table of tables) {
-      await sender.send(
-        table,
-        rows.filter((row) => tableName(namespace, row.table) === table),
-      );
-    }
-    if (tables.length > 0) await sender.waitVisible(tables);
   }
 }
 
@@ -193,8 +169,7 @@ type Settled = { readonly asked: Asked; readonly sha: string };
 const askAll = async (t: Test, world: World, asked: readonly Asked[]): Promise<Settled[]> => {
   const now = world.paper.log.now;
   const oracle = new Oracle('paper', world.paper.records());
-  const store = createHistoryStore(reader, namespace);
-  const { app, as } = await testApp(world.feed, { history: store, nowMicros: () => now });
+  const { app, as } = await testApp(world.feed, { history, nowMicros: () => now });
   const settled: Settled[] = [];
   for (const one of asked) {
     const headers = { 'content-type': 'application/json', ...as('pro_plus') };
@@ -217,7 +192,6 @@ const askAll = async (t: Test, world: World, asked: readonly Asked[]): Promise<S
 };
 
 t.test('every answer is what the log says, and a settled one stays', async (t) => {
-  await ensureTables((statement) => reader.query({ text: statement }), { namespace });
   const world = new World();
   const asker = new Asker(SEED);
   const kept: Settled[] = [];

@@ -1,46 +1,19 @@
 // POST /v2/snapshots/history over a real QuestDB: every mode byte by byte, seam with memory, units, limits, settling (H-02 to H-09, H-16, N-10, N-11).
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import type { PlanCode } from '../../api/access/plans.ts';
-import { createHistoryStore, type HistoryStore } from '../../api/history/store.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { createHistoryStore } from '../../api/history/store.ts';
 import { gapRow, type RowSpan, readingRow, spanRow } from '../../processors/task/rows.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
-import {
-  capability,
-  Feed,
-  LISTED,
-  listing,
-  listingValues,
-  market,
-  micros,
-  NOW,
-  reading,
-  testApp,
-} from './live-fixture.ts';
+import { openTestStore, storeAway } from '../support/test-store.ts';
+import { capability, Feed, LISTED, listing, listingValues, market, micros, NOW, reading } from './live-fixture.ts';
+import { ELEVEN, type PastAnswer, pastAsker, SECOND } from './past-fixture.ts';
 
 t.setTimeout(120_000);
-const { endpoints, namespace: newNamespace } = await useEngines(t, ['questdb']);
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('history-test', 'silent');
-const namespace = `${newNamespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
-const store: HistoryStore = createHistoryStore(reader, namespace);
+const { history: store, reader, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
-const SECOND: Micros = 1_000_000;
-/** 11:00:00 of the day of NOW, which is 12:00:00.500. */
-const ELEVEN = micros('2026-01-15T11:00:00.000Z');
 const at = (seconds: number): Micros => ELEVEN + seconds * SECOND;
 const BTC = { venue: 'binance', symbol: 'BTCUSDT' } as const;
 
@@ -84,18 +57,6 @@ const mark = (received: Micros, price: string, over: Partial<Reading> = {}): Rea
 const gap = (layer: ReadingLayer, from: Micros, end: Micros, cause: string): Row =>
   gapRow({ ...BTC, layer }, { from, at: end, srcOffset: offsets++, late: false }, cause);
 
-const write = async (rows: readonly Row[]): Promise<void> => {
-  const tables = [...new Set(rows.map(({ table }) => table))];
-  for (const table of tables) {
-    await sender.send(
-      tableName(namespace, table),
-      rows.filter((row) => row.table === table),
-    );
-  }
-  await sender.waitVisible(tables.map((table) => tableName(namespace, table)));
-};
-
-await ensureTables((text) => reader.query({ text }), { namespace });
 await write([
   rowOf(mark(at(9.5), '60000.1')),
   gap('mark', at(10), at(40), 'no_update'),
@@ -142,43 +103,9 @@ type LayerAnswer = {
   rows: Record<string, unknown>[];
   history_cadence: string;
 };
-type Answer = {
-  settled: boolean;
-  items_sha256: string;
-  from: string;
-  to: string;
-  items: { venue_symbol: string; layers: Record<string, LayerAnswer> }[];
-  errors: { code: string; message: string; hint?: string; path?: string }[];
-  [member: string]: unknown;
-};
+type Answer = PastAnswer<{ venue_symbol: string; layers: Record<string, LayerAnswer> }>;
 
-type Asking = {
-  accept?: string;
-  feed?: Feed;
-  plan?: PlanCode | null;
-  history?: HistoryStore;
-  nowMicros?: () => Micros;
-};
-const ask = async (
-  body: unknown,
-  { feed = settledMarket(), plan = 'pro_plus', history = store, nowMicros, accept }: Asking = {},
-) => {
-  const { app, as } = await testApp(feed, { history, ...(nowMicros === undefined ? {} : { nowMicros }) });
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/v2/snapshots/history',
-    headers: {
-      'content-type': 'application/json',
-      ...(plan === null ? {} : as(plan)),
-      ...(accept === undefined ? {} : { accept }),
-    },
-    payload: JSON.stringify(body),
-  });
-  await app.close();
-  const isJson = String(answer.headers['content-type']).startsWith('application/json');
-  const json = isJson ? answer.json<Answer>() : ({ items: [], errors: [] } as unknown as Answer);
-  return { status: answer.statusCode, text: answer.body, json, headers: answer.headers };
-};
+const ask = pastAsker<Answer>('/v2/snapshots/history', { feed: settledMarket, history: store });
 
 const MINUTE = { where: 'symbol = "BTCUSDT"', layers: ['mark'], from: '2026-01-15T11:00Z', to: '2026-01-15T11:01Z' };
 const rowsOf = ({ json }: { json: Answer }, layer = 'mark') => json.items[0]?.layers[layer]?.rows ?? [];
@@ -468,7 +395,7 @@ t.test('bounds are moved in to boundaries and cut at now', async (t) => {
 t.test('rows as lines: the same rows and hash, the envelope in headers, errors still JSON', async (t) => {
   const question = { ...MINUTE, interval: '10s' };
   const json = await ask(question);
-  const lines = await ask(question, { accept: 'application/x-ndjson' });
+  const lines = await ask(question, { headers: { accept: 'application/x-ndjson' } });
   t.equal(lines.headers['content-type'], 'application/x-ndjson; charset=utf-8');
   const rows = lines.text.trimEnd().split('\n');
   t.equal(rows.length, 6);
@@ -489,7 +416,10 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
     etag: `"${json.json.items_sha256}.ndjson"`,
     vary: /accept/,
   });
-  const table = await ask({ ...question, number_format: 'string' }, { accept: 'text/csv;q=0.9, text/html' });
+  const table = await ask(
+    { ...question, number_format: 'string' },
+    { headers: { accept: 'text/csv;q=0.9, text/html' } },
+  );
   const [header, first, second] = table.text.split('\r\n');
   t.equal(
     header,
@@ -501,10 +431,10 @@ t.test('rows as lines: the same rows and hash, the envelope in headers, errors s
     'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-15T11:00:10.000Z,present,2026-01-15T11:00:09.400Z,2026-01-15T11:00:09.500Z,500,600,,connection,venue,0,60000,60000.1,,,',
   );
   t.equal(second, 'binance,BTCUSDT,BTC-PERP,USDT,mark,2026-01-15T11:00:20.000Z,missing,,,,,,,,,,,gap,no_update,');
-  const wrong = await ask({}, { accept: 'text/csv' });
+  const wrong = await ask({}, { headers: { accept: 'text/csv' } });
   t.equal(wrong.status, 400);
   t.match(wrong.headers['content-type'], 'application/json');
-  t.equal((await ask(question, { accept: 'text/csv;q=0.5, application/json' })).text.slice(0, 2), '{"');
+  t.equal((await ask(question, { headers: { accept: 'text/csv;q=0.5, application/json' } })).text.slice(0, 2), '{"');
 });
 
 t.test('asking wrongly is told, all at once', async (t) => {
@@ -571,9 +501,7 @@ t.test('keys and plans', async (t) => {
 });
 
 t.test('answers 503 while the store is away, and while neither it nor memory holds a window', async (t) => {
-  const nowhere = openQuestdbReader('127.0.0.1:1', { max: 1, timeoutMs: 1_000, auth, log });
-  t.teardown(() => nowhere.close());
-  const away = await ask({ ...MINUTE, interval: '10s' }, { history: createHistoryStore(nowhere, namespace) });
+  const away = await ask({ ...MINUTE, interval: '10s' }, { history: storeAway(t) });
   t.equal(away.status, 503);
   t.match(away.json.errors, [{ code: 'UNAVAILABLE' }]);
   t.equal(

@@ -2,33 +2,17 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { PlanCode } from '../../api/access/plans.ts';
-import { createHistoryStore, type HistoryStore } from '../../api/history/store.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { eventGapRow, eventRow } from '../../processors/task/rows.ts';
 import type { LiquidationRecord, Micros } from '../../schemas/records.ts';
-import { tableName } from '../../schemas/tables.ts';
-import type { CapabilityVersion, LayerCapability, Row } from '../../schemas/topics.ts';
+import type { LayerCapability, Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
-import { capability, Feed, LISTED, listing, listingValues, micros, NOW, testApp } from './live-fixture.ts';
+import { openTestStore, storeAway } from '../support/test-store.ts';
+import { Feed, LISTED, listing, listingValues, NOW } from './live-fixture.ts';
+import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from './past-fixture.ts';
 
 t.setTimeout(120_000);
-const { endpoints, namespace: newNamespace } = await useEngines(t, ['questdb']);
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('liquidations-test', 'silent');
-const namespace = `${newNamespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
-const store: HistoryStore = createHistoryStore(reader, namespace);
+const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
-const SECOND: Micros = 1_000_000;
-/** 11:00:00 of the day of NOW, which is 12:00:00.500. */
-const ELEVEN = micros('2026-01-15T11:00:00.000Z');
 const at = (seconds: number): Micros => ELEVEN + seconds * SECOND;
 
 type Event = Partial<LiquidationRecord['values']> & {
@@ -63,13 +47,6 @@ const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = fal
 const gap = (from: Micros, to: Micros, cause: string): Row =>
   eventGapRow('liquidations', { venue: 'binance', symbol: 'BTCUSDT' }, { from, at: to, cause, srcOffset: 9 });
 
-const write = async (rows: readonly Row[]): Promise<void> => {
-  const table = tableName(namespace, 'liquidations');
-  await sender.send(table, rows);
-  await sender.waitVisible([table]);
-};
-
-await ensureTables((text) => reader.query({ text }), { namespace });
 await write([
   event({ received: at(1), id: '118273' }),
   event({ received: at(2), id: '9', side: 'short', price: '60000.123456789012345678', quantity: '2' }),
@@ -85,25 +62,13 @@ await write([
   gap(at(58), at(70), 'no_update'),
 ]);
 
-const ON: LayerCapability = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null };
-const withLiquidations = (venue: string, over: Partial<LayerCapability> = {}): CapabilityVersion => {
-  const version = capability(venue);
-  return { ...version, layers: { ...version.layers, liquidation: { ...ON, ...over } } };
-};
-const BTCUSD = listingValues({
-  venue_symbol: 'BTCUSD',
-  quote: 'USD',
-  venue_kind: 'inverse',
-  quantity_unit: 'contracts',
-  contract_size: '100',
-});
 const SWAP = listingValues({ venue_symbol: 'BTC-USDT-SWAP', quantity_unit: 'contracts', contract_size: '0.01' });
 
 const settledMarket = (over: Partial<LayerCapability> = {}, history = NOW - 190_000): Feed => {
   const feed = new Feed(['binance', 'okx']);
   for (const venue of ['binance', 'okx']) {
     feed.watermark(venue, LISTED);
-    feed.venue(venue, withLiquidations(venue, over));
+    feed.venue(venue, collecting(venue, 'liquidation', over));
     feed.memory.applyHistoryWatermark(venue, 0, history);
   }
   feed.list(listing('binance', listingValues()));
@@ -112,43 +77,14 @@ const settledMarket = (over: Partial<LayerCapability> = {}, history = NOW - 190_
   return feed;
 };
 
-type Answer = {
-  settled: boolean;
-  items_sha256: string;
-  to: string;
-  items: {
-    venue_symbol: string;
-    completeness: string;
-    rows: Record<string, unknown>[];
-    gaps: { from: string; to: string; gap_cause: string }[];
-  }[];
-  page: { limit: number; returned: number; next_cursor: string | null };
-  errors: { code: string; message: string; hint?: string; path?: string }[];
-  [member: string]: unknown;
+type Item = {
+  venue_symbol: string;
+  completeness: string;
+  rows: Record<string, unknown>[];
+  gaps: { from: string; to: string; gap_cause: string }[];
 };
-type Asking = {
-  headers?: Record<string, string>;
-  feed?: Feed;
-  plan?: PlanCode | null;
-  history?: HistoryStore;
-  nowMicros?: () => Micros;
-};
-const ask = async (
-  body: unknown,
-  { feed = settledMarket(), plan = 'pro_plus', history = store, nowMicros, headers = {} }: Asking = {},
-) => {
-  const { app, as } = await testApp(feed, { history, ...(nowMicros === undefined ? {} : { nowMicros }) });
-  const answer = await app.inject({
-    method: 'POST',
-    url: '/v2/liquidations',
-    headers: { 'content-type': 'application/json', ...(plan === null ? {} : as(plan)), ...headers },
-    payload: JSON.stringify(body),
-  });
-  await app.close();
-  const isJson = String(answer.headers['content-type']).startsWith('application/json');
-  const json = isJson ? answer.json<Answer>() : ({ items: [], errors: [] } as unknown as Answer);
-  return { status: answer.statusCode, text: answer.body, json, headers: answer.headers };
-};
+type Answer = PastAnswer<Item> & { page: { limit: number; returned: number; next_cursor: string | null } };
+const ask = pastAsker<Answer>('/v2/liquidations', { feed: settledMarket, history: store });
 
 const MINUTE = { from: '2026-01-15T11:00Z', to: '2026-01-15T11:01Z' };
 const BTC = { ...MINUTE, where: 'symbol = "BTCUSDT"' };
@@ -318,8 +254,6 @@ t.test('asking wrongly is told, and a plan must have the layer', async (t) => {
 });
 
 t.test('answers 503 while the store is away', async (t) => {
-  const nowhere = openQuestdbReader('127.0.0.1:1', { max: 1, timeoutMs: 1_000, auth, log });
-  t.teardown(() => nowhere.close());
-  const away = await ask(BTC, { history: createHistoryStore(nowhere, namespace) });
+  const away = await ask(BTC, { history: storeAway(t) });
   t.same([away.status, away.json.errors[0]?.code], [503, 'UNAVAILABLE']);
 });

@@ -59,7 +59,11 @@ export const listingValues = (over: Partial<ListingValues> = {}): ListingValues 
 export const listing = (
   venue: string,
   values: ListingValues,
-  { writtenAt = LISTED, delistedAt = null }: { writtenAt?: Micros; delistedAt?: Micros | null } = {},
+  {
+    writtenAt = LISTED,
+    delistedAt = null,
+    raw = null,
+  }: { writtenAt?: Micros; delistedAt?: Micros | null; raw?: string | null } = {},
 ): ListingVersion => ({
   venue,
   venue_symbol: values.venue_symbol,
@@ -74,6 +78,7 @@ export const listing = (
     received_at: writtenAt - 40_000,
     values,
   },
+  raw,
 });
 
 const ON: LayerCapability = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' };

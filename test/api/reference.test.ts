@@ -181,6 +181,32 @@ t.test('prints a listing in the order of the interface, its figures digit by dig
   t.match((await get(feed, '/v2/instruments?number_format=string')).text, '"tick_size":"0.10000000000000000001"');
 });
 
+t.test(
+  'include_raw gives the element of the version that is described, in the text the venue wrote (V-02)',
+  async (t) => {
+    const feed = new Feed(['binance']);
+    const texts = [
+      '{ "symbol": "BTCUSDT","status":"TRADING", "tickSize":0.10, "id": 12345678901234567890 }',
+      '{"a":1e-7}',
+    ];
+    const day = 86_400_000_000;
+    feed.entry('binance', { kind: 'capability', capability: capability('binance') });
+    feed.watermark('binance', NOW);
+    for (const [n, raw] of texts.entries())
+      feed.list(listing('binance', listingValues({ price_decimals: n }), { writtenAt: LISTED + n * day, raw }));
+    feed.list(listing('binance', listingValues({ venue_symbol: 'OLDUSDT' })));
+    const { app, as } = await testApp(feed);
+    t.teardown(() => app.close());
+    const ask = async (query: string) =>
+      (await app.inject({ url: `/v2/instruments${query}`, headers: as('standard') })).body;
+    const elementsOf = (text: string) => [...text.matchAll(/"raw":(.*?\})\}/g)].map(([, element]) => element);
+    t.same(elementsOf(await ask('?include_raw=true')), [texts[1]], 'a version that keeps none has no member');
+    t.same(elementsOf(await ask('?include_raw=true&number_format=string')), [texts[1]], 'whatever our figures are');
+    t.same(elementsOf(await ask('?include_raw=true&as_of=2026-01-10T12:00:00Z')), [texts[0]], 'that of then');
+    for (const query of ['', '?include_raw=false']) t.notMatch(await ask(query), /"raw"/, query);
+  },
+);
+
 t.test('describes the past by the versions of then', async (t) => {
   const feed = market();
   const day = 86_400_000_000;

@@ -34,7 +34,7 @@ export const paper: Venue = {
   referenceEveryMs: 50,
   mapReference: (_state, { payload }) => {
     const symbols = JSON.parse(Buffer.from(payload).toString()) as string[];
-    return { scope: 'all', listings: symbols.map(toListing) };
+    return { scope: 'all', listings: symbols.map(toListing), elements: () => new Map() };
   },
   plan: (listings, { shards, shardOf, endpoints }) =>
     Array.from({ length: shards }, (_, shard) => shard).flatMap((shard) => {

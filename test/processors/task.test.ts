@@ -1,10 +1,12 @@
 // The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { binance } from '../../ingest/venues/binance.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
 import { Task } from '../../processors/task/task.ts';
-import type { CheckpointEntry } from '../../schemas/topics.ts';
-import { readingsOf, rowsOf, runTask, SECOND, START, type TestLog } from '../support/task-driver.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { CheckpointEntry, ListingVersion } from '../../schemas/topics.ts';
+import { readingsOf, rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 import { begin, busyLog, COVERS, diff, mark, reference, SPEC, snapshot } from '../support/task-logs.ts';
 
 const LISTING = 'binance:BTCUSDT';
@@ -373,6 +375,43 @@ t.test('a book goes out at the first change of a 100 ms bucket and once more at 
   ]);
   t.end();
 });
+
+t.test(
+  'a version of a listing keeps the element that brought it, and what else the element says makes none (V-02)',
+  (t) => {
+    const log = new TestLog();
+    log.capability(binance);
+    const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
+    const element = (tick: string, fee: string): string =>
+      `{ "symbol":"BTCUSDT", "pair":"BTCUSDT","contractType":"PERPETUAL","status":"TRADING","baseAsset":"BTC","quoteAsset":"USDT","pricePrecision":2,"quantityPrecision":3,"deliveryDate":4133404800000,"liquidationFee": ${fee},"filters":[{"filterType":"PRICE_FILTER","tickSize":"${tick}"}]}`;
+    const say = (symbols: readonly string[]): void => {
+      log.now += SECOND;
+      const payload = Buffer.from(`{"serverTime":1565246363776, "symbols":[${symbols.join(',\n')}]}`);
+      log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
+    };
+    const big = element('0.20', '0.0').replace('"TRADING"', `"TRADING","note":"${'x'.repeat(20_000)}"`);
+    for (const symbols of [[element('0.10', '1.250')], [element('0.10', '1.5')], [element('0.20', '0e0')], [], [big]])
+      say(symbols);
+    const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
+    t.same(
+      versions.map(({ record, raw }) => [record.values.tick_size, record.values.status, raw]),
+      [
+        ['0.1', 'tradeable', element('0.10', '1.250')],
+        ['0.2', 'tradeable', element('0.20', '0e0')],
+        ['0.2', 'delisted', element('0.20', '0e0')],
+        ['0.2', 'tradeable', null],
+      ],
+      'the last words of what is gone stay; too long ones are not kept',
+    );
+    const { live, rows } = runTask(SPEC, log.records).outputs[1] ?? { live: [], rows: [] };
+    t.equal(live.find(({ kind }) => kind === 'listing')?.listing?.raw, element('0.10', '1.250'));
+    t.notMatch(JSON.stringify(rows), 'liquidationFee', 'rows are what they were');
+    const { raw: _, ...before } = versions[0] as ListingVersion;
+    const bytes = codecs.listing.encode(before as ListingVersion);
+    t.equal(codecs.listing.decode(bytes).raw, null, 'a version out of an older checkpoint has none');
+    t.end();
+  },
+);
 
 t.test('repeats of a connection sequence number are no second message', (t) => {
   const log = begin();

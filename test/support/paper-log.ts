@@ -1,5 +1,6 @@
 // A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
 import { type Chain, type Mapped, type Venue, VenueError } from '../../ingest/venue.ts';
+import { elementTexts } from '../../ingest/venues/elements.ts';
 import { recordsOf } from '../../ingest/venues/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
@@ -86,6 +87,7 @@ export const paperVenue: Venue = {
   mapReference: (_state, { payload, received_at }) => ({
     scope: 'paper',
     listings: parse<PaperReference>(payload).listings.map((one) => toListing(one, received_at)),
+    elements: () => elementTexts(payload, 'symbol'),
   }),
   plan: () => [],
   classify: () => 'data',

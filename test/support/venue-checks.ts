@@ -8,13 +8,32 @@ import {
   type VenueMessage,
 } from '../../ingest/venue.ts';
 import { canonicalDigits, multiply } from '../../schemas/decimals.ts';
-import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
+import type { ListingRecord, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import { mutate, randomOf } from './mutations.ts';
 import { type Recorded, readRecording, toVenueMessage } from './recordings.ts';
 
 /** Messages without a receive time are read as received at the start of 2000. */
 export const AT_2000 = 946_684_800_000_000;
 const NO_LISTINGS: MapContext = { listings: new Map() };
+
+/** Bands of every listing (L-03). */
+export const BANDS = ['10bps', '25bps', '50bps', '100bps'];
+/** `candles` of a listing: a venue differs by the prices it publishes minutes of, the timeframes are the service's own. */
+export const candlesOf = (...price_types: readonly PriceType[]) => ({
+  base_timeframe: '1m',
+  price_types,
+  timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
+});
+
+/** What `run` gave, or the code it was refused with. */
+export const outcomeOf = (run: () => unknown): string => {
+  try {
+    return `gave ${JSON.stringify(run())}`;
+  } catch (error) {
+    if (error instanceof VenueError) return error.code;
+    throw error;
+  }
+};
 
 type Bench = {
   readonly lineOf: (file: string, line: number) => Recorded;
@@ -72,14 +91,7 @@ export const venueBench = (venue: Venue): Bench => {
       received_at: receivedMs === null ? AT_2000 : receivedMs * 1000,
       values,
     }),
-    codeOf: (message) => {
-      try {
-        return `gave ${JSON.stringify(map(message))}`;
-      } catch (error) {
-        if (error instanceof VenueError) return error.code;
-        throw error;
-      }
-    },
+    codeOf: (message) => outcomeOf(() => map(message)),
   };
 };
 
@@ -212,7 +224,7 @@ export const readDamaged = ({ venue, message, state, context = NO_LISTINGS }: Tr
 export type Distinct = {
   readonly venue: Venue;
   /** The message around a body whose mapped members all differ. */
-  readonly message: (body: unknown) => VenueMessage;
+  readonly message: (body: Readonly<Record<string, unknown>>) => VenueMessage;
   readonly body: Readonly<Record<string, unknown>>;
   readonly members: readonly string[];
   readonly state?: () => MapState;
@@ -220,7 +232,7 @@ export type Distinct = {
 
 /** Pairs of members that can be exchanged without changing the records; the message itself must give some. */
 export const findExchangeable = ({ venue, message, body, members, state }: Distinct): readonly string[] => {
-  const outcome = (changed: unknown): string => {
+  const outcome = (changed: Distinct['body']): string => {
     try {
       const mapped = venue.map(state?.() ?? {}, message(changed), NO_LISTINGS);
       return JSON.stringify(

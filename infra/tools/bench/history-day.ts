@@ -53,7 +53,14 @@ const versionOf = (i: number, written: Micros): ListingVersion => {
   };
   const named = { venue: VENUE, venue_symbol: symbolOf(i) };
   const record = { layer: 'listing', ...named, venue_ts: null, received_at: written, values };
-  return { ...named, written_at: written, first_seen_at: written, delisted_at: null, record } as ListingVersion;
+  return {
+    ...named,
+    written_at: written,
+    first_seen_at: written,
+    delisted_at: null,
+    record,
+    raw: null,
+  } as ListingVersion;
 };
 
 const capabilityOf = (written: Micros): CapabilityVersion => {

@@ -27,6 +27,8 @@ export type Run = {
   readonly watch: LogWatch;
   readonly progress: Progress;
   setRate(framesPerSecond: number): Promise<void>;
+  /** Asks the simulator for a fault. */
+  fault(request: object): Promise<void>;
   counters(): Promise<Counters>;
   /** Waits until the tasks are less than a second behind. */
   caughtUp(deadlineMs: number): Promise<boolean>;
@@ -80,6 +82,10 @@ export const openRun = async (service: Service, dir: string, progress: Progress)
     setRate: async (rate) => {
       const answer = await fetch(`${control}/rate?rate=${rate}`, { method: 'POST' });
       if (!answer.ok) throw new Error(`the simulator refused ${rate} frames/s: ${await answer.text()}`);
+    },
+    fault: async (request) => {
+      const answer = await fetch(`${control}/faults`, { method: 'POST', body: JSON.stringify(request) });
+      if (!answer.ok) throw new Error(`the simulator refused ${JSON.stringify(request)}: ${await answer.text()}`);
     },
     counters: () => readCounters(service),
     caughtUp: async (deadlineMs) => {

@@ -47,6 +47,7 @@ const versionOf = ({ venue, symbol, base }: Listed): ListingVersion => {
     first_seen_at: first,
     delisted_at: null,
     record,
+    raw: null,
   } as ListingVersion;
 };
 

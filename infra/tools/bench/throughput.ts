@@ -1,11 +1,18 @@
 // Sustained raw messages a second: what was sent, what was applied, how far behind the tasks were, what each process used.
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { injectFaults } from './faults.ts';
 import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
 import { coresBetween, machineCpuSeconds, PROCESSES, readUsage } from './machine.ts';
 import type { Run } from './run.ts';
 
-export type ThroughputSpec = { readonly rate: number; readonly seconds: number; readonly settleMs: number };
+export type ThroughputSpec = {
+  readonly rate: number;
+  readonly seconds: number;
+  readonly settleMs: number;
+  /** While the rate is held the venue misbehaves. */
+  readonly faults: boolean;
+};
 
 const SAMPLE_MS = 50;
 /** Design section 10. */
@@ -24,12 +31,15 @@ const sampleLag = async (run: Run, seconds: number): Promise<number[]> => {
 };
 
 /** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
-export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: ThroughputSpec): Promise<Figure[]> => {
+export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise<Figure[]> => {
+  const { rate, seconds, settleMs } = spec;
   await run.setRate(rate);
   await pause(settleMs);
   const before = await run.counters();
   const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
+  const endFaults = spec.faults ? injectFaults(run) : null;
   const lags = await sampleLag(run, seconds);
+  const faults = endFaults === null ? '' : `, ${await endFaults()} faults`;
   const after = await run.counters();
   const tookS = (performance.now() - began) / 1_000;
   const [usageAfter, machineAfter] = [readUsage(run.dir), machineCpuSeconds()];
@@ -42,7 +52,7 @@ export const measureThroughput = async (run: Run, { rate, seconds, settleMs }: T
       limit: (after.sent - before.sent) / tookS,
       limitIs: 'frames the simulator sent',
       aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
-      note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s, ${dead} dead letters, ${lost} connections lost`,
+      note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s, ${dead} dead letters, ${lost} connections lost${faults}`,
     }),
     figureOf(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
     figureOf(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),

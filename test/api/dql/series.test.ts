@@ -1,32 +1,18 @@
 // Series over a real QuestDB: what is loaded, what `live` adds, which period is the newest, why an element is none (DQL-25 to DQL-29).
 import t from 'tap';
-import { createHistoryStore, type HistoryStore } from '../../../api/history/store.ts';
+import type { HistoryStore } from '../../../api/history/store.ts';
 import { seriesCacheOf } from '../../../api/series/cache.ts';
-import { createLog } from '../../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../../infra/runtime/questdb.ts';
 import { documentedQueries } from '../../../infra/tools/documented-queries.ts';
-import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { tableName } from '../../../schemas/tables.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
+import { openTestStore } from '../../support/test-store.ts';
 import { Feed, LISTED, listing, listingValues, markReading, micros, NOW, reading, testApp } from '../live-fixture.ts';
 import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from './market.ts';
 
 t.setTimeout(120_000);
-const { endpoints, namespace: newNamespace } = await useEngines(t, ['questdb']);
-const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
-const log = createLog('series-test', 'silent');
-const namespace = `${newNamespace()}.`;
-const reader = openQuestdbReader(endpoints.questdb_pg, { max: 4, timeoutMs: 10_000, auth, log });
-const sender = createRowSender(endpoints.questdb_http, { auth, log });
-t.teardown(async () => {
-  await sender.close();
-  await reader.close();
-});
-
-const store: HistoryStore = createHistoryStore(reader, namespace);
+const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 /** Counts how often a store is asked. */
 const counting = () => {
   const seen = { begun: 0 };
@@ -59,18 +45,6 @@ const closesOf = (of: { venue: string; symbol: string }, skip: readonly number[]
 const funding = (received: Micros, value: string, over = {}): Row =>
   sampled({ ...BTC, layer: 'funding' }, received, { values: { funding: value, funding_8h: value }, ...over });
 
-const write = async (rows: readonly Row[]): Promise<void> => {
-  const tables = [...new Set(rows.map(({ table }) => table))];
-  for (const table of tables) {
-    await sender.send(
-      tableName(namespace, table),
-      rows.filter((row) => row.table === table),
-    );
-  }
-  await sender.waitVisible(tables.map((table) => tableName(namespace, table)));
-};
-
-await ensureTables((text) => reader.query({ text }), { namespace });
 await write([
   ...closesOf(BTC),
   ...closesOf(ETH, [4]),

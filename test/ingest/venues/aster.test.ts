@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(aster);
 const TARDIS = 'tardis-tests-aster-futures.ndjson';
@@ -348,13 +348,9 @@ t.test('listings say how each rule was made, and take their interval from fundin
           price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
           qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
         },
-        candles: {
-          base_timeframe: '1m',
-          price_types: ['trade', 'mark', 'index'],
-          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-        },
+        candles: candlesOf('trade', 'mark', 'index'),
         not_published: [],
-        bands: ['10bps', '25bps', '50bps', '100bps'],
+        bands: BANDS,
         oi_sides: null,
         listed_at: 1598252400000_000,
         delisted_at: null,

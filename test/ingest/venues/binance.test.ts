@@ -7,48 +7,13 @@ import { budgetOf } from '../../../ingest/venues/binance-budget.ts';
 import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { BANDS, candlesOf, findExchangeable, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const FIXTURES = 'binance';
-const at2000 = 946_684_800_000_000;
 
-const lineOf = (file: string, line: number): Recorded => {
-  const recorded = readRecording(`${FIXTURES}/${file}`)[line - 1];
-  if (!recorded) throw new Error(`${file} has no line ${line}`);
-  return recorded;
-};
-const map = (message: VenueMessage, context = NO_LISTINGS): readonly NormalisedRecord[] =>
-  binance.map({}, message, context).map(({ record }) => record);
-const mapLine = (file: string, line: number): readonly NormalisedRecord[] => map(toVenueMessage(lineOf(file, line)));
-const frame = (body: unknown): VenueMessage => ({
-  kind: 'frame',
-  received_at: at2000,
-  request: null,
-  payload: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
-});
-const answer = (url: string, body: unknown): VenueMessage => ({
-  ...frame(body),
-  kind: 'response',
-  request: `GET ${url}`,
-});
-const record = (
-  layer: string,
-  venue_symbol: string,
-  [venueMs, receivedMs]: readonly [number | null, number | null],
-  values: unknown,
-): unknown => ({
-  layer,
-  venue: 'binance',
-  venue_symbol,
-  venue_ts: venueMs === null ? null : venueMs * 1000,
-  received_at: receivedMs === null ? at2000 : receivedMs * 1000,
-  values,
-});
-
-const listingsOf = (file: string): readonly ListingRecord[] =>
-  readRecording(`${FIXTURES}/${file}`).flatMap(
-    (line) => binance.mapReference({}, toVenueMessage(line))?.listings ?? [],
-  );
+const { frame, lineOf, listingsOf, map, mapLine, record, ...bench } = venueBench(binance);
+const answer = (url: string, body: unknown): VenueMessage => bench.answer(`GET ${url}`, body);
 
 const SINGLES = 'crypto-msg-parser-swap-singles.ndjson';
 const TARDIS = 'tardis-tests-binance-futures.ndjson';
@@ -546,9 +511,9 @@ t.test('an index of a pair goes to each known listing that uses it', (t) => {
   const listings = new Map(listingsOf('cryptofeed-coinm-rest-instruments.ndjson.gz').map((l) => [l.venue_symbol, l]));
   const expected = [record('mark', 'BTCUSD_PERP', [1591261236000, null], { mark: null, index: '9636.5786' })];
   t.same(map(index), expected, 'by name while no listing is known');
-  t.same(map(index, { listings }), expected);
+  t.same(map(index, {}, { listings }), expected);
   const other = frame({ e: 'indexPriceUpdate', E: 1591261236000, i: 'XYZUSD', p: '9636.57860000' });
-  t.same(map(other, { listings }), [], 'a pair of no listing');
+  t.same(map(other, {}, { listings }), [], 'a pair of no listing');
   t.end();
 });
 
@@ -585,13 +550,6 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
 });
 
 t.test('what cannot be read is refused with its code', (t) => {
-  const codeOf = (message: VenueMessage): string => {
-    try {
-      return `gave ${JSON.stringify(map(message))}`;
-    } catch (error) {
-      return error instanceof VenueError ? error.code : String(error);
-    }
-  };
   const diff = { e: 'depthUpdate', E: 2, T: 1, s: 'BTCUSDT', U: 1, u: 2, pu: 0, b: [['1', '1']], a: [] };
   const table: readonly (readonly [string, VenueMessage, string])[] = [
     ['cut off', frame('{"e":"depthUpdate","E":15739'), 'VENUE_BAD_FRAME'],
@@ -613,7 +571,7 @@ t.test('what cannot be read is refused with its code', (t) => {
     ],
     ['candles of nobody', answer('/fapi/v1/klines', [[1]]), 'VENUE_UNKNOWN_LISTING'],
   ];
-  for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
+  for (const [what, message, code] of table) t.equal(bench.codeOf(message), code, what);
   t.end();
 });
 
@@ -721,32 +679,9 @@ const DISTINCT: readonly {
 ];
 
 t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  const outcome = (message: VenueMessage): string => {
-    try {
-      return JSON.stringify(
-        binance.map({}, message, NO_LISTINGS),
-        (_key, value) => (typeof value === 'bigint' ? `${value}n` : value),
-        0,
-      );
-    } catch (error) {
-      if (error instanceof VenueError) return error.code;
-      throw error;
-    }
-  };
-  const values = (message: VenueMessage): string => {
-    const text = outcome(message);
-    if (!text.startsWith('[')) return text;
-    return JSON.stringify(
-      (JSON.parse(text) as { record: unknown; chain?: unknown }[]).map(({ record, chain }) => ({ record, chain })),
-    );
-  };
   for (const { message, body, members } of DISTINCT) {
-    const before = values(message(body));
-    t.ok(before.startsWith('[{'), `reads ${String(body.e ?? Object.keys(body).slice(0, 3))}`);
-    for (const [i, a] of members.entries()) {
-      for (const b of members.slice(i + 1))
-        t.not(values(message({ ...body, [a]: body[b], [b]: body[a] })), before, `${a} and ${b}`);
-    }
+    const what = String(body.e ?? Object.keys(body).slice(0, 3));
+    t.same(findExchangeable({ venue: binance, message, body, members }), [], what);
   }
   t.end();
 });
@@ -794,13 +729,9 @@ t.test('listings say how each rule was made', (t) => {
           price_decimals: { venue_field: 'pricePrecision', transform: 'identity' },
           qty_decimals: { venue_field: 'quantityPrecision', transform: 'identity' },
         },
-        candles: {
-          base_timeframe: '1m',
-          price_types: ['trade', 'mark', 'index'],
-          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-        },
+        candles: candlesOf('trade', 'mark', 'index'),
         not_published: [],
-        bands: ['10bps', '25bps', '50bps', '100bps'],
+        bands: BANDS,
         oi_sides: null,
         listed_at: 1620630000000_000,
         delisted_at: null,

@@ -6,7 +6,7 @@ import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../proc
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -507,13 +507,9 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'lotSize', transform: 'identity' },
         contract_size: { venue_field: 'multiplier', transform: 'scale:-0.00000001' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade'),
       not_published: ['min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: Date.UTC(2016, 4, 13, 12) * 1000,
       delisted_at: null,

@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
 import { deribit } from '../../../ingest/venues/deribit.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(deribit);
 const NAUTILUS = 'nautilus-ws-singles.ndjson';
@@ -457,13 +457,9 @@ t.test('listings say how each rule was made', (t) => {
           lot_size: { venue_field: 'contract_size', transform: 'identity' },
           min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
         },
-        candles: {
-          base_timeframe: '1m',
-          price_types: ['trade'],
-          timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-        },
+        candles: candlesOf('trade'),
         not_published: ['min_notional'],
-        bands: ['10bps', '25bps', '50bps', '100bps'],
+        bands: BANDS,
         oi_sides: null,
         listed_at: 1534242287000_000,
         delisted_at: null,
@@ -537,6 +533,20 @@ t.test('the plan asks for a heartbeat, then for the book and the ticker of each 
       slot.covers.flatMap(({ symbols }) => symbols ?? []).every((symbol) => slot.shards.includes(symbol.length % 2)),
     );
   t.equal(new Set(slots.map(({ id }) => id)).size, 4);
+  t.end();
+});
+
+t.test('a book with a hole is subscribed again by itself', (t) => {
+  const channel = deribit.subscriptionOf?.(lineOf(NAUTILUS, 5).raw) ?? '';
+  t.equal(channel, 'book.BTC-PERPETUAL.100ms');
+  t.same(
+    deribit.renew?.([channel]).map((text) => JSON.parse(text)),
+    [
+      { jsonrpc: '2.0', id: 2, method: 'public/unsubscribe', params: { channels: [channel] } },
+      { jsonrpc: '2.0', id: 2, method: 'public/subscribe', params: { channels: [channel] } },
+    ],
+  );
+  t.equal(deribit.subscriptionOf?.(lineOf(OPTIONS, 3).raw), null);
   t.end();
 });
 

@@ -7,7 +7,7 @@ import { normalise } from '../../../infra/tools/normalise.ts';
 import { dydx } from '../../../ingest/venues/dydx.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(dydx);
 const TARDIS = 'tardis-tests-dydx-v4.ndjson';
@@ -382,11 +382,7 @@ t.test('listings say how each rule was made', (t) => {
         tick_size: { venue_field: 'tickSize', transform: 'string_to_number' },
         lot_size: { venue_field: 'stepSize', transform: 'string_to_number' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade'),
       not_published: [
         'ticker',
         'last',
@@ -398,7 +394,7 @@ t.test('listings say how each rule was made', (t) => {
         'min_qty',
         'min_notional',
       ],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: null,
       delisted_at: null,

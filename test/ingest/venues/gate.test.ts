@@ -5,7 +5,7 @@ import { gate as venue } from '../../../ingest/venues/gate.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -532,13 +532,9 @@ t.test('listings say how each rule was made', (t) => {
         min_qty: { venue_field: 'order_size_min', transform: 'string_to_number' },
         contract_size: { venue_field: 'quanto_multiplier', transform: 'string_to_number' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade', 'mark', 'index'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade', 'mark', 'index'),
       not_published: ['lot_size', 'min_notional', 'price_decimals', 'qty_decimals'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: 1681909147_000_000,
       delisted_at: null,

@@ -6,7 +6,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { htx } from '../../../ingest/venues/htx.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(htx);
 
@@ -455,13 +455,9 @@ t.test('listings say how each rule was made', (t) => {
         tick_size: { venue_field: 'price_tick', transform: 'identity' },
         contract_size: { venue_field: 'contract_size', transform: 'identity' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade', 'mark', 'index'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade', 'mark', 'index'),
       not_published: ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: 1603238400000_000,
       delisted_at: null,

@@ -4,7 +4,7 @@ import type { MapState } from '../../../ingest/venue.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(hyperliquid);
 const SESSION = 'hftbacktest-btc-20250126.ndjson.gz';
@@ -328,18 +328,27 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'szDecimals', transform: 'decimals_to_step' },
         qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade'),
       not_published: ['ticker', 'last', 'liquidation', 'change_24h', 'tick_size', 'min_qty', 'min_notional'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: null,
       delisted_at: null,
     }),
   );
+  t.end();
+});
+
+t.test('what is delisted stays in the answer: it is so since it was first heard', (t) => {
+  const state: MapState = {};
+  const heardAt = (second: number, isDelisted: boolean) =>
+    hyperliquid.mapReference(state, {
+      ...answer('POST /info', [{ universe: [{ name: 'LOOM', szDecimals: 1, isDelisted }], collateralToken: 0 }]),
+      received_at: second * 1_000_000,
+    })?.listings[0]?.values.delisted_at;
+  t.equal(heardAt(1, false), null);
+  t.equal(heardAt(2, true), 2_000_000);
+  t.equal(heardAt(3, true), 2_000_000, 'no new version each time');
   t.end();
 });
 
@@ -430,6 +439,12 @@ t.test(
   'frames are told apart without reading them whole, and the cheap look at a book says what the mapper says',
   (t) => {
     t.equal(hyperliquid.classify('{"channel":"pong"}'), 'heartbeat');
+    // What the venue's own client waits for: hyperliquid-python-sdk@04f25f28 `hyperliquid/websocket_manager.py`.
+    const greeting = 'Websocket connection established.';
+    t.equal(hyperliquid.classify(greeting), 'heartbeat', 'a greeting answers no subscription');
+    t.same(map(frame(greeting)), [], 'and is no dead letter');
+    t.equal(hyperliquid.sequence(greeting), null);
+    t.equal(codeOf(frame(greeting.slice(0, -1))), 'VENUE_BAD_FRAME', 'any other text is one');
     t.equal(hyperliquid.classify(lineOf(JKORF_WS, 2).raw), 'ack');
     t.equal(hyperliquid.classify('{"channel":"error","data":"Too many"}'), 'error');
     t.equal(hyperliquid.classify(lineOf(SESSION, 1).raw), 'data');

@@ -5,7 +5,7 @@ import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures.ts
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -511,13 +511,9 @@ t.test('listings say how each rule was made', (t) => {
         qty_decimals: { venue_field: 'contractValueTradePrecision', transform: 'identity' },
         contract_size: { venue_field: 'contractSize', transform: 'identity' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade', 'mark', 'index'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade', 'mark', 'index'),
       not_published: ['min_notional', 'min_qty', 'price_decimals'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: Date.UTC(2018, 7, 31) * 1000,
       delisted_at: null,

@@ -5,7 +5,7 @@ import { kucoin } from '../../../ingest/venues/kucoin.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
@@ -531,13 +531,9 @@ t.test('listings say how each rule was made', (t) => {
         lot_size: { venue_field: 'lotSize', transform: 'identity' },
         contract_size: { venue_field: 'multiplier', transform: 'identity' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade'),
       not_published: ['liquidation', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: 1585555200000_000,
       delisted_at: null,

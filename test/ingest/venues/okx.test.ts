@@ -7,7 +7,7 @@ import { okx } from '../../../ingest/venues/okx.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
 
@@ -555,13 +555,9 @@ t.test('listings say how each rule was made', (t) => {
         min_qty: { venue_field: 'minSz', transform: 'string_to_number' },
         contract_size: { venue_field: 'ctVal', transform: 'string_to_number' },
       },
-      candles: {
-        base_timeframe: '1m',
-        price_types: ['trade', 'mark', 'index'],
-        timeframes: ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'],
-      },
+      candles: candlesOf('trade', 'mark', 'index'),
       not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
-      bands: ['10bps', '25bps', '50bps', '100bps'],
+      bands: BANDS,
       oi_sides: null,
       listed_at: 1620551348000_000,
       delisted_at: null,

@@ -136,6 +136,7 @@ export const listing: Arbitrary<ListingVersion> = fc.record({
     received_at: micros,
     values: listingValues,
   }),
+  raw: orNull(text),
 });
 const layerCapability: Arbitrary<LayerCapability> = fc.record({
   policy: fc.constantFrom('on', 'off', 'not_published'),

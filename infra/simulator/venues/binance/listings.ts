@@ -2,21 +2,23 @@
 import {
   COINS,
   type Coin,
+  type CoinRow,
+  type ContractRules,
+  coinRules,
+  DAY_MS,
   type Decimals,
-  type FundingHours,
-  inTicks,
+  fillUp,
+  inverseOf,
+  linearOf,
   madeUpCoin,
-  madeUpPrice,
-  QUIET,
+  madeUpRules,
   type SimListing,
+  shareOf,
 } from '../../listings.ts';
 
 export type Market = 'usdm' | 'coinm';
 
-/** [asset, coin, multiplier, price decimals, tick in units, quantity decimals, funding hours]. */
-type Row = readonly [string, Coin, number, number, number, number, FundingHours];
-
-const USDT: readonly Row[] = [
+const USDT: readonly CoinRow[] = [
   ['BTC', 'BTC', 1, 2, 10, 3, 8],
   ['ETH', 'ETH', 1, 2, 1, 3, 8],
   ['1000PEPE', 'PEPE', 1_000, 7, 1, 0, 4],
@@ -74,61 +76,28 @@ const COIN: readonly (readonly [Coin, number, number, 10 | 100])[] = [
 
 const FIRST_ONBOARDED_MS = 1_569_398_400_000;
 const COINM_ONBOARDED_MS = 1_597_042_800_000;
-const DAY_MS = 86_400_000;
 
 /** The change is printed in percent with three decimals; amounts of USD-M candles are exact products. */
 const decimalsOf = (turnover: number, amount: number): Decimals => ({ mark: 8, rate: 8, change: 5, turnover, amount });
 
-type Linear = {
-  readonly asset: string;
-  readonly quote: string;
-  readonly price: number;
-  readonly priceDecimals: number;
-  readonly tick: number;
-  readonly qtyDecimals: number;
-  readonly fundingHours: FundingHours;
-  readonly onboardedAtMs: number;
-  readonly isQuiet: boolean;
-};
-
-function linear({ asset, quote, price, ...rules }: Linear): SimListing {
+function linear(asset: string, quote: string, rules: ContractRules): SimListing {
   const symbol = `${asset}${quote}`;
-  const { priceDecimals, tick, qtyDecimals } = rules;
   return {
-    ...rules,
+    ...linearOf(quote, rules),
     scope: 'usdm',
     symbol,
     pair: symbol,
     base: asset,
-    quote,
-    margin: quote,
-    isInverse: false,
     contractSize: null,
-    decimals: decimalsOf(2, priceDecimals + qtyDecimals),
+    decimals: decimalsOf(2, rules.priceDecimals + rules.qtyDecimals),
     minNotional: asset === 'BTC' ? '100' : '5',
-    startPrice: inTicks(price, priceDecimals, tick),
   };
 }
 
-const usdt = (
-  [asset, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: Row,
-  age: number,
-): SimListing =>
-  linear({
-    asset,
-    quote: 'USDT',
-    price: COINS[coin] * multiplier,
-    priceDecimals,
-    tick,
-    qtyDecimals,
-    fundingHours,
-    onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * DAY_MS,
-    isQuiet: QUIET.has(coin),
-  });
+const usdt = (row: CoinRow, age: number): SimListing =>
+  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_ONBOARDED_MS + age * 17 * DAY_MS });
 
-const BTCUSDC: Linear = {
-  asset: 'BTC',
-  quote: 'USDC',
+const BTCUSDC = linear('BTC', 'USDC', {
   price: COINS.BTC,
   priceDecimals: 1,
   tick: 1,
@@ -136,50 +105,27 @@ const BTCUSDC: Linear = {
   fundingHours: 8,
   onboardedAtMs: FIRST_ONBOARDED_MS + 1_020 * DAY_MS,
   isQuiet: false,
-};
+});
 
-function inverse([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number], age: number): SimListing {
-  return {
-    scope: 'coinm',
-    symbol: `${coin}USD_PERP`,
-    pair: `${coin}USD`,
-    base: coin,
-    quote: 'USD',
-    margin: coin,
-    isInverse: true,
-    contractSize,
-    priceDecimals,
-    tick,
-    qtyDecimals: 0,
-    decimals: decimalsOf(8, 8),
-    minNotional: '0',
-    fundingHours: 8,
-    onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * DAY_MS,
-    startPrice: inTicks(COINS[coin], priceDecimals, tick),
-    isQuiet: false,
-  };
-}
+const inverse = ([coin, priceDecimals, tick, contractSize]: (typeof COIN)[number], age: number): SimListing => ({
+  ...inverseOf(coin, { priceDecimals, tick }),
+  scope: 'coinm',
+  symbol: `${coin}USD_PERP`,
+  pair: `${coin}USD`,
+  contractSize,
+  qtyDecimals: 0,
+  decimals: decimalsOf(8, 8),
+  minNotional: '0',
+  onboardedAtMs: COINM_ONBOARDED_MS + age * 9 * DAY_MS,
+});
 
-export function extraListing(number: number): SimListing {
-  return linear({
-    asset: madeUpCoin(number),
-    quote: 'USDT',
-    price: madeUpPrice(number),
-    priceDecimals: 4,
-    tick: 1,
-    qtyDecimals: 1,
-    fundingHours: number % 5 === 0 ? 4 : 8,
-    onboardedAtMs: FIRST_ONBOARDED_MS + 1_700 * DAY_MS,
-    isQuiet: false,
-  });
-}
+export const extraListing = (number: number): SimListing =>
+  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_ONBOARDED_MS + 1_700 * DAY_MS));
 
 /** `count` listings, a fifth of them COIN-M (at most ten), BTCUSDC the fourth USD-M one. */
-export function listings(count: number): readonly SimListing[] {
-  const usdm = USDT.map(usdt);
-  usdm.splice(3, 0, linear(BTCUSDC));
-  const inverses = COIN.map(inverse).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 5)));
-  const wanted = count - inverses.length;
-  for (let n = usdm.length + 1; usdm.length < wanted; n += 1) usdm.push(extraListing(n));
-  return [...usdm.slice(0, wanted), ...inverses];
-}
+export const listings = (count: number): readonly SimListing[] =>
+  fillUp(count, {
+    first: USDT.map(usdt).toSpliced(3, 0, BTCUSDC),
+    second: COIN.map(inverse).slice(0, shareOf(count, 5)),
+    madeUp: extraListing,
+  });

@@ -2,20 +2,23 @@
 import {
   COINS,
   type Coin,
-  type FundingHours,
-  inTicks,
+  type CoinRow,
+  type ContractRules,
+  coinRules,
+  DAY_MS,
+  fillUp,
+  inverseOf,
+  linearOf,
   madeUpCoin,
-  madeUpPrice,
-  QUIET,
+  madeUpRules,
   type SimListing,
+  shareOf,
 } from '../../listings.ts';
 
 export type Market = 'linear' | 'inverse';
 
-/** [asset, coin, multiplier, price decimals, tick in units, quantity decimals, funding hours]. The multiplier stands before or behind the coin. */
-type Row = readonly [string, Coin, number, number, number, number, FundingHours];
-
-const USDT: readonly Row[] = [
+/** A multiplier stands before or behind the coin. */
+const USDT: readonly CoinRow[] = [
   ['BTC', 'BTC', 1, 2, 10, 3, 8],
   ['ETH', 'ETH', 1, 2, 1, 2, 8],
   ['1000PEPE', 'PEPE', 1_000, 7, 1, 0, 4],
@@ -64,53 +67,27 @@ const INVERSE: readonly (readonly [Coin, number, number])[] = [
 
 const FIRST_LAUNCHED_MS = 1_585_526_400_000;
 const INVERSE_LAUNCHED_MS = 1_542_211_200_000;
-const DAY_MS = 86_400_000;
 
-type Rules = Pick<
-  SimListing,
-  'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
-> & { readonly asset: string; readonly price: number };
-
-const linear = ({ asset, price, ...rules }: Rules, quote: 'USDT' | 'USDC'): SimListing => {
+const linear = (asset: string, quote: 'USDT' | 'USDC', rules: ContractRules): SimListing => {
   // The perpetual in USDC leaves its quote out of the name.
   const symbol = quote === 'USDT' ? `${asset}USDT` : `${asset}PERP`;
-  const { priceDecimals, tick, qtyDecimals } = rules;
+  const { priceDecimals, qtyDecimals } = rules;
   return {
-    ...rules,
+    ...linearOf(quote, rules),
     scope: 'linear',
     symbol,
     pair: symbol,
     base: asset,
-    quote,
-    margin: quote,
-    isInverse: false,
     contractSize: null,
     decimals: { mark: priceDecimals, rate: 8, turnover: 4, change: 6, amount: priceDecimals + qtyDecimals },
     minNotional: '5',
-    startPrice: inTicks(price, priceDecimals, tick),
   };
 };
 
-const usdt = (
-  [asset, coin, multiplier, priceDecimals, tick, qtyDecimals, fundingHours]: Row,
-  age: number,
-): SimListing =>
-  linear(
-    {
-      asset,
-      price: COINS[coin] * multiplier,
-      priceDecimals,
-      tick,
-      qtyDecimals,
-      fundingHours,
-      onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * DAY_MS,
-      isQuiet: QUIET.has(coin),
-    },
-    'USDT',
-  );
+const usdt = (row: CoinRow, age: number): SimListing =>
+  linear(row[0], 'USDT', { ...coinRules(row), onboardedAtMs: FIRST_LAUNCHED_MS + age * 23 * DAY_MS });
 
-const BTCPERP: Rules = {
-  asset: 'BTC',
+const BTCPERP = linear('BTC', 'USDC', {
   price: COINS.BTC,
   priceDecimals: 2,
   tick: 10,
@@ -118,50 +95,28 @@ const BTCPERP: Rules = {
   fundingHours: 8,
   onboardedAtMs: FIRST_LAUNCHED_MS + 800 * DAY_MS,
   isQuiet: false,
-};
+});
 
 /** Quantities count US dollars. */
 const inverse = ([coin, priceDecimals, tick]: (typeof INVERSE)[number], age: number): SimListing => ({
+  ...inverseOf(coin, { priceDecimals, tick }),
   scope: 'inverse',
   symbol: `${coin}USD`,
   pair: `${coin}USD`,
-  base: coin,
-  quote: 'USD',
-  margin: coin,
-  isInverse: true,
   contractSize: 1,
-  priceDecimals,
-  tick,
   qtyDecimals: 0,
   decimals: { mark: priceDecimals, rate: 8, turnover: 4, change: 6, amount: 8 },
   minNotional: '',
-  fundingHours: 8,
   onboardedAtMs: INVERSE_LAUNCHED_MS + age * 40 * DAY_MS,
-  startPrice: inTicks(COINS[coin], priceDecimals, tick),
-  isQuiet: false,
 });
 
 export const extraListing = (number: number): SimListing =>
-  linear(
-    {
-      asset: madeUpCoin(number),
-      price: madeUpPrice(number),
-      priceDecimals: 4,
-      tick: 1,
-      qtyDecimals: 1,
-      fundingHours: number % 5 === 0 ? 4 : 8,
-      onboardedAtMs: FIRST_LAUNCHED_MS + 1_900 * DAY_MS,
-      isQuiet: false,
-    },
-    'USDT',
-  );
+  linear(madeUpCoin(number), 'USDT', madeUpRules(number, FIRST_LAUNCHED_MS + 1_900 * DAY_MS));
 
 /** `count` listings, a sixth of them inverse (at most six), BTCPERP the third linear one. */
-export function listings(count: number): readonly SimListing[] {
-  const linears = USDT.map(usdt);
-  linears.splice(2, 0, linear(BTCPERP, 'USDC'));
-  const inverses = INVERSE.map(inverse).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
-  const wanted = count - inverses.length;
-  for (let n = linears.length + 1; linears.length < wanted; n += 1) linears.push(extraListing(n));
-  return [...linears.slice(0, wanted), ...inverses];
-}
+export const listings = (count: number): readonly SimListing[] =>
+  fillUp(count, {
+    first: USDT.map(usdt).toSpliced(2, 0, BTCPERP),
+    second: INVERSE.map(inverse).slice(0, shareOf(count, 6)),
+    madeUp: extraListing,
+  });

@@ -1,5 +1,15 @@
 // Which perpetuals the simulated Deribit lists: inverse in amounts of US dollars, linear ones in coins, settled in USDC.
-import { COINS, type Coin, inTicks, madeUpCoin, madeUpPrice, QUIET, type SimListing } from '../../listings.ts';
+import {
+  COINS,
+  type Coin,
+  DAY_MS,
+  fillUp,
+  inTicks,
+  madeUpCoin,
+  madeUpPrice,
+  QUIET,
+  type SimListing,
+} from '../../listings.ts';
 
 /** All its listings share one socket. */
 export const SCOPE = 'perpetual';
@@ -37,7 +47,6 @@ const USD: readonly Row[] = [
 ];
 
 const FIRST_LISTED_MS = 1_534_242_287_000;
-const DAY_MS = 86_400_000;
 const COIN_DECIMALS = 8;
 
 type Perpetual = Pick<SimListing, 'base' | 'priceDecimals' | 'tick' | 'qtyDecimals' | 'onboardedAtMs'> & {
@@ -109,13 +118,12 @@ export const extraListing = (number: number): SimListing =>
   });
 
 /** `count` listings, at most two of them inverse. */
-export function listings(count: number): readonly SimListing[] {
-  const inverses = USD.slice(0, Math.min(count - 1, 2)).map((row, i) => inverse(rulesOf(row, i * 160)));
-  const linears = USDC.map((row, i) => linear(rulesOf(row, 1_380 + i * 40)));
-  const wanted = count - inverses.length;
-  for (let n = linears.length + 1; linears.length < wanted; n += 1) linears.push(extraListing(n));
-  return [...linears.slice(0, wanted), ...inverses];
-}
+export const listings = (count: number): readonly SimListing[] =>
+  fillUp(count, {
+    first: USDC.map((row, i) => linear(rulesOf(row, 1_380 + i * 40))),
+    second: USD.slice(0, Math.min(count - 1, 2)).map((row, i) => inverse(rulesOf(row, i * 160))),
+    madeUp: extraListing,
+  });
 
 /** The index that prices it: `btc_usd`. */
 export const indexOf = ({ pair }: SimListing): string => pair.toLowerCase();

@@ -1,5 +1,16 @@
 // Which perpetuals the simulated Hyperliquid lists: its own in USDC, some by thousands of coins, and those of one builder in USDE.
-import { COINS, type Coin, inTicks, madeUpCoin, madeUpPrice, QUIET, type SimListing } from '../../listings.ts';
+import {
+  COINS,
+  type Coin,
+  DAY_MS,
+  fillUp,
+  inTicks,
+  madeUpCoin,
+  madeUpPrice,
+  QUIET,
+  type SimListing,
+  shareOf,
+} from '../../listings.ts';
 
 /** All its listings share one address; a builder's coins carry its market's name. */
 export const SCOPE = 'perps';
@@ -58,7 +69,6 @@ const BUILDERS: readonly Row[] = [
 ];
 
 const FIRST_LISTED_MS = 1_683_849_600_000;
-const DAY_MS = 86_400_000;
 const SIGNIFICANT = 5;
 const MOST_DECIMALS = 6;
 const THOUSAND = 1_000;
@@ -125,13 +135,12 @@ export const extraListing = (number: number): SimListing =>
   });
 
 /** `count` listings, a sixth of them (at most five) the builder's, kPEPE the third of its own. */
-export function listings(count: number): readonly SimListing[] {
-  const others = BUILDERS.map(builders).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
-  const wanted = count - others.length;
-  const owns = OWN.map(own);
-  for (let n = owns.length + 1; owns.length < wanted; n += 1) owns.push(extraListing(n));
-  return [...owns.slice(0, wanted), ...others];
-}
+export const listings = (count: number): readonly SimListing[] =>
+  fillUp(count, {
+    first: OWN.map(own),
+    second: BUILDERS.map(builders).slice(0, shareOf(count, 6)),
+    madeUp: extraListing,
+  });
 
 /** The builder's market of a coin; empty for the venue's own. */
 export const marketOf = ({ symbol }: SimListing): string => (symbol.includes(':') ? BUILDER : '');

@@ -2,12 +2,17 @@
 import {
   COINS,
   type Coin,
+  type ContractRules,
+  DAY_MS,
   type FundingHours,
-  inTicks,
+  fillUp,
+  inverseOf,
+  linearOf,
   madeUpCoin,
-  madeUpPrice,
+  madeUpRules,
   QUIET,
   type SimListing,
+  shareOf,
 } from '../../listings.ts';
 
 /** All its listings share one market. */
@@ -67,53 +72,41 @@ const USD: readonly (readonly [Coin, number, number, number])[] = [
 ];
 
 const FIRST_LISTED_MS = 1_611_916_828_000;
-const DAY_MS = 86_400_000;
 /** Of index and mark. */
 const MOST_DECIMALS = 8;
 
 /** Power of ten of a contract's size. */
 const magnitude = (contractSize: number): number => Math.round(Math.log10(contractSize));
 
-type Linear = Pick<
-  SimListing,
-  'base' | 'priceDecimals' | 'tick' | 'qtyDecimals' | 'fundingHours' | 'onboardedAtMs' | 'isQuiet'
-> & { readonly contractSize: number; readonly price: number; readonly quote: 'USDT' | 'USDC' };
+type Linear = ContractRules & { readonly base: string; readonly contractSize: number };
 
-function linear({ price, ...rules }: Linear): SimListing {
-  const { base, quote, contractSize, priceDecimals, tick, qtyDecimals } = rules;
+function linear(quote: 'USDT' | 'USDC', contract: Linear): SimListing {
+  const { base, contractSize, priceDecimals, qtyDecimals } = contract;
   // So many that a candle's turnover is an exact product.
   const amount = Math.max(0, priceDecimals + qtyDecimals - magnitude(contractSize));
   return {
-    ...rules,
+    ...linearOf(quote, contract),
     scope: SCOPE,
     symbol: `${base}-${quote}-SWAP`,
     pair: `${base}-${quote}`,
-    margin: quote,
-    isInverse: false,
+    base,
+    contractSize,
     decimals: { mark: Math.min(MOST_DECIMALS, priceDecimals), rate: 8, turnover: 2, change: 4, amount },
     minNotional: '',
-    startPrice: inTicks(price, priceDecimals, tick),
   };
 }
 
 const usdt = ([base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours]: Row, age: number): SimListing =>
-  linear({
-    base,
-    quote: 'USDT',
-    contractSize,
+  linear('USDT', {
+    ...{ base, contractSize, priceDecimals, tick, qtyDecimals, fundingHours },
     price: COINS[base],
-    priceDecimals,
-    tick,
-    qtyDecimals,
-    fundingHours,
     onboardedAtMs: FIRST_LISTED_MS + age * 29 * DAY_MS,
     isQuiet: QUIET.has(base),
   });
 
 /** Its index is the dollar's, as that of the inverse swap: the same decimals keep the two indexes equal. */
-const BTC_USDC: Linear = {
+const BTC_USDC = linear('USDC', {
   base: 'BTC',
-  quote: 'USDC',
   contractSize: 0.0001,
   price: COINS.BTC,
   priceDecimals: 1,
@@ -122,55 +115,35 @@ const BTC_USDC: Linear = {
   fundingHours: 8,
   onboardedAtMs: FIRST_LISTED_MS + 600 * DAY_MS,
   isQuiet: false,
-};
+});
 
-function inverse([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing {
-  const qtyDecimals = 1;
-  return {
-    scope: SCOPE,
-    symbol: `${base}-USD-SWAP`,
-    pair: `${base}-USD`,
-    base,
-    quote: 'USD',
-    margin: base,
-    isInverse: true,
-    turnoverIn: 'quote',
-    contractSize,
-    priceDecimals,
-    tick,
-    qtyDecimals,
-    decimals: { mark: priceDecimals, rate: 8, turnover: 0, change: 4, amount: 0 },
-    minNotional: '',
-    fundingHours: 8,
-    onboardedAtMs: FIRST_LISTED_MS + age * 11 * DAY_MS,
-    startPrice: inTicks(COINS[base], priceDecimals, tick),
-    isQuiet: false,
-  };
-}
+const inverse = ([base, contractSize, priceDecimals, tick]: (typeof USD)[number], age: number): SimListing => ({
+  ...inverseOf(base, { priceDecimals, tick }),
+  scope: SCOPE,
+  symbol: `${base}-USD-SWAP`,
+  pair: `${base}-USD`,
+  turnoverIn: 'quote',
+  contractSize,
+  qtyDecimals: 1,
+  decimals: { mark: priceDecimals, rate: 8, turnover: 0, change: 4, amount: 0 },
+  minNotional: '',
+  onboardedAtMs: FIRST_LISTED_MS + age * 11 * DAY_MS,
+});
 
 export const extraListing = (number: number): SimListing =>
-  linear({
+  linear('USDT', {
+    ...madeUpRules(number, FIRST_LISTED_MS + 1_800 * DAY_MS),
     base: madeUpCoin(number),
-    quote: 'USDT',
     contractSize: 1,
-    price: madeUpPrice(number),
-    priceDecimals: 4,
-    tick: 1,
-    qtyDecimals: 1,
-    fundingHours: number % 5 === 0 ? 4 : 8,
-    onboardedAtMs: FIRST_LISTED_MS + 1_800 * DAY_MS,
-    isQuiet: false,
   });
 
 /** `count` listings, a sixth of them inverse (at most six), BTC-USDC-SWAP the third linear one. */
-export function listings(count: number): readonly SimListing[] {
-  const linears = USDT.map(usdt);
-  linears.splice(2, 0, linear(BTC_USDC));
-  const inverses = USD.map(inverse).slice(0, count < 2 ? 0 : Math.max(1, Math.round(count / 6)));
-  const wanted = count - inverses.length;
-  for (let n = linears.length + 1; linears.length < wanted; n += 1) linears.push(extraListing(n));
-  return [...linears.slice(0, wanted), ...inverses];
-}
+export const listings = (count: number): readonly SimListing[] =>
+  fillUp(count, {
+    first: USDT.map(usdt).toSpliced(2, 0, BTC_USDC),
+    second: USD.map(inverse).slice(0, shareOf(count, 6)),
+    madeUp: extraListing,
+  });
 
 /** The index a swap follows: contracts in USDC follow the dollar's since 2023-04-20. */
 export const indexOf = ({ pair }: SimListing): string => pair.replace(/-USDC$/, '-USD');

@@ -1,0 +1,92 @@
+// What the answers over stored history (history, candles, liquidations) have alike around their items (H-09, H-16, N-10, N-11).
+import { createHash } from 'node:crypto';
+import Type from 'typebox';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../access/plans.ts';
+import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
+import type { HistoryReader } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
+import { Scope, scopeStated } from './asked.ts';
+import type { Answer, Context } from './operation.ts';
+import { InstantText, NullableInstant } from './parameters.ts';
+
+/** Members before those of the operation, and between those and `items`. */
+export const PastHead = { evaluated_at: InstantText, settled: Type.Boolean(), items_sha256: Type.String() };
+export const PastVersions = {
+  listings_as_of: NullableInstant,
+  capabilities_as_of: NullableInstant,
+  scope: Scope,
+  receipt_id: Type.String(),
+};
+
+export type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
+
+/** The listings that were listed at some time of the span; before them names outside the plan and `refusals` are told (E-01 step 8). */
+export const selectPast = (
+  { names, plan, span }: PastQuestion,
+  { live, scopeOf }: Context,
+  refusals: readonly ApiError[],
+): Selected[] => {
+  const choice = scopeOf(plan);
+  throwAll([...refuseOutside(names, plan, choice), ...refusals]);
+  return selectListings(names, directoryOf(live), {
+    at: listingInstants(live, span.to),
+    since: span.from,
+    narrowing: narrowingOf(choice),
+  });
+};
+
+/** Where the span's rows are read; a ServiceError when nobody can say all of them now. */
+export const pastSources = (
+  span: Span,
+  selected: readonly Selected[],
+  { live, history }: Context,
+): { readonly reader: HistoryReader; readonly live: LiveMemory } => {
+  if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  refuseHole(span, selected, live);
+  return { reader: history.begin(), live };
+};
+
+type Past = {
+  readonly plan: Plan;
+  readonly selected: readonly Selected[];
+  /** Last instant of the answer: its versions are those of then. */
+  readonly until: Micros;
+  readonly settled: boolean;
+  /** Whether rows may come that count although the answer is settled: then nobody may keep it for good. */
+  readonly mayGrow?: boolean;
+  /** The operation's own members. */
+  readonly members: Readonly<Record<string, JsonValue | undefined>>;
+  /** The JSON array of items, exactly as it is sent and hashed. */
+  readonly items: string;
+  /** Of an answer in pages. */
+  readonly page?: JsonValue;
+  readonly numberFormat: NumberFormat;
+};
+
+export const pastAnswer = (past: Past, context: Context): Answer => {
+  const { plan, selected, until, settled, mayGrow = false, members, items, page, numberFormat } = past;
+  const itemsSha256 = createHash('sha256').update(items).digest('hex');
+  return {
+    body: {
+      evaluated_at: formatInstant(context.evaluatedAt),
+      settled,
+      items_sha256: itemsSha256,
+      ...members,
+      ...versionsOf(selected, context.live, until),
+      scope: scopeStated(plan, context),
+      receipt_id: context.receiptId,
+      items: rawJson(items),
+      page,
+    },
+    numberFormat,
+    itemsText: items,
+    ...(settled && !mayGrow ? { settledAs: itemsSha256 } : {}),
+  };
+};
