@@ -33,6 +33,12 @@ const acceptsOf = (terms: PaymentTerms, operation: Endpoint, atomic: number) => 
   ];
 };
 
+/** An answer's members without their lists: the challenge also travels as a header. */
+const outlineOf = ({ example: { output } }: Endpoint): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(output).map(([name, member]: [string, unknown]) => [name, Array.isArray(member) ? [] : member]),
+  );
+
 /** The challenge body of a payable operation; the `PAYMENT-REQUIRED` header is the same object in base64. */
 export const challengeOf = (
   operation: Endpoint,
@@ -57,7 +63,7 @@ export const challengeOf = (
       bazaar: {
         info: {
           input: { type: 'http', method: operation.method, bodyType: 'json', body: operation.example.input },
-          output: { type: 'json', example: operation.example.output },
+          output: { type: 'json', example: outlineOf(operation) },
         },
         schema: operation.input,
       },

@@ -1,6 +1,9 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01).
+import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import type { Endpoint } from '../operations/operation.ts';
+import { codesOf } from './endpoint-codes.ts';
+import { wordsOf } from './member-words.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -8,25 +11,49 @@ export type OpenApiOptions = {
   readonly simulated: boolean;
 };
 
+type Members = Readonly<Record<string, TSchema>>;
+type SchemaParts = {
+  readonly properties?: Members;
+  readonly patternProperties?: Members;
+  readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
+};
+
 const ERROR = { $ref: '#/components/schemas/Errors' };
 
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
-/** Statuses an operation can answer besides 200, each with the codes that have it. */
-const statusesOf = ({ key, price, method }: Endpoint): number[] => {
-  const statuses = [400, 401, 403, 429, 500, 503];
-  if (key === 'required' && price !== null) statuses.push(402);
-  if (method === 'POST') statuses.push(413, 415);
-  return statuses.sort((a, b) => a - b);
+/** What it can answer besides 200: statuses, each with its codes. */
+const errorsOf = (endpoint: Endpoint): Record<number, ReturnType<typeof errorResponse>> => {
+  const codes = new Map<number, string[]>();
+  for (const code of codesOf(endpoint)) {
+    const { status } = CATALOGUE[code];
+    codes.set(status, [...(codes.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...codes].map(([status, named]) => [status, errorResponse(named.join(', '))]));
 };
 
-const codesOf = (status: number): string =>
-  Object.entries(CATALOGUE)
-    .filter(([, entry]) => entry.status === status)
-    .map(([code]) => code)
-    .join(', ');
+/** The schema of an answer with a sentence for each member. */
+const described = (schema: TSchema, path: readonly string[]): TSchema => {
+  const { properties, items, anyOf, patternProperties, ...rest } = schema as TSchema & SchemaParts;
+  const within = (parts: Members, isNamed: boolean): Members =>
+    Object.fromEntries(
+      Object.entries(parts).map(([name, part]) => {
+        const inner = isNamed ? [...path, name] : path;
+        const words = isNamed ? wordsOf(inner) : '';
+        return [name, { ...(words === '' ? {} : { description: words }), ...described(part, inner) }];
+      }),
+    );
+  return {
+    ...rest,
+    ...(properties === undefined ? {} : { properties: within(properties, true) }),
+    ...(patternProperties === undefined ? {} : { patternProperties: within(patternProperties, false) }),
+    ...(items === undefined ? {} : { items: described(items, path) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => described(part, path)) }),
+  } as TSchema;
+};
 
-const parametersOf = ({ input }: Endpoint) => {
+const parametersOf = ({ input, example }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
     readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
     readonly required?: readonly string[];
@@ -37,21 +64,24 @@ const parametersOf = ({ input }: Endpoint) => {
     required: required.includes(name),
     description: schema.description ?? name,
     schema,
+    ...(Object.hasOwn(example.input, name) ? { example: example.input[name] } : {}),
   }));
 };
 
 /** A stream's answer is text with events; every other one is JSON. */
-const contentOf = ({ class: requestClass, output, example }: Endpoint) =>
-  requestClass === 'stream'
-    ? { 'text/event-stream': { schema: output } }
-    : { 'application/json': { schema: output, example: example.output } };
+const contentOf = ({ name, class: requestClass, output, example }: Endpoint) => ({
+  [requestClass === 'stream' ? 'text/event-stream' : 'application/json']: {
+    schema: described(output, [name]),
+    example: example.output,
+  },
+});
 
 const pathItem = (operation: Endpoint) => {
   const { name, summary, key, price, method, input, example } = operation;
-  const errors = statusesOf(operation).map((status) => [status, errorResponse(codesOf(status))] as const);
   return {
     operationId: name,
     summary,
+    description: example.question,
     security: key === 'required' ? [{ key: [] }] : [{}, { key: [] }],
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
     ...(method === 'GET'
@@ -65,7 +95,7 @@ const pathItem = (operation: Endpoint) => {
         headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
         content: contentOf(operation),
       },
-      ...Object.fromEntries(errors),
+      ...errorsOf(operation),
     },
   };
 };

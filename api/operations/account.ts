@@ -6,6 +6,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
 import type { Plan } from '../access/plans.ts';
+import answer from './examples/account.json' with { type: 'json' };
 import { defineOperation, type RequestClass } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
 
@@ -101,20 +102,11 @@ export const account = defineOperation({
   summary: 'Plan, scope, limits and counters of the key; not counted as a request.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
+  codes: [],
   example: {
+    question: 'What may this key do, and how much of today is left?',
     input: {},
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.000Z',
-      key: {
-        key_id: 'key_5f0c…',
-        name: 'laptop',
-        created_at: '2026-01-01T00:00:00.000Z',
-        expires_at: null,
-        kind: 'account',
-      },
-      plan: { code: 'free', name: 'Free', since: '2026-01-01T00:00:00.000Z', expires_at: null },
-      today: { requests: { used: 120, limit: 5000, remaining: 4880 } },
-    },
+    output: answer,
   },
   run: async (_input, { live, evaluatedAt, scopeOf, caller }) => {
     const facts = await caller?.read(dayOf(evaluatedAt));

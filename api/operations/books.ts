@@ -14,6 +14,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import { listingLimit, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
+import answer from './examples/books.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   IncludeSynthetic,
@@ -21,7 +22,9 @@ import {
   ListingNames,
   NullableInstant,
   NumberFormatParameter,
+  SCOPE_CODES,
   Units,
+  WHERE_CODES,
 } from './parameters.ts';
 
 const DEPTH = 10;
@@ -169,16 +172,11 @@ export const books = defineOperation({
   summary: 'Order books.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, ...SCOPE_CODES],
   example: {
-    input: { where: 'instrument = BTC-PERP and quote = USDT', depth: 5 },
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.221Z',
-      units: 'published',
-      depth: 5,
-      liquidity_note: LIQUIDITY_NOTE,
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      items: [],
-    },
+    question: 'How much BTC can be sold at once within 10 bps, in quote currency?',
+    input: { where: 'base = BTC and quote = USDT', units: 'quote', depth: 5 },
+    output: answer,
   },
   run,
 });

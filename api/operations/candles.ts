@@ -14,6 +14,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
 import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   IncludeSynthetic,
@@ -22,7 +23,9 @@ import {
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
+  SCOPE_CODES,
   Units,
+  WHERE_CODES,
 } from './parameters.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
@@ -34,7 +37,10 @@ const Input = Type.Object(
     units: Units,
     number_format: NumberFormatParameter,
     include_synthetic: IncludeSynthetic,
-    timeframe: Type.String({ description: `One of ${TIMEFRAMES.join(', ')}.`, examples: ['1h'] }),
+    timeframe: Type.String({
+      description: `One of ${TIMEFRAMES.join(', ')}; at most ${PER_LISTING} candles a listing.`,
+      examples: ['1h'],
+    }),
     price_type: Type.Optional(Type.Enum(['trade', 'mark', 'index'], { description: 'Default trade.' })),
     from: InstantInput,
     to: InstantInput,
@@ -174,27 +180,16 @@ export const candles = defineOperation({
   summary: 'Completed candles.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, 'DQL_TIMEFRAME_UNSUPPORTED', ...SCOPE_CODES],
   example: {
+    question: "What were the last hour's minute candles of BTC, and which are missing?",
     input: {
-      where: 'instrument = BTC-PERP and quote = USDT',
-      timeframe: '1h',
-      from: '2026-01-15T10:00:00.000Z',
+      where: 'base = BTC and quote = USDT',
+      timeframe: '1m',
+      from: '2026-01-15T11:00:00.000Z',
       to: '2026-01-15T12:00:00.000Z',
     },
-    output: {
-      evaluated_at: '2026-01-15T12:30:00.500Z',
-      settled: true,
-      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
-      timeframe: '1h',
-      price_type: 'trade',
-      from: '2026-01-15T10:00:00.000Z',
-      to: '2026-01-15T12:00:00.000Z',
-      units: 'published',
-      listings_as_of: '2026-01-10T00:00:00.000Z',
-      capabilities_as_of: '2026-01-10T00:00:00.000Z',
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      items: [],
-    },
+    output: answer,
   },
   refine,
   run,

@@ -16,6 +16,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { spellings } from '../selection/resolve.ts';
 import { catalogueVersion } from './catalogue-version.ts';
+import answer from './examples/dql-catalogue.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { defineOperation } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
@@ -167,41 +168,11 @@ export const dqlCatalogue = defineOperation({
   summary: 'Fields, sources, functions, codes and limits of the query language.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
+  codes: [],
   example: {
+    question: 'Which fields, functions and codes may a query use?',
     input: {},
-    output: {
-      dql: VERSION,
-      catalogue: '2026-01-15',
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      fields: [
-        {
-          name: 'funding',
-          type: 'number',
-          scope: 'venue',
-          layer: 'funding',
-          unit: 'fraction',
-          description: 'Published rate for the next settlement, per interval.',
-          sampleable: true,
-          additive: false,
-          not_published_on: [],
-        },
-      ],
-      sources: [],
-      functions: [],
-      venues: ['binance', 'okx'],
-      currencies: ['USDT'],
-      assets: ['BTC'],
-      instruments: ['BTC-PERP'],
-      instruments_delisted: [],
-      timeframes: TIMEFRAMES,
-      bands: BANDS,
-      freshness_defaults: { funding: '300s', mark: '30s' },
-      limits: { source_bytes: LIMITS.source_bytes, nodes: LIMITS.nodes },
-      settle_after: SETTLE_AFTER_S,
-      earliest_retained: '2026-01-01T00:00:00.000Z',
-      units: UNITS_MODES,
-      number_formats: NUMBER_FORMATS,
-    },
+    output: answer,
   },
   run: (_input, { live, evaluatedAt }) => ({ body: catalogueBody(live, evaluatedAt), numberFormat: 'json' }),
 });

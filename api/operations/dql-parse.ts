@@ -5,8 +5,9 @@ import { type Compiled, compile } from '../dql/compile.ts';
 import { timeframesOf } from '../dql/cost.ts';
 import { VERSION } from '../dql/limits.ts';
 import { directoryOf } from '../selection/directory.ts';
+import answer from './examples/dql-parse.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
+import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 
 const Input = Type.Object(
   {
@@ -54,30 +55,14 @@ export const dqlParse = defineOperation({
   summary: 'Checks a query: canonical form, names, complexity, or every fault.',
   input: Input,
   output: Output,
+  codes: QUERY_CODES,
   example: {
-    input: { query: 'any(venues where funding > 1bps)' },
-    output: {
-      dql: VERSION,
-      query: {
-        string: 'any(venues where funding > 0.0001)',
-        json: {
-          dql: VERSION,
-          condition: {
-            type: 'any',
-            where: {
-              type: 'cmp',
-              op: '>',
-              left: { type: 'field', name: 'funding' },
-              right: { type: 'number', value: 0.0001 },
-            },
-          },
-        },
-      },
-      atoms: { instrument: [], venue: ['funding'] },
-      functions: [],
-      timeframes: [],
-      complexity: { nodes: 4, bars: 0, cost: 4 },
+    question: 'Is my query right, and what does it cost?',
+    input: {
+      query:
+        'any(venues where funding_8h > 0.5bps and spread < 5bps) select funding_8h, spread order by max(venues, funding_8h) desc',
     },
+    output: answer,
   },
   refine: queryFaults,
   run,

@@ -17,8 +17,9 @@ import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
 import { layerRefusals, layersOf, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { InstantText, ListingNames, NullableFigure, NullableInstant } from './parameters.ts';
+import { InstantText, ListingNames, NullableFigure, NullableInstant, SCOPE_CODES, WHERE_CODES } from './parameters.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);
@@ -150,29 +151,17 @@ export const history = defineOperation({
   summary: 'Past readings per layer.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, 'DQL_AS_OF_RANGE', ...SCOPE_CODES],
   example: {
+    question: 'How did the mark and the funding of BTC go in the last hour, minute by minute?',
     input: {
-      where: 'instrument = BTC-PERP and quote = USDT',
+      where: 'base = BTC and quote = USDT',
       layers: ['mark', 'funding'],
-      interval: '1h',
-      from: '2026-01-14T00:00:00.000Z',
-      to: '2026-01-15T00:00:00.000Z',
+      interval: '1m',
+      from: '2026-01-15T11:00:00.000Z',
+      to: '2026-01-15T12:00:00.000Z',
     },
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      settled: true,
-      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
-      mode: 'interval',
-      interval: '1h',
-      from: '2026-01-14T00:00:00.000Z',
-      to: '2026-01-15T00:00:00.000Z',
-      units: 'published',
-      freshness: { funding: '300s', mark: '30s' },
-      listings_as_of: '2026-01-10T00:00:00.000Z',
-      capabilities_as_of: '2026-01-10T00:00:00.000Z',
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      items: [],
-    },
+    output: answer,
   },
   refine,
   run,

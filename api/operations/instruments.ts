@@ -14,6 +14,7 @@ import { resolveNames, type Selected, selectListings } from '../selection/resolv
 import { parseSelection } from '../selection/text.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { isAfter, readCursor, writeCursor } from './cursor.ts';
+import answer from './examples/instruments.json' with { type: 'json' };
 import { listingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
@@ -23,6 +24,7 @@ import {
   NullableInstant,
   NumberFormatParameter,
   Units,
+  WHERE_CODES,
 } from './parameters.ts';
 
 const MOST = 5_000;
@@ -243,18 +245,11 @@ export const instruments = defineOperation({
   summary: 'Listings with rules and layers.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, 'DQL_AS_OF_RANGE', 'DQL_LIMIT', 'PLAN_LIMIT'],
   example: {
-    input: { where: 'venue = binance and base = BTC', limit: 1 },
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      as_of: '2026-01-15T12:00:00.500Z',
-      catalogue: '2026-01-15',
-      units: 'published',
-      listings_as_of: null,
-      capabilities_as_of: null,
-      items: [],
-      page: { limit: 1, returned: 0, next_cursor: null },
-    },
+    question: 'What can be traded on BTC, in which steps, and how often is funding paid?',
+    input: { where: 'base = BTC' },
+    output: answer,
   },
   refine,
   run,

@@ -13,6 +13,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
 import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import answer from './examples/liquidations.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
@@ -22,7 +23,9 @@ import {
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
+  SCOPE_CODES,
   Units,
+  WHERE_CODES,
 } from './parameters.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
@@ -198,25 +201,15 @@ export const liquidations = defineOperation({
   summary: 'Liquidations.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, ...SCOPE_CODES],
   example: {
+    question: 'Who was forced out in the last hour, at what price, and what may be missing?',
     input: {
-      where: 'instrument = BTC-PERP and quote = USDT',
+      where: 'quote = USDT',
       from: '2026-01-15T11:00:00.000Z',
       to: '2026-01-15T12:00:00.000Z',
     },
-    output: {
-      evaluated_at: '2026-01-15T12:30:00.500Z',
-      settled: true,
-      items_sha256: '4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945',
-      from: '2026-01-15T11:00:00.000Z',
-      to: '2026-01-15T12:00:00.000Z',
-      units: 'published',
-      listings_as_of: '2026-01-10T00:00:00.000Z',
-      capabilities_as_of: '2026-01-10T00:00:00.000Z',
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      items: [],
-      page: { limit: 500, returned: 0, next_cursor: null },
-    },
+    output: answer,
   },
   refine,
   run,

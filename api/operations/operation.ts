@@ -1,6 +1,6 @@
 // What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
 import type { Static, TSchema } from 'typebox';
-import type { ApiError } from '../../schemas/errors.ts';
+import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
@@ -85,9 +85,14 @@ export type Endpoint<Input = unknown> = {
   /** Query parameters of a GET, body of a POST. */
   readonly input: TSchema;
   readonly output: TSchema;
+  /** Codes it may answer besides those that follow from its method, key and price. */
+  readonly codes: readonly ErrorCode[];
   readonly example: {
+    /** What its caller wants to know, one sentence. */
+    readonly question: string;
     readonly input: Readonly<Record<string, unknown>>;
-    readonly output: Readonly<Record<string, unknown>>;
+    /** A real answer, its lists shortened; of a stream the text of its first events. */
+    readonly output: Readonly<Record<string, unknown>> | string;
   };
   /** Faults of shape that a schema cannot say; told together with the schema's. */
   readonly refine: (input: Input) => readonly ApiError[];

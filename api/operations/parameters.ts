@@ -1,5 +1,6 @@
 // Members that several operations take or answer, each declared once.
 import Type from 'typebox';
+import type { ErrorCode } from '../../schemas/errors.ts';
 
 export const Units = Type.Optional(
   Type.Enum(['published', 'base', 'quote'], {
@@ -22,14 +23,10 @@ export const IncludeRaw = Type.Optional(
 );
 
 /** Shapes of answers that only clients read. */
-export const InstantText = Type.String({
-  description: 'Instant, ISO 8601 UTC.',
-  examples: ['2026-01-15T12:00:00.120Z'],
-});
+export const InstantText = Type.String({ format: 'date-time', examples: ['2026-01-15T12:00:00.120Z'] });
 export const NullableInstant = Type.Union([InstantText, Type.Null()]);
-export const FigureValue = Type.Union([Type.Number(), Type.String()], {
-  description: 'A market figure; a string under number_format string.',
-});
+/** A market figure; a string under number_format string. */
+export const FigureValue = Type.Union([Type.Number(), Type.String()]);
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);
 
 /** First members of an item: the listing it is about. */
@@ -39,3 +36,17 @@ export const ListingNames = {
   instrument: Type.String(),
   quote: Type.String(),
 };
+
+/** What may be wrong with a selection. */
+export const WHERE_CODES: readonly ErrorCode[] = [
+  'DQL_SYNTAX',
+  'DQL_UNKNOWN_FIELD',
+  'DQL_UNKNOWN_VENUE',
+  'DQL_UNKNOWN_CURRENCY',
+  'DQL_UNKNOWN_ASSET',
+  'DQL_UNKNOWN_INSTRUMENT',
+  'DQL_DUPLICATE_CLAUSE',
+  'DQL_COMPLEXITY',
+];
+/** What may be wrong with how much of the market is asked for. */
+export const SCOPE_CODES: readonly ErrorCode[] = ['DQL_LIMIT', 'PLAN_LIMIT', 'PLAN_VENUE_NOT_INCLUDED'];

@@ -1,9 +1,10 @@
 // A query as bodies carry it: text, or machine form under either name (Q-01).
 import Type, { type Static } from 'typebox';
-import type { ApiError } from '../../schemas/errors.ts';
+import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { QueryInput } from '../dql/compile.ts';
-import { VERSION } from '../dql/limits.ts';
+import { LIMITS, VERSION } from '../dql/limits.ts';
 import type { JsonObject } from '../dql/object-shape.ts';
+import { WHERE_CODES } from './parameters.ts';
 
 const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
   description: 'Machine form: {dql, condition, timeframe, as_of, where, select, order_by}.',
@@ -12,7 +13,7 @@ const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
 /** Members of a body that hold a query. */
 export const QueryMembers = {
   query: Type.Optional(
-    Type.Union([Type.String({ description: 'Text of a query.' }), MachineForm], {
+    Type.Union([Type.String({ description: `Text of a query, at most ${LIMITS.source_bytes} bytes.` }), MachineForm], {
       examples: ['any(venues where funding > 1bps)'],
     }),
   ),
@@ -21,6 +22,20 @@ export const QueryMembers = {
 };
 const Body = Type.Object(QueryMembers);
 type Body = Static<typeof Body>;
+
+/** What may be wrong with a query. */
+export const QUERY_CODES: readonly ErrorCode[] = [
+  ...WHERE_CODES,
+  'DQL_VERSION',
+  'DQL_UNKNOWN_FUNCTION',
+  'DQL_SCOPE',
+  'DQL_NESTING',
+  'DQL_TYPE',
+  'DQL_TIMEFRAME_REQUIRED',
+  'DQL_TIMEFRAME_UNSUPPORTED',
+  'DQL_TIMEFRAME_MISMATCH',
+  'DQL_ARGUMENT',
+];
 
 /** Faults that the schema cannot say: both forms, none, another version. */
 export const queryFaults = ({ query, query_object, dql }: Body): ApiError[] => {

@@ -21,10 +21,18 @@ import { type Names, resolveNames, type Selected, selectListings } from '../sele
 import type { Selection } from '../selection/selection.ts';
 import { layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
+import answer from './examples/screen.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { IncludeSynthetic, InstantText, NullableInstant, NumberFormatParameter, Units } from './parameters.ts';
-import { QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
+import {
+  IncludeSynthetic,
+  InstantText,
+  NullableInstant,
+  NumberFormatParameter,
+  SCOPE_CODES,
+  Units,
+} from './parameters.ts';
+import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
 
 const BUDGET_MS = 5_000;
@@ -39,7 +47,10 @@ const Input = Type.Object(
     where: Type.Optional(Where),
     freshness: Type.Optional(Freshness),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Instruments a page, up to the ceiling of the plan.' }),
+      Type.Integer({
+        minimum: 1,
+        description: `Instruments a page, ${DEFAULT_LIMIT} when left out, up to the ceiling of the plan.`,
+      }),
     ),
     cursor: Type.Optional(
       Type.String({ maxLength: 512, description: 'Of the page before: pins its instant and its result.' }),
@@ -327,23 +338,15 @@ export const screen = defineOperation({
   summary: 'Instruments for which a query holds, with the values that decided.',
   input: Input,
   output: Output,
+  codes: [...QUERY_CODES, 'DQL_AS_OF_RANGE', ...SCOPE_CODES],
   example: {
-    input: { query: 'any(venues where funding > 1bps and spread < 5bps) where quote = USDT', limit: 50 },
-    output: {
-      dql: VERSION,
-      query: { string: 'any(venues where funding > 0.0001 and spread < 0.0005) where quote = USDT', json: {} },
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      as_of: null,
-      settled: false,
-      timeframe: null,
-      units: 'published',
-      freshness: { book: '30s', funding: '300s' },
-      listings_as_of: null,
-      capabilities_as_of: null,
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      instruments: [],
-      page: { limit: 50, returned: 0, next_cursor: null },
+    question: 'Who is paid most for being short, where the spread is still thin?',
+    input: {
+      query:
+        'any(venues where funding_8h > 0.5bps and spread < 5bps) select funding_8h, spread order by max(venues, funding_8h) desc',
+      limit: 10,
     },
+    output: answer,
   },
   refine,
   run,

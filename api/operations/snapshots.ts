@@ -24,6 +24,7 @@ import {
   scopeStated,
   venuesAsked,
 } from './asked.ts';
+import answer from './examples/snapshots.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   FigureValue,
@@ -34,7 +35,9 @@ import {
   NullableFigure,
   NullableInstant,
   NumberFormatParameter,
+  SCOPE_CODES,
   Units,
+  WHERE_CODES,
 } from './parameters.ts';
 
 const Input = Type.Object(
@@ -215,17 +218,11 @@ export const snapshots = defineOperation({
   summary: 'Latest readings per layer.',
   input: Input,
   output: Output,
+  codes: [...WHERE_CODES, ...SCOPE_CODES],
   example: {
-    input: { where: 'base = BTC and quote = USDT', layers: ['mark', 'funding'] },
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      served_at: '2026-01-15T12:00:00.310Z',
-      receipt_id: 'rcp_01KEZ3T9V0X5J8Q2R6N4M7B1CD',
-      units: 'published',
-      freshness: { funding: '300s', mark: '30s' },
-      items: [],
-      missing: [],
-    },
+    question: 'Where does BTC stand on each venue right now, and how old is each figure?',
+    input: { where: 'base = BTC', layers: ['mark', 'funding', 'book'] },
+    output: answer,
   },
   refine,
   run,

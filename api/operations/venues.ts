@@ -9,6 +9,7 @@ import type { Span } from '../../schemas/topics.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
+import answer from './examples/venues.json' with { type: 'json' };
 import { defineOperation } from './operation.ts';
 import { InstantText, NullableInstant } from './parameters.ts';
 
@@ -101,24 +102,11 @@ export const venues = defineOperation({
   summary: 'Venues served, with their coverage and state.',
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
+  codes: [],
   example: {
+    question: 'Which venues are live, and what do they publish?',
     input: {},
-    output: {
-      evaluated_at: '2026-01-15T12:00:00.500Z',
-      items: [
-        {
-          venue: 'binance',
-          name: 'Binance',
-          kind: 'order_book',
-          listings: 512,
-          listings_collected: 512,
-          since: '2026-01-01T00:00:00.000Z',
-          layers: { book: 'on', funding: 'on', mark: 'on' },
-          state: 'live',
-          state_since: '2026-01-14T08:00:00.000Z',
-        },
-      ],
-    },
+    output: answer,
   },
   run: (_input, { live, evaluatedAt }) => ({
     body: {

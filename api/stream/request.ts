@@ -13,10 +13,11 @@ import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } f
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Endpoint } from '../operations/operation.ts';
-import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
+import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../operations/parameters.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, type Narrowing, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import { parseSelection } from '../selection/text.ts';
+import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
 /** Layers of rows, told each once as they come. */
@@ -69,8 +70,6 @@ const refine = ({ layers, freshness }: StreamInput): ApiError[] => [
   ...freshnessFaults(freshness),
 ];
 
-const EXAMPLE = { where: 'base = BTC and quote = USDT', layers: 'mark,funding' };
-
 export const STREAM = {
   name: 'stream',
   method: 'GET',
@@ -82,9 +81,15 @@ export const STREAM = {
   summary: 'Readings as they change, as server-sent events.',
   input: Input,
   output: Type.String({
-    description: 'Server-sent events: hello, snapshot, ready, update, listing, heartbeat, gap, error, bye.',
+    description:
+      'Server-sent events: `hello`, `snapshot` once a listing and layer, `ready`, then `update`, `event` (trades, liquidations), `candle`, `listing`, `heartbeat` every 15 s, `gap`, `error`, `bye`. `Last-Event-ID` resumes within 300 s.',
   }),
-  example: { input: EXAMPLE, output: {} },
+  codes: [...WHERE_CODES, ...SCOPE_CODES],
+  example: {
+    question: 'How do the mark and the funding of BTC change from now on?',
+    input: { where: 'base = BTC', layers: 'mark,funding' },
+    output: events.join('\n'),
+  },
   refine: (input: unknown) => refine(input as StreamInput),
 } as const satisfies Endpoint;
 

@@ -22,6 +22,7 @@ const SCRIPTS = {
   check: { file: 'infra/local/check.ts', engines: false },
   replay: { file: 'infra/tools/replay.ts', engines: false },
   normalise: { file: 'infra/tools/normalise.ts', engines: false },
+  docs: { file: 'infra/tools/endpoint-docs.ts', engines: false },
   keys: { file: 'infra/tools/keys.ts', engines: false },
   nightly: { file: 'processors/nightly.ts', engines: false },
   fetch: { file: null, engines: true },

@@ -72,7 +72,7 @@ function banner(
     source === 'simulated'
       ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/simulator, nothing here is a market.`
       : `Live venues: ${venues.join(', ')}.`;
-  const body = JSON.stringify({ where: 'base = BTC and quote = USDT', layers: ['mark', 'book'] });
+  const body = JSON.stringify({ where: 'base = BTC', layers: ['mark', 'funding', 'book'] });
   const lines = [
     '',
     what,

@@ -178,9 +178,15 @@ const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
   return [record(at, 'book', { kind: 'snapshot', ...sides, sequence }, data)];
 };
 
+const HEAD_LENGTH = 200;
+
+/** The channel of a notification. */
+export const readChannel = (text: string): string | null =>
+  /"channel":"([^"\\]+)"/.exec(text.slice(0, HEAD_LENGTH))?.[1] ?? null;
+
 /** Members of the data come in any order, after the channel. */
 export const readChain = (text: string): Chain | null => {
-  const symbol = /"channel":"book\.([^".]+)\.[^".]+"/.exec(text.slice(0, 200))?.[1];
+  const symbol = /"channel":"book\.([^".]+)\.[^".]+"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
   const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
   if (symbol === undefined || last === undefined || !isPerpetual(symbol)) return null;
   const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];

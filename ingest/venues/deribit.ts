@@ -4,7 +4,7 @@
 // channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
 import type { BookRule, Slot, Venue } from '../venue.ts';
 import { mapReference } from './deribit-listings.ts';
-import { mapMessage, readChain } from './deribit-messages.ts';
+import { mapMessage, readChain, readChannel } from './deribit-messages.ts';
 import { isLinear, quantityUnitOf } from './deribit-symbols.ts';
 import { chunks, OFF, ON_CHANGE, spreadListings } from './shape.ts';
 
@@ -17,7 +17,7 @@ const HEARTBEAT_S = 30;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-/** The subscription brings the whole book; each change names the change before it. A hole is cured by a new subscription only. */
+/** The subscription brings the whole book; each change names the change before it. A hole is cured by a new subscription of that book only. */
 const bookRule: BookRule = {
   style: 'stream',
   bufferLimit: 0,
@@ -27,6 +27,23 @@ const bookRule: BookRule = {
     return next.last === last ? 'skip' : 'break';
   },
 };
+
+const toCall = (id: number, method: string, params: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params });
+
+const toChannelCalls = (method: 'public/subscribe' | 'public/unsubscribe', channels: readonly string[]): string[] =>
+  chunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, method, { channels: some }));
+
+const toSubscribe = (channels: readonly string[]): string[] => [
+  toCall(1, 'public/set_heartbeat', { interval: HEARTBEAT_S }),
+  ...toChannelCalls('public/subscribe', channels),
+];
+
+/** What is subscribed already would go on as it is. */
+const toRenewal = (channels: readonly string[]): string[] => [
+  ...toChannelCalls('public/unsubscribe', channels),
+  ...toChannelCalls('public/subscribe', channels),
+];
 
 export const deribit: Venue = {
   id: 'deribit',
@@ -86,6 +103,8 @@ export const deribit: Venue = {
   replyTo: (text) => (text.length < 400 && text.includes('"test_request"') ? toCall(0, 'public/test', {}) : null),
   sequence: readChain,
   bookRule,
+  subscriptionOf: readChannel,
+  renew: toRenewal,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',
     contract_size: '1',
@@ -93,11 +112,3 @@ export const deribit: Venue = {
   }),
   map: (_state, message, context) => mapMessage(message, context),
 };
-
-const toCall = (id: number, method: string, params: unknown): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, params });
-
-const toSubscribe = (channels: readonly string[]): string[] => [
-  toCall(1, 'public/set_heartbeat', { interval: HEARTBEAT_S }),
-  ...chunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, 'public/subscribe', { channels: some })),
-];

@@ -77,10 +77,10 @@ type Source = {
 
 /** A universe keeps what is delisted and never says since when: since it was first heard. */
 const delistedSince = (symbol: string, { isDelisted }: Fields, { state, receivedAt }: Source): Micros | null => {
-  if (isDelisted !== true) return null;
   const known = (state.delisted as Readonly<Record<string, Micros>> | undefined) ?? {};
-  const since = known[`coin ${symbol}`] ?? receivedAt;
-  state.delisted = { ...known, [`coin ${symbol}`]: since };
+  const { [`coin ${symbol}`]: heardAt, ...others } = known;
+  const since = isDelisted === true ? (heardAt ?? receivedAt) : null;
+  if (since !== (heardAt ?? null)) state.delisted = since === null ? others : { ...known, [`coin ${symbol}`]: since };
   return since;
 };
 

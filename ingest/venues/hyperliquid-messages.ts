@@ -29,12 +29,20 @@ const LEVELS = 20;
 
 type Source = { readonly state: MapState; readonly receivedAt: VenueMessage['received_at'] };
 
+/** The first frame of a connection, the one that is no JSON (hyperliquid-python-sdk@04f25f28, `websocket_manager.py`: the venue's own client). */
+export const GREETING = 'Websocket connection established.';
+
+const isGreeting = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
+  byteLength === GREETING.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === GREETING;
+
 /** Records of one message, in its order. Throws `VenueError` only. */
-export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
+export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] => {
+  if (isGreeting(message.payload)) return [];
+  return readMessage(message.payload, (body) => {
     const source = { state, receivedAt: message.received_at };
     return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
   });
+};
 
 const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {
   switch (channel) {

@@ -5,7 +5,7 @@
 // are never mapped. No last price, no liquidations and no times of prices are public.
 import type { BookRule, Slot, Venue, VenueRequest } from '../venue.ts';
 import { mapReference } from './hyperliquid-listings.ts';
-import { mapMessage, readChain } from './hyperliquid-messages.ts';
+import { GREETING, mapMessage, readChain } from './hyperliquid-messages.ts';
 import { NOT_PUBLISHED, OFF, ON_CHANGE, spreadListings } from './shape.ts';
 
 const ENDPOINTS = { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' };
@@ -80,6 +80,8 @@ export const hyperliquid: Venue = {
     ];
   },
   classify: (text) => {
+    // It answers no subscription.
+    if (text === GREETING) return 'heartbeat';
     const channel = /"channel":"([a-zA-Z]+)"/.exec(text)?.[1];
     if (channel === 'pong') return 'heartbeat';
     if (channel === 'subscriptionResponse') return 'ack';

@@ -63,6 +63,8 @@ t.test('protocol', async (t) => {
 
   t.test('one subscription a command, spelled whole in its answer; errors are words in a channel', async (t) => {
     const client = await connect(t, sim, '/hyperliquid/ws');
+    await settle(sim, client);
+    t.same(client.frames.splice(0), ['Websocket connection established.'], 'a greeting that is no JSON');
     const commands: readonly [method: string, subscription: object][] = [
       ['subscribe', { type: 'candle', coin: 'kPEPE', interval: '1m' }],
       ['subscribe', { type: 'candle', coin: 'KPEPE', interval: '1m' }],
@@ -181,6 +183,7 @@ t.test('protocol', async (t) => {
   t.test('a connection ends when it was told nothing for a minute', async (t) => {
     const silent = await connect(t, sim, '/hyperliquid/ws');
     const pinging = await connect(t, sim, '/hyperliquid/ws');
+    await settle(sim, pinging);
     run(40_000);
     await say(pinging, '{"method":"ping"}');
     run(20_100);

@@ -46,6 +46,13 @@ const LISTINGS_AT = 4.5;
 const subjectOf = ({ kind, stream }: Step['fault']): string =>
   kind === 'sequence_hole' || kind === 'crossed_book' ? 'book' : (stream ?? kind);
 
+/** So many listings of a venue let each of its faults about one thing have listings of its own: two at once would be judged as one. */
+const OWN_LISTINGS = Math.max(
+  ...[...Map.groupBy(STEPS, ({ fault }) => subjectOf(fault)).values()].map((steps) =>
+    steps.reduce((sum, { listings }) => sum + listings, 0),
+  ),
+);
+
 /** The first round has everything; then restarts take turns: each makes every book ask for a snapshot, and a venue's limit allows one a minute. */
 const isDue = ({ kind, keepSockets = false }: Step['fault'], round: number): boolean =>
   kind !== 'restart' || round === 0 || keepSockets === (round % 2 === 1);
@@ -105,6 +112,8 @@ export const injectFaults = async (
     const linear = own.filter(({ isInverse }) => !isInverse);
     const leaving = linear.slice(-Math.min(2 * rounds, Math.ceil(linear.length / 3)));
     const staying = own.filter((target) => !leaving.includes(target));
+    if (staying.length < OWN_LISTINGS)
+      throw new Error(`found ${own.length} listings of ${venue}, use ${own.length + OWN_LISTINGS - staying.length}`);
     const pool = leaving.map(({ symbol }) => symbol);
     for (let number = 0; number < rounds; number++) await injectRound(inject, staying, pool, { venue, number, ms });
   };

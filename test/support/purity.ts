@@ -1,36 +1,30 @@
 // A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { createPublisher, endOffsets, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
-import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
-import { topicSpecs } from '../../infra/runtime/topics.ts';
-import { hashTables, type TableHash } from '../../infra/tools/hash-tables.ts';
-import { historyReached } from '../../infra/tools/history-reached.ts';
+import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { TaskRunner } from '../../processors/runner.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { topics } from '../../schemas/topics.ts';
-import { type Child, type PipelineSpec, type Stores, startProcessors } from './pipeline.ts';
+import { type Child, type PipelineSpec, startProcessors } from './pipeline.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
+
+export {
+  copyRaw,
+  type Hashes,
+  hashesOf,
+  type LoggedWorld,
+  prepareReplay,
+  reached,
+} from '../../infra/tools/bench/raw-copy.ts';
 
 /** A processor that works through a finished log writes no ticks into it. */
 export const QUIET = { OWNER_TICKS: 'false' };
 
-/** A log in a namespace, and the stores it is replayed in. */
-export type LoggedWorld = {
-  readonly stores: Stores;
-  readonly handle: KafkaHandle;
-  readonly reader: QuestdbReader;
-  /** Namespace of the live run. */
-  readonly base: string;
-  readonly venues: readonly string[];
-  readonly shards: number;
-};
-export type Hashes = Record<string, TableHash>;
 /** May kill, stop and add processes while they work. */
 export type Disturb = (children: Child[], start: () => Child) => Promise<void>;
 
@@ -40,60 +34,12 @@ export const shares = (seed: number) => () => {
   return seed / 2 ** 32;
 };
 
-export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
-  const auth = { user: stores.questdb_user, password: stores.questdb_password };
-  return hashTables({ url: stores.questdb_http, auth, namespace });
-};
-
-/** Resolves when everything the log of a namespace holds is visible in its tables. */
-export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
-  historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
-
 const specOf = ({ stores, shards, venues }: LoggedWorld, namespace: string): PipelineSpec => ({
   stores,
   namespace,
   shards,
   venues,
 });
-
-type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
-
-/** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
-export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
-  const { handle, base, venues, shards } = world;
-  await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
-  const publisher = createPublisher(handle, {});
-  const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
-    const topic = topics(to).raw(venue);
-    const from = { topic: topics(base).raw(venue), partitions, from: () => 'earliest' as const };
-    await readToEnd(handle, from, async ({ key, value, timestampMs }, partition) => {
-      const copied = value === null ? null : Buffer.from(value);
-      publisher.publish({ topic, partition, key, value: copied, timestamp: timestampMs });
-      await publisher.ready();
-    });
-    await publisher.flush();
-  };
-  const { heldPartition, heldMs = 0 } = options;
-  const all = Array.from({ length: shards }, (_, p) => p);
-  for (const venue of venues) {
-    await copy(
-      venue,
-      all.filter((p) => p !== heldPartition),
-    );
-  }
-  if (heldPartition !== undefined) {
-    await pause(heldMs);
-    for (const venue of venues) await copy(venue, [heldPartition]);
-  }
-  await publisher.close();
-};
-
-/** Makes the tables and the raw topics of a replay; answers its namespace. */
-export const prepareReplay = async (world: LoggedWorld, name: string): Promise<string> => {
-  const namespace = `replay.${world.base}${name}.`;
-  await ensureTables((text) => world.reader.query({ text }), { namespace });
-  return namespace;
-};
 
 /** Replays with whole processes; `disturb` may kill and restart them while they work. */
 export const replay = async (

@@ -2,13 +2,12 @@
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
-import { venues as known } from '../../ingest/venues/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { causesOf, type FaultWindows } from './fault-rules.ts';
 import { until } from './pipeline.ts';
 import type { World } from './true-world.ts';
-import type { Subject, TruthIndex } from './truth.ts';
+import { isCollected, type Subject, type TruthIndex } from './truth.ts';
 
 /** Microseconds; the run with everything in it. */
 export type Run = { readonly from: number; readonly to: number };
@@ -114,8 +113,6 @@ export const judgeGaps = async (rows: Rows, windows: FaultWindows, truth: TruthI
 
 // ---- events ----
 
-const isOn = (venue: string, layer: string): boolean => known.get(venue)?.layers[layer]?.policy === 'on';
-
 /** A double column that says the same number, or its digits beside it. */
 const isFigure = (row: Row, column: string, digits: string): boolean => {
   const exact = row.digits === null ? undefined : (JSON.parse(row.digits ?? '{}') as Row)[column];
@@ -170,7 +167,7 @@ export const judgeEvents = async (
   const [missing, twice]: [string[], string[]] = [[], []];
   let expected = 0;
   for (const { venue, symbol } of listed) {
-    if (!isOn(venue, policy)) continue;
+    if (!isCollected(venue, policy)) continue;
     for (const event of truth.all({ venue, symbol }, table)) {
       const same = (byStamp.get(keyOfEvent(`${venue}:${symbol}`, event.venue_ts)) ?? []).filter(
         (row) => !matched.has(row) && isEvent(row, event, table),

@@ -1,6 +1,7 @@
 // What was served against what was true: digit by digit at the reading's own stamp, derived members by another arithmetic.
 import { Decimal } from 'decimal.js';
 import type { TruthBook, TruthRow } from '../../infra/simulator/truth-log.ts';
+import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
 import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
 import { figuresOf, type LayerObject, microsOf, type Seen, type Subject, type TruthIndex } from './truth.ts';
 
@@ -29,6 +30,12 @@ const isUntold = ({ venue, symbol }: Subject, member: string): boolean => {
       return member === 'turnover_24h' && /USD$/.test(symbol);
     case 'okx':
       return member === 'turnover_24h' || member === 'change_24h';
+    // Yesterday's price is told, the change since is not; its hours end by the clock.
+    case 'hyperliquid':
+      return member === 'change_24h' || member === 'next_funding_at';
+    // Funding accrues all the time.
+    case 'deribit':
+      return member === 'next_funding_at';
     default:
       return false;
   }
@@ -65,17 +72,26 @@ const fundingMembers = ({ values }: TruthRow, intervalMs: string): Members => {
 /** Venues whose messages carry the interval (or both its ends); of the others the listing's version does, until the next reference answer. */
 const TELLS_INTERVAL: ReadonlySet<string> = new Set(['bybit', 'okx']);
 
+/** Venues whose documents fix it: they have no words for another, whatever the simulated market does. */
+const FIXED_INTERVAL_MS: Readonly<Record<string, string>> = { hyperliquid: '3600000', deribit: '28800000' };
+
+const settlementDifferences = (seen: Seen, { values }: TruthRow): string[] => {
+  const said = seen.object.instants?.next_funding_at;
+  const isTrue = isUntold(seen, 'next_funding_at') ? said === undefined : microsOf(said) === values.next_funding_at;
+  return isTrue ? [] : [`next_funding_at is ${said}`];
+};
+
 const fundingDifferences = (seen: Seen, row: TruthRow, truth: TruthIndex): string[] => {
   const found = figuresOf(seen.object);
-  const told = String(row.values.funding_interval_ms);
+  const told = FIXED_INTERVAL_MS[seen.venue] ?? String(row.values.funding_interval_ms);
   const before = truth
     .all(seen, 'funding')
     .find(({ values }) => String(values.funding_interval_ms) === found.funding_interval);
-  const isOlder = !TELLS_INTERVAL.has(seen.venue) && before !== undefined && before.venue_ts <= row.venue_ts;
-  const settlement = microsOf(seen.object.instants?.next_funding_at);
+  const isReference = !TELLS_INTERVAL.has(seen.venue) && FIXED_INTERVAL_MS[seen.venue] === undefined;
+  const isOlder = isReference && before !== undefined && before.venue_ts <= row.venue_ts;
   return [
     ...differing(found, fundingMembers(row, isOlder ? String(before.values.funding_interval_ms) : told)),
-    ...(settlement === row.values.next_funding_at ? [] : [`next_funding_at is ${settlement}`]),
+    ...settlementDifferences(seen, row),
   ];
 };
 
@@ -153,8 +169,16 @@ export const differencesOf = (seen: Seen, truth: TruthIndex): readonly string[] 
 /** What a quantity of one is worth in quote: by price (`null`: sizes are base), by price and size of a contract, or a contract's worth alone. */
 export type Worth = { readonly contractSize: number | null; readonly isInverse: boolean };
 
-/** Members of `venue_depth` of a whole book (L-02, L-03, H-14). */
-export const bandMembers = ({ bids, asks }: TruthBook, { contractSize, isInverse }: Worth): Members => {
+/** Levels a side that a venue's messages carry at most: where a side has as many, what lies beyond the last is not known. */
+export const shownLevels = (venue: string): number =>
+  simulatedVenues.find(({ id }) => id === venue)?.shownLevels ?? Number.POSITIVE_INFINITY;
+
+/** Members of `venue_depth` of a book as a venue shows it (L-02, H-14): null where no level beyond a band's edge is known (L-03). */
+export const bandMembers = (
+  { bids, asks }: TruthBook,
+  { contractSize, isInverse }: Worth,
+  shown = Number.POSITIVE_INFINITY,
+): Members => {
   const mid = midOf(bids[0]?.[0] ?? '0', asks[0]?.[0] ?? '0');
   const members: Record<string, string> = { mid: plain(mid) };
   const size = new Exact(contractSize ?? 1);
@@ -170,9 +194,11 @@ export const bandMembers = ({ bids, asks }: TruthBook, { contractSize, isInverse
       const zero = new Exact(0);
       const quantity = inside[side].reduce((sum, [, q]) => sum.plus(q), zero);
       const worth = inside[side].reduce((sum, [price, q]) => sum.plus(isInverse ? q : new Exact(price).times(q)), zero);
-      members[`depth_${side}_${band}`] = plain(quantity);
-      members[`depth_${side}_value_${band}`] = plain(worth.times(size));
-      members[`levels_${side}_${band}`] = String(inside[side].length);
+      // Every level shown lies inside, and there may be more.
+      const isCut = inside[side].length >= shown;
+      members[`depth_${side}_${band}`] = isCut ? 'null' : plain(quantity);
+      members[`depth_${side}_value_${band}`] = isCut ? 'null' : plain(worth.times(size));
+      members[`levels_${side}_${band}`] = isCut ? 'null' : String(inside[side].length);
     }
   }
   return members;

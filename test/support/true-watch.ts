@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { TruthBook, TruthRow } from '../../infra/simulator/truth-log.ts';
 import { until } from './pipeline.ts';
-import { bandDifferences, bandMembers, differencesOf, rowsFor } from './true-values.ts';
+import { bandDifferences, bandMembers, differencesOf, rowsFor, shownLevels } from './true-values.ts';
 import { isPresent, look, nameOf, nowMicros, type World } from './true-world.ts';
 import { figuresOf, microsOf, type Seen, seenOf, stateOf, type TruthIndex } from './truth.ts';
 
@@ -39,7 +39,7 @@ const checkBands = async ({ simulator, listed }: World, seen: Seen): Promise<rea
   if (diff === undefined || diffs.length > 1 || worth === undefined) return null;
   const path = `/truth/book?venue=${venue}&symbol=${symbol}&u=${String(diff.values.update_id)}`;
   const book = await simulator.get<TruthBook>(path);
-  return bandDifferences(object, bandMembers(book, worth));
+  return bandDifferences(object, bandMembers(book, worth, shownLevels(venue)));
 };
 
 const BANDS_A_LOOK = 3;
@@ -136,17 +136,24 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
   return { looks, states, firstSeen, compared };
 };
 
+/** Without a stamp a changed digit may by chance be the truth of another second: two are tried then. */
+const otherDigits = (last: string | undefined, { venue_ts }: Seen['object']): readonly string[] =>
+  ['1', '2', '3'].filter((digit) => digit !== last).slice(0, venue_ts === null ? 2 : 1);
+
 /** Members of a reading whose last digit could change without the comparison noticing; bands are compared elsewhere. */
 const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
   const values = figuresOf(s.object);
   const names = s.layer === 'venue_depth' ? ['mid'] : Object.keys(values).filter((name) => values[name] !== null);
+  const { withheld: _, ...object } = s.object;
+  const isUnseen = (name: string, digits: string): boolean => {
+    const changed = { ...object, values: { ...values, [name]: digits } };
+    return differencesOf({ ...s, object: changed }, truth)?.length === 0;
+  };
   return names
     .filter((name) => {
       const digits = String(values[name]);
-      const last = digits.at(-1) === '1' ? '2' : '1';
-      const { withheld: _, ...object } = s.object;
-      const changed = { ...object, values: { ...values, [name]: digits.slice(0, -1) + last } };
-      return differencesOf({ ...s, object: changed }, truth)?.length === 0;
+      const others = otherDigits(digits.at(-1), s.object);
+      return others.every((last) => isUnseen(name, digits.slice(0, -1) + last));
     })
     .map((name) => `${nameOf(s)} ${s.layer} ${name} of ${rowsFor(s, truth).length} rows`);
 };

@@ -1,6 +1,7 @@
 // What the API served, layer object by layer object, and the simulators' log of what was true, by stamp.
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
+import { venues } from '../../ingest/venues/index.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 
@@ -44,15 +45,33 @@ export type Seen = {
 /** Microseconds; an instant that is missing or malformed is not one that any truth has. */
 export const microsOf = (text: string | null | undefined): number => parseInstant(text ?? '') ?? Number.NaN;
 
-export const seenOf = (answer: Snapshots): Seen[] => {
-  const at = microsOf(answer.evaluated_at);
-  return answer.items.flatMap(({ venue, venue_symbol, layers }) =>
-    READING_LAYERS.map((layer) => ({ venue, symbol: venue_symbol, layer, at, object: layers[layer] })),
-  );
-};
-
 export const stateOf = ({ status, reason, gap_cause }: LayerObject): string =>
   [status, reason, gap_cause].filter((part) => part !== undefined).join(' ');
+
+/** Whether we collect a layer, or events, of a venue. */
+export const isCollected = (venue: string, layer: string): boolean => venues.get(venue)?.layers[layer]?.policy === 'on';
+
+export const collectedOf = (venue: string): readonly ReadingLayer[] =>
+  READING_LAYERS.filter((layer) => isCollected(venue, layer));
+
+/** What a layer says that its venue does not tell of (L-07). */
+const NOT_PUBLISHED = 'not_published venue_capability';
+
+/** What a venue does not publish has one state only; it is left out, and left in where it has another. */
+export const seenOf = (answer: Snapshots): Seen[] => {
+  const at = microsOf(answer.evaluated_at);
+  return answer.items.flatMap(({ venue, venue_symbol, layers }) => {
+    const judged = (layer: ReadingLayer): boolean =>
+      isCollected(venue, layer) || stateOf(layers[layer]) !== NOT_PUBLISHED;
+    return READING_LAYERS.filter(judged).map((layer) => ({
+      venue,
+      symbol: venue_symbol,
+      layer,
+      at,
+      object: layers[layer],
+    }));
+  });
+};
 
 /** The numbers of a layer object, shown or withheld. */
 export const figuresOf = ({ values, withheld }: LayerObject): LayerObject['values'] => withheld?.values ?? values;
@@ -62,8 +81,13 @@ export const figuresOf = ({ values, withheld }: LayerObject): LayerObject['value
 const CHUNK_BYTES = 1 << 20;
 const SECOND = 1_000_000;
 
-/** Rows of one listing and layer in the order the simulator wrote them, with their place among all rows of the listing. */
-type Series = { readonly rows: TruthRow[]; readonly places: number[]; readonly byStamp: Map<number, number[]> };
+/** Rows of one listing and layer in the order the simulator wrote them, with when it did and their place among all rows of the listing. */
+type Series = {
+  readonly rows: TruthRow[];
+  readonly writtenAt: number[];
+  readonly places: number[];
+  readonly byStamp: Map<number, number[]>;
+};
 type Listed = { readonly series: Map<string, Series>; readonly placeOf: Map<number, number>; count: number };
 export type Subject = Pick<Seen, 'venue' | 'symbol'>;
 
@@ -129,12 +153,14 @@ export class TruthIndex {
     return series === undefined || first === undefined ? [] : series.rows.slice(first);
   }
 
-  /** Where the venue stamps nothing: rows (under the venue's clock) that were in force within `LONGEST_WAY` before the receipt. */
+  /** Where the venue stamps nothing: rows that were in force within `LONGEST_WAY` before the receipt. */
   around(subject: Subject, layer: string, receivedAt: number): readonly TruthRow[] {
-    const rows = this.all(subject, layer).filter(({ venue_ts }) => venue_ts <= receivedAt + CLOCKS_APART);
-    const recent = rows.filter(({ venue_ts }) => venue_ts > receivedAt - LONGEST_WAY);
-    const before = rows.findLast(({ venue_ts }) => venue_ts <= receivedAt - LONGEST_WAY);
-    return before === undefined ? recent : [before, ...recent];
+    const series = this.#series(subject, layer);
+    if (series === undefined) return [];
+    const { rows, writtenAt } = series;
+    const before = writtenAt.findLastIndex((at) => at <= receivedAt - LONGEST_WAY);
+    const last = writtenAt.findLastIndex((at) => at <= receivedAt + CLOCKS_APART);
+    return rows.slice(Math.max(0, before), last + 1);
   }
 
   get size(): number {
@@ -146,13 +172,13 @@ export class TruthIndex {
   }
 
   #add(line: string): void {
-    const { truth } = JSON.parse(line) as { truth?: TruthRow };
+    const { truth, written_at } = JSON.parse(line) as { truth?: TruthRow; written_at: number };
     if (truth === undefined) return;
     this.#size += 1;
     const key = keyOf(truth);
     const listed = this.#listed.get(key) ?? { series: new Map(), placeOf: new Map(), count: 0 };
     this.#listed.set(key, listed);
-    const series = listed.series.get(truth.layer) ?? { rows: [], places: [], byStamp: new Map() };
+    const series = listed.series.get(truth.layer) ?? { rows: [], writtenAt: [], places: [], byStamp: new Map() };
     listed.series.set(truth.layer, series);
     const held = series.byStamp.get(truth.venue_ts);
     if (held === undefined) series.byStamp.set(truth.venue_ts, [series.rows.length]);
@@ -160,6 +186,7 @@ export class TruthIndex {
     listed.count += 1;
     listed.placeOf.set(truth.venue_ts, listed.count);
     series.rows.push(truth);
+    series.writtenAt.push(written_at);
     series.places.push(listed.count);
   }
 }

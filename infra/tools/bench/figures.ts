@@ -1,10 +1,16 @@
 // What a bench prints: figures beside their limit and their aim, percentiles, one table of plain text.
+import { renderColumns } from './table.ts';
+
+/** From the least to the most of `of` measurements, of which the figure is the median unless it says otherwise. */
+export type Spread = { readonly min: number; readonly max: number; readonly of: number };
 
 /** `limit` is what this machine does at best for the same step, measured in the same run; `aim` is design section 10. */
 export type Figure = {
   readonly name: string;
-  readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB';
+  readonly unit: 'ms' | '/s' | 's' | 'MB' | 'cores' | 'kB' | 'ms/h' | '';
   readonly measured: number | null;
+  /** Null for what was measured once. */
+  readonly spread: Spread | null;
   readonly limit: number | null;
   /** What the limit is; empty without one. */
   readonly limitIs: string;
@@ -18,6 +24,7 @@ export const figureOf = (name: string, unit: Figure['unit'], measured: number | 
   name,
   unit,
   measured,
+  spread: null,
   limit: null,
   limitIs: '',
   aim: null,
@@ -50,7 +57,7 @@ const written = (value: number | null): string => {
 const withUnit = (value: number | null, unit: Figure['unit']): string => {
   if (value === null) return '-';
   if (unit === 'cores') return `${value.toFixed(2)} cores`;
-  return unit === '/s' ? `${written(value)}/s` : `${written(value)} ${unit}`;
+  return unit === '/s' ? `${written(value)}/s` : `${written(value)} ${unit}`.trimEnd();
 };
 
 /** Times over their limit (latencies), share of it (rates); null without one. */
@@ -62,35 +69,34 @@ export const isMet = ({ measured, aim }: Figure): boolean | null => {
   return aim.is === 'below' ? measured < aim.value : measured >= aim.value;
 };
 
-const aimText = (figure: Figure): string => {
-  const { aim, unit } = figure;
-  if (aim === null) return '';
-  const met = isMet(figure);
-  const verdict = met === null ? '' : met ? ' met' : ' MISSED';
-  return `${aim.is === 'below' ? '<' : '>='} ${withUnit(aim.value, unit)}${verdict}`;
+const spreadText = ({ spread, unit }: Figure): string => {
+  if (spread === null) return '';
+  const [min, max] = [spread.min, spread.max].map((value) => (unit === 'cores' ? value.toFixed(2) : written(value)));
+  return `${min} .. ${max}`;
 };
 
-const HEAD = ['figure', 'measured', 'limit', 'ratio', 'aim', 'limit is; note'] as const;
-const RIGHT: ReadonlySet<number> = new Set([1, 2, 3]);
+const aimText = ({ aim, unit }: Figure): string =>
+  aim === null ? '' : `${aim.is === 'below' ? '<' : '>='} ${withUnit(aim.value, unit)}`;
+
+const metText = (figure: Figure): string => {
+  const met = isMet(figure);
+  if (met === null) return figure.aim === null ? '' : '?';
+  return met ? 'yes' : 'NO';
+};
+
+const HEAD = ['figure', 'median', 'min .. max', 'limit', 'ratio', 'aim', 'met', 'limit is; note'] as const;
+const RIGHT: ReadonlySet<number> = new Set([1, 2, 3, 4, 5]);
 
 export const renderTable = (figures: readonly Figure[]): string => {
   const rows = figures.map((figure) => [
     figure.name,
     withUnit(figure.measured, figure.unit),
+    spreadText(figure),
     withUnit(figure.limit, figure.unit),
     written(ratioOf(figure)),
     aimText(figure),
+    metText(figure),
     [figure.limitIs, figure.note].filter((text) => text !== '').join('; '),
   ]);
-  const all = [[...HEAD], ...rows];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) =>
-        RIGHT.has(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  const rule = widths.map((width) => '-'.repeat(width)).join('  ');
-  return [line(HEAD), rule, ...rows.map(line)].join('\n');
+  return renderColumns(HEAD, rows, RIGHT);
 };

@@ -33,8 +33,14 @@ import {
   writeTopics,
 } from './history-day.ts';
 import { usageOf } from './machine.ts';
+import { inRounds, ROUNDS } from './rounds.ts';
 
-export type HistorySpec = Stores & { readonly database_url: string; readonly rounds: number };
+export type HistorySpec = Stores & {
+  readonly database_url: string;
+  readonly rounds: number;
+  /** Of each question in each round. */
+  readonly calls: number;
+};
 
 const MINUTE: Micros = 60_000_000;
 const START_MS = 60_000;
@@ -123,11 +129,11 @@ const statementsOf = async (
   return asked;
 };
 
-/** Milliseconds of so many rounds; the statements of a round side by side, as answers ask them. */
-const timesOf = async (rounds: number, work: () => Promise<unknown>): Promise<number[]> => {
+/** Milliseconds of so many calls; the statements of one side by side, as answers ask them. */
+const timesOf = async (calls: number, work: () => Promise<unknown>): Promise<number[]> => {
   const times: number[] = [];
   await work();
-  for (let i = 0; i < rounds; i++) {
+  for (let i = 0; i < calls; i++) {
     const began = performance.now();
     await work();
     times.push(performance.now() - began);
@@ -161,22 +167,22 @@ type Measuring = {
   readonly client: ApiClient;
   readonly reader: QuestdbReader;
   readonly statements: readonly QuestdbQuery[];
-  readonly rounds: number;
+  readonly calls: number;
   /** Of the API. */
   readonly pid: number;
 };
 
-const measureOne = async (one: Case, { client, reader, statements, rounds, pid }: Measuring): Promise<Figure[]> => {
+const measureOne = async (one: Case, { client, reader, statements, calls, pid }: Measuring): Promise<Figure[]> => {
   const { operation, body, accept, rows, name, aimMs } = one;
   let size = 0;
   const headers = accept === undefined ? {} : { accept };
   const before = usageOf(pid)?.cpuSeconds ?? 0;
-  const times = await timesOf(rounds, async () => {
+  const times = await timesOf(calls, async () => {
     size = (await client.post(operation.path, body, headers)).bytes;
   });
   // One call more than is timed.
-  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / (rounds + 1);
-  const bare = await timesOf(rounds, () => Promise.all(statements.map((statement) => reader.query(statement))));
+  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / (calls + 1);
+  const bare = await timesOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
   const limit = { limitIs: `QuestDB for the same ${statements.length} statements` };
   const half = quantile(times, 0.5) ?? Number.NaN;
   return [
@@ -207,8 +213,9 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
     const figures: Figure[] = [];
     for (const one of casesAt(end)) {
       const statements = await statementsOf(one, { live, reader, now });
-      const rounds = one.rows > 50_000 ? Math.ceil(spec.rounds / 5) : spec.rounds;
-      figures.push(...(await measureOne(one, { client, reader, statements, rounds, pid: child.pid ?? 0 })));
+      const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
+      const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
+      figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
     }
     return figures;
   } finally {
@@ -226,7 +233,11 @@ const alone = async (): Promise<void> => {
     const spec = { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url };
     const accounts = openPostgres(database_url ?? '', { max: 1 });
     await migrate(accounts).finally(() => accounts.end());
-    const figures = await measureHistory({ ...(spec as Omit<HistorySpec, 'rounds'>), rounds: 30 });
+    const figures = await measureHistory({
+      ...(spec as Omit<HistorySpec, 'rounds' | 'calls'>),
+      rounds: ROUNDS,
+      calls: 30,
+    });
     process.stdout.write(`${renderTable(figures)}\n`);
   } finally {
     await engines.stop();

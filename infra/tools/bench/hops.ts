@@ -9,9 +9,16 @@ import { createClock } from '../../runtime/clock.ts';
 import { readPartitions } from '../../runtime/kafka.ts';
 import type { ApiClient } from './api-client.ts';
 import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
-export type HopsSpec = { readonly rate: number; readonly seconds: number; readonly client: ApiClient };
+export type HopsSpec = {
+  readonly rate: number;
+  /** Of each round. */
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly client: ApiClient;
+};
 
 type Hop = 'received' | 'recorded' | 'sent' | 'live' | 'whole';
 type Samples = Record<Hop, number[]>;
@@ -105,12 +112,13 @@ const figuresOf = (layer: string, samples: Samples, rate: number): Figure[] =>
     ),
   );
 
-export const measureHops = async (run: Run, { rate, seconds, client }: HopsSpec): Promise<Figure[]> => {
-  await run.setRate(rate);
-  await pause(2_000);
+const measureRound = async (
+  run: Run,
+  { rate, seconds, client }: HopsSpec,
+  symbols: readonly string[],
+): Promise<Figure[]> => {
   const byLayer = new Map(['mark', 'book'].map((layer) => [layer, noSamples()]));
   const reader = await followLive(run, byLayer);
-  const symbols = (await client.symbols()).filter((symbol) => !JOINED.test(symbol)).slice(0, POLLED_LISTINGS);
   const served = await pollServed(client, symbols, performance.now() + seconds * 1_000);
   await reader.stop();
   const note = `at ${rate}/s; ${served.length} readings of ${symbols.length} listings polled, the poll's own time included`;
@@ -119,4 +127,11 @@ export const measureHops = async (run: Run, { rate, seconds, client }: HopsSpec)
     figureOf("mark: venue's stamp to served p50", 'ms', quantile(served, 0.5), { aim: below(20), note }),
     figureOf("mark: venue's stamp to served p99", 'ms', quantile(served, 0.99), { aim: below(100) }),
   ];
+};
+
+export const measureHops = async (run: Run, spec: HopsSpec): Promise<Figure[]> => {
+  await run.setRate(spec.rate);
+  await pause(2_000);
+  const symbols = (await spec.client.symbols()).filter((symbol) => !JOINED.test(symbol)).slice(0, POLLED_LISTINGS);
+  return inRounds(spec.rounds, () => measureRound(run, spec, symbols));
 };

@@ -6,6 +6,7 @@ import { codecs } from '../../../schemas/avro/codec.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { createPublisher, endOffsets, ensureTopics, readPartitions, readToEnd } from '../../runtime/kafka.ts';
 import { type Figure, figureOf, quantile } from './figures.ts';
+import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
 const SAMPLED_FRAMES = 3_000;
@@ -104,13 +105,7 @@ const socketRate = async (frames: readonly Buffer[], seconds: number): Promise<n
   }
 };
 
-/** Measured while the venue refuses connections, so that the service idles. */
-export const measureLimits = async (run: Run, seconds: number): Promise<Figure[]> => {
-  const frames = await sampleFrames(run);
-  const control = run.service.endpoints.control_url;
-  const quiet = { venue: VENUE, kind: 'disconnect', durationMs: seconds * 6_000 + 20_000 };
-  await fetch(`${control}/faults`, { method: 'POST', body: JSON.stringify(quiet) });
-  await pause(1_000);
+const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number): Promise<Figure[]> => {
   const bytes = frames.reduce((total, frame) => total + frame.length, 0) / Math.max(1, frames.length);
   const parsed = parseRate(frames, seconds);
   const moved = await moveRecords(run, frames, seconds);
@@ -124,4 +119,14 @@ export const measureLimits = async (run: Run, seconds: number): Promise<Figure[]
     figureOf('machine: Kafka hop p50 at 200/s', 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
     figureOf('machine: Kafka hop p99 at 200/s', 'ms', moved.hopP99),
   ];
+};
+
+export type LimitsSpec = { readonly seconds: number; readonly rounds: number };
+
+/** Measured while the venue refuses connections, so that the service idles. */
+export const measureLimits = async (run: Run, { seconds, rounds }: LimitsSpec): Promise<Figure[]> => {
+  const frames = await sampleFrames(run);
+  await run.fault({ venue: VENUE, kind: 'disconnect', durationMs: rounds * seconds * 6_000 + 20_000 });
+  await pause(1_000);
+  return inRounds(rounds, () => measureRound(run, frames, seconds));
 };

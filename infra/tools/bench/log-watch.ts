@@ -6,6 +6,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { topics } from '../../../schemas/topics.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
 import { type KafkaHandle, type Message, readPartitions } from '../../runtime/kafka.ts';
+import { sum } from './figures.ts';
 
 /** Milliseconds of one row: from the earliest instant it could be sealed, and from being published, to being visible. */
 export type SealDelay = { readonly fromSealMs: number; readonly fromRowMs: number };
@@ -14,6 +15,8 @@ export type LogWatch = {
   /** Now minus the smallest watermark of the tasks; null before the first. */
   readonly lagMs: () => number | null;
   readonly watermark: () => Micros | null;
+  /** Raw records the tasks have applied since the log's beginning, whichever of their lives did. */
+  readonly applied: () => number;
   /** Rows of sampled layers that became visible since the last call. */
   readonly takeSealed: () => readonly SealDelay[];
   readonly stop: () => Promise<void>;
@@ -54,6 +57,7 @@ class SealWatch {
 export const watchLog = async (handle: KafkaHandle, venue: string): Promise<LogWatch> => {
   const names = topics();
   const watermarks = new Map<string, Micros>();
+  const offsets = new Map<string, number>();
   const seals = new SealWatch();
   const readers = await Promise.all([
     readPartitions(handle, {
@@ -62,7 +66,10 @@ export const watchLog = async (handle: KafkaHandle, venue: string): Promise<LogW
       onBatch: (_partition, messages) => {
         for (const { value, timestampMs } of messages) {
           const entry = value === null ? null : codecs.watermark.decode(value);
-          if (entry?.kind === 'task') watermarks.set(entry.task, entry.watermark);
+          if (entry?.kind === 'task') {
+            watermarks.set(entry.task, entry.watermark);
+            offsets.set(entry.task, entry.offset);
+          }
           if (entry?.kind === 'history') seals.addVisible(entry.task, entry.offset, timestampMs);
         }
       },
@@ -82,6 +89,7 @@ export const watchLog = async (handle: KafkaHandle, venue: string): Promise<LogW
       return at === null ? null : Date.now() - at / 1_000;
     },
     watermark,
+    applied: () => sum(offsets.values()) + offsets.size,
     takeSealed: () => seals.take(),
     stop: async () => {
       await Promise.all(readers.map((reader) => reader.stop()));

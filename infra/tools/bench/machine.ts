@@ -5,7 +5,9 @@ import { readRun } from '../../engines/data-dir.ts';
 import { engineJars } from '../../engines/java.ts';
 
 export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
-export type ProcessName = (typeof PROCESSES)[number];
+/** Those too that a load does not move. */
+export const EVERY_PROCESS = [...PROCESSES, 'nightly', 'postgres'] as const;
+export type ProcessName = (typeof EVERY_PROCESS)[number];
 
 export type Usage = { readonly cpuSeconds: number; readonly residentMb: number };
 export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
@@ -22,6 +24,15 @@ export const usageOf = (pid: number): Usage | null => {
     const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     const ticks = Number(fields[11]) + Number(fields[12]);
     return { cpuSeconds: ticks / TICKS_PER_SECOND, residentMb: Number(resident ?? 0) / 1024 };
+  } catch {
+    return null;
+  }
+};
+
+/** Open file descriptors; null when it is none of ours any more. */
+export const descriptorsOf = (pid: number): number | null => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
   } catch {
     return null;
   }

@@ -48,16 +48,22 @@ const textOf = async (url: string): Promise<string> => {
   return answer.text();
 };
 
+/** Frames the simulator handed to sockets, since its start. */
+export const readSentCount = async ({ endpoints }: Pick<Service, 'endpoints'>): Promise<number> => {
+  const sent = JSON.parse(await textOf(`${endpoints.control_url}/sent`)) as Sent;
+  return sum(sent.connections.map(({ frames }) => frames));
+};
+
 type Sent = { readonly connections: readonly { readonly frames: number }[] };
 
 const readCounters = async ({ endpoints }: Service): Promise<Counters> => {
   const [ingest, processors, sent] = await Promise.all([
     textOf(endpoints.metrics_urls.ingest),
     textOf(endpoints.metrics_urls.processors),
-    textOf(`${endpoints.control_url}/sent`),
+    readSentCount({ endpoints }),
   ]);
   return {
-    sent: sum((JSON.parse(sent) as Sent).connections.map(({ frames }) => frames)),
+    sent,
     collected: sum(metricValues(ingest, 'ingest_messages_total')),
     applied: sum(metricValues(processors, 'processor_records_applied_total')),
     deadLetters: sum(metricValues(processors, 'processor_dead_letters_total')),

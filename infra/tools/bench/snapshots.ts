@@ -1,8 +1,14 @@
 // Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
 import type { ApiClient } from './api-client.ts';
 import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { inRounds } from './rounds.ts';
 
-export type SnapshotsSpec = { readonly client: ApiClient; readonly seconds: number };
+export type SnapshotsSpec = {
+  readonly client: ApiClient;
+  /** Of each round and number of callers. */
+  readonly seconds: number;
+  readonly rounds: number;
+};
 
 const CONNECTIONS = 8;
 /** `where` takes at most 32 members a list. */
@@ -40,12 +46,9 @@ const stringifyMs = (value: unknown): number => {
   return quantile(times, 0.5) ?? 0;
 };
 
-const measureOne = async (
-  { client, seconds }: SnapshotsSpec,
-  body: unknown,
-  { layers, aimMs }: { readonly layers: string; readonly aimMs: number | null },
-): Promise<Figure[]> => {
-  await ask(client, body, { callers: 1, seconds: 1 });
+type Case = { readonly body: unknown; readonly layers: string; readonly aimMs: number | null };
+
+const measureRound = async ({ client, seconds }: SnapshotsSpec, { body, layers, aimMs }: Case): Promise<Figure[]> => {
   const alone = await ask(client, body, { callers: 1, seconds });
   const many = await ask(client, body, { callers: CONNECTIONS, seconds });
   const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
@@ -72,10 +75,17 @@ const measureOne = async (
 };
 
 export const measureSnapshots = async (spec: SnapshotsSpec): Promise<Figure[]> => {
-  const symbols = (await spec.client.symbols()).slice(0, SOME);
+  const { client, rounds } = spec;
+  const symbols = (await client.symbols()).slice(0, SOME);
   const some = { where: { symbol: symbols }, layers: ['mark', 'funding', 'book', 'venue_depth'] };
-  return [
-    ...(await measureOne(spec, some, { layers: '4 layers', aimMs: null })),
-    ...(await measureOne(spec, {}, { layers: 'all 7 layers', aimMs: 50 })),
+  const cases: readonly Case[] = [
+    { body: some, layers: '4 layers', aimMs: null },
+    { body: {}, layers: 'all 7 layers', aimMs: 50 },
   ];
+  const figures: Figure[] = [];
+  for (const one of cases) {
+    await ask(client, one.body, { callers: 1, seconds: 1 });
+    figures.push(...(await inRounds(rounds, () => measureRound(spec, one))));
+  }
+  return figures;
 };

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { ApiClient } from './api-client.ts';
 import { below, type Figure, figureOf, quantile } from './figures.ts';
 import { coresBetween, readUsage } from './machine.ts';
+import { inRounds } from './rounds.ts';
 import type { Run } from './run.ts';
 import type { ReaderData, ReaderReport } from './stream-reader.ts';
 
@@ -12,7 +13,9 @@ export type StreamsSpec = {
   readonly clients: number;
   readonly listings: number;
   readonly rate: number;
+  /** Of each round. */
   readonly seconds: number;
+  readonly rounds: number;
   readonly client: ApiClient;
 };
 
@@ -51,10 +54,35 @@ const whereOf = (symbols: readonly string[], listings: number, n: number): strin
 const queryOf = (where: string | null): string =>
   String(new URLSearchParams({ layers: 'book', ...(where === null ? {} : { where }) }));
 
+const nameOf = ({ clients, listings }: StreamsSpec): string => `${clients} streams x ${listings} listings`;
+
+const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promise<Figure[]> => {
+  // What came since the last round is not of this one.
+  await reportOf(reader);
+  const [usage, began] = [readUsage(run.dir), performance.now()];
+  await pause(spec.seconds * 1_000);
+  const lasted = (performance.now() - began) / 1_000;
+  const cores = coresBetween(usage, readUsage(run.dir), lasted);
+  const { events, bytes, chunks, delaysMs } = await reportOf(reader);
+  const name = nameOf(spec);
+  return [
+    figureOf(`${name}: events`, '/s', events / lasted, {
+      note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${spec.rate} frames/s`,
+    }),
+    figureOf(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
+    figureOf(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
+      note: `${delaysMs.length} events timed`,
+    }),
+    figureOf(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
+  ];
+};
+
+const residentOfApi = (run: Run): number => readUsage(run.dir).get('api')?.residentMb ?? 0;
+
 export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figure[]> => {
-  const { clients, listings, rate, seconds, client } = spec;
+  const { clients, listings, rate, rounds, client } = spec;
   const symbols = await client.symbols();
-  const before = readUsage(run.dir);
+  const before = residentOfApi(run);
   const streams = Array.from({ length: clients }, (_, n) => ({
     key: client.key(n),
     query: queryOf(whereOf(symbols, listings, n)),
@@ -63,28 +91,11 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
   const reader = new Worker(new URL('./stream-reader.ts', import.meta.url), { workerData });
   try {
     await untilReady(reader, clients);
-    const opened = readUsage(run.dir);
+    const ofOneKb = ((residentOfApi(run) - before) * 1_024) / clients;
     await run.setRate(rate);
     await pause(SETTLE_MS);
-    await reportOf(reader);
-    const [usage, began] = [readUsage(run.dir), performance.now()];
-    await pause(seconds * 1_000);
-    const lasted = (performance.now() - began) / 1_000;
-    const cores = coresBetween(usage, readUsage(run.dir), lasted);
-    const { events, bytes, chunks, delaysMs } = await reportOf(reader);
-    const name = `${clients} streams x ${listings} listings`;
-    const api = (of: ReturnType<typeof readUsage>): number => of.get('api')?.residentMb ?? 0;
-    return [
-      figureOf(`${name}: events`, '/s', events / lasted, {
-        note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${rate} frames/s`,
-      }),
-      figureOf(`${name}: CPU of the API`, 'cores', cores.get('api') ?? null, { aim: below(0.5) }),
-      figureOf(`${name}: venue's stamp to client p50`, 'ms', quantile(delaysMs, 0.5), {
-        note: `${delaysMs.length} events timed`,
-      }),
-      figureOf(`${name}: venue's stamp to client p99`, 'ms', quantile(delaysMs, 0.99), { aim: below(300) }),
-      figureOf(`${name}: memory of a client`, 'kB', ((api(opened) - api(before)) * 1_024) / clients),
-    ];
+    const figures = await inRounds(rounds, () => measureRound(run, spec, reader));
+    return [...figures, figureOf(`${nameOf(spec)}: memory of a client`, 'kB', ofOneKb)];
   } finally {
     await reader.terminate();
     await run.setRate(1);

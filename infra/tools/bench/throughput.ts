@@ -4,11 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
 import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
 import { coresBetween, machineCpuSeconds, PROCESSES, readUsage } from './machine.ts';
+import { combineRounds, spreadOf } from './rounds.ts';
 import type { Run } from './run.ts';
 
 export type ThroughputSpec = {
   readonly rate: number;
+  /** How long the rate is held: cut into as many parts as there are rounds. */
   readonly seconds: number;
+  readonly rounds: number;
   readonly settleMs: number;
   /** While the rate is held the venue misbehaves. */
   readonly faults: boolean;
@@ -30,33 +33,28 @@ const sampleLag = async (run: Run, seconds: number): Promise<number[]> => {
   return samples;
 };
 
-/** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
-export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise<Figure[]> => {
-  const { rate, seconds, settleMs } = spec;
-  await run.setRate(rate);
-  await pause(settleMs);
+type Part = { readonly figures: readonly Figure[]; readonly lags: readonly number[] };
+
+const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
+
+const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec): Promise<Part> => {
   const before = await run.counters();
   const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
-  const endFaults = spec.faults ? injectFaults(run) : null;
-  const lags = await sampleLag(run, seconds);
-  const faults = endFaults === null ? '' : `, ${await endFaults()} faults`;
+  const lags = await sampleLag(run, seconds / rounds);
   const after = await run.counters();
   const tookS = (performance.now() - began) / 1_000;
   const [usageAfter, machineAfter] = [readUsage(run.dir), machineCpuSeconds()];
   const cores = coresBetween(usageBefore, usageAfter, tookS);
-  const at = `at ${rate.toLocaleString('en-US')}/s`;
-  const dead = after.deadLetters - before.deadLetters;
-  const lost = after.connectionsLost - before.connectionsLost;
-  return [
+  const at = atRate(rate);
+  const figures = [
     figureOf(`raw messages applied ${at}`, '/s', (after.applied - before.applied) / tookS, {
       limit: (after.sent - before.sent) / tookS,
       limitIs: 'frames the simulator sent',
       aim: atLeast(Math.min(rate, AIM_RATE) * 0.98),
-      note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s, ${dead} dead letters, ${lost} connections lost${faults}`,
+      note: `collector wrote ${Math.round((after.collected - before.collected) / tookS)}/s`,
     }),
     figureOf(`task lag p50 ${at}`, 'ms', quantile(lags, 0.5), { note: 'a watermark comes every 250 ms' }),
     figureOf(`task lag p99 ${at}`, 'ms', quantile(lags, 0.99)),
-    figureOf(`task lag max ${at}`, 'ms', quantile(lags, 1), rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
     figureOf(`whole machine ${at}`, 'cores', (machineAfter - machineBefore) / tookS, {
       limit: availableParallelism(),
       limitIs: 'cores there are; what the processes below do not account for is not ours',
@@ -65,6 +63,39 @@ export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise
       figureOf(`${name} ${at}`, 'cores', cores.get(name) ?? null, {
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
       }),
+    ),
+  ];
+  return { figures, lags };
+};
+
+/** Figures of one rate. The tasks get time to catch up afterwards, so that the next stage begins at the log's end. */
+export const measureThroughput = async (run: Run, spec: ThroughputSpec): Promise<Figure[]> => {
+  const { rate, rounds, settleMs } = spec;
+  await run.setRate(rate);
+  await pause(settleMs);
+  const before = await run.counters();
+  const endFaults = spec.faults ? injectFaults(run) : null;
+  const parts: Part[] = [];
+  for (let round = 0; round < rounds; round += 1) parts.push(await measurePart(run, spec));
+  const faults = endFaults === null ? '' : `, ${await endFaults()} faults`;
+  const after = await run.counters();
+  const dead = after.deadLetters - before.deadLetters;
+  const lost = after.connectionsLost - before.connectionsLost;
+  const highest = parts.map(({ lags }) => quantile(lags, 1));
+  return [
+    ...combineRounds(parts.map(({ figures }) => figures)),
+    figureOf(
+      `task lag max ${atRate(rate)}`,
+      'ms',
+      quantile(
+        parts.flatMap(({ lags }) => lags),
+        1,
+      ),
+      {
+        spread: spreadOf(highest),
+        ...(rate <= AIM_RATE ? { aim: below(AIM_LAG_MS) } : {}),
+        note: `of the whole time, not the median; ${dead} dead letters, ${lost} connections lost${faults}`,
+      },
     ),
   ];
 };

@@ -349,6 +349,8 @@ t.test('what is delisted stays in the answer: it is so since it was first heard'
   t.equal(heardAt(1, false), null);
   t.equal(heardAt(2, true), 2_000_000);
   t.equal(heardAt(3, true), 2_000_000, 'no new version each time');
+  t.equal(heardAt(4, false), null);
+  t.equal(heardAt(5, true), 5_000_000, 'listed again meanwhile');
   t.end();
 });
 

@@ -1,4 +1,4 @@
-// Conversations on Hyperliquid's socket: one subscription a command, pings by method, and the end of a connection that was told nothing.
+// Conversations on Hyperliquid's socket: a greeting, one subscription a command, pings by method, and the end of a connection that was told nothing.
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument } from '../../market.ts';
 import type { Connection } from '../../sockets.ts';
@@ -69,6 +69,9 @@ function watchUntold({ sockets }: Deps, connection: Connection): (nowMs: number)
   };
 }
 
+/** The first frame of every connection, the one that is no JSON. */
+const GREETING = 'Websocket connection established.';
+
 function openSession(deps: Deps, connection: Connection): Session {
   const { sockets, greet } = deps;
   const say = (channel: string, data: unknown): void => sockets.reply(connection, frame(channel, JSON.stringify(data)));
@@ -101,6 +104,7 @@ function openSession(deps: Deps, connection: Connection): Session {
     }
   }
 
+  sockets.reply(connection, GREETING);
   return { receive, tend: watchUntold(deps, connection) };
 }
 

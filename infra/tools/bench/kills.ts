@@ -1,0 +1,61 @@
+// kill -9 of one process in turn, again and again; the supervisor of the run brings it back, and how long that took is written down.
+import { setTimeout as pause } from 'node:timers/promises';
+import { pidOf } from './machine.ts';
+import type { Run } from './run.ts';
+
+/** The sink is a part of the processors. */
+export const VICTIMS = ['ingest', 'processors', 'api'] as const;
+export type Victim = (typeof VICTIMS)[number];
+export type Kill = {
+  readonly victim: Victim;
+  /** Until it said it was ready again; null when it did not within a minute. */
+  readonly backMs: number | null;
+};
+
+const BACK_MS = 60_000;
+const POLL_MS = 50;
+
+const readyUrl = ({ service }: Run, victim: Victim): string => {
+  const { base_url: base, metrics_urls: metrics } = service.endpoints;
+  return String(new URL('/readyz', victim === 'api' ? base : metrics[victim]));
+};
+
+const isReady = async (url: string): Promise<boolean> => {
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await answer.arrayBuffer();
+    return answer.ok;
+  } catch {
+    return false;
+  }
+};
+
+const killOne = async (run: Run, victim: Victim): Promise<Kill> => {
+  const pid = pidOf(run.dir, victim);
+  if (pid === null) {
+    run.progress.say(`${victim} does not run: not killed`);
+    return { victim, backMs: null };
+  }
+  run.progress.say(`kill -9 of ${victim}`);
+  const began = performance.now();
+  process.kill(pid, 'SIGKILL');
+  while (performance.now() - began < BACK_MS) {
+    await pause(POLL_MS);
+    const successor = pidOf(run.dir, victim);
+    if (successor === null || successor === pid || !(await isReady(readyUrl(run, victim)))) continue;
+    return { victim, backMs: performance.now() - began };
+  }
+  return { victim, backMs: null };
+};
+
+/** One every `everyMs` until less than half of that is left of `lastingMs`; none when `everyMs` is 0. */
+export const killInTurn = async (run: Run, everyMs: number, lastingMs: number): Promise<readonly Kill[]> => {
+  const kills: Kill[] = [];
+  if (everyMs === 0) return kills;
+  const began = performance.now();
+  for (let at = everyMs; at < lastingMs - everyMs / 2; at += everyMs) {
+    await pause(Math.max(0, at - (performance.now() - began)));
+    kills.push(await killOne(run, VICTIMS[kills.length % VICTIMS.length] ?? 'ingest'));
+  }
+  return kills;
+};

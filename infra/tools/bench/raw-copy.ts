@@ -1,0 +1,70 @@
+// A raw log copied into a namespace of its own, to be worked through again, and the hashes of a namespace's tables to compare.
+import { setTimeout as pause } from 'node:timers/promises';
+import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { createPublisher, ensureTopics, type KafkaHandle, readToEnd } from '../../runtime/kafka.ts';
+import type { QuestdbReader } from '../../runtime/questdb.ts';
+import { topicSpecs } from '../../runtime/topics.ts';
+import { hashTables, type TableHash } from '../hash-tables.ts';
+import { historyReached } from '../history-reached.ts';
+import type { Stores } from './history-day.ts';
+
+/** A log in a namespace, and the stores it is replayed in. */
+export type LoggedWorld = {
+  readonly stores: Stores;
+  readonly handle: KafkaHandle;
+  readonly reader: QuestdbReader;
+  /** Namespace of the live run. */
+  readonly base: string;
+  readonly venues: readonly string[];
+  readonly shards: number;
+};
+export type Hashes = Record<string, TableHash>;
+
+export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  return hashTables({ url: stores.questdb_http, auth, namespace });
+};
+
+/** Resolves when everything the log of a namespace holds is visible in its tables. */
+export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
+  historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
+
+type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
+
+/** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
+export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
+  const { handle, base, venues, shards } = world;
+  await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
+  const publisher = createPublisher(handle, {});
+  const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
+    const topic = topics(to).raw(venue);
+    const from = { topic: topics(base).raw(venue), partitions, from: () => 'earliest' as const };
+    await readToEnd(handle, from, async ({ key, value, timestampMs }, partition) => {
+      const copied = value === null ? null : Buffer.from(value);
+      publisher.publish({ topic, partition, key, value: copied, timestamp: timestampMs });
+      await publisher.ready();
+    });
+    await publisher.flush();
+  };
+  const { heldPartition, heldMs = 0 } = options;
+  const all = Array.from({ length: shards }, (_, p) => p);
+  for (const venue of venues) {
+    await copy(
+      venue,
+      all.filter((p) => p !== heldPartition),
+    );
+  }
+  if (heldPartition !== undefined) {
+    await pause(heldMs);
+    for (const venue of venues) await copy(venue, [heldPartition]);
+  }
+  await publisher.close();
+};
+
+/** Makes the tables and the raw topics of a replay; answers its namespace. */
+export const prepareReplay = async (world: LoggedWorld, name: string): Promise<string> => {
+  const namespace = `replay.${world.base}${name}.`;
+  await ensureTables((text) => world.reader.query({ text }), { namespace });
+  return namespace;
+};

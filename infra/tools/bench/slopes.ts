@@ -1,0 +1,61 @@
+// How a quantity of a process grows: within its lives and from life to life, with the beginning of each life left out.
+
+export type Point = { readonly atMs: number; readonly life: number; readonly value: number };
+
+const HOUR_MS = 3_600_000;
+/** A process that has just begun fills its caches; a short life is warm after half of it. */
+export const WARM_UP_MS = 600_000;
+/** Less than this says nothing about an hour. */
+const LEAST_SPAN_MS = 300_000;
+const LEAST_LIVES = 3;
+
+type Line = readonly { readonly x: number; readonly y: number }[];
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
+
+/** One slope (least squares) common to lines that each have their own height; null when nothing moves along x. */
+const commonSlope = (lines: readonly Line[]): number | null => {
+  let [along, across] = [0, 0];
+  for (const line of lines) {
+    const [mx, my] = [meanOf(line.map(({ x }) => x)), meanOf(line.map(({ y }) => y))];
+    for (const { x, y } of line) {
+      along += (x - mx) ** 2;
+      across += (x - mx) * (y - my);
+    }
+  }
+  return along === 0 ? null : across / along;
+};
+
+/** Samples by the process that they are of, in the order of time. */
+export const livesOf = (points: readonly Point[]): readonly (readonly Point[])[] => [
+  ...Map.groupBy(points, ({ life }) => life).values(),
+];
+
+const spanOf = (life: readonly Point[]): number => (life.at(-1)?.atMs ?? 0) - (life[0]?.atMs ?? 0);
+
+const warmPart = (life: readonly Point[]): readonly Point[] => {
+  const from = (life[0]?.atMs ?? 0) + Math.min(WARM_UP_MS, spanOf(life) / 2);
+  return life.filter(({ atMs }) => atMs >= from);
+};
+
+const asLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) => ({ x: atMs / HOUR_MS, y: value }));
+
+/** Growth an hour within the warm parts of all lives; null when these are less than five minutes. */
+export const slopeWithin = (points: readonly Point[]): number | null => {
+  const warm = livesOf(points).map(warmPart);
+  const spanMs = warm.reduce((sum, life) => sum + spanOf(life), 0);
+  return spanMs < LEAST_SPAN_MS ? null : commonSlope(warm.map(asLine));
+};
+
+/** The middle value of a life's warm part, at its end: one look may meet a collector of garbage at work. */
+const levelOf = (life: readonly Point[]): Point[] => {
+  const warm = warmPart(life);
+  const [last, middle] = [warm.at(-1), warm.toSorted((a, b) => a.value - b.value)[Math.floor(warm.length / 2)]];
+  return last === undefined || middle === undefined ? [] : [{ ...last, value: middle.value }];
+};
+
+/** Growth an hour from the level of one life to the next; null with less than three lives or five minutes. The last life has not ended. */
+export const slopeAcross = (points: readonly Point[]): number | null => {
+  const levels = livesOf(points).slice(0, -1).flatMap(levelOf);
+  return levels.length < LEAST_LIVES || spanOf(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
+};

@@ -1,0 +1,237 @@
+// What a soak showed: memory and descriptors of each process over its time, lag, counters that must add up, and purity; pure.
+import type { Aftermath } from './aftermath.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+import type { Sample } from './health.ts';
+import { VICTIMS } from './kills.ts';
+import { EVERY_PROCESS, type ProcessName } from './machine.ts';
+import { spreadOf } from './rounds.ts';
+import { livesOf, type Point, slopeAcross, slopeWithin } from './slopes.ts';
+import type { Load } from './soak.ts';
+import { renderColumns } from './table.ts';
+
+/** One quantity of one process. */
+export type Growth = {
+  readonly process: ProcessName;
+  readonly of: 'memory, MB' | 'descriptors';
+  readonly lives: number;
+  /** At a tenth, at half and at the end of the time. */
+  readonly at10: number | null;
+  readonly at50: number | null;
+  readonly at100: number | null;
+  readonly highest: number | null;
+  /** Growth an hour, the warm-up of each life left out; null where the time is too short to say. */
+  readonly within: number | null;
+  readonly across: number | null;
+  readonly flat: boolean | null;
+};
+
+/** An hour may add a tenth, or this much: what a collector of garbage leaves and takes differs by as much from time to time. */
+const FLAT_SHARE = 0.1;
+const FLAT_LEAST = { 'memory, MB': 10, descriptors: 5 } as const;
+/** With so many lives their levels say more than the slope of what is left of each after its warm-up. */
+const MANY_LIVES = 4;
+
+const nearest = (points: readonly Point[], atMs: number): number | null =>
+  points.toSorted((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))[0]?.value ?? null;
+
+const pointsOf = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Point[] =>
+  samples.flatMap(({ atMs, processes }) => {
+    const found = processes.get(process);
+    if (found === undefined) return [];
+    return [{ atMs, life: found.pid, value: of === 'descriptors' ? found.descriptors : found.residentMb }];
+  });
+
+const isFlat = (growth: Pick<Growth, 'of' | 'lives' | 'at50' | 'within' | 'across'>): boolean | null => {
+  const perHour = growth.lives >= MANY_LIVES ? growth.across : growth.within;
+  if (perHour === null) return null;
+  return perHour < Math.max(FLAT_LEAST[growth.of], (growth.at50 ?? 0) * FLAT_SHARE);
+};
+
+const growthOf = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Growth => {
+  const points = pointsOf(samples, process, of);
+  const endMs = samples.at(-1)?.atMs ?? 0;
+  const [at10 = null, at50 = null, at100 = null] = [0.1, 0.5, 1].map((share) => nearest(points, share * endMs));
+  const highest = quantile(
+    points.map(({ value }) => value),
+    1,
+  );
+  const slopes = { within: slopeWithin(points), across: slopeAcross(points) };
+  const known = { process, of, lives: livesOf(points).length, at10, at50, at100, highest, ...slopes };
+  return { ...known, flat: isFlat(known) };
+};
+
+export const growthsOf = (samples: readonly Sample[]): Growth[] =>
+  (['memory, MB', 'descriptors'] as const).flatMap((of) =>
+    EVERY_PROCESS.map((process) => growthOf(samples, process, of)).filter(({ lives }) => lives > 0),
+  );
+
+const HEAD = ['process', 'of', 'lives', '10 %', '50 %', '100 %', 'highest', 'an hour within', 'life to life', 'flat'];
+
+export const renderGrowths = (growths: readonly Growth[]): string => {
+  const whole = (value: number | null): string => (value === null ? '-' : Math.round(value).toLocaleString('en-US'));
+  const signed = (value: number | null): string =>
+    value === null ? '-' : `${value < 0 ? '' : '+'}${value.toFixed(1)}`;
+  const rows = growths.map(({ process, of, lives, at10, at50, at100, highest, within, across, flat }) => [
+    ...[process, of, String(lives), whole(at10), whole(at50), whole(at100), whole(highest)],
+    ...[signed(within), signed(across), flat === null ? '-' : flat ? 'yes' : 'NO'],
+  ]);
+  return renderColumns(HEAD, rows, new Set([2, 3, 4, 5, 6, 7, 8]));
+};
+
+const most = (samples: readonly Sample[], of: (sample: Sample) => number): number | null =>
+  quantile(samples.map(of), 1);
+
+const lagFigures = ({ samples }: Load): Figure[] => {
+  const known = samples.flatMap(({ atMs, lag }) => (lag === null ? [] : [{ atMs, ...lag }]));
+  const third = Math.ceil(known.length / 3);
+  const usual = (part: typeof known): number | null =>
+    quantile(
+      part.map(({ usualMs }) => usualMs),
+      0.5,
+    );
+  const points = known.map(({ atMs, usualMs }) => ({ atMs, life: 0, value: usualMs }));
+  return [
+    figureOf(
+      'task lag, highest',
+      'ms',
+      quantile(
+        known.map(({ highestMs }) => highestMs),
+        1,
+      ),
+      {
+        note: 'kills of the processors included',
+      },
+    ),
+    figureOf('task lag, usual in the first third', 'ms', usual(known.slice(0, third))),
+    figureOf('task lag, usual in the last third', 'ms', usual(known.slice(-third))),
+    figureOf('drift of the usual lag', 'ms/h', slopeWithin(points), {
+      aim: below(100),
+      note: 'the first ten minutes, or half of the time, left out',
+    }),
+    figureOf(
+      'rows waiting for the sink, highest',
+      '',
+      most(samples, ({ totals }) => totals.published - totals.written),
+    ),
+    figureOf(
+      'QuestDB: transactions waiting, highest',
+      '',
+      most(samples, ({ tables }) => tables.waiting),
+    ),
+    figureOf(
+      'QuestDB: suspended tables, most',
+      '',
+      most(samples, ({ tables }) => tables.suspended.length),
+      {
+        aim: below(1),
+        note: [...new Set(samples.flatMap(({ tables }) => tables.suspended))].join(', '),
+      },
+    ),
+  ];
+};
+
+const killFigures = ({ kills }: Load): Figure[] =>
+  VICTIMS.flatMap((victim) => {
+    const back = kills.filter((kill) => kill.victim === victim).map(({ backMs }) => backMs);
+    if (back.length === 0) return [];
+    const known = back.filter((ms) => ms !== null).map((ms) => ms / 1_000);
+    const missing = back.length - known.length;
+    return [
+      figureOf(`${victim}: kill -9 to ready`, 's', quantile(known, 0.5), {
+        spread: spreadOf(known),
+        note: `${back.length} kills${missing === 0 ? '' : `, ${missing} NOT BACK WITHIN A MINUTE`}`,
+      }),
+    ];
+  });
+
+const answerFigures = ({ answers }: Load): Figure[] => [
+  figureOf('snapshots of every listing, one a second: p50', 'ms', quantile(answers.answeredMs, 0.5)),
+  figureOf('snapshots of every listing, one a second: p99', 'ms', quantile(answers.answeredMs, 0.99), {
+    note: `${answers.answeredMs.length} answered, ${answers.failed} not (the API is killed too)`,
+  }),
+];
+
+const rateFigures = ({ samples, rest }: Load, asked: number): Figure[] => {
+  const [first, last] = [samples[0], samples.at(-1)];
+  const seconds = ((last?.atMs ?? 0) - (first?.atMs ?? 0)) / 1_000;
+  const per = (of: (sample: Sample) => number): number | null =>
+    first === undefined || last === undefined || seconds === 0 ? null : (of(last) - of(first)) / seconds;
+  return [
+    figureOf(
+      'frames sent',
+      '/s',
+      per(({ totals }) => totals.sent),
+      { limit: asked, limitIs: 'the rate asked for' },
+    ),
+    figureOf(
+      'raw records written',
+      '/s',
+      per(({ totals }) => totals.collected),
+      { note: 'ticks included' },
+    ),
+    figureOf(
+      'raw records applied',
+      '/s',
+      per(({ totals }) => totals.applied),
+    ),
+    figureOf(
+      'rows published',
+      '/s',
+      per(({ totals }) => totals.published),
+      {
+        note: `${rest.totals.published.toLocaleString('en-US')} in all, ${rest.totals.written.toLocaleString('en-US')} written when the load had ended`,
+      },
+    ),
+    figureOf('dead letters', '', rest.totals.deadLetters, { aim: below(1) }),
+  ];
+};
+
+const frameFigures = ({ frames }: Aftermath): Figure[] => [
+  figureOf('frames sent, all', '', frames.sent, { note: `${frames.connections} connections` }),
+  figureOf('frames in raw once', '', frames.stored, { note: `${frames.repeats} written again, dropped by seq` }),
+  figureOf('frames inside recorded losses', '', frames.lost, {
+    note: `the first ${frames.earliestLostMs.toFixed(0)} ms before its loss`,
+  }),
+  figureOf('frames unaccounted for', '', frames.sent - frames.stored - frames.lost, {
+    aim: below(1),
+    note: frames.unaccounted.join('; '),
+  }),
+];
+
+/** Tables whose replay has other rows, or none. */
+const unlike = ({ live, replayed }: Aftermath): readonly string[] =>
+  Object.entries(live ?? {})
+    .filter(([table, hash]) => replayed?.[table]?.sha256 !== hash.sha256 || replayed[table].rows !== hash.rows)
+    .map(([table, hash]) => `${table} ${hash.rows} rows, replayed ${replayed?.[table]?.rows ?? 0}`);
+
+const purityFigures = (aftermath: Aftermath, wasAsked: boolean): Figure[] => {
+  const { live, replayed } = aftermath;
+  const tables = Object.values(live ?? {});
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const atEnd = figureOf('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
+    aim: below(1),
+    note: live === null ? 'THE END WAS NOT REACHED' : `${rows.toLocaleString('en-US')} rows in ${tables.length} tables`,
+  });
+  if (!wasAsked) return [atEnd];
+  const found = replayed === null ? null : unlike(aftermath);
+  return [
+    atEnd,
+    figureOf('tables unlike those of a replay of the log', '', found?.length ?? null, {
+      aim: below(1),
+      note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
+    }),
+  ];
+};
+
+export const soakFigures = (
+  load: Load,
+  aftermath: Aftermath,
+  asked: { readonly rate: number; readonly replay: boolean },
+): Figure[] => [
+  ...rateFigures(load, asked.rate),
+  ...lagFigures(load),
+  ...killFigures(load),
+  ...answerFigures(load),
+  ...frameFigures(aftermath),
+  ...purityFigures(aftermath, asked.replay),
+];

@@ -1,0 +1,105 @@
+// The measurements of a bench one after the other, each from the log's end.
+import type { Service } from '../../local/service.ts';
+import type { ApiClient } from './api-client.ts';
+import type { Figure } from './figures.ts';
+import { type HistorySpec, measureHistory } from './history.ts';
+import { measureHops } from './hops.ts';
+import { measureLimits } from './limits.ts';
+import type { FigurePlan } from './plan.ts';
+import { measureRestart } from './restart.ts';
+import { ROUNDS } from './rounds.ts';
+import type { Run } from './run.ts';
+import { measureScreens, WORST_BARS } from './screen.ts';
+import { measureSeal } from './seal.ts';
+import { measureSnapshots } from './snapshots.ts';
+import { measureStreams } from './streams.ts';
+import { measureMemory, measureThroughput } from './throughput.ts';
+
+type Stage = readonly [name: string, measure: () => Promise<readonly Figure[]>];
+type Measuring = { readonly plan: FigurePlan; readonly run: Run; readonly client: ApiClient };
+
+/** Clients, and listings of each. */
+const STREAMS = [
+  [200, 100],
+  [1_000, 10],
+] as const;
+
+type Stores = Omit<HistorySpec, 'rounds' | 'calls'>;
+
+const storesOf = ({ endpoints }: Service): Stores => {
+  const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url } = endpoints;
+  if (!kafka || !questdb_http || !questdb_pg || !database_url) throw new Error('history needs all stores');
+  const auth = { questdb_user: questdb_user ?? '', questdb_password: questdb_password ?? '' };
+  return { kafka, questdb_http, questdb_pg, database_url, ...auth };
+};
+
+const throughputStages = ({ plan, run }: Measuring): Stage[] => {
+  const { seconds, faults, kind } = plan;
+  const spec = { seconds, faults, rounds: ROUNDS, settleMs: kind === 'quick' ? 1_000 : 3_000 };
+  return plan.rates.map((rate) => [
+    `${rate} frames/s for ${seconds} s${faults ? ' with faults' : ''}`,
+    () => measureThroughput(run, { ...spec, rate }),
+  ]);
+};
+
+/** As many of the listings as there are, up to the clients' share of them; each changes about ten times a second. */
+const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
+  STREAMS.map(([clients, wanted]) => {
+    const listings = Math.min(wanted, plan.listings);
+    const spec = { clients, listings, rate, seconds: plan.kind === 'quick' ? 1 : 4, rounds: ROUNDS, client };
+    return [`${clients} streams of ${listings} listings`, () => measureStreams(run, spec)];
+  });
+
+const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => [
+  ['history', () => measureHistory({ ...storesOf(run.service), rounds: ROUNDS, calls: 30 })],
+  ['screens', () => measureScreens({ ...storesOf(run.service), listings: 1_000, bars: WORST_BARS })],
+  [
+    'seal to visible',
+    () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 10, rounds: ROUNDS })),
+  ],
+  ['restart', () => measureRestart(run, busy)],
+];
+
+/** What is measured at less than the highest rate is measured at the first one. */
+const stagesOf = (measuring: Measuring): readonly Stage[] => {
+  const { plan, run, client } = measuring;
+  if (plan.kind === 'profile') return throughputStages(measuring);
+  const quick = plan.kind === 'quick';
+  const calm = plan.rates[0] ?? 1_000;
+  const busy = plan.rates.find((rate) => rate >= 3_000) ?? calm;
+  const hops = { rate: busy, seconds: quick ? 1 : 4, rounds: ROUNDS, client };
+  const snapshots = { client, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
+  return [
+    ...throughputStages(measuring),
+    ['latency of each hop', () => measureHops(run, hops)],
+    ['snapshots', () => run.setRate(calm).then(() => measureSnapshots(snapshots))],
+    ...streamStages(measuring, calm),
+    ['memory', async () => measureMemory(run)],
+    ...(quick ? [] : slowStages(measuring, calm, busy)),
+    ['limits of the machine', () => measureLimits(run, { seconds: quick ? 0.5 : 1, rounds: ROUNDS })],
+  ];
+};
+
+const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
+const CATCH_UP_MS = 60_000;
+
+/** A stage that fails is named and the rest still measured. */
+export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
+  const { run } = measuring;
+  const { progress } = run;
+  const figures: Figure[] = [];
+  for (const [name, stage] of stagesOf(measuring)) {
+    await run.setRate(1);
+    const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
+    progress.say(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
+    try {
+      const measured = await progress.during(name, stage());
+      figures.push(
+        ...(behind ? measured.map((figure) => ({ ...figure, note: `${BEHIND}; ${figure.note}` })) : measured),
+      );
+    } catch (error) {
+      progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    }
+  }
+  return figures;
+};
