@@ -34,7 +34,11 @@ export type Watched = {
   readonly silenceMs: number;
   /** Silent so long, its value is asked for by `confirm` (F-03). */
   readonly confirmAfterMs?: number;
+  /** Members its frames may leave out or repeat: the value is asked for when one of them has not changed for so long, whatever else came. */
+  readonly members?: readonly WatchedMember[];
 };
+/** A member of JSON frames that is a text. */
+export type WatchedMember = { readonly name: string; readonly confirmAfterMs: number };
 
 /** One socket or one poll the collector runs. Its messages are written to each shard in `shards`. */
 export type Slot =

@@ -42,7 +42,7 @@ export const createLinkWatch = ({ venue, endpoints, watched, candles, wallMs }: 
   return {
     heard: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
-      if (subscription !== null) subscriptions.heard(subscription, performance.now());
+      if (subscription !== null) subscriptions.heard(subscription, text, performance.now());
       const minute = closedMinute?.(text) ?? null;
       if (!minute) return;
       // What the task will refuse closes nothing.

@@ -2,7 +2,8 @@
 import type { Watched } from '../venue.ts';
 
 export type SubscriptionWatch = {
-  readonly heard: (subscription: string, nowMs: number) => void;
+  /** A data frame of the subscription. */
+  readonly heard: (subscription: string, text: string, nowMs: number) => void;
   /** Those to subscribe again now; each is named again only after another such silence. */
   readonly silent: (nowMs: number) => readonly string[];
   /** One whose value is to be asked for now; it is named again only after another such quiet. */
@@ -11,19 +12,43 @@ export type SubscriptionWatch = {
   readonly forgive: (nowMs: number) => void;
 };
 
-type Subscription = { readonly rule: Watched; heardMs: number; renewedMs: number; askedMs: number };
+/** What is confirmed by itself: a member when it changes, or (`find` null) the whole by any frame. */
+type Value = { readonly find: RegExp | null; readonly confirmAfterMs: number; last: string | null; heardMs: number };
+type Subscription = {
+  readonly rule: Watched;
+  readonly values: readonly Value[];
+  heardMs: number;
+  renewedMs: number;
+  askedMs: number;
+};
+
+const valuesOf = ({ confirmAfterMs, members = [] }: Watched, heardMs: number): readonly Value[] => {
+  const begun = { last: null, heardMs };
+  const whole = confirmAfterMs === undefined ? [] : [{ find: null, confirmAfterMs, ...begun }];
+  const parts = members.map(({ name, ...rest }) => ({ find: new RegExp(`"${name}":"([^"]*)"`), ...rest, ...begun }));
+  return [...whole, ...parts];
+};
+
+const hearValue = (value: Value, text: string, nowMs: number): void => {
+  const found = value.find === null ? null : (value.find.exec(text)?.[1] ?? value.last);
+  if (value.find === null || found !== value.last) value.heardMs = nowMs;
+  value.last = found;
+};
 
 export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: number): SubscriptionWatch => {
   const all = new Map<string, Subscription>();
   for (const rule of watched) {
     for (const name of rule.subscriptions) {
-      all.set(name, { rule, heardMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
+      const values = valuesOf(rule, openedMs);
+      all.set(name, { rule, values, heardMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
     }
   }
   return {
-    heard: (name, nowMs) => {
+    heard: (name, text, nowMs) => {
       const subscription = all.get(name);
-      if (subscription) subscription.heardMs = nowMs;
+      if (!subscription) return;
+      subscription.heardMs = nowMs;
+      for (const value of subscription.values) hearValue(value, text, nowMs);
     },
     silent: (nowMs) => {
       const names: string[] = [];
@@ -37,15 +62,20 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
     },
     quiet: (nowMs) => {
       for (const [name, subscription] of all) {
-        const { rule, heardMs, askedMs } = subscription;
-        if (rule.confirmAfterMs === undefined || nowMs - Math.max(heardMs, askedMs) < rule.confirmAfterMs) continue;
+        const { values, askedMs } = subscription;
+        // An answer says all of them.
+        const isQuiet = values.some((v) => nowMs - Math.max(v.heardMs, askedMs) >= v.confirmAfterMs);
+        if (!isQuiet) continue;
         subscription.askedMs = nowMs;
         return name;
       }
       return null;
     },
     forgive: (nowMs) => {
-      for (const subscription of all.values()) subscription.heardMs = nowMs;
+      for (const subscription of all.values()) {
+        subscription.heardMs = nowMs;
+        for (const value of subscription.values) value.heardMs = nowMs;
+      }
     },
   };
 };

@@ -1,6 +1,6 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../venue.ts';
+import type { Slot, SymbolRequest, Venue, VenueRequest, Watched, WatchedMember } from '../venue.ts';
 import { type Market, marketOf } from './bybit-symbols.ts';
 import { chunks, isOpen } from './shape.ts';
 
@@ -13,8 +13,14 @@ export const STREAMS_PER_CONNECTION = 4 * PRICES_PER_CONNECTION;
 /** A request that names one unknown topic is refused whole. */
 const TOPICS_PER_FRAME = 10;
 const SILENCE_MS = 30_000;
-/** A third of the bound of ticker, mark and open interest is left for the answer (F-03). */
-const CONFIRM_AFTER_MS = 20_000;
+/** A delta leaves out, or repeats, what is as before. A third of each layer's bound is left for the answer (F-03). */
+const TICKER_MEMBERS: readonly WatchedMember[] = [
+  { name: 'lastPrice', confirmAfterMs: 20_000 },
+  { name: 'markPrice', confirmAfterMs: 20_000 },
+  { name: 'openInterest', confirmAfterMs: 20_000 },
+  { name: 'volume24h', confirmAfterMs: 80_000 },
+  { name: 'fundingRate', confirmAfterMs: 200_000 },
+];
 /** The docs: a candle is sent every 1 to 60 seconds. */
 const CANDLE_SILENCE_MS = 120_000;
 /** No age limit is documented. */
@@ -74,7 +80,7 @@ const planPrices = (group: Group): Slot[] =>
     const layers = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'];
     const topics = [...tickers, ...candles, ...topicsOf('publicTrade', chunk), ...topicsOf('allLiquidation', chunk)];
     const watched = [
-      { subscriptions: tickers, silenceMs: SILENCE_MS, confirmAfterMs: CONFIRM_AFTER_MS },
+      { subscriptions: tickers, silenceMs: SILENCE_MS, members: TICKER_MEMBERS },
       { subscriptions: candles, silenceMs: CANDLE_SILENCE_MS },
     ];
     return toSocket(group, { id, layers, chunk, topics, watched });

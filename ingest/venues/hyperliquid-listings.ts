@@ -55,7 +55,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     const isWhole = Array.isArray(body) && body.every(isMeta);
     return {
       scope: isWhole ? 'all' : `market ${marketOf(String(coinsOf(first)[0]?.name ?? ''))}`,
-      listings: metas.flatMap((meta) => toListings(meta, { state, tokens, receivedAt: message.received_at })),
+      listings: metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at })),
       elements: () => elementTexts(message.payload, 'name'),
     };
   });
@@ -70,18 +70,8 @@ const toTokens = (tokens: readonly unknown[]): Readonly<Record<string, string>> 
   );
 
 type Source = {
-  readonly state: ReferenceState;
   readonly tokens: Readonly<Record<string, string>>;
   readonly receivedAt: Micros;
-};
-
-/** A universe keeps what is delisted and never says since when: since it was first heard. */
-const delistedSince = (symbol: string, { isDelisted }: Fields, { state, receivedAt }: Source): Micros | null => {
-  const known = (state.delisted as Readonly<Record<string, Micros>> | undefined) ?? {};
-  const { [`coin ${symbol}`]: heardAt, ...others } = known;
-  const since = isDelisted === true ? (heardAt ?? receivedAt) : null;
-  if (since !== (heardAt ?? null)) state.delisted = since === null ? others : { ...known, [`coin ${symbol}`]: since };
-  return since;
 };
 
 /** A market whose collateral has no known name cannot say what its prices are quoted in: it waits for spotMeta. */
@@ -100,7 +90,8 @@ const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
       received_at: receivedAt,
       values: {
         ...toValues(coin, venue_symbol, quote.toUpperCase()),
-        delisted_at: delistedSince(venue_symbol, coin, source),
+        // A universe keeps what is delisted and never says since when.
+        delisted_at: null,
       },
     };
   });

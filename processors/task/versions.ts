@@ -12,17 +12,24 @@ export const nextListingVersion = (
   { record, rawOf }: { readonly record: ListingRecord; readonly rawOf: (venueSymbol: string) => string | null },
   writtenAt: Micros,
 ): ListingVersion | null => {
-  const delistedAt = record.values.delisted_at;
-  if (held && held.delisted_at === delistedAt && fingerprint(held.record) === fingerprint(record)) return null;
+  const dated = withDelisting(held, record);
+  if (held && fingerprint(held.record) === fingerprint(dated)) return null;
   return {
     venue: record.venue,
     venue_symbol: record.venue_symbol,
     written_at: writtenAt,
     first_seen_at: held?.first_seen_at ?? writtenAt,
-    delisted_at: delistedAt,
-    record,
+    delisted_at: dated.values.delisted_at,
+    record: dated,
     raw: rawOf(record.venue_symbol),
   };
+};
+
+/** A venue that keeps naming what is delisted and never says since when: since it was first heard. */
+const withDelisting = (held: ListingVersion | null, record: ListingRecord): ListingRecord => {
+  const { values, received_at: receivedAt } = record;
+  if (values.status !== 'delisted' || values.delisted_at !== null) return record;
+  return { ...record, values: { ...values, delisted_at: held?.delisted_at ?? receivedAt } };
 };
 
 /** The version that says a listing is gone from its venue's answer, or null when that was known. It keeps what the venue said last. */

@@ -197,8 +197,8 @@ t.test('a silent subscription is named once for each silence, a quiet one before
     { subscriptions: ['c'], silenceMs: 50_000 },
   ];
   const watch = createSubscriptionWatch(watched, 0);
-  watch.heard('a', 15_000);
-  watch.heard('unknown', 15_000);
+  watch.heard('a', '{}', 15_000);
+  watch.heard('unknown', '{}', 15_000);
   t.equal(watch.quiet(19_999), null);
   t.equal(watch.quiet(20_000), 'b');
   t.equal(watch.quiet(20_000), null, 'it was just asked for');
@@ -210,6 +210,25 @@ t.test('a silent subscription is named once for each silence, a quiet one before
   watch.forgive(70_000);
   t.same(watch.silent(99_999), []);
   t.equal(watch.quiet(89_999), null);
+});
+
+t.test('a member that frames leave out or repeat is asked for, though others of its subscription change', async (t) => {
+  const members = [
+    { name: 'lastPrice', confirmAfterMs: 20_000 },
+    { name: 'fundingRate', confirmAfterMs: 50_000 },
+  ];
+  const watch = createSubscriptionWatch([{ subscriptions: ['a'], silenceMs: 30_000, members }], 0);
+  watch.heard('a', '{"lastPrice":"1","fundingRate":"0.1"}', 1_000);
+  watch.heard('a', '{"lastPrice":"2"}', 10_000);
+  watch.heard('a', '{"lastPrice":"2","bid1Price":"1.9"}', 20_000);
+  watch.heard('a', '{"bid1Price":"1.8"}', 29_000);
+  t.equal(watch.quiet(29_999), null);
+  t.equal(watch.quiet(30_000), 'a');
+  t.equal(watch.quiet(49_999), null, 'the answer said all of it');
+  watch.heard('a', '{"lastPrice":"3"}', 49_999);
+  t.equal(watch.quiet(69_998), null);
+  t.equal(watch.quiet(69_999), 'a');
+  t.same(watch.silent(70_000), [], 'it never rested');
 });
 
 t.test(

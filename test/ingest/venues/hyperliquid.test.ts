@@ -339,21 +339,6 @@ t.test('listings say how each rule was made', (t) => {
   t.end();
 });
 
-t.test('what is delisted stays in the answer: it is so since it was first heard', (t) => {
-  const state: MapState = {};
-  const heardAt = (second: number, isDelisted: boolean) =>
-    hyperliquid.mapReference(state, {
-      ...answer('POST /info', [{ universe: [{ name: 'LOOM', szDecimals: 1, isDelisted }], collateralToken: 0 }]),
-      received_at: second * 1_000_000,
-    })?.listings[0]?.values.delisted_at;
-  t.equal(heardAt(1, false), null);
-  t.equal(heardAt(2, true), 2_000_000);
-  t.equal(heardAt(3, true), 2_000_000, 'no new version each time');
-  t.equal(heardAt(4, false), null);
-  t.equal(heardAt(5, true), 5_000_000, 'listed again meanwhile');
-  t.end();
-});
-
 t.test("a builder's market is quoted in its own collateral, and a small k stands for a thousand", (t) => {
   const metas = listingsOf(METAS);
   t.match(bySymbol(metas, 'km:US500')?.values, {
