@@ -13,20 +13,23 @@ export class TableMismatch extends Error {
   override readonly name = 'TableMismatch';
 }
 
-const ATTEMPTS = 20;
+const PATIENCE_MS = 60_000;
 
-/** While another process makes the same, QuestDB answers `table busy` to IF NOT EXISTS and `view already exists` to OR REPLACE. */
-const RACES = /busy|already exists/;
+/**
+ * While another process makes the same, QuestDB answers `table busy` to IF NOT EXISTS and `view already exists` to OR REPLACE. A view of a
+ * column that was just added is an `Invalid column` until the table's writer has come to it, on a slow disk seconds later.
+ */
+const PASSES = /busy|already exists|Invalid column/;
 
 const patient =
   (sql: Sql): Sql =>
   async (text) => {
     const backoff = createBackoff({ minMs: 20, maxMs: 500 });
-    for (let attempt = 1; ; attempt++) {
+    for (const end = performance.now() + PATIENCE_MS; ; ) {
       try {
         return await sql(text);
       } catch (error) {
-        if (attempt === ATTEMPTS || !(error instanceof Error && RACES.test(error.message))) throw error;
+        if (performance.now() > end || !(error instanceof Error && PASSES.test(error.message))) throw error;
         await pause(backoff.next());
       }
     }

@@ -16,11 +16,11 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { hashTables } from '../../infra/tools/hash-tables.ts';
-import { schemaText } from '../../processors/sinks/ddl.ts';
-import { ensureTables, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
+import { createTable, schemaText } from '../../processors/sinks/ddl.ts';
+import { ensureTables, type Sql, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
 import { type RunningSink, startSink } from '../../processors/sinks/questdb.ts';
-import { TABLES } from '../../processors/sinks/tables.ts';
+import { TABLES, type TableSpec } from '../../processors/sinks/tables.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -194,6 +194,29 @@ t.test(
     ]);
   },
 );
+
+t.test('waits with a view until the column it names has reached the table', async (t) => {
+  const namespace = freshNamespace();
+  const mark = tableName(namespace, 'mark');
+  const spec = TABLES['mark'] as TableSpec;
+  const { basis: _, ...columns } = spec.columns;
+  await sql(createTable('mark', { ...spec, columns }, namespace));
+  let behind = '';
+  const slow: Sql = async (text) => {
+    if (text.startsWith('ALTER')) {
+      behind = text;
+      return [];
+    }
+    return sql(text).catch(async (error: Error) => {
+      t.match(error.message, 'Invalid column: basis');
+      await sql(behind);
+      throw error;
+    });
+  };
+  await ensureTables(slow, { namespace });
+  t.match(behind, 'basis');
+  t.ok(await sql(`SELECT basis FROM '${mark}' LIMIT 1`));
+});
 
 t.test('live tables expire two days after the floor, those of a replay never', async (t) => {
   const namespace = freshNamespace();

@@ -414,16 +414,17 @@ t.test(
 );
 
 t.test('what a venue goes on naming as delisted is so since it was first heard, until it is listed again', (t) => {
-  const log = begin();
+  const log = new TestLog();
+  log.capability(binance);
   const request = 'GET https://fapi.binance.com/fapi/v1/exchangeInfo';
-  const settling = '"status":"CLOSE"';
+  const closed = '"status":"CLOSE"';
   const say = (status: string): void => {
     log.now += SECOND;
     const element = `{"symbol":"BTCUSDT","pair":"BTCUSDT","contractType":"PERPETUAL",${status},"baseAsset":"BTC","quoteAsset":"USDT","deliveryDate":4133404800000,"filters":[]}`;
     const payload = Buffer.from(`{"serverTime":1565246363776,"symbols":[${element}]}`);
     log.append({ kind: 'response', slot: 'reference', conn_id: 'c1.reference', request, payload });
   };
-  for (const status of ['"status":"TRADING"', settling, settling, '"status":"TRADING"', settling]) say(status);
+  for (const status of ['"status":"TRADING"', closed, closed, '"status":"TRADING"', closed]) say(status);
   const versions = runTask(SPEC, log.records).outputs.flatMap(({ listings }) => listings);
   const saidAt = (n: number): number => log.records[log.records.length - n]?.message.received_at ?? Number.NaN;
   t.same(
