@@ -144,6 +144,9 @@ export type Place = { readonly offset: number; readonly index: number };
 export type LiveEntry = Place & {
   readonly recorded_at: Micros;
   readonly kind: 'reading' | 'connection' | 'listing' | 'capability' | 'provisional' | 'sealed' | 'event' | 'watermark';
+} & LiveBodies;
+
+export type LiveBodies = {
   readonly symbol: string | null;
   readonly reading: Reading | null;
   readonly span: Span | null;
@@ -154,6 +157,21 @@ export type LiveEntry = Place & {
   /** W: everything recorded up to here has been applied and stands before this entry. */
   readonly watermark: Micros | null;
 };
+
+/** What is told, where and when; the bodies it has nothing of are null. */
+export const liveEntry = (told: Partial<LiveEntry> & Omit<LiveEntry, keyof LiveBodies>): LiveEntry => ({
+  offset: told.offset,
+  index: told.index,
+  recorded_at: told.recorded_at,
+  kind: told.kind,
+  symbol: told.symbol ?? null,
+  reading: told.reading ?? null,
+  span: told.span ?? null,
+  row: told.row ?? null,
+  listing: told.listing ?? null,
+  capability: told.capability ?? null,
+  watermark: told.watermark ?? null,
+});
 
 /** Value of `state.<venue>`: a round as of raw offset `round`, closed by its marker. */
 export type StateEntry = {

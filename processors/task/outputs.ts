@@ -1,15 +1,17 @@
 // Collects what one raw record makes, each output with its place `(raw offset, index)` in its topic.
 import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
-import type {
-  CapabilityVersion,
-  DeadLetter,
-  ListingVersion,
-  LiveEntry,
-  MdRecord,
-  Row,
-  RowEntry,
-  Source,
-  StateEntry,
+import {
+  type CapabilityVersion,
+  type DeadLetter,
+  type ListingVersion,
+  type LiveBodies,
+  type LiveEntry,
+  liveEntry,
+  type MdRecord,
+  type Row,
+  type RowEntry,
+  type Source,
+  type StateEntry,
 } from '../../schemas/topics.ts';
 
 /** Everything one raw record made, in order. `round` is set when a state round is due at this record. */
@@ -38,23 +40,15 @@ export const createOutputs = (offset: number): Outputs => ({
   watermark: null,
 });
 
-type LiveBody = Partial<Omit<LiveEntry, 'offset' | 'index' | 'recorded_at' | 'kind'>>;
-
 /** Appends a live entry of `kind`; bodies not given are null. */
-export const pushLive = (outputs: Outputs, recordedAt: Micros, kind: LiveEntry['kind'], body: LiveBody): void => {
-  outputs.live.push({
-    offset: outputs.offset,
-    index: outputs.live.length,
-    recorded_at: recordedAt,
-    kind,
-    symbol: body.symbol ?? null,
-    reading: body.reading ?? null,
-    span: body.span ?? null,
-    row: body.row ?? null,
-    listing: body.listing ?? null,
-    capability: body.capability ?? null,
-    watermark: body.watermark ?? null,
-  });
+export const pushLive = (
+  outputs: Outputs,
+  recordedAt: Micros,
+  kind: LiveEntry['kind'],
+  body: Partial<LiveBodies>,
+): void => {
+  const { offset, live } = outputs;
+  live.push(liveEntry({ ...body, offset, index: live.length, recorded_at: recordedAt, kind }));
 };
 
 /** Appends a final row for QuestDB. */

@@ -21,7 +21,7 @@ import { openPostgres } from '../../infra/runtime/postgres.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type LiveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
+import { type LiveEntry, liveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { capability, LISTED, listing, listingValues, markReading, NOW, post, TERMS } from './live-fixture.ts';
 
@@ -37,36 +37,14 @@ const until = async (holds: () => boolean, what: string): Promise<void> => {
   }
 };
 
-const liveNone = {
-  symbol: null,
-  reading: null,
-  span: null,
-  row: null,
-  listing: null,
-  capability: null,
-  watermark: null,
-};
 const stateNone = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const version = listing(VENUE, listingValues({ venue_symbol: SYMBOL }));
 const mark = (price: string) => markReading(price, { venue_ts: NOW, received_at: NOW, recorded_at: NOW });
 
-const liveMark = (offset: number, price: string): LiveEntry => ({
-  ...liveNone,
-  offset,
-  index: 0,
-  recorded_at: NOW,
-  kind: 'reading',
-  symbol: SYMBOL,
-  reading: mark(price),
-});
-const liveWatermark = (offset: number): LiveEntry => ({
-  ...liveNone,
-  offset,
-  index: 9,
-  recorded_at: NOW,
-  kind: 'watermark',
-  watermark: NOW,
-});
+const liveMark = (offset: number, price: string): LiveEntry =>
+  liveEntry({ offset, index: 0, recorded_at: NOW, kind: 'reading', symbol: SYMBOL, reading: mark(price) });
+const liveWatermark = (offset: number): LiveEntry =>
+  liveEntry({ offset, index: 9, recorded_at: NOW, kind: 'watermark', watermark: NOW });
 
 /** A round of the log up to `round`, as a task writes it; `live` goes on at `liveOffset`. */
 const roundOf = (

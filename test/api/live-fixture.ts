@@ -15,7 +15,14 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, LayerCapability, ListingVersion, LiveEntry, Reading } from '../../schemas/topics.ts';
+import {
+  type CapabilityVersion,
+  type LayerCapability,
+  type ListingVersion,
+  type LiveEntry,
+  liveEntry,
+  type Reading,
+} from '../../schemas/topics.ts';
 
 export const micros = (text: string): Micros => Date.parse(text) * 1000;
 /** T of the fixed clock. */
@@ -132,16 +139,7 @@ export class Feed {
 
   entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
     const { offset = ++this.#offset, index = 0 } = place;
-    const none = {
-      symbol: null,
-      reading: null,
-      span: null,
-      row: null,
-      listing: null,
-      capability: null,
-      watermark: null,
-    };
-    const entry = codecs.live.encode({ ...none, offset, index, recorded_at: NOW, ...body });
+    const entry = codecs.live.encode(liveEntry({ offset, index, recorded_at: NOW, ...body }));
     this.memory.applyLive(venue, 0, codecs.live.decode(entry));
   }
 

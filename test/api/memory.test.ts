@@ -4,7 +4,7 @@ import { ConnectionBook } from '../../api/live/connection-book.ts';
 import { RoundChoice } from '../../api/live/follow.ts';
 import { addVersion, versionAt } from '../../api/live/listing-book.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
-import type { StateEntry } from '../../schemas/topics.ts';
+import { liveEntry, type StateEntry } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from './live-fixture.ts';
 
 const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.mark?.values.mark;
@@ -39,10 +39,10 @@ t.test('a round stands for everything up to its offset', (t) => {
   memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
   t.equal(memory.watermark('okx'), NOW - 60_000_000);
   t.ok(memory.isBehind('okx', NOW));
-  const entry = { ...none, row: null, recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT', watermark: null } as const;
-  memory.applyLive('okx', 0, { ...entry, offset: 50, index: 9, reading: markReading('0') });
+  const entry = { recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT' } as const;
+  memory.applyLive('okx', 0, liveEntry({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
   t.equal(markOf(memory), '7');
-  memory.applyLive('okx', 0, { ...entry, offset: 51, index: 0, reading: markReading('8') });
+  memory.applyLive('okx', 0, liveEntry({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
   t.equal(markOf(memory), '8');
   memory.markReady('okx', 0);
   t.ok(memory.isReady());
@@ -54,8 +54,8 @@ t.test('the watermark of a venue is that of its slowest task', (t) => {
   feed.watermark('okx', 100);
   feed.memory.expectPartitions('okx', [1]);
   t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
-  const blank = { ...none, row: null, reading: null, recorded_at: NOW, offset: 1, index: 0 };
-  feed.memory.applyLive('okx', 1, { ...blank, kind: 'watermark', watermark: 60 });
+  const told = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
+  feed.memory.applyLive('okx', 1, liveEntry(told));
   t.equal(feed.memory.watermark('okx'), 60);
   t.end();
 });

@@ -2,11 +2,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { readToEnd } from '../../infra/runtime/kafka.ts';
+import { hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { topics } from '../../schemas/topics.ts';
 import { type OwnService, openWorld, recovered, startOwnService, statusesOf } from '../support/own-service.ts';
 import { until } from '../support/pipeline.ts';
-import { checkCoverage, checkSent, hashesOf, type LoggedWorld, reached } from '../support/purity.ts';
+import { checkCoverage, checkSent } from '../support/purity.ts';
 import { readSent } from '../support/sent-frames.ts';
 
 /** The full show is five minutes each: AWAY_SECONDS=300. */

@@ -2,17 +2,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { EngineName } from '../../infra/engines/engines.ts';
+import { copyRaw, hashesOf, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
 import { startApi, startIngest, startProcessors } from '../support/pipeline.ts';
 import {
   checkCoverage,
   checkSent,
-  copyRaw,
-  hashesOf,
   killAtRandom,
-  prepareReplay,
   QUIET,
-  reached,
   replay,
   replayTwice,
   sameHashes,

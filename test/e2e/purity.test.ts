@@ -5,24 +5,19 @@ import { freePort } from '../../infra/engines/ports.ts';
 import { openKafka } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { useEngines } from '../support/engines.ts';
-import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
 import {
-  checkCoverage,
-  checkSent,
   copyRaw,
   type Hashes,
   hashesOf,
-  killAtRandom,
   type LoggedWorld,
   prepareReplay,
-  QUIET,
   reached,
-  replay,
-  replayTwice,
-  sameHashes,
-} from '../support/purity.ts';
-import { readSent, type SentFrames } from '../support/sent-frames.ts';
+} from '../../infra/tools/bench/raw-copy.ts';
+import type { SentFrames } from '../../infra/tools/bench/sent-frames.ts';
+import { useEngines } from '../support/engines.ts';
+import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
+import { checkCoverage, checkSent, killAtRandom, QUIET, replay, replayTwice, sameHashes } from '../support/purity.ts';
+import { readSent } from '../support/sent-frames.ts';
 
 /** The full run is ten minutes: PURITY_SECONDS=600. */
 const SECONDS = Number(process.env['PURITY_SECONDS'] ?? 60);

@@ -3,9 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { documentedQueries } from '../../infra/tools/documented-queries.ts';
-import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
+import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
-import { copyRaw, prepareReplay, QUIET, reached } from '../support/purity.ts';
 
 const MINUTE_MS = 60_000;
 /** The market stands still from shortly before a minute's end, the end of a window of every layer, until after the next one. */
@@ -145,16 +144,9 @@ t.test('screens of the present, of the past and of a replay agree', { timeout: 1
   await killEverything(service);
   await sameBytes(t, 'everything killed and restarted', service.api, settled);
 
-  const namespace = await prepareReplay(world, 'empty');
-  await copyRaw(world, namespace);
-  const replayed = { ...service.spec, namespace };
-  const processors = startProcessors(replayed, QUIET);
-  t.teardown(() => processors.kill());
-  await reached(world, namespace);
-  const other = await startApi(replayed, service.database);
-  t.teardown(() => other.child.kill());
-  await sameBytes(t, 'replayed from raw into empty tables, another API', other, settled);
-  await Promise.all([processors, other.child].map((child) => child.kill()));
+  const replayed = await replayElsewhere(t, service, world);
+  await sameBytes(t, 'replayed from raw into empty tables, another API', replayed.api, settled);
+  await replayed.stop();
 
   // The longest reads four minutes, and those that were silent have no element.
   for (const query of documentedQueries()) {

@@ -1,6 +1,7 @@
 // Settled answers stay: asked the moment they settle, after everything was killed, and of a replay of the raw log into empty tables, they have one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { hashesOf } from '../../infra/tools/bench/raw-copy.ts';
 import {
   type Asked,
   askAgain,
@@ -10,10 +11,10 @@ import {
   type Question,
   type Service,
 } from '../../infra/tools/settled-requests.ts';
-import { type OwnService, openWorld, recovered, startOwnService } from '../support/own-service.ts';
+import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { drawing } from '../support/paper-log.ts';
 import { type Api, startApi, startIngest, startProcessors } from '../support/pipeline.ts';
-import { copyRaw, hashesOf, prepareReplay, QUIET, reached, sameHashes } from '../support/purity.ts';
+import { sameHashes } from '../support/purity.ts';
 
 /** The full show is 200 requests over ten minutes: SETTLED_REQUESTS=200 SETTLED_SECONDS=600. */
 const REQUESTS = Number(process.env['SETTLED_REQUESTS'] ?? 30);
@@ -139,14 +140,7 @@ t.test('a settled answer has the same hash for ever', { timeout: 3_600_000 }, as
   await sameAgain(t, 'everything killed and restarted', service.api, asked);
 
   await service.processors.kill('SIGTERM');
-  const namespace = await prepareReplay(world, 'empty');
-  await copyRaw(world, namespace);
-  const replayed = { ...service.spec, namespace };
-  const processors = startProcessors(replayed, QUIET);
-  t.teardown(() => processors.kill());
-  await reached(world, namespace);
-  const api = await startApi(replayed, service.database);
-  t.teardown(() => api.child.kill());
+  const { api, namespace } = await replayElsewhere(t, service, world);
   await sameAgain(t, 'replayed from raw into empty tables', api, asked);
   sameHashes(t, 'replay', await hashesOf(world, namespace), await hashesOf(world, world.base));
 });

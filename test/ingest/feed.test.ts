@@ -700,6 +700,34 @@ t.test(
   },
 );
 
+type QuietParts = Pick<ReturnType<typeof partsOf>, 'rest' | 'stop' | 'shared'> & { readonly server: PaperServer };
+
+/** Snapshots of AAA and BBB for a venue that differs from the paper one by `change`; ends with the test, and so do the parts. */
+const quietBooks = (
+  t: Test,
+  { server, rest, stop, shared }: QuietParts,
+  change: Partial<Venue>,
+  onRefused: () => void = () => undefined,
+) => {
+  const books = createBookSnapshots({
+    venue: { ...paper, ...change },
+    endpoints: { rest: server.rest },
+    rest,
+    listings: () => new Map(['AAA', 'BBB'].map((name) => [name, { venue_symbol: name } as ListingRecord])),
+    shardOf: () => 0,
+    isFull: () => false,
+    meters: shared.meters,
+    onRefused,
+    log: silentLog,
+  });
+  t.teardown(async () => {
+    books.stop();
+    stop();
+    await server.close();
+  });
+  return books;
+};
+
 t.test('a quiet book that the venue confirms by its id costs the short request only', async (t) => {
   const answers = ['{"snapshot":10}', '{"snapshot":12}', '{"snapshot":12}'];
   const server = await startPaper({ answer: (_path, response) => response.end(answers.shift()) });
@@ -709,22 +737,7 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
     ...toRequest(`${base}/short?symbol=${listing.venue_symbol}`),
     weight: 2,
   });
-  const books = createBookSnapshots({
-    venue: { ...paper, bookConfirmation: short },
-    endpoints: { rest: server.rest },
-    rest,
-    listings: () => new Map([['AAA', { venue_symbol: 'AAA' } as ListingRecord]]),
-    shardOf: () => 0,
-    isFull: () => false,
-    meters: shared.meters,
-    onRefused: () => undefined,
-    log: silentLog,
-  });
-  t.teardown(async () => {
-    books.stop();
-    stop();
-    await server.close();
-  });
+  const books = quietBooks(t, { server, rest, stop, shared }, { bookConfirmation: short });
   const quietSinceMs = performance.now() - 25_000;
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA'], nowMs: quietSinceMs });
   const chain = { symbol: 'AAA', first: null, last: 10n, previous: null } as const;
@@ -750,24 +763,10 @@ t.test('a book that the venue says it has not is left alone, and what is listed 
   const server = await startPaper({ answer });
   const { connections, rest, stop, shared } = partsOf(server, openMemory(), ['AAA', 'BBB']);
   let refused = 0;
-  const books = createBookSnapshots({
-    venue: paper,
-    endpoints: { rest: server.rest },
-    rest,
-    listings: () => new Map(['AAA', 'BBB'].map((name) => [name, { venue_symbol: name } as ListingRecord])),
-    shardOf: () => 0,
-    isFull: () => false,
-    meters: shared.meters,
-    onRefused: () => {
-      refused += 1;
-    },
-    log: silentLog,
-  });
-  t.teardown(async () => {
-    books.stop();
-    stop();
-    await server.close();
-  });
+  const onRefused = (): void => {
+    refused += 1;
+  };
+  const books = quietBooks(t, { server, rest, stop, shared }, {}, onRefused);
   const quietSinceMs = performance.now() - 25_000;
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA', 'BBB'], nowMs: quietSinceMs });
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });

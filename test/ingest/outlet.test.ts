@@ -8,6 +8,7 @@ import { freePort } from '../../infra/engines/ports.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
+import { accountFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { Outlet } from '../../ingest/outlet.ts';
 import { createRawWriter } from '../../ingest/publish.ts';
 import { Spool } from '../../ingest/spool.ts';
@@ -16,7 +17,7 @@ import type { LostBody, RawMessage } from '../../schemas/topics.ts';
 import { topics } from '../../schemas/topics.ts';
 import { ownEngines } from '../support/engines.ts';
 import { type Child, type Simulator, startChild, startSimulator, until } from '../support/pipeline.ts';
-import { accountFrames, readSent } from '../support/sent-frames.ts';
+import { readSent } from '../support/sent-frames.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 const log = createLog('test', process.env.TEST_LOG ?? 'silent');

@@ -5,7 +5,7 @@ import { createPublisher, ensureTopics, openKafka } from '../../infra/runtime/ka
 import { createLog } from '../../infra/runtime/log.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type LiveEntry, topics } from '../../schemas/topics.ts';
+import { type LiveEntry, liveEntry, topics } from '../../schemas/topics.ts';
 import { capability, listing, listingValues, markReading } from '../api/live-fixture.ts';
 import type { Teardown, TestEngines } from './engines.ts';
 import { type Child, startChild, until } from './pipeline.ts';
@@ -32,8 +32,6 @@ export type ApiNode = {
   readonly stream: (key: string) => Promise<(() => void) | number>;
 };
 
-const none = { symbol: null, reading: null, span: null, row: null, listing: null, capability: null, watermark: null };
-
 /** One listing with a mark, in a namespace of topics of its own. */
 export const writeMarket = async (engines: TestEngines, namespace: string): Promise<void> => {
   const kafka = openKafka(
@@ -51,7 +49,7 @@ export const writeMarket = async (engines: TestEngines, namespace: string): Prom
       topic: names.live(VENUE),
       partition: 0,
       key: SYMBOL,
-      value: codecs.live.encode({ ...none, index: 0, recorded_at: at, ...entry }),
+      value: codecs.live.encode(liveEntry({ index: 0, recorded_at: at, ...entry })),
     });
   const written = codecs.capability.encode(capability(VENUE));
   publisher.publish({ topic: names.capabilities, partition: 0, key: VENUE, value: written });

@@ -3,6 +3,7 @@ import type { Test } from 'tap';
 import { openKafka } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
+import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { type OwnEngines, ownEngines } from './engines.ts';
 import {
   type Api,
@@ -15,7 +16,7 @@ import {
   startSimulator,
   until,
 } from './pipeline.ts';
-import type { LoggedWorld } from './purity.ts';
+import { QUIET } from './purity.ts';
 
 export type OwnService = {
   readonly engines: OwnEngines;
@@ -71,6 +72,24 @@ export const openWorld = (t: Test, { engines, spec }: OwnService): LoggedWorld =
     await handle.close();
   });
   return { stores, handle, reader, base: spec.namespace, venues: ['binance'], shards: spec.shards };
+};
+
+export type ReplayedService = { readonly api: Api; readonly namespace: string; readonly stop: () => Promise<unknown> };
+
+/** The raw log worked through into empty tables, and an API of its own before them; ends with the test. */
+export const replayElsewhere = async (
+  t: Test,
+  { spec, database }: OwnService,
+  world: LoggedWorld,
+): Promise<ReplayedService> => {
+  const namespace = await prepareReplay(world, 'empty');
+  await copyRaw(world, namespace);
+  const processors = startProcessors({ ...spec, namespace }, QUIET);
+  t.teardown(() => processors.kill());
+  await reached(world, namespace);
+  const api = await startApi({ ...spec, namespace }, database);
+  t.teardown(() => api.child.kill());
+  return { api, namespace, stop: () => Promise.all([processors, api.child].map((child) => child.kill())) };
 };
 
 export type SnapshotsOf = {

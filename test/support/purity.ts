@@ -5,22 +5,13 @@ import { createPublisher, endOffsets, readToEnd } from '../../infra/runtime/kafk
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
+import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { topics } from '../../schemas/topics.ts';
 import { type Child, type PipelineSpec, startProcessors } from './pipeline.ts';
-import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
-
-export {
-  copyRaw,
-  type Hashes,
-  hashesOf,
-  type LoggedWorld,
-  prepareReplay,
-  reached,
-} from '../../infra/tools/bench/raw-copy.ts';
 
 /** A processor that works through a finished log writes no ticks into it. */
 export const QUIET = { OWNER_TICKS: 'false' };

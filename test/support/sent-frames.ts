@@ -2,7 +2,5 @@
 import { readSentFrames, type SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import type { Simulator } from './pipeline.ts';
 
-export { accountFrames, type FrameAccount, type SentFrames } from '../../infra/tools/bench/sent-frames.ts';
-
 /** Everything the simulator sent on its sockets so far. */
 export const readSent = ({ control }: Simulator): Promise<SentFrames> => readSentFrames(control);

@@ -8,7 +8,7 @@ import { tableName } from '../../../schemas/tables.ts';
 import {
   type CapabilityVersion,
   type ListingVersion,
-  type LiveEntry,
+  liveEntry,
   type Reading,
   type Row,
   topics,
@@ -155,8 +155,6 @@ export const knownAt = (end: Micros): Known => ({
   capability: capabilityOf(end - 10 * DAY),
 });
 
-const NONE = { symbol: null, reading: null, span: null, row: null, listing: null, capability: null, watermark: null };
-
 /** Writes the topics an API starts from: listings, capability, and that everything up to `settled` is final. */
 export const writeTopics = async (stores: Stores, { listings, capability }: Known, settled: Micros): Promise<void> => {
   const kafka = openKafka({ brokers: stores.kafka.split(','), clientId: 'bench' }, createLog('bench', 'error'));
@@ -167,14 +165,7 @@ export const writeTopics = async (stores: Stores, { listings, capability }: Know
     publisher.publish({ topic, partition: 0, key, value });
   put(names.capabilities, VENUE, codecs.capability.encode(capability));
   for (const version of listings) put(names.listings, version.venue_symbol, codecs.listing.encode(version));
-  const entry: LiveEntry = {
-    ...NONE,
-    kind: 'watermark',
-    offset: 1,
-    index: 0,
-    recorded_at: settled,
-    watermark: settled,
-  };
+  const entry = liveEntry({ kind: 'watermark', offset: 1, index: 0, recorded_at: settled, watermark: settled });
   put(names.live(VENUE), VENUE, codecs.live.encode(entry));
   const history = { task: `${VENUE}/0`, kind: 'history', watermark: settled, offset: 1, positions: {} } as const;
   put(names.watermark, `${VENUE}/0|history`, codecs.watermark.encode(history));

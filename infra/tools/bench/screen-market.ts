@@ -3,7 +3,7 @@ import { LiveMemory } from '../../../api/live/memory.ts';
 import { candleRow } from '../../../processors/task/rows.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import type { ListingVersion, LiveEntry, Reading, Row } from '../../../schemas/topics.ts';
+import { type ListingVersion, type LiveEntry, liveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
 
 const VENUES = ['binance', 'bybit', 'gate', 'okx'];
 const HOUR: Micros = 3_600_000_000;
@@ -70,16 +70,7 @@ export const marketOf = (listed: readonly Listed[]): LiveMemory => {
   const live = new LiveMemory(VENUES);
   let offset = 0;
   const tell = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind'>): void => {
-    const none = {
-      symbol: null,
-      reading: null,
-      span: null,
-      row: null,
-      listing: null,
-      capability: null,
-      watermark: null,
-    };
-    live.applyLive(venue, 0, { ...none, offset: ++offset, index: 0, recorded_at: NOW, ...body });
+    live.applyLive(venue, 0, liveEntry({ offset: ++offset, index: 0, recorded_at: NOW, ...body }));
   };
   for (const venue of VENUES) {
     live.markReady(venue, 0);
