@@ -6,6 +6,7 @@ import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { StreamHub } from '../stream/hub.ts';
+import { createOpenings } from '../stream/openings.ts';
 import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
 import { checkInput, prepareValidator, readQuery } from './validate.ts';
 
@@ -51,6 +52,7 @@ export const addStream = (
   hub: StreamHub,
 ): void => {
   prepareValidator(STREAM);
+  const openings = createOpenings();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const account = request.call?.account;
     if (!account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
@@ -63,17 +65,33 @@ export const addStream = (
     reply.hijack();
     if (reply.raw.destroyed) return reply;
     reply.raw.once('close', keepPlace(request));
+    reply.raw.once('error', () => reply.raw.destroy());
     request.release();
     const key = keyOf(request);
     const findKey = () => keys.find(key, Date.now());
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
-    const stream = hub.open({ account, request: asked, lastEventId: lastEventIdOf(request), out: reply.raw, findKey });
-    reply.raw.once('close', () => stream.drop());
-    reply.raw.once('error', () => stream.drop());
+    const begin = (): void => {
+      const lastEventId = lastEventIdOf(request);
+      const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey });
+      reply.raw.once('close', () => stream.drop());
+    };
+    openings.add(() => {
+      if (reply.raw.destroyed) return;
+      try {
+        begin();
+      } catch (error) {
+        // The answer has begun: the client can only be let go.
+        request.log.error({ err: error }, 'a stream could not begin');
+        reply.raw.destroy();
+      }
+    });
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });
   // Clients are told before their connections are closed.
-  app.addHook('preClose', async () => hub.close());
+  app.addHook('preClose', async () => {
+    openings.stop();
+    hub.close();
+  });
 };

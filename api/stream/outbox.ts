@@ -33,9 +33,12 @@ export type OutboxDeps = {
 
 const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
 
+/** An update says what changed before it says the state: the search ends there. */
+const isOfStatus = (update: string): boolean => /"change":"(\w+)"/.exec(update)?.[1] === 'status';
+
 /** A status change that stands for a value change too says both. */
 const absorb = (older: Frame, newer: Frame): Frame =>
-  older.data.includes('"change":"status"') || !newer.data.includes('"change":"status"')
+  !isOfStatus(newer.data) || isOfStatus(older.data)
     ? newer
     : { ...newer, data: newer.data.replace('"change":"status"', '"change":"both"') };
 
