@@ -81,7 +81,7 @@ const followVenue = async (deps: FollowDeps, names: Topics, venue: string): Prom
     partitions: [...ranges.keys()],
     from: start,
     onBatch: (partition, messages) => {
-      for (const { value } of messages) if (value) memory.applyLive(venue, partition, codecs.live.decode(value));
+      for (const { value } of messages) if (value) memory.applyLive(venue, partition, value);
       const last = messages.at(-1);
       if (last && last.offset + 1 >= (ranges.get(partition)?.latest ?? 0)) memory.markReady(venue, partition);
     },

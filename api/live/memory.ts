@@ -1,5 +1,6 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
 // Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
+import { codecs } from '../../schemas/avro/codec.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -29,8 +30,17 @@ export type LiveVenue = {
   readonly partitions: Map<number, Partition>;
 };
 
-/** Told of every applied entry of `live`, after it; `replaced` is the reading that a reading took the place of. */
-export type Observer = (venue: string, partition: number, entry: LiveEntry, replaced: Reading | null) => void;
+export type AppliedEntry = {
+  readonly venue: string;
+  readonly partition: number;
+  readonly entry: LiveEntry;
+  /** The entry as it stands in `live`. */
+  readonly bytes: Buffer;
+  /** The reading that a reading took the place of. */
+  readonly replaced: Reading | null;
+};
+/** Told of every applied entry of `live`, after it. */
+export type Observer = (applied: AppliedEntry) => void;
 
 export class LiveMemory {
   readonly #venues = new Map<string, LiveVenue>();
@@ -81,7 +91,8 @@ export class LiveMemory {
   }
 
   /** Applies one entry of `live`; what is not above the highest place seen of its partition is a repeat and is dropped. */
-  applyLive(venueCode: string, partition: number, entry: LiveEntry): void {
+  applyLive(venueCode: string, partition: number, bytes: Buffer): void {
+    const entry = codecs.live.decode(bytes);
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
     if (entry.offset < at.offset || (entry.offset === at.offset && entry.index <= at.index)) return;
@@ -90,7 +101,7 @@ export class LiveMemory {
     const replaced = entry.symbol === null ? undefined : venue.listings.get(entry.symbol)?.readings;
     const before = entry.reading === null ? null : (replaced?.[entry.reading.layer] ?? null);
     this.#applyBody(venue, at, entry);
-    for (const observer of this.#observers) observer(venueCode, partition, entry, before);
+    for (const observer of this.#observers) observer({ venue: venueCode, partition, entry, bytes, replaced: before });
   }
 
   /** Adds an observer for the life of this copy. */

@@ -109,7 +109,7 @@ export class SeriesCache implements Columns {
   constructor(live: LiveMemory, mostBytes = MOST_BYTES) {
     this.#live = live;
     this.#mostBytes = mostBytes;
-    live.observe((venue, _partition, entry) => this.#apply(venue, entry));
+    live.observe(({ venue, entry }) => this.#apply(venue, entry));
   }
 
   get bytes(): number {

@@ -19,7 +19,7 @@ import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
 import { type EventId, isAbove, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
-import { Ring, type RingEntry } from './ring.ts';
+import { type Applied, Ring } from './ring.ts';
 import { RowBatches, rowLayerOf } from './row-events.ts';
 import { gapData, Stream } from './stream.ts';
 import { TrackBoard } from './track-board.ts';
@@ -72,9 +72,7 @@ export class StreamHub {
         if (offset >= 0) this.#begin(`${venue}/${partition}`, { offset, index });
       }
     }
-    live.observe((venue, partition, entry, replaced) =>
-      this.#apply({ venue, task: `${venue}/${partition}`, entry, replaced }),
-    );
+    live.observe(({ partition, ...applied }) => this.#apply({ ...applied, task: `${applied.venue}/${partition}` }));
   }
 
   /** Streams that are open, and bytes that wait for their clients. */
@@ -209,7 +207,7 @@ export class StreamHub {
   }
 
   /** Takes in one applied entry of `live`. What was due before it is told first; what is not above the task's place is a repeat. */
-  #apply(applied: RingEntry): void {
+  #apply(applied: Applied): void {
     const { venue, task, entry } = applied;
     const place = this.#places.get(task);
     if (place === undefined) this.#begin(task, { offset: entry.offset, index: entry.index - 1 });

@@ -21,20 +21,19 @@ export type ResumeDeps = {
 
 /** What the client knew when it was told the id. */
 class Memory {
-  /** Readings then of what has been read since, by listing and layer. */
+  /** Readings then of what has been read since, by track. */
   readonly readings = new Map<string, Reading | null>();
   /** Connections whose spans changed since: what it knew of their readings' statuses cannot be derived. */
   readonly connections = new Set<string>();
   /** Venues whose policies changed since. */
   readonly venues = new Set<string>();
 
-  constructor(entries: readonly RingEntry[]) {
-    for (const { venue, entry, replaced } of entries) {
-      if (entry.span !== null) this.connections.add(`${venue}|${entry.span.conn_id}`);
-      if (entry.kind === 'capability') this.venues.add(venue);
-      if (entry.reading === null) continue;
-      const key = `${venue}|${entry.symbol}|${entry.reading.layer}`;
-      if (!this.readings.has(key)) this.readings.set(key, replaced);
+  constructor(entries: readonly RingEntry[], tracks: Stream['tracks']) {
+    for (const held of entries) {
+      const { venue, kind, track } = held;
+      if (kind === 'connection') this.connections.add(`${venue}|${held.entry().span?.conn_id}`);
+      if (kind === 'capability') this.venues.add(venue);
+      if (track !== null && tracks.has(track) && !this.readings.has(track)) this.readings.set(track, held.replaced());
     }
   }
 
@@ -73,20 +72,22 @@ const tellReading = (
 export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
   const { live, ring, now, idOf, tellListing } = deps;
   const entries = [...ring.after(id.places)];
-  const memory = new Memory(entries);
+  const memory = new Memory(entries, stream.tracks);
   const told = new Map<string, Told | null>();
   const anew = new Set<string>();
   const places = new Map(id.places);
   const rows = new RowBatches(live);
-  for (const { venue, task, entry } of entries) {
-    places.set(task, { offset: entry.offset, index: entry.index });
+  for (const held of entries) {
+    const { venue, task, offset, index } = held;
+    places.set(task, { offset, index });
+    const track = held.track === null ? undefined : stream.tracks.get(held.track);
+    if (held.track !== null && track === undefined) continue;
+    const entry = held.entry();
     const listing = `${venue}|${entry.symbol}`;
     if (entry.kind === 'listing' && tellListing(stream, entry)) anew.add(listing);
-    const { reading } = entry;
-    const track = reading === null ? undefined : stream.tracks.get(`${listing}|${reading.layer}`);
-    if (reading !== null && track !== undefined && !anew.has(listing)) {
+    if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
       const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
-      told.set(track.key, tellReading(track, before, { live, stream, reading }));
+      told.set(track.key, tellReading(track, before, { live, stream, reading: entry.reading }));
     }
     rows.add({ venue, entry }, { streams: [stream], now });
     rows.tell();

@@ -1,4 +1,6 @@
 // The last 300 seconds of `live`, from which streams resume (ST-05): bounded in time and number, `drop-oldest`.
+// Held as bytes outside of the heap: collecting hundreds of thousands of objects would keep every stream waiting.
+import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import { isAbove } from './positions.ts';
@@ -8,27 +10,80 @@ const MOST_ENTRIES = 262_144;
 /** Dropped entries are cut off the array in strides, so that a push costs no copy. */
 const STRIDE = 4_096;
 
-export type RingEntry = {
+export type Applied = {
   readonly venue: string;
+  /** `<venue>/<partition>`. */
   readonly task: string;
   readonly entry: LiveEntry;
+  /** The entry as it came. */
+  readonly bytes: Buffer;
   /** The reading of the same listing and layer before this one. */
   readonly replaced: Reading | null;
 };
+
+/** The newest reading of a track: its bytes are what the next one replaced. */
+type Newest = { readonly track: string; readonly reading: Reading; readonly bytes: Buffer };
+
+/** An entry that is held; what it carries is decoded when it is asked for. */
+export class RingEntry implements Place {
+  readonly venue: string;
+  readonly task: string;
+  readonly offset: number;
+  readonly index: number;
+  readonly kind: LiveEntry['kind'];
+  readonly recordedAt: Micros;
+  /** `<venue>|<venue_symbol>|<layer>` of a reading, else null. */
+  readonly track: string | null;
+  readonly #bytes: Buffer;
+  readonly #replaced: Buffer | Reading | null;
+
+  constructor({ venue, task, entry, replaced }: Applied, bytes: Buffer, newest: Newest | null) {
+    this.venue = venue;
+    this.task = task;
+    this.offset = entry.offset;
+    this.index = entry.index;
+    this.kind = entry.kind;
+    this.recordedAt = entry.recorded_at;
+    this.track = newest?.track ?? trackOf(venue, entry);
+    this.#bytes = bytes;
+    this.#replaced = newest !== null && newest.reading === replaced ? newest.bytes : replaced;
+  }
+
+  entry(): LiveEntry {
+    return codecs.live.decode(this.#bytes);
+  }
+
+  /** The reading of the same track before this one. */
+  replaced(): Reading | null {
+    return Buffer.isBuffer(this.#replaced) ? codecs.live.decode(this.#replaced).reading : this.#replaced;
+  }
+}
+
+const trackOf = (venue: string, { symbol, reading }: LiveEntry): string | null =>
+  reading === null ? null : `${venue}|${symbol}|${reading.layer}`;
 
 export class Ring {
   #entries: RingEntry[] = [];
   #first = 0;
   /** By task, the newest place that is not held: what lies above it is. */
   readonly #floors = new Map<string, Place>();
+  readonly #newest = new Map<string, Newest>();
 
   /** A task is followed from `place` on. */
   begin(task: string, place: Place): void {
     if (!this.#floors.has(task)) this.#floors.set(task, place);
   }
 
-  push(entry: RingEntry, now: Micros): void {
-    this.#entries.push(entry);
+  push(applied: Applied, now: Micros): void {
+    const { venue, entry } = applied;
+    // The message's own bytes would keep the whole batch they came in.
+    const bytes = Buffer.from(applied.bytes);
+    const track = trackOf(venue, entry);
+    const newest = track === null ? null : (this.#newest.get(track) ?? null);
+    const held = new RingEntry(applied, bytes, newest);
+    if (held.track !== null && entry.reading !== null)
+      this.#newest.set(held.track, { track: held.track, reading: entry.reading, bytes });
+    this.#entries.push(held);
     this.#drop(now);
   }
 
@@ -46,21 +101,21 @@ export class Ring {
     for (let i = this.#first; i < this.#entries.length; i++) {
       const held = this.#entries[i] as RingEntry;
       const place = places.get(held.task);
-      if (place !== undefined && isAbove(held.entry, place)) yield held;
+      if (place !== undefined && isAbove(held, place)) yield held;
     }
   }
 
   /** The instant from which on everything can be resumed. */
   from(now: Micros): Micros {
-    return this.#entries[this.#first]?.entry.recorded_at ?? now;
+    return this.#entries[this.#first]?.recordedAt ?? now;
   }
 
   #drop(now: Micros): void {
     for (; this.#first < this.#entries.length; this.#first++) {
-      const { task, entry } = this.#entries[this.#first] as RingEntry;
-      const isOld = entry.recorded_at < now - KEPT;
+      const { task, offset, index, recordedAt } = this.#entries[this.#first] as RingEntry;
+      const isOld = recordedAt < now - KEPT;
       if (!isOld && this.#entries.length - this.#first <= MOST_ENTRIES) break;
-      this.#floors.set(task, { offset: entry.offset, index: entry.index });
+      this.#floors.set(task, { offset, index });
     }
     if (this.#first < STRIDE) return;
     this.#entries = this.#entries.slice(this.#first);

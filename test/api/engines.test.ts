@@ -148,7 +148,7 @@ t.test('keys of every plan live hashed in the database, plain only in a private 
 
   const memory = new LiveMemory([VENUE]);
   memory.applyListing(version);
-  memory.applyLive(VENUE, 0, liveWatermark(1));
+  memory.applyLive(VENUE, 0, codecs.live.encode(liveWatermark(1)));
   memory.markReady(VENUE, 0);
   const app = await buildApp({
     live: memory,

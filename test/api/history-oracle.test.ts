@@ -36,8 +36,7 @@ class World {
     this.paper.run(second - (this.paper.log.now - START) / SECOND);
     for (const record of this.paper.log.records.slice(this.#applied)) {
       const outputs = this.#task.process(record);
-      for (const entry of outputs.live)
-        this.feed.memory.applyLive('paper', 0, codecs.live.decode(codecs.live.encode(entry)));
+      for (const entry of outputs.live) this.feed.memory.applyLive('paper', 0, codecs.live.encode(entry));
       this.#rows.push(...outputs.rows);
     }
     this.#applied = this.paper.log.records.length;

@@ -140,7 +140,7 @@ export class Feed {
   entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
     const { offset = ++this.#offset, index = 0 } = place;
     const entry = codecs.live.encode(liveEntry({ offset, index, recorded_at: NOW, ...body }));
-    this.memory.applyLive(venue, 0, codecs.live.decode(entry));
+    this.memory.applyLive(venue, 0, entry);
   }
 
   list(version: ListingVersion): void {

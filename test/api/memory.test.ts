@@ -4,6 +4,7 @@ import { ConnectionBook } from '../../api/live/connection-book.ts';
 import { RoundChoice } from '../../api/live/follow.ts';
 import { addVersion, versionAt } from '../../api/live/listing-book.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
 import { liveEntry, type StateEntry } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from './live-fixture.ts';
 
@@ -24,6 +25,7 @@ t.test('drops what is not above the highest place of its partition', (t) => {
   t.end();
 });
 
+const bytesOf = (told: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(told));
 const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const round = (offset: number, watermark: number): StateEntry[] => [
   { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
@@ -40,9 +42,9 @@ t.test('a round stands for everything up to its offset', (t) => {
   t.equal(memory.watermark('okx'), NOW - 60_000_000);
   t.ok(memory.isBehind('okx', NOW));
   const entry = { recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT' } as const;
-  memory.applyLive('okx', 0, liveEntry({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
+  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
   t.equal(markOf(memory), '7');
-  memory.applyLive('okx', 0, liveEntry({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
+  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
   t.equal(markOf(memory), '8');
   memory.markReady('okx', 0);
   t.ok(memory.isReady());
@@ -55,7 +57,7 @@ t.test('the watermark of a venue is that of its slowest task', (t) => {
   feed.memory.expectPartitions('okx', [1]);
   t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
   const told = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
-  feed.memory.applyLive('okx', 1, liveEntry(told));
+  feed.memory.applyLive('okx', 1, bytesOf(told));
   t.equal(feed.memory.watermark('okx'), 60);
   t.end();
 });

@@ -90,7 +90,7 @@ export const liveFaults = async (handle: KafkaHandle, namespace: string, shards:
   const memory = new LiveMemory(['binance']);
   const faults: string[] = [];
   let readings = 0;
-  memory.observe((_venue, _partition, { symbol, reading }, before) => {
+  memory.observe(({ entry: { symbol, reading }, replaced: before }) => {
     if (!reading) return;
     readings += 1;
     if (reading.rev !== (before?.rev ?? 0) + 1)
@@ -100,7 +100,7 @@ export const liveFaults = async (handle: KafkaHandle, namespace: string, shards:
   memory.expectPartitions('binance', [...Array(shards).keys()]);
   const topic = topics(namespace).live('binance');
   await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }, partition) => {
-    if (value) memory.applyLive('binance', partition, codecs.live.decode(value));
+    if (value) memory.applyLive('binance', partition, value);
   });
   if (readings === 0) faults.push('nothing was said');
   return faults;

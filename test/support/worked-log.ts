@@ -1,6 +1,7 @@
 // A log of a test worked through by its task, into a real store and a memory copy: what an API that has followed it would answer from.
 import type { HistoryStore } from '../../api/history/store.ts';
 import { Task, type TaskSpec } from '../../processors/task/task.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
 import { Feed, testApp } from '../api/live-fixture.ts';
 import type { Teardown, TestEngines } from './engines.ts';
 import type { TestLog } from './task-driver.ts';
@@ -23,7 +24,7 @@ export const workLog = async (
   const outputs = log.records.map((record) => task.process(record));
   const rows = outputs.flatMap((one) => one.rows).flatMap(({ row }) => (row === null ? [] : [row]));
   await write(rows);
-  for (const entry of outputs.flatMap((one) => one.live)) feed.memory.applyLive(venue, 0, entry);
+  for (const entry of outputs.flatMap((one) => one.live)) feed.memory.applyLive(venue, 0, codecs.live.encode(entry));
   feed.memory.applyHistoryWatermark(venue, 0, log.now);
   const { app, as } = await testApp(feed, { history, nowMicros: () => log.now + 1_000_000 });
   t.teardown(() => app.close());

@@ -1,6 +1,7 @@
 // A memory copy with as many simulated listings as are wanted, everything of them present, and hourly candles to store: what the bench of screens reads.
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { candleRow } from '../../../processors/task/rows.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { type ListingVersion, type LiveEntry, liveEntry, type Reading, type Row } from '../../../schemas/topics.ts';
@@ -70,7 +71,8 @@ export const marketOf = (listed: readonly Listed[]): LiveMemory => {
   const live = new LiveMemory(VENUES);
   let offset = 0;
   const tell = (venue: string, body: Partial<LiveEntry> & Pick<LiveEntry, 'kind'>): void => {
-    live.applyLive(venue, 0, liveEntry({ offset: ++offset, index: 0, recorded_at: NOW, ...body }));
+    const entry = liveEntry({ offset: ++offset, index: 0, recorded_at: NOW, ...body });
+    live.applyLive(venue, 0, codecs.live.encode(entry));
   };
   for (const venue of VENUES) {
     live.markReady(venue, 0);
