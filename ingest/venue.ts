@@ -19,6 +19,8 @@ export type VenueRequest = {
   readonly weight: number;
   /** Of a poll slot's request, when it is not `poll`. */
   readonly urgency?: Urgency;
+  /** Of a poll slot's request: `{since}` in its URL stands for the instant so long before it is sent, in Unix seconds. */
+  readonly sinceMs?: number;
 };
 
 /**
@@ -204,6 +206,8 @@ export type Venue = {
   readonly confirm?: (subscription: string, endpoints: Readonly<Record<string, string>>) => SymbolRequest | null;
   /** Cheap look at a data frame: a minute of trades that it closes, or null. */
   readonly closedMinute?: (text: string) => ClosedMinute | null;
+  /** Cheap look at a data frame of a venue that marks no minute of trades as closed: the newest minute it tells. One told before it is over. */
+  readonly newestMinute?: (text: string) => ClosedMinute | null;
   /** Candles of trades whose minutes open in `[from, to]` (milliseconds), and the one after them: it shows that they are over. */
   readonly candles?: (
     listing: Pick<ListingRecord, 'venue_symbol'>,

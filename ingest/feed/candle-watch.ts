@@ -6,6 +6,8 @@ export type CandleNeed = { readonly symbol: string; readonly fromMs: number; rea
 
 export type CandleWatch = {
   readonly close: (minute: ClosedMinute) => void;
+  /** The newest minute of a frame, where none is marked as closed: those before it, from the newest that a frame told, are over. */
+  readonly begin: (minute: ClosedMinute) => void;
   /** An answer told these minutes. */
   readonly fill: (need: CandleNeed) => void;
   /** The listing that misses the oldest minute, null when none does; it is not named again before `AGAIN_MS`. `nowMs` is wall time. */
@@ -19,7 +21,9 @@ const PATIENCE_MS = 10_000;
 const IN_TIME_MS = 90_000;
 const AGAIN_MS = 15_000;
 
-type Listing = { readonly closed: Set<number>; notBeforeMs: number };
+/** `isTold` by a frame; an answer ends in a minute of which it is no record. */
+type Newest = { readonly openMs: number; readonly isTold: boolean };
+type Listing = { readonly closed: Set<number>; notBeforeMs: number; newest: Newest | null };
 
 /** Open instants of the minutes that should be closed by now and still count, oldest first. */
 const dueMinutes = (nowMs: number): readonly number[] => {
@@ -30,13 +34,24 @@ const dueMinutes = (nowMs: number): readonly number[] => {
 /** Of a connection that has just opened no minute is known to be closed: what was missed before it is asked for at once. */
 export const createCandleWatch = (symbols: Iterable<string>): CandleWatch => {
   const listings = new Map<string, Listing>();
-  for (const symbol of symbols) listings.set(symbol, { closed: new Set(), notBeforeMs: 0 });
+  for (const symbol of symbols) listings.set(symbol, { closed: new Set(), notBeforeMs: 0, newest: null });
 
   const close = ({ symbol, openMs }: ClosedMinute): void => {
     const listing = listings.get(symbol);
     if (!listing) return;
     for (const known of listing.closed) if (known < openMs - 5 * MINUTE_MS) listing.closed.delete(known);
     listing.closed.add(openMs);
+  };
+
+  /** As the task counts them: what was told before is over, and minutes between had no trades (H-12). */
+  const begin = ({ symbol, openMs }: ClosedMinute): void => {
+    const listing = listings.get(symbol);
+    if (!listing) return;
+    const { newest } = listing;
+    if (newest && openMs < newest.openMs) return;
+    const over = newest ? newest.openMs + (newest.isTold ? 0 : MINUTE_MS) : openMs;
+    for (let at = Math.max(over, openMs - 5 * MINUTE_MS); at < openMs; at += MINUTE_MS) close({ symbol, openMs: at });
+    listing.newest = { openMs, isTold: true };
   };
 
   const needOf = (symbol: string, { closed, notBeforeMs }: Listing, nowMs: number): CandleNeed | null => {
@@ -49,8 +64,12 @@ export const createCandleWatch = (symbols: Iterable<string>): CandleWatch => {
 
   return {
     close,
+    begin,
     fill: ({ symbol, fromMs, toMs }) => {
       for (let openMs = fromMs; openMs <= toMs; openMs += MINUTE_MS) close({ symbol, openMs });
+      const listing = listings.get(symbol);
+      const running = toMs + MINUTE_MS;
+      if (listing && running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isTold: false };
     },
     next: (nowMs) => {
       let best: CandleNeed | null = null;

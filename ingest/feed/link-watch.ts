@@ -5,7 +5,7 @@ import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
 
 export type LinkWatch = {
-  /** A data frame. Throws SyntaxError when it closes a minute and cannot be read. */
+  /** A data frame. Throws SyntaxError when it tells of a minute and cannot be read. */
   readonly heard: (text: string) => void;
   /** Subscriptions to begin again now. */
   readonly silent: () => readonly string[];
@@ -24,9 +24,9 @@ export type LinkWatchOptions = {
 };
 
 export const createLinkWatch = ({ venue, endpoints, watched, candles, wallMs }: LinkWatchOptions): LinkWatch => {
-  const { subscriptionOf, closedMinute } = venue;
+  const { subscriptionOf, closedMinute, newestMinute } = venue;
   const subscriptions = createSubscriptionWatch(watched, performance.now());
-  const minutes = createCandleWatch(venue.candles && closedMinute ? candles : []);
+  const minutes = createCandleWatch(venue.candles && (closedMinute || newestMinute) ? candles : []);
 
   const nextMinutes = (): FillIn | null => {
     const need = minutes.next(wallMs());
@@ -43,11 +43,13 @@ export const createLinkWatch = ({ venue, endpoints, watched, candles, wallMs }: 
     heard: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
       if (subscription !== null) subscriptions.heard(subscription, text, performance.now());
-      const minute = closedMinute?.(text) ?? null;
-      if (!minute) return;
+      const closed = closedMinute?.(text) ?? null;
+      const newest = newestMinute?.(text) ?? null;
+      if (!closed && !newest) return;
       // What the task will refuse closes nothing.
       JSON.parse(text);
-      minutes.close(minute);
+      if (closed) minutes.close(closed);
+      if (newest) minutes.begin(newest);
     },
     silent: () => subscriptions.silent(performance.now()),
     next: (kind) => (kind === 'candle' ? nextMinutes() : nextConfirmation()),

@@ -16,6 +16,8 @@ export type PollSlotDeps = {
   readonly log: Logger;
   /** Above the deadline of a request: what is not answered by then was not sent. Twelve seconds unless told. */
   readonly starvedAfterMs?: number;
+  /** Wall time in milliseconds; the machine's unless told. */
+  readonly wallMs?: () => number;
 };
 
 const LOST_AFTER_PERIODS = 3;
@@ -24,7 +26,7 @@ const MOST_WAITING = 8;
 const STARVED_EVERY_MS = 500;
 
 export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<PollSlot> => {
-  const { connections, rest, meters, log, starvedAfterMs = 12_000 } = deps;
+  const { connections, rest, meters, log, starvedAfterMs = 12_000, wallMs = Date.now } = deps;
   const over = new AbortController();
   const waiting = new Set<Promise<void>>();
   let slot = first;
@@ -44,12 +46,13 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
 
   const ask = async (request: VenueRequest): Promise<void> => {
     try {
-      const payload = await rest.ask(request);
+      const asked = atInstant(request, wallMs());
+      const payload = await rest.ask(asked);
       if (over.signal.aborted) return;
       answeredMs = performance.now();
       answers += 1;
       source ??= open();
-      source.response(`${request.method} ${request.url}`, payload);
+      source.response(`${asked.method} ${asked.url}`, payload);
     } catch (error) {
       if (over.signal.aborted) return;
       if (!(error instanceof RestError)) throw error;
@@ -122,6 +125,12 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
       lose(cause, detail);
     },
   };
+};
+
+const atInstant = (request: VenueRequest, nowMs: number): VenueRequest => {
+  const { url, sinceMs } = request;
+  if (sinceMs === undefined) return request;
+  return { ...request, url: url.replace('{since}', String(Math.floor((nowMs - sinceMs) / 1_000))) };
 };
 
 /** The cause of a loss by the status that showed it; null is no answer at all. */

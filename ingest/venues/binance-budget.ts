@@ -5,7 +5,7 @@
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Delivery } from '../venue.ts';
 import { type Market, marketOf } from './binance-symbols.ts';
-import { isOpen } from './shape.ts';
+import { byAge, isOpen } from './shape.ts';
 
 const POLLS_PER_MINUTE = 1_320;
 /** Seconds between two answers about a listing's open interest, the best first. Beyond 28 it passes the layer's bound of 30 s (F-03). */
@@ -49,12 +49,6 @@ export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
   const cadence = oiEveryMs(listings);
   return { policy: 'on', cadence, horizonMs: 2 * cadence, horizonSource: 'assumed' };
 };
-
-/** Oldest first, so that a new listing changes what comes last only. */
-export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
-  listings.toSorted(
-    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
-  );
 
 /** Symbols of one market for whose candles of mark and index prices there is room. */
 export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> => {

@@ -1,9 +1,9 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../venue.ts';
-import { byAge, oiEveryMs, PRICE_CANDLES_EVERY_MS } from './binance-budget.ts';
+import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './binance-budget.ts';
 import { marketOf } from './binance-symbols.ts';
-import { chunks, isOpen } from './shape.ts';
+import { byAge, chunks, isOpen } from './shape.ts';
 
 /** The docs allow 1,024; fewer keep a lost socket small. */
 export const STREAMS_PER_CONNECTION = 200;

@@ -4,6 +4,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
+import { carriesPriceCandles } from './bitget-budget.ts';
 import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
 import { elementTexts } from './elements.ts';
@@ -46,11 +47,22 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
       });
     return {
       scope: asked === '' ? 'futures' : asked.toLowerCase(),
-      listings,
+      listings: request?.path.includes('/v3/') ? narrowCandles(listings) : listings,
       elements: () => elementTexts(message.payload, 'symbol'),
     };
   });
 };
+
+/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
+const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
+  const carried = carriesPriceCandles(listings);
+  return listings.map((listing) => (carried.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+};
+
+const withoutPriceCandles = ({ values, ...listing }: ListingRecord): ListingRecord => ({
+  ...listing,
+  values: { ...values, candles: { ...values.candles, price_types: ['trade'] } },
+});
 
 /** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
 const isPerpetual = ({ symbol, symbolType, type, category }: Fields): boolean => {

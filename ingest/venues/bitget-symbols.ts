@@ -1,5 +1,5 @@
 // What Bitget's symbols, arguments and book frames say by themselves: product type, what is no perpetual, the chain of a book message.
-import type { Chain } from '../venue.ts';
+import type { Chain, ClosedMinute } from '../venue.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -52,4 +52,19 @@ export const readChain = (text: string): Chain | null => {
   const instType = /"instType":"([^"\\]+)"/.exec(text)?.[1];
   if (action === undefined || symbol === undefined || isDated(symbol) || !isFutures(instType)) return null;
   return toChain({ symbol, channel, action }, readIds(text), null);
+};
+
+/** `ticker:BTCUSDT`, `books:BTCUSDT` of a v3 frame of it; null for topics that may rest. */
+export const readSubscription = (text: string): string | null => {
+  const topic = /"topic":"(ticker|books)"/.exec(text)?.[1];
+  const symbol = /"(?:symbol|instId)":"([^"\\]+)"/.exec(text)?.[1];
+  return topic === undefined || symbol === undefined ? null : `${topic}:${symbol}`;
+};
+
+/** The newest minute of a v3 frame of candles, whose rows are lists or have names; no frame says that one is closed. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  if (!text.includes('"topic":"kline"') || !text.includes('"interval":"1m"')) return null;
+  const symbol = /"(?:symbol|instId)":"([^"\\]+)"/.exec(text)?.[1];
+  const starts = [...text.matchAll(/(?:\["|"start":")(\d{13})"/g)].map(([, start]) => Number(start));
+  return symbol === undefined || starts.length === 0 ? null : { symbol, openMs: Math.max(...starts) };
 };

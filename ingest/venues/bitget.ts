@@ -1,13 +1,14 @@
 // Bitget perpetuals margined in USDT, USDC and coins. https://www.bitget.com/api-doc/uta/intro, checked 2026-11-21.
 //
-// We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`. The older
-// v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures share the sockets and are never mapped.
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Slot, Venue } from '../venue.ts';
+// We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
+// mark and index prices are told by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures
+// share the sockets and are never mapped.
+import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './bitget-listings.ts';
 import { mapMessage } from './bitget-messages.ts';
-import { marketOf, productOf, readChain } from './bitget-symbols.ts';
-import { chunks, OFF, ON_CHANGE } from './shape.ts';
+import { candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './bitget-plan.ts';
+import { marketOf, readChain, readNewestMinute, readSubscription } from './bitget-symbols.ts';
+import { ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.bitget.com',
@@ -15,13 +16,6 @@ const ENDPOINTS = {
 };
 
 const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
-
-/** The venue allows 1,000 and urges to stay within 50. */
-const TOPICS_PER_CONNECTION = 50;
-const TOPICS_PER_FRAME = 5;
-const SILENCE_MS = 30_000;
-/** The venue closes sockets at 24 h. */
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** Each `pseq` is the last `seq`; without one (v1, v2) only the order is known. A break is healed by a new subscription alone. */
 const bookRule: BookRule = {
@@ -43,9 +37,12 @@ export const bitget: Venue = {
   limits: {
     streamsPerConnection: TOPICS_PER_CONNECTION,
     subscribePerSecond: 5,
-    restWeightPerMinute: 1200,
+    // The path of candles; all paths together 6,000.
+    restWeightPerMinute: 1_200,
+    restBurst: { most: 20, ms: 1_000 },
     // 300 in five minutes.
     connectionsPerMinute: 60,
+    renewEveryMs: RENEW_EVERY_MS,
   },
   layers: {
     ticker: ON_CHANGE,
@@ -55,9 +52,10 @@ export const bitget: Venue = {
     book: ON_CHANGE,
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
-    trades: OFF,
-    liquidation: OFF,
-    candles: OFF,
+    trades: ON_CHANGE,
+    // The largest of a second, side and listing: a lower bound.
+    liquidation: { ...ON_CHANGE, completeness: 'sampled' },
+    candles: ON_CHANGE,
   },
   reference: (endpoints) =>
     PRODUCTS.map((product) => ({
@@ -67,16 +65,7 @@ export const bitget: Venue = {
     })),
   referenceEveryMs: 300_000,
   mapReference,
-  plan: (listings, env) => {
-    const open = listings.filter(({ values }) => values.status !== 'delisted' && values.status !== 'pre_launch');
-    return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
-      planShard(
-        open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard),
-        shard,
-        env.endpoints.ws ?? '',
-      ),
-    );
-  },
+  plan: planBitget,
   classify: (text) => {
     if (text === 'pong') return 'heartbeat';
     const event = /^\{"event":"(\w+)"/.exec(text)?.[1] ?? (text.includes('"data":') ? null : 'ack');
@@ -86,6 +75,10 @@ export const bitget: Venue = {
   ping: { everyMs: 30_000, frame: 'ping' },
   sequence: readChain,
   bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: marketOf(venueSymbol),
     contract_size: '1',
@@ -93,48 +86,3 @@ export const bitget: Venue = {
   }),
   map: (_state, message) => mapMessage(message),
 };
-
-// ---- plan ----
-
-/** Slots of one shard: books apart from tickers, so that a busy book never delays a mark. */
-const planShard = (listings: readonly ListingRecord[], shard: number, url: string): Slot[] => [
-  ...planSockets(listings, { id: `book.${shard}`, shard, url, topic: 'books', layers: ['book', 'venue_depth'] }),
-  ...planSockets(listings, {
-    id: `ticker.${shard}`,
-    shard,
-    url,
-    topic: 'ticker',
-    layers: ['ticker', 'mark', 'funding', 'oi', 'stats'],
-  }),
-];
-
-type SocketPlan = {
-  readonly id: string;
-  readonly shard: number;
-  readonly url: string;
-  readonly topic: string;
-  readonly layers: readonly string[];
-};
-
-/** Listings by age, so that a new one changes only the last socket. */
-const planSockets = (listings: readonly ListingRecord[], { id, shard, url, topic, layers }: SocketPlan): Slot[] => {
-  const byAge = listings.toSorted(
-    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
-  );
-  return chunks(byAge, TOPICS_PER_CONNECTION).map((chunk, i) => {
-    const symbols = chunk.map(({ venue_symbol }) => venue_symbol);
-    return {
-      kind: 'socket',
-      id: `${id}.${i}`,
-      shards: [shard],
-      url,
-      subscribe: toSubscribe(symbols.map((symbol) => ({ instType: productOf(symbol), topic, symbol }))),
-      covers: [{ layers, symbols }],
-      silenceMs: SILENCE_MS,
-      renewAfterMs: RENEW_AFTER_MS,
-    };
-  });
-};
-
-const toSubscribe = (topics: readonly object[]): string[] =>
-  chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op: 'subscribe', args }));

@@ -1,6 +1,6 @@
 // What BitMEX' symbols and book frames say by themselves: perpetual or not, unit of quantities, and the chain of a book message.
 import type { ListingValues } from '../../schemas/records.ts';
-import type { Chain } from '../venue.ts';
+import type { Chain, ClosedMinute } from '../venue.ts';
 
 /** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot. */
 export const isPerpetual = (symbol: string): boolean =>
@@ -43,4 +43,23 @@ export const readChain = (text: string): Chain | null => {
     /"data":\[\{"symbol":"([^"\\]+)"/.exec(text)?.[1];
   if (symbol === undefined || !isPerpetual(symbol)) return null;
   return toChain(symbol, table, action === 'partial');
+};
+
+/** `instrument:XBTUSD` of a frame of it; null for tables that may rest. */
+export const readSubscription = (text: string): string | null => {
+  if (!text.startsWith('{"table":"instrument"')) return null;
+  const symbol = /"symbol":"([^"\\]+)"/.exec(text.slice(Math.max(text.indexOf('"data":['), 0)))?.[1];
+  return symbol === undefined ? null : `instrument:${symbol}`;
+};
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a frame of bins: one comes when its minute is over, stamped with its end. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const action = /^\{"table":"tradeBin1m","action":"(partial|insert)"/.exec(text.slice(0, 60))?.[1];
+  if (action === undefined) return null;
+  const row = text.slice(Math.max(text.indexOf('"data":['), 0));
+  const symbol = /"symbol":"([^"\\]+)"/.exec(row)?.[1];
+  const endMs = Date.parse(/"timestamp":"([^"\\]+)"/.exec(row)?.[1] ?? '');
+  return symbol === undefined || Number.isNaN(endMs) ? null : { symbol, openMs: endMs - MINUTE_MS };
 };

@@ -1,23 +1,17 @@
 // BitMEX perpetuals (linear, inverse, quanto). https://www.bitmex.com/app/wsAPI, checked 2026-11-21.
 //
-// Tables over one socket path: each begins with its partial. Nothing is numbered, so a hole in a book cannot be seen.
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Slot, Venue } from '../venue.ts';
+// Tables over one socket path: each begins with its partial. Nothing is numbered, so a hole in a book cannot be seen. Candles are of trades only.
+import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './bitmex-listings.ts';
 import { mapMessage } from './bitmex-messages.ts';
-import { impliedQuantity, readChain } from './bitmex-symbols.ts';
-import { chunks, OFF, ON_CHANGE, spreadListings } from './shape.ts';
+import { candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './bitmex-plan.ts';
+import { impliedQuantity, readChain, readClosedMinute, readSubscription } from './bitmex-symbols.ts';
+import { ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://www.bitmex.com/api/v1',
   ws: 'wss://ws.bitmex.com/realtime',
 };
-
-const SOCKETS = 3;
-/** The venue reads so many topics of one frame. */
-const TOPICS_PER_FRAME = 20;
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
 
@@ -34,10 +28,11 @@ export const bitmex: Venue = {
   docs: 'https://www.bitmex.com/app/wsAPI',
   endpoints: ENDPOINTS,
   limits: {
-    streamsPerConnection: 200,
+    streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 2,
     restWeightPerMinute: 30,
     connectionsPerMinute: 20,
+    renewEveryMs: 30_000,
   },
   layers: {
     ticker: ON_CHANGE,
@@ -47,9 +42,10 @@ export const bitmex: Venue = {
     book: ON_CHANGE,
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
-    trades: OFF,
-    liquidation: OFF,
-    candles: OFF,
+    trades: ON_CHANGE,
+    // Every order of the liquidation engine.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
   },
   reference: (endpoints) => [
     {
@@ -60,11 +56,7 @@ export const bitmex: Venue = {
   ],
   referenceEveryMs: 300_000,
   mapReference,
-  // Books apart from prices, so that a busy book never delays a mark.
-  plan: (listings, env) => [
-    ...planSockets(listings, env, { table: 'orderBookL2', layers: ['book', 'venue_depth'] }),
-    ...planSockets(listings, env, { table: 'instrument', layers: ['ticker', 'mark', 'funding', 'oi', 'stats'] }),
-  ],
+  plan: planBitmex,
   classify: (text) => {
     if (text.startsWith('{"table":')) return 'data';
     if (text === 'pong' || text.startsWith('{"info":')) return 'heartbeat';
@@ -73,31 +65,10 @@ export const bitmex: Venue = {
   ping: { everyMs: 20_000, frame: 'ping' },
   sequence: readChain,
   bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  closedMinute: readClosedMinute,
+  candles: candlesRequest,
   impliedQuantity,
   map: (state, message) => mapMessage(state, message),
 };
-
-type Table = { readonly table: string; readonly layers: readonly string[] };
-
-const planSockets = (
-  listings: readonly ListingRecord[],
-  env: Parameters<Venue['plan']>[1],
-  { table, layers }: Table,
-): Slot[] =>
-  spreadListings(listings, env, {
-    sockets: SOCKETS,
-    slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
-      const topics = symbols.map((symbol) => `${table}:${symbol}`);
-      return {
-        kind: 'socket',
-        id: `${table}.${tag}`,
-        shards: [shard],
-        url: env.endpoints.ws ?? '',
-        subscribe: chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op: 'subscribe', args })),
-        covers: [{ layers, symbols }],
-        silenceMs: SILENCE_MS,
-        renewAfterMs: RENEW_AFTER_MS,
-      };
-    },
-  });

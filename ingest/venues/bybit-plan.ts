@@ -2,7 +2,7 @@
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest, Watched, WatchedMember } from '../venue.ts';
 import { type Market, marketOf } from './bybit-symbols.ts';
-import { chunks, isOpen } from './shape.ts';
+import { byAge, chunks, isOpen } from './shape.ts';
 
 /** Levels a side of the book we follow, sent every 200 ms. */
 const BOOK_DEPTH = 1000;
@@ -51,12 +51,6 @@ export const planBybit = (listings: readonly ListingRecord[], env: Env): Slot[] 
     }),
   );
 };
-
-/** Oldest first, so that a new listing changes only the last socket. */
-const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
-  listings.toSorted(
-    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
-  );
 
 // ---- sockets ----
 

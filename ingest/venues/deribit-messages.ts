@@ -2,7 +2,7 @@
 // incremental tickers, anything but perpetuals.
 import { multiply } from '../../schemas/decimals.ts';
 import type { Level } from '../../schemas/records.ts';
-import type { Chain, MapContext, Mapped, VenueMessage } from '../venue.ts';
+import type { Chain, ClosedMinute, MapContext, Mapped, VenueMessage } from '../venue.ts';
 import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './deribit-symbols.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
 import {
@@ -198,6 +198,14 @@ export const readChain = (text: string): Chain | null => {
     : { symbol, kind: 'update', first: null, last: BigInt(last), previous: BigInt(previous) };
 };
 
+/** The minute that a notification of candles tells. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const symbol = /"channel":"chart\.trades\.([^".]+)\.1"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
+  if (symbol === undefined || !isPerpetual(symbol)) return null;
+  const tick = /"tick":(\d+)/.exec(text)?.[1];
+  return tick === undefined ? null : { symbol, openMs: Number(tick) };
+};
+
 // ---- events ----
 
 const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
@@ -213,10 +221,12 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const id = readText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
+  const fill = { price, price_kind: 'fill' as const, ...amount };
   return [
     record(at, 'trade', { id, side: direction, price, ...amount }, trade),
-    ...closedSides(trade.liquidation, direction).map((side) =>
-      record(at, 'liquidation', { id, side, price, price_kind: 'fill', ...amount }, trade),
+    // Of two in one trade, which has one id, the second is told apart.
+    ...closedSides(trade.liquidation, direction).map((side, i) =>
+      record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side, ...fill }, trade),
     ),
   ];
 };

@@ -1,7 +1,7 @@
 // dYdX's channels and answers as normalised records (records.md). A channel's first message is like the answer of its endpoint.
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Level, Micros } from '../../schemas/records.ts';
-import { type Chain, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
+import { type Chain, type ClosedMinute, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
 import {
   badFrame,
@@ -52,7 +52,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
         // The first message repeats the past.
         return isFirst ? [] : mapTrades(readText(id, 'id'), fields, receivedAt);
       case 'v4_candles':
-        return (isFirst ? readList(fields.candles, 'candles') : [fields]).flatMap((c) => mapCandle(c, receivedAt));
+        return isFirst ? mapCandles(readList(fields.candles, 'candles'), receivedAt) : mapCandle(fields, receivedAt);
       default:
         return [];
     }
@@ -62,7 +62,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
 /** Books and trades name their market in the request only. */
 const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readonly Mapped[] => {
   if (isFields(body.markets)) return mapMarkets(body, received_at);
-  if (Array.isArray(body.candles)) return body.candles.flatMap((candle) => mapCandle(candle, received_at));
+  if (Array.isArray(body.candles)) return mapCandles(body.candles, received_at);
   if (!Array.isArray(body.trades) && !Array.isArray(body.bids)) return [];
   const symbol = /\/perpetualMarkets?\/([^/]+)$/.exec(parseRequest(request)?.path ?? '')?.[1];
   if (symbol === undefined)
@@ -157,7 +157,7 @@ const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): read
 
 /** A frame of the book channel; an answer's symbol is in its request. */
 export const readChain = (text: string): Chain | null => {
-  const head = text.slice(0, 500);
+  const head = text.slice(0, HEAD_LENGTH);
   if (head.includes('"channel":"v4_orderbook"')) {
     const type = /"type":"(\w+)"/.exec(head)?.[1];
     const symbol = /"id":"([^"\\]+)"/.exec(head)?.[1];
@@ -169,6 +169,23 @@ export const readChain = (text: string): Chain | null => {
       : null;
   }
   return /^\{"(bids|asks)":\[/.test(head) ? snapshotChain('') : null;
+};
+
+const HEAD_LENGTH = 500;
+
+/** Channel and id of a frame; null for the channel of all markets, which has none. */
+export const readSubscription = (text: string): string | null => {
+  const [head = ''] = text.slice(0, HEAD_LENGTH).split('"contents":', 1);
+  const channel = /"channel":"(\w+)"/.exec(head)?.[1];
+  const id = /"id":"([^"\\]+)"/.exec(head)?.[1];
+  return channel === undefined || id === undefined ? null : `${channel}/${id}`;
+};
+
+/** The minute that a frame of candles tells, the newest where it tells several. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const symbol = /^v4_candles\/(.+)\/1MIN$/.exec(readSubscription(text) ?? '')?.[1];
+  const openMs = symbol === undefined ? Number.NaN : Date.parse(/"startedAt":"([^"]+)"/.exec(text)?.[1] ?? '');
+  return symbol === undefined || Number.isNaN(openMs) ? null : { symbol, openMs };
 };
 
 // ---- events ----
@@ -190,6 +207,9 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
   const side = sold ? ('long' as const) : ('short' as const);
   return [...mapped, record(at, 'liquidation', { id, side, price, price_kind: 'fill', ...amount }, trade)];
 };
+
+const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
+  candles.flatMap((candle) => mapCandle(candle, receivedAt));
 
 /** `startedAt` is the start; nothing says whether the candle is closed. */
 const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {

@@ -1,6 +1,6 @@
 // What HTX's contract codes, channels and bytes say by themselves: market, multiplier, the chain of a book message, the inflated frame.
 import { gunzipSync } from 'node:zlib';
-import type { Chain, FullSides } from '../venue.ts';
+import type { Chain, ClosedMinute, FullSides } from '../venue.ts';
 
 export type Market = 'linear' | 'inverse';
 
@@ -57,6 +57,22 @@ export const readChain = (text: string): Chain | null => {
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
   const version = /"version":(\d+)/.exec(text)?.[1];
   return toChain(named.symbol, text.includes('"event":"update"'), version === undefined ? null : BigInt(version));
+};
+
+/** The channel of a frame of marks or indexes; null for what may rest. */
+export const readSubscription = (text: string): string | null =>
+  /^\{"ch":"(market\.[^".]+\.(?:mark_price|index)\.1min)"/.exec(text)?.[1] ?? null;
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack its last trades. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const symbol = /^\{"ch":"market\.([^".]+)\.kline\.1min"/.exec(text)?.[1];
+  const sentMs = /"ts":(\d+)/.exec(text)?.[1];
+  const start = /"id":(\d+)/.exec(text)?.[1];
+  if (symbol === undefined || sentMs === undefined || start === undefined) return null;
+  const openMs = Number(start) * 1000;
+  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
 };
 
 /** Frames inflate to less than this; what does not is left as it came, and is then no JSON. */

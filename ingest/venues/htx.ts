@@ -2,12 +2,19 @@
 //
 // Each market has a socket for trading data and one for notices; marks and indexes of both come from a third. Frames are gzip. The venue pings,
 // in two styles, and closes what does not answer. Open interest is only asked for. Every quantity counts contracts.
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Delivery, Slot, Venue } from '../venue.ts';
+import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { mapReference } from './htx-listings.ts';
 import { mapMessage } from './htx-messages.ts';
-import { inflate, type Market, marketOf, readChain } from './htx-symbols.ts';
-import { isOpen, OFF, ON_CHANGE, spreadListings } from './shape.ts';
+import {
+  candlesRequest,
+  FUNDING_EVERY_MS,
+  OI_EVERY_MS,
+  planHtx,
+  STREAMS_PER_CONNECTION,
+  toRenewal,
+} from './htx-plan.ts';
+import { inflate, marketOf, readChain, readClosedMinute, readSubscription } from './htx-symbols.ts';
+import { ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://api.hbdm.com',
@@ -17,10 +24,7 @@ const ENDPOINTS = {
   inverse_notification_ws: 'wss://api.hbdm.com/swap-notification',
   index_ws: 'wss://api.hbdm.com/ws_index',
 };
-type Endpoints = Readonly<Record<string, string>>;
 
-const FUNDING_EVERY_MS = 60_000;
-const OI_EVERY_MS = 5_000;
 /** Pushed every 60 seconds, say the docs: two of them (F-02). */
 const FUNDING: Delivery = {
   policy: 'on',
@@ -35,9 +39,6 @@ const POLLED: Delivery = {
   horizonSource: 'assumed',
 };
 
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
-
 /** `high_freq` counts its messages: each version is the last one and one more. Only a new subscription brings a snapshot. */
 const bookRule: BookRule = {
   style: 'stream',
@@ -51,7 +52,7 @@ export const htx: Venue = {
   docs: 'https://www.htx.com/en-us/opend/newApiPages',
   endpoints: ENDPOINTS,
   limits: {
-    streamsPerConnection: 100,
+    streamsPerConnection: STREAMS_PER_CONNECTION,
     // 40 messages a second; pongs are some of them.
     subscribePerSecond: 20,
     // 800 a second for market data, 120 in three for reference data.
@@ -66,9 +67,10 @@ export const htx: Venue = {
     book: ON_CHANGE,
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
-    trades: OFF,
-    liquidation: OFF,
-    candles: OFF,
+    trades: ON_CHANGE,
+    // The docs: each order that the liquidation account takes over; no limit is named.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
   },
   reference: ({ rest }) =>
     [
@@ -78,11 +80,7 @@ export const htx: Venue = {
     ].map((path) => ({ method: 'GET', url: `${rest}/${path}`, weight: 1 })),
   referenceEveryMs: 300_000,
   mapReference,
-  plan: (listings, env) =>
-    (['linear', 'inverse'] as const).flatMap((market) => {
-      const members = listings.filter((l) => isOpen(l) && marketOf(l.venue_symbol) === market);
-      return members.length === 0 ? [] : planMarket(market, members, env);
-    }),
+  plan: planHtx,
   classify: (text) => {
     const head = text.slice(0, 200);
     if (/^\{"ping":|^\{"op":"ping"/.test(head)) return 'heartbeat';
@@ -102,6 +100,10 @@ export const htx: Venue = {
   decode: inflate,
   sequence: readChain,
   bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  closedMinute: readClosedMinute,
+  candles: candlesRequest,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: marketOf(venueSymbol),
     contract_size: null,
@@ -109,94 +111,3 @@ export const htx: Venue = {
   }),
   map: (_state, message) => mapMessage(message),
 };
-
-// ---- plan ----
-
-type PlanEnv = Parameters<Venue['plan']>[1];
-
-/** Books apart from prices, so that a busy book never delays a mark. */
-const planMarket = (market: Market, members: readonly ListingRecord[], env: PlanEnv): Slot[] => {
-  const { endpoints } = env;
-  const market_ws = endpoints[`${market}_ws`];
-  return [
-    ...planSockets(members, env, {
-      name: `${market}-book`,
-      url: market_ws,
-      layers: ['book', 'venue_depth'],
-      perSocket: 30,
-      topics: ['depth.size_150.high_freq'],
-    }),
-    ...planSockets(members, env, {
-      name: `${market}-detail`,
-      url: market_ws,
-      layers: ['ticker', 'stats'],
-      perSocket: 60,
-      topics: ['detail'],
-    }),
-    ...planSockets(members, env, {
-      name: `${market}-price`,
-      url: endpoints.index_ws,
-      layers: ['mark'],
-      perSocket: 30,
-      topics: ['mark_price.1min', 'basis.1min.close'],
-    }),
-    planFunding(market, members, env),
-    planOpenInterest(market, members, env),
-  ];
-};
-
-type SocketPlan = {
-  readonly name: string;
-  readonly url: string | undefined;
-  readonly layers: readonly string[];
-  readonly perSocket: number;
-  readonly topics: readonly string[];
-};
-
-const planSockets = (members: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
-  spreadListings(members, env, {
-    sockets: Math.ceil(members.length / plan.perSocket),
-    slot: (listings, { shard, tag }) => ({
-      kind: 'socket',
-      id: `${plan.name}.${tag}`,
-      shards: [shard],
-      url: plan.url ?? '',
-      subscribe: listings.flatMap(({ venue_symbol }) =>
-        plan.topics.map((topic) => toSubscribe(`market.${venue_symbol}.${topic}`)),
-      ),
-      covers: [{ layers: plan.layers, symbols: symbolsOf(listings) }],
-      silenceMs: SILENCE_MS,
-      renewAfterMs: RENEW_AFTER_MS,
-    }),
-  });
-
-/** One channel a frame; a book in increments has to be asked for as such. */
-const toSubscribe = (sub: string): string =>
-  JSON.stringify(sub.endsWith('.high_freq') ? { sub, data_type: 'incremental', id: sub } : { sub, id: sub });
-
-/** One topic tells the rates of all contracts of a market, and nothing between two rounds. */
-const planFunding = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
-  kind: 'socket',
-  id: `${market}-funding`,
-  shards: Array.from({ length: shards }, (_, shard) => shard),
-  url: endpoints[`${market}_notification_ws`] ?? '',
-  subscribe: [JSON.stringify({ op: 'sub', cid: 'funding', topic: 'public.*.funding_rate' })],
-  covers: [{ layers: ['funding'], symbols: symbolsOf(members) }],
-  silenceMs: 2 * FUNDING_EVERY_MS + SILENCE_MS,
-  renewAfterMs: RENEW_AFTER_MS,
-});
-
-const planOpenInterest = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
-  kind: 'poll',
-  id: `${market}-oi`,
-  shards: Array.from({ length: shards }, (_, shard) => shard),
-  requests: [{ method: 'GET', url: openInterestUrl(market, endpoints), weight: 1 }],
-  everyMs: OI_EVERY_MS,
-  covers: [{ layers: ['oi'], symbols: symbolsOf(members) }],
-});
-
-const openInterestUrl = (market: Market, { rest }: Endpoints): string =>
-  `${rest}/${market === 'linear' ? 'linear-swap' : 'swap'}-api/v1/swap_open_interest`;
-
-const symbolsOf = (listings: readonly ListingRecord[]): string[] =>
-  listings.map(({ venue_symbol }) => venue_symbol).toSorted();

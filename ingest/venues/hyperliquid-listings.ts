@@ -3,6 +3,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
+import { withinBudget } from './hyperliquid-budget.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
@@ -53,9 +54,10 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
     const isWhole = Array.isArray(body) && body.every(isMeta);
+    const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
     return {
       scope: isWhole ? 'all' : `market ${marketOf(String(coinsOf(first)[0]?.name ?? ''))}`,
-      listings: metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at })),
+      listings: isWhole ? withinBudget(listings) : listings,
       elements: () => elementTexts(message.payload, 'name'),
     };
   });

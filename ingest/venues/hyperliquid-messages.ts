@@ -1,7 +1,7 @@
 // Hyperliquid's frames and answers as normalised records (records.md). Not read: allMids and bbo (a mid is no last price, the book is collected
 // whole), spot contexts, past funding.
-import type { Digits, Level } from '../../schemas/records.ts';
-import { type Chain, type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
+import type { Digits, Level, Micros } from '../../schemas/records.ts';
+import { type Chain, type ClosedMinute, type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
 import { coinsOf, isMeta, isPerpetual, marketOf, metasOf } from './hyperliquid-listings.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
 import {
@@ -115,6 +115,24 @@ export const readChain = (text: string): Chain | null => {
   return symbol === undefined || !isPerpetual(symbol) ? null : snapshotChain(symbol);
 };
 
+const HEAD_LENGTH = 200;
+
+/** Channel and coin of a frame; a message of trades is about one coin. */
+export const readSubscription = (text: string): string | null => {
+  const head = text.slice(0, HEAD_LENGTH);
+  const channel = /"channel":"(l2Book|activeAssetCtx|trades|candle)"/.exec(head)?.[1];
+  const coin = /"(?:coin|s)":"([^"\\]+)"/.exec(head)?.[1];
+  return channel === undefined || coin === undefined ? null : `${channel} ${coin}`;
+};
+
+/** The minute that a frame of candles tells. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const [channel, symbol] = readSubscription(text)?.split(' ') ?? [];
+  if (channel !== 'candle' || symbol === undefined || !text.includes('"i":"1m"')) return null;
+  const open = /"t":(\d+)/.exec(text)?.[1];
+  return open === undefined ? null : { symbol, openMs: Number(open) };
+};
+
 // ---- contexts ----
 
 /** Mark, oracle, the coming hourly rate, open interest and the day's volumes of a coin, without a time. */
@@ -194,27 +212,42 @@ const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
 
 // ---- trades ----
 
-/** Coins whose backfill has come, as `coin <name>`. */
+/** Coins whose first message has come. */
 const heardCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
+
+/** When the subscription of a coin was acknowledged, by `coin <name>`. */
+type Acknowledged = Readonly<Record<string, Micros>>;
+const acknowledged = (state: MapState): Acknowledged => (state.acknowledged as Acknowledged | undefined) ?? {};
+
+/** The past follows at once on the acknowledgement; where it did not come, what comes later is new. */
+const PAST_WITHIN: Micros = 10_000_000;
+
+const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
+  const since = acknowledged(state)[`coin ${coin}`];
+  return since !== undefined && receivedAt - since > PAST_WITHIN;
+};
 
 /** The first message of a coin after subscribing repeats the past: it is noted, not printed. */
 const mapLiveTrades = (trades: readonly unknown[], source: Source): readonly Mapped[] => {
   const heard = heardCoins(source.state);
   const coins = new Set(trades.map((trade) => readText(readFields(trade, 'trade').coin, 'coin')));
-  const fresh = [...coins].filter((coin) => !heard.includes(coin));
+  const first = [...coins].filter((coin) => !heard.includes(coin));
+  const past = first.filter((coin) => !isOverdue(source, coin));
   const mapped = trades
     .map((trade) => readFields(trade, 'trade'))
-    .filter(({ coin }) => !fresh.includes(String(coin)))
+    .filter(({ coin }) => !past.includes(String(coin)))
     .flatMap((trade) => mapTrade(trade, source));
-  if (fresh.length > 0) source.state.heard = [...heard, ...fresh];
+  if (first.length > 0) source.state.heard = [...heard, ...first];
   return mapped;
 };
 
-/** A new subscription brings its backfill again. */
-const forgetTrades = (data: unknown, { state }: Source): readonly Mapped[] => {
+/** A new subscription brings its past again. */
+const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Mapped[] => {
   const subscription = isFields(data) && isFields(data.subscription) ? data.subscription : {};
-  if (subscription.type === 'trades')
-    state.heard = heardCoins(state).filter((coin) => coin !== String(subscription.coin));
+  if (subscription.type !== 'trades') return [];
+  const coin = String(subscription.coin);
+  state.heard = heardCoins(state).filter((one) => one !== coin);
+  state.acknowledged = { ...acknowledged(state), [`coin ${coin}`]: receivedAt };
   return [];
 };
 

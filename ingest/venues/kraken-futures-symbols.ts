@@ -33,3 +33,10 @@ export const readChain = (text: string): Chain | null => {
   if (feed === undefined || symbol === undefined || sequence === undefined || quantityOf(symbol) === null) return null;
   return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
 };
+
+/** `ticker:PF_XBTUSD`, `book:PF_XBTUSD` of a frame of it; null for trades, which may rest. A ticker names its feed behind its figures. */
+export const readSubscription = (text: string): string | null => {
+  const feed = /"feed":"(ticker|book)(?:_snapshot)?"/.exec(text.slice(0, 600))?.[1];
+  const symbol = /"product_id":"([^"\\]+)"/.exec(text.slice(0, 600))?.[1];
+  return feed === undefined || symbol === undefined ? null : `${feed}:${symbol}`;
+};

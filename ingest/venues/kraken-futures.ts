@@ -1,23 +1,22 @@
 // Kraken Futures perpetuals (PF multi-collateral, PI inverse). https://docs.kraken.com/exchange/api-reference/futures-websocket, checked 2026-11-21.
 //
-// One socket path for everything; a book's snapshot comes with its subscription, then one price level a message.
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Slot, Venue } from '../venue.ts';
+// One socket path for everything but candles, which are told by REST only; a book's snapshot comes with its subscription, then one price level a
+// message. Liquidations are marked on trades.
+import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { mapReference } from './kraken-futures-listings.ts';
 import { mapMessage } from './kraken-futures-messages.ts';
-import { quantityOf, readChain } from './kraken-futures-symbols.ts';
-import { chunks, OFF, ON_CHANGE, spreadListings } from './shape.ts';
+import { candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './kraken-futures-plan.ts';
+import { quantityOf, readChain, readSubscription } from './kraken-futures-symbols.ts';
+import { ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = {
   rest: 'https://futures.kraken.com/derivatives/api/v3',
+  charts: 'https://futures.kraken.com/api/charts/v1',
   ws: 'wss://futures.kraken.com/ws/v1',
 };
 
-/** The docs name no limit on products; some 300 listings over four sockets keep a lost one small. */
-const SOCKETS = 4;
-const PRODUCTS_PER_FRAME = 50;
-const SILENCE_MS = 30_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
+/** Asked for when it is over (F-02). */
+const EVERY_MINUTE: Delivery = { policy: 'on', cadence: 60_000, horizonMs: 120_000, horizonSource: 'assumed' };
 
 /** `seq` of a product rises by one a message; a snapshot stands at its own. */
 const bookRule: BookRule = {
@@ -37,9 +36,10 @@ export const krakenFutures: Venue = {
   docs: 'https://docs.kraken.com/exchange/api-reference/futures-websocket',
   endpoints: ENDPOINTS,
   limits: {
-    streamsPerConnection: 200,
+    streamsPerConnection: STREAMS_PER_CONNECTION,
     subscribePerSecond: 5,
-    restWeightPerMinute: 600,
+    restWeightPerMinute: 3_000,
+    restBurst: { most: 500, ms: 10_000 },
     connectionsPerMinute: 60,
   },
   layers: {
@@ -50,55 +50,30 @@ export const krakenFutures: Venue = {
     book: ON_CHANGE,
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
-    trades: OFF,
-    liquidation: OFF,
-    candles: OFF,
+    trades: ON_CHANGE,
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: EVERY_MINUTE,
   },
   reference: (endpoints) => [{ method: 'GET', url: `${endpoints.rest}/instruments`, weight: 1 }],
   referenceEveryMs: 300_000,
   mapReference,
-  // Books apart from tickers, so that a busy book never delays a mark.
-  plan: (listings, env) => [
-    ...planSockets(listings, env, { feed: 'book', layers: ['book', 'venue_depth'] }),
-    ...planSockets(listings, env, { feed: 'ticker', layers: ['ticker', 'mark', 'funding', 'oi', 'stats'] }),
-  ],
+  plan: planKrakenFutures,
   classify: (text) => {
     const event = /^\{"event":"([a-z_]+)"/.exec(text)?.[1];
     if (event === 'info' || text.startsWith('{"feed":"heartbeat"')) return 'heartbeat';
     if (event === undefined) return 'data';
-    return event === 'subscribed' ? 'ack' : 'error';
+    return event === 'subscribed' || event === 'unsubscribed' ? 'ack' : 'error';
   },
   // The venue closes a socket that has not pinged for 60 s.
   ping: { everyMs: 20_000, frame: null },
   sequence: readChain,
   bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  // No frame tells of minutes: each is asked for when it is over.
+  closedMinute: () => null,
+  candles: candlesRequest,
   impliedQuantity: (venueSymbol) =>
     quantityOf(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
   map: (_state, message) => mapMessage(message),
 };
-
-type Feed = { readonly feed: string; readonly layers: readonly string[] };
-
-const planSockets = (
-  listings: readonly ListingRecord[],
-  env: Parameters<Venue['plan']>[1],
-  { feed, layers }: Feed,
-): Slot[] =>
-  spreadListings(listings, env, {
-    sockets: SOCKETS,
-    slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
-      return {
-        kind: 'socket',
-        id: `${feed}.${tag}`,
-        shards: [shard],
-        url: env.endpoints.ws ?? '',
-        subscribe: chunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) =>
-          JSON.stringify({ event: 'subscribe', feed, product_ids }),
-        ),
-        covers: [{ layers, symbols }],
-        silenceMs: SILENCE_MS,
-        renewAfterMs: RENEW_AFTER_MS,
-      };
-    },
-  });

@@ -251,9 +251,9 @@ const mapTrade = ofSymbol('ts', (at, data) => {
   return [toMapped(at, 'trade', values, data)];
 });
 
-/** `[start in seconds, open, close, high, low, volume, volume]`, twice the same lots; never said to be closed. */
+/** `[start in seconds, open, close, high, low, volume, lots]`, of which the docs call the volume wrong; never said to be closed. */
 const mapCandle = ofSymbol('time', (at, data) => {
-  const [start, open, close, high, low, volume] = readList(data.candles, 'candles');
+  const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
   const seconds = readCountOrNull(start, 'candles');
   const startMs = seconds === null ? null : seconds * 1000;
   return [toCandle(at, data, { startMs, open, high, low, close, volume, turnover: null })];

@@ -1,7 +1,7 @@
 // What KuCoin's symbols and topics say by themselves: kind, unit, index, stamps, and the chain of a book message.
 import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { QuantityUnit } from '../../schemas/units.ts';
-import type { Chain, MapContext } from '../venue.ts';
+import type { Chain, ClosedMinute, MapContext } from '../venue.ts';
 import { snapshotChain } from './shape.ts';
 import { badFrame, readId } from './wire.ts';
 
@@ -68,3 +68,19 @@ export const updateChain = (symbol: string, sequence: bigint): Chain => ({
   last: sequence,
   previous: sequence - 1n,
 });
+
+/** The topic of a frame of marks or of the day's figures, which come at stated rates; null for what may rest. */
+export const readSubscription = (text: string): string | null =>
+  /"topic":"(\/contract\/instrument:[^",]+|\/contractMarket\/snapshot:[^",]+)"/.exec(text)?.[1] ?? null;
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack the trades of its last second. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const symbol = /"topic":"\/contractMarket\/limitCandle:([^",]+)_1min"/.exec(text)?.[1];
+  const start = /"candles":\["(\d+)"/.exec(text)?.[1];
+  const sentMs = /"time":(\d{13})\b/.exec(text)?.[1];
+  if (symbol === undefined || start === undefined || sentMs === undefined || isDated(symbol)) return null;
+  const openMs = Number(start) * 1000;
+  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
+};

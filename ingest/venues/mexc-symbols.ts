@@ -1,6 +1,6 @@
 // What MEXC's symbols and book messages say by themselves: kind, and the range of versions a message covers.
 import type { ListingValues } from '../../schemas/records.ts';
-import type { Chain } from '../venue.ts';
+import type { Chain, ClosedMinute } from '../venue.ts';
 import { snapshotChain } from './shape.ts';
 
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
@@ -37,4 +37,20 @@ export const readChain = (text: string): Chain | null => {
   if (channel === undefined || channel === 'push.depth.snapshot') return snapshotChain(symbol, version);
   if (channel !== 'push.depth' || symbol === '') return null;
   return updateChain(symbol, { begin: id('begin'), end: id('end') ?? version });
+};
+
+const symbolOf = (text: string): string | undefined => /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1];
+
+/** `ticker:BTC_USDT` of a frame of it; null for what may rest. */
+export const readSubscription = (text: string): string | null => {
+  const symbol = text.includes('"channel":"push.ticker"') ? symbolOf(text) : undefined;
+  return symbol === undefined ? null : `ticker:${symbol}`;
+};
+
+/** The minute a candle is about, which stands for the newest: none is marked as closed. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  if (!text.includes('"channel":"push.kline"') || !text.includes('"interval":"Min1"')) return null;
+  const symbol = symbolOf(text);
+  const start = /"t":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) * 1000 };
 };

@@ -2,23 +2,16 @@
 //
 // One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; the
 // snapshot they continue is asked for. No liquidations are public.
-import type { ListingRecord } from '../../schemas/records.ts';
-import type { BookRule, Slot, Venue } from '../venue.ts';
+import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './mexc-listings.ts';
 import { mapMessage } from './mexc-messages.ts';
-import { quantityOf, readChain } from './mexc-symbols.ts';
-import { isOpen, NOT_PUBLISHED, OFF, ON_CHANGE, spreadListings } from './shape.ts';
+import { candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './mexc-plan.ts';
+import { quantityOf, readChain, readNewestMinute, readSubscription } from './mexc-symbols.ts';
+import { NOT_PUBLISHED, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
 
-/** The docs name no limit; 150 are known to work, fewer keep a lost socket small. */
-const STREAMS_PER_CONNECTION = 150;
-const SYMBOLS_PER_SOCKET = 100;
 const SNAPSHOT_LEVELS = 1_000;
-const SILENCE_MS = 30_000;
-/** Rates are pushed when they change, about once a minute. */
-const FUNDING_SILENCE_MS = 120_000;
-const RENEW_AFTER_MS = 23 * 3_600_000;
 
 /** An update that ends at or before the book is old, one that begins behind the next version leaves a hole; sizes are absolute, so one that straddles is applied whole. */
 const bookRule: BookRule = {
@@ -42,6 +35,7 @@ export const mexc: Venue = {
     subscribePerSecond: 20,
     // 20 requests in two seconds an endpoint.
     restWeightPerMinute: 600,
+    restBurst: { most: 20, ms: 2_000 },
     connectionsPerMinute: 60,
   },
   layers: {
@@ -52,9 +46,9 @@ export const mexc: Venue = {
     book: ON_CHANGE,
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
-    trades: OFF,
+    trades: ON_CHANGE,
     liquidation: NOT_PUBLISHED,
-    candles: OFF,
+    candles: ON_CHANGE,
   },
   /** Funding cycles first: the contracts do not tell them. */
   reference: (endpoints) =>
@@ -65,7 +59,7 @@ export const mexc: Venue = {
     })),
   referenceEveryMs: 300_000,
   mapReference,
-  plan: (listings, env) => KINDS.flatMap((kind) => planSockets(listings, env, kind)),
+  plan: planMexc,
   classify: (text) => {
     if (text.includes('"channel":"push.')) return 'data';
     if (text.includes('"channel":"pong"')) return 'heartbeat';
@@ -80,44 +74,10 @@ export const mexc: Venue = {
     url: `${endpoints.rest}/api/v1/contract/depth/${encodeURIComponent(venue_symbol)}?limit=${SNAPSHOT_LEVELS}`,
     weight: 1,
   }),
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
   impliedQuantity: quantityOf,
   map: (_state, message) => mapMessage(message),
 };
-
-// ---- plan ----
-
-type SocketKind = {
-  readonly name: string;
-  readonly method: string;
-  readonly layers: readonly string[];
-  readonly silenceMs: number;
-};
-
-/** Books apart from prices, so that a busy book never delays a mark; funding apart from tickers, which tell a rate without its settlement. */
-const KINDS: readonly SocketKind[] = [
-  { name: 'book', method: 'sub.depth', layers: ['book', 'venue_depth'], silenceMs: SILENCE_MS },
-  { name: 'ticker', method: 'sub.ticker', layers: ['ticker', 'mark', 'oi', 'stats'], silenceMs: SILENCE_MS },
-  { name: 'funding', method: 'sub.funding.rate', layers: ['funding'], silenceMs: FUNDING_SILENCE_MS },
-];
-
-const planSockets = (
-  listings: readonly ListingRecord[],
-  env: Parameters<Venue['plan']>[1],
-  { name, method, layers, silenceMs }: SocketKind,
-): Slot[] =>
-  spreadListings(listings, env, {
-    sockets: Math.ceil(listings.filter(isOpen).length / SYMBOLS_PER_SOCKET),
-    slot: (members, { shard, tag }) => {
-      const symbols = members.map(({ venue_symbol }) => venue_symbol);
-      return {
-        kind: 'socket',
-        id: `${name}.${tag}`,
-        shards: [shard],
-        url: env.endpoints.ws ?? '',
-        subscribe: symbols.map((symbol) => JSON.stringify({ method, param: { symbol } })),
-        covers: [{ layers, symbols }],
-        silenceMs,
-        renewAfterMs: RENEW_AFTER_MS,
-      };
-    },
-  });

@@ -98,6 +98,12 @@ export const spreadListings = (
 
 const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
 
+/** Oldest first, so that a new listing changes what comes last only. */
+export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
+  listings.toSorted(
+    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
+  );
+
 export const chunks = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 

@@ -65,7 +65,7 @@ export const applyCandle = (
   const isWhole = values.closed === true || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
-    if (candles.told?.[openTime] === figuresOf(values)) return;
+    if (candles.told?.[openTime] === figuresOf(values) || isPast(record, connection, kind)) return;
     pushSealed(context, listing.symbol, candleRow(identityOf(context, listing, record), presentMinute(minute)));
     return announceMinutes(context, listing, priceType, proved);
   }
@@ -83,11 +83,17 @@ const identityOf = ({ venue }: TaskContext, listing: ListingState, { values }: C
   priceType: values.price_type,
 });
 
+const PAST = 10 * MINUTE;
+
 /** Answers of polls overlap: they repeat minutes for so long after the seal. */
 const TOLD_FOR = 3 * MINUTE;
 
 const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
   [open, high, low, close, volume, turnover, trades].join('|');
+
+/** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
+const isPast = ({ values }: CandleRecord, { openedAt }: Connection, kind: RawMessage['kind']): boolean =>
+  kind === 'frame' && values.open_time + MINUTE < openedAt - PAST;
 
 const spanKeyOf = (connection: Connection): string => `${connection.conn_id}@${connection.span.from}`;
 

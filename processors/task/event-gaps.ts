@@ -62,6 +62,7 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingState, range: Window): Row[] =>
   EVENT_KINDS.flatMap(({ policy, table }) => {
     if (state.capability?.layers[policy]?.policy !== 'on') return [];
+    if (listing.version.record.values.not_published.includes(policy)) return [];
     const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore);
     const stretches = windows.flatMap((window) => gapsIn(state, listing, policy, window));
     const identity = { venue: venue.id, symbol: listing.symbol };

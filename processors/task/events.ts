@@ -1,4 +1,4 @@
-// Trades and liquidations: one row each as they come, repeats of an id within ten minutes suppressed (design section 7, N-11).
+// Trades and liquidations: one row each as they come, repeats of an id suppressed (design section 7, N-11).
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
@@ -8,8 +8,9 @@ import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
 import { type Connection, createLayer, type EventState, type ListingState } from './state.ts';
 
-/** Repeats of an id are looked for this far back. */
+/** Repeats of an id are looked for this far back, and among so many in any case: a new subscription may begin with what was told last, however long ago. */
 const REPEATS_WITHIN: Micros = 600_000_000;
+const REPEATS_AMONG = 64;
 
 export type EventRecord = TradeRecord | LiquidationRecord;
 /** Name of the policy in capabilities and of the table, by layer (L-01). */
@@ -22,7 +23,7 @@ export const EVENT_KINDS = Object.values(KINDS);
 const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventState => {
   let events = listing.events[layer];
   if (!events) {
-    events = { seen: {}, delivery: createLayer() };
+    events = { seen: {}, remembered: 0, delivery: createLayer() };
     listing.events[layer] = events;
   }
   return events;
@@ -31,9 +32,15 @@ const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventStat
 /** Ids are remembered in the order they came, so the oldest stand first. */
 const forgetOld = (events: EventState, now: Micros): void => {
   for (const id in events.seen) {
-    if ((events.seen[id] ?? 0) >= now - REPEATS_WITHIN) return;
+    if (events.remembered <= REPEATS_AMONG || (events.seen[id] ?? 0) >= now - REPEATS_WITHIN) return;
     delete events.seen[id];
+    events.remembered -= 1;
   }
+};
+
+const remember = (events: EventState, id: string, now: Micros): void => {
+  events.seen[id] = now;
+  events.remembered += 1;
 };
 
 /** Keys that look like integers would be reordered by the engine; a prefix keeps insertion order. */
@@ -67,9 +74,9 @@ const identify = (
     return countsForLayer(context.state, events.delivery, connection) ? own : null;
   }
   const key = id === null ? nthKey(events, connection, contentOf(record)) : id;
-  if (id === null) events.seen[`@${connection.conn_id} ${key}`] = context.state.recordedAt;
+  if (id === null) remember(events, `@${connection.conn_id} ${key}`, context.state.recordedAt);
   if (keyOf(key) in events.seen) return null;
-  events.seen[keyOf(key)] = context.state.recordedAt;
+  remember(events, keyOf(key), context.state.recordedAt);
   return id ?? own;
 };
 

@@ -57,8 +57,8 @@ export type ListingState = {
   candles: Partial<Record<PriceType, CandleState>>;
 };
 
-/** Ids of events by the instant they were recorded, oldest first, and who delivers those without an id. */
-export type EventState = { readonly seen: Record<string, Micros>; readonly delivery: LayerState };
+/** Ids of events by the instant they were recorded, oldest first, how many they are, and who delivers those without an id. */
+export type EventState = { readonly seen: Record<string, Micros>; remembered: number; readonly delivery: LayerState };
 
 /** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
 export type Minute = {

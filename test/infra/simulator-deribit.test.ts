@@ -208,6 +208,29 @@ t.test('protocol', async (t) => {
       forced,
       rows.map(({ symbol, values }) => `${symbol} ${values.id} T`),
     );
+    const read = client.frames.flatMap((text) => {
+      const message = { kind: 'frame', received_at: 0, request: null, payload: Buffer.from(text) } as const;
+      return deribit.map({}, message, { listings: new Map() }).map(({ record }) => record);
+    });
+    const printed = (layer: string): readonly string[] =>
+      read
+        .filter((record) => record.layer === layer)
+        .map(({ venue_symbol, venue_ts, values }) => {
+          const { id, side, price, quantity } = values as Row;
+          return `${venue_symbol} ${venue_ts} ${id} ${side} ${price} ${quantity}`;
+        })
+        .toSorted();
+    const told = (layer: 'trades' | 'liquidations'): readonly string[] =>
+      symbols
+        .flatMap((symbol) => truthOf(sim, symbol, layer).filter(isSince))
+        .map(
+          ({ symbol, venue_ts, values: { id, side, price, quantity } }) =>
+            `${symbol} ${venue_ts} ${id} ${side} ${price} ${quantity}`,
+        )
+        .toSorted();
+    t.ok(printed('trade').length > 100);
+    t.same(printed('trade'), told('trades'), 'and the collector reads them so, with every trade');
+    t.same(printed('liquidation'), told('liquidations'));
   });
 });
 
@@ -223,7 +246,7 @@ t.test('candles and REST', async (t) => {
   await settle(sim, client);
   const fetchResult = <T>(path: string): Promise<Answer<T>> => get<T>(sim, `/deribit/api/v2/public/${path}`);
 
-  t.test('minutes are the truth in notifications and columns; one without trades is only in columns', async (t) => {
+  t.test('minutes are the truth in notifications and columns, those without trades too', async (t) => {
     type Columns = Readonly<Record<'ticks' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'cost', readonly number[]>>;
     for (const symbol of SYMBOLS) {
       const told = dataOf<Readonly<Record<string, number>>>(client, `chart.trades.${symbol}.1`);
@@ -242,9 +265,39 @@ t.test('candles and REST', async (t) => {
         const figures = [column('open'), column('high'), column('low'), column('close')];
         t.same([...figures, column('volume'), column('cost')], [open, high, low, close, volume, turnover].map(Number));
         const candle = newest.get(result.ticks[i] ?? 0);
-        if (trades === 0) t.equal(candle, undefined, `${symbol} said nothing`);
-        else t.same([candle?.open, candle?.volume, candle?.cost], [column('open'), column('volume'), column('cost')]);
+        t.same([candle?.open, candle?.volume, candle?.cost], [column('open'), column('volume'), column('cost')]);
+        if (trades === 0) t.same([candle?.volume, candle?.high], [0, candle?.low], `${symbol}: the last price`);
       }
+    }
+    t.ok(
+      truthOf(sim, 'ADA_USDC-PERPETUAL', 'candles').some(({ values }) => values.trades === 0),
+      'ADA is quiet',
+    );
+  });
+
+  t.test('the collector asks for minutes as the venue answers them, and reads the truth', async (t) => {
+    for (const symbol of SYMBOLS) {
+      const range = { fromMs: START_MS, toMs: START_MS + 120_000 };
+      const request = deribit.candles?.({ venue_symbol: symbol }, range, sim.endpoints.deribit ?? {});
+      const payload = Buffer.from(await (await fetch(request?.url ?? '')).arrayBuffer());
+      const message = { kind: 'response', received_at: 0, request: `GET ${request?.url}`, payload } as const;
+      const mapped = deribit.map({}, message, { listings: new Map() }).map(({ record }) => record.values as Row);
+      const figuresOf = ({ open_time, open, high, low, close, volume, turnover }: Row): readonly unknown[] => [
+        open_time,
+        open,
+        high,
+        low,
+        close,
+        volume,
+        turnover,
+      ];
+      const rows = truthOf(sim, symbol, 'candles').filter(({ values }) => values.price_type === 'trade');
+      t.same(
+        mapped.slice(0, 3).map(figuresOf),
+        rows.map(({ values }) => figuresOf(values)),
+        symbol,
+      );
+      t.equal(mapped[3]?.open_time, (START_MS + 180_000) * 1_000, 'and the one that shows them to be over');
     }
   });
 
@@ -272,6 +325,27 @@ t.test('candles and REST', async (t) => {
     run(2_000);
     t.match(await fetchResult('get_time'), { status: 200, body: { result: nowMs() } });
   });
+});
+
+t.test('what the collector plans is what the venue takes', async (t) => {
+  const { sim } = await fakeSimulator(t, { venues: VENUES, listings: 8 });
+  const endpoints = sim.endpoints.deribit ?? {};
+  const [asked] = deribit.reference(endpoints);
+  const payload = Buffer.from(await (await fetch(asked?.url ?? '')).arrayBuffer());
+  const message = { kind: 'response', received_at: 0, request: `GET ${asked?.url}`, payload } as const;
+  const listings = deribit.mapReference({}, message)?.listings ?? [];
+  const wanted: string[] = [];
+  const taken: string[] = [];
+  for (const slot of deribit.plan(listings, { shards: 1, shardOf: () => 0, endpoints })) {
+    const client = await connect(t, sim, '/deribit/ws/api/v2');
+    for (const text of slot.kind === 'socket' ? slot.subscribe : []) {
+      wanted.push(...(parse<{ params: { channels?: string[] } }>(text).params.channels ?? []));
+      const { result } = (await ask(client, parse<object>(text))) as { readonly result: unknown };
+      if (Array.isArray(result)) taken.push(...result.map(String));
+    }
+  }
+  t.equal(wanted.length, 4 * 8, 'book, ticker, trades and candles of each instrument');
+  t.same(taken, wanted);
 });
 
 t.test('faults', async (t) => {

@@ -21,6 +21,15 @@ const VENUES = ['hyperliquid'];
 const parse = <T>(text: string): T => JSON.parse(text) as T;
 const trimmed = (figure: string | undefined): string => String(figure).replace(/\.0$/, '');
 
+type Row = Readonly<Record<string, unknown>>;
+const eventOf = (venueTs: number | null, { id, side, price, quantity }: Row): readonly unknown[] => [
+  venueTs,
+  id,
+  side,
+  price,
+  quantity,
+];
+
 type Fields = Readonly<Record<string, string>>;
 type Level = { readonly px: string; readonly sz: string; readonly n: number };
 type Book = { readonly coin: string; readonly time: number; readonly levels: readonly [Level[], Level[]] };
@@ -171,6 +180,19 @@ t.test('protocol', async (t) => {
       );
       const told = dataOf<Trade[]>(client, 'trades');
       t.equal(printed.length, told.slice(1).flat().length);
+      const ids = new Set(
+        told
+          .slice(1)
+          .flat()
+          .map(({ tid }) => String(tid)),
+      );
+      t.same(
+        printed.map(({ record }) => eventOf(record.venue_ts, record.values as Row)),
+        truthOf(sim, 'BTC', 'trades')
+          .filter(({ values }) => ids.has(String(values.id)))
+          .map(({ venue_ts, values }) => eventOf(venue_ts, values)),
+        'each as it was made',
+      );
       return told;
     };
     const first = await subscribeAndRun();
@@ -248,6 +270,33 @@ t.test('candles and questions', async (t) => {
     );
   });
 
+  t.test('the collector asks for minutes as the venue answers them, and reads the truth', async (t) => {
+    for (const coin of COINS) {
+      const range = { fromMs: START_MS, toMs: START_MS + 120_000 };
+      const asked = hyperliquid.candles?.({ venue_symbol: coin }, range, sim.endpoints.hyperliquid ?? {});
+      const answer = await fetch(asked?.url ?? '', { method: 'POST', body: asked?.body ?? '' });
+      const payload = Buffer.from(await answer.arrayBuffer());
+      const message = { kind: 'response', received_at: 0, request: `POST ${asked?.url}`, payload } as const;
+      const mapped = hyperliquid.map({}, message, { listings: new Map() }).map(({ record }) => record.values as Row);
+      const figuresOf = ({ open_time, open, high, low, close, volume, trades }: Row): readonly unknown[] => [
+        open_time,
+        open,
+        high,
+        low,
+        close,
+        volume,
+        trades,
+      ];
+      const rows = truthOf(sim, coin, 'candles').filter(({ values }) => values.price_type === 'trade');
+      t.same(
+        mapped.slice(0, 3).map(figuresOf),
+        rows.map(({ values }) => figuresOf(values)),
+        coin,
+      );
+      t.equal(mapped[3]?.open_time, (START_MS + 180_000) * 1_000, 'and the one that shows them to be over');
+    }
+  });
+
   t.test('universes name coins by place, the delisted ones too; contexts have the same order', async (t) => {
     type Meta = {
       readonly universe: readonly { name: string; szDecimals: number; isDelisted?: true }[];
@@ -293,6 +342,27 @@ t.test('candles and questions', async (t) => {
     sim.inject({ venue: 'hyperliquid', kind: 'rate_limit', durationMs: 1_000 });
     t.match(await question(sim, { type: 'spotMeta' }), { status: 429 });
   });
+});
+
+t.test('what the collector plans is what the venue takes', async (t) => {
+  const { sim } = await fakeSimulator(t, { venues: VENUES, listings: 12 });
+  const endpoints = sim.endpoints.hyperliquid ?? {};
+  const state = {};
+  const answers = hyperliquid.reference(endpoints).map(async ({ url, body }) => {
+    const answer = await fetch(url, { method: 'POST', body: body ?? '' });
+    return Buffer.from(await answer.arrayBuffer());
+  });
+  const message = { kind: 'response', received_at: 0, request: null } as const;
+  const [, listed] = (await Promise.all(answers)).map((payload) =>
+    hyperliquid.mapReference(state, { ...message, payload }),
+  );
+  const slots = hyperliquid.plan(listed?.listings ?? [], { shards: 1, shardOf: () => 0, endpoints });
+  const frames = slots.flatMap((slot) => (slot.kind === 'socket' ? slot.subscribe : []));
+  t.equal(frames.length, 4 * 12, 'book, context, trades and candles of each coin');
+  const client = await connect(t, sim, '/hyperliquid/ws');
+  for (const text of frames) client.socket.send(text);
+  await until('the answers', () => dataOf(client, 'subscriptionResponse').length === frames.length);
+  t.same(dataOf(client, 'error'), []);
 });
 
 t.test('faults', async (t) => {

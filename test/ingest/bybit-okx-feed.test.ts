@@ -1,19 +1,15 @@
 // Three venues collected at once from their simulators: every layer present soon and true, a hole that costs one book, minutes filled in after a cut.
-import { Registry } from 'prom-client';
 import t from 'tap';
 import { createClock } from '../../infra/runtime/clock.ts';
 import { startSimulator } from '../../infra/simulator/simulator.ts';
-import type { VenueHost } from '../../infra/simulator/venue-host.ts';
-import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
-import { createMeters } from '../../ingest/feed/meters.ts';
+import type { Collector } from '../../ingest/feed/collector.ts';
 import type { Venue } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance.ts';
 import { bybit } from '../../ingest/venues/bybit.ts';
 import { okx } from '../../ingest/venues/okx.ts';
-import { Task } from '../../processors/task/task.ts';
-import { READING_LAYERS } from '../../schemas/layers.ts';
-import type { Reading, Row } from '../../schemas/topics.ts';
-import { type Memory, openMemory, silentLog, textOf } from './paper-venue.ts';
+import type { Reading } from '../../schemas/topics.ts';
+import { Collected, type Told, within } from '../support/collected.ts';
+import { textOf } from './paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
 const RENEW_AFTER_MS = 14_000;
@@ -40,79 +36,6 @@ const aheadMs = MINUTE_MS - ((startedMs + FIRST_MINUTE_MS) % MINUTE_MS);
 const minuteEndMs = startedMs + aheadMs + FIRST_MINUTE_MS;
 const nowMs = (): number => Date.now() + aheadMs;
 
-const within = async (ms: number, what: string, missing: () => readonly string[]): Promise<void> => {
-  const deadlineMs = performance.now() + ms;
-  for (;;) {
-    const left = missing();
-    if (left.length === 0) return;
-    if (performance.now() > deadlineMs) throw new Error(`${what}: still missing ${left.slice(0, 20).join(', ')}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-
-type Told<T> = T & { readonly symbol: string };
-
-/** A collector of one venue, its log, and a task that reads it as it grows. */
-class Collected {
-  readonly venue: Venue;
-  readonly host: VenueHost;
-  readonly memory: Memory = openMemory();
-  readonly readings: Told<Reading>[] = [];
-  readonly rows: Told<Row>[] = [];
-  readonly dead: unknown[] = [];
-  readonly #task: Task;
-  #next = 0;
-
-  constructor(venue: Venue, host: VenueHost) {
-    this.venue = venue;
-    this.host = host;
-    this.#task = new Task({ venue, partition: 0, shards: 1 });
-  }
-
-  get symbols(): readonly string[] {
-    return this.host.market.instruments.map(({ listing }) => listing.symbol);
-  }
-
-  read(): void {
-    const { written } = this.memory;
-    for (; this.#next < written.length; this.#next += 1) {
-      const message = written[this.#next];
-      if (!message) return;
-      const timestampMs = Math.ceil(message.received_at / 1_000);
-      const out = this.#task.process({ offset: this.#next, timestampMs, message });
-      this.dead.push(...out.deadLetters);
-      for (const { symbol, reading, row } of out.live) {
-        if (reading) this.readings.push({ ...reading, symbol: symbol ?? '' });
-        if (row) this.rows.push({ ...row, symbol: symbol ?? '' });
-      }
-    }
-  }
-
-  /** Listings and layers that have no value now. */
-  absent(): readonly string[] {
-    this.read();
-    const newest = new Map(this.readings.map((reading) => [`${reading.symbol} ${reading.layer}`, reading.valid]));
-    return this.symbols
-      .flatMap((symbol) => READING_LAYERS.map((layer) => `${symbol} ${layer}`))
-      .filter((key) => newest.get(key) !== true);
-  }
-
-  /** Listings whose candle of trades of the minute that ended is not known. */
-  withoutMinute(endMs: number): readonly string[] {
-    this.read();
-    const known = this.minute(endMs).map(({ symbol }) => symbol);
-    return this.symbols.filter((symbol) => !known.includes(symbol));
-  }
-
-  minute(endMs: number): readonly Told<Row>[] {
-    const openTime = (endMs - MINUTE_MS) * 1_000;
-    return this.rows.filter(
-      ({ table, texts, at }) =>
-        table === 'candles' && texts.timeframe === '1m' && texts.price_type === 'trade' && at === openTime,
-    );
-  }
-}
-
 const simulator = await startSimulator({
   venues: VENUES.map(({ id }) => id),
   listings: LISTINGS,
@@ -131,19 +54,8 @@ const all = VENUES.map((venue): Collected => {
   const host = simulator.hosts.find((one) => one.venue.id === venue.id);
   if (!host) throw new Error(`no simulated ${venue.id}`);
   const collected = new Collected(venue, host);
-  const collector = startCollector({
-    venue,
-    endpoints: simulator.endpoints[venue.id] ?? {},
-    shards: 1,
-    collector: 'c1',
-    writer: collected.memory,
-    nowMicros: () => clock.nowMicros() + aheadMs * 1_000,
-    meters: createMeters(new Registry()).venue(venue.id),
-    onTickSkipped: () => undefined,
-    random: () => 0,
-    log: silentLog,
-  });
-  collectors.push(collector);
+  const nowMicros = () => clock.nowMicros() + aheadMs * 1_000;
+  collectors.push(collected.start(simulator.endpoints[venue.id] ?? {}, nowMicros));
   return collected;
 });
 const streamed = all.filter(({ venue }) => venue.bookRule.style === 'stream');

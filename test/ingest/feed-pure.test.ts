@@ -256,6 +256,32 @@ t.test(
   },
 );
 
+t.test('where no minute is marked as closed, one that a frame told is over when a newer one is told', async (t) => {
+  const minute = (n: number): number => n * 60_000;
+  const watch = createCandleWatch(['AAA']);
+  const begin = (n: number): void => watch.begin({ symbol: 'AAA', openMs: minute(n) });
+  const missing = (n: number, afterMs: number): readonly number[] => {
+    const need = watch.next(minute(n) + afterMs);
+    return need ? [need.fromMs / 60_000, need.toMs / 60_000] : [];
+  };
+  begin(9);
+  t.same(missing(10, 5_000), [8, 8], 'nothing told it on this connection');
+  watch.fill({ symbol: 'AAA', fromMs: minute(8), toMs: minute(8) });
+  begin(9);
+  t.same(missing(10, 20_000), [9, 9], 'no newer one so far');
+  begin(10);
+  t.same(missing(10, 40_000), [], 'the ninth is over');
+  begin(10);
+  begin(13);
+  t.same(missing(13, 20_000), [], 'what lies between had no trades');
+  begin(12);
+  t.same(missing(14, 20_000), [13, 13], 'an older one says nothing');
+  watch.fill({ symbol: 'AAA', fromMs: minute(13), toMs: minute(13) });
+  begin(15);
+  t.same(missing(15, 20_000), [14, 14], 'the answer ended in the fourteenth, which is no record of its own');
+  watch.begin({ symbol: 'BBB', openMs: minute(15) });
+});
+
 t.test('a live cadence is no number of milliseconds in a capability', async (t) => {
   const body = toCapability({
     name: 'Somewhere',

@@ -12,13 +12,20 @@ import { openMemory, paper, silentLog, until } from './paper-venue.ts';
 
 const clock = createClock();
 
-type Heard = { requested: unknown; shaken: unknown; pings: number; readonly texts: string[] };
+type Heard = {
+  requested: unknown;
+  shaken: unknown;
+  pings: number;
+  readonly paths: string[];
+  readonly texts: string[];
+};
 
 /** A collector of one listing on a server of its own, which notes what it hears. */
 const collect = async (t: Test, wishes: Partial<Venue>): Promise<Heard> => {
-  const heard: Heard = { requested: undefined, shaken: undefined, pings: 0, texts: [] };
+  const heard: Heard = { requested: undefined, shaken: undefined, pings: 0, paths: [], texts: [] };
   const http = createServer((request, response) => {
     heard.requested = request.headers['x-wish'];
+    heard.paths.push(request.url ?? '');
     response.end('["AAA"]');
   });
   const sockets = new WebSocketServer({ server: http });
@@ -65,4 +72,20 @@ t.test('a ping without a frame is one of the protocol, a ping with a frame is se
   const spoken = await collect(t, { ping: { everyMs: 20, frame: 'are you there' } });
   await until('a spoken ping', () => spoken.texts.includes('are you there'));
   t.equal(spoken.pings, 0);
+});
+
+t.test('a poll may ask for what is newer than so long before it is sent, in seconds', async (t) => {
+  const before = Math.floor(clock.nowMicros() / 1_000_000);
+  const heard = await collect(t, {
+    plan: (_listings, { endpoints }) => {
+      const request = { method: 'GET' as const, url: `${endpoints.rest}/candles?from={since}`, weight: 1 };
+      return [
+        { kind: 'poll', id: 'c', shards: [0], requests: [{ ...request, sinceMs: 180_000 }], everyMs: 50, covers: [] },
+      ];
+    },
+  });
+  const asked = (): readonly string[] => heard.paths.filter((path) => path.startsWith('/candles'));
+  await until('a poll', () => asked().length > 0);
+  const since = Number(/^\/candles\?from=(\d+)$/.exec(asked()[0] ?? '')?.[1]) + 180;
+  t.ok(since >= before && since <= Math.ceil(clock.nowMicros() / 1_000_000), `${since}`);
 });

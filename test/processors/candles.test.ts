@@ -260,6 +260,37 @@ t.test('a trade is a row at once; repeats of its id within ten minutes are none,
   t.end();
 });
 
+t.test('what was told last is known hours later, when a new subscription begins with it', (t) => {
+  const log = begin();
+  for (let id = 1; id <= 80; id++) trade(log, id);
+  log.run(7_200 * SECOND, ['k1'], 2 * SECOND);
+  for (const id of [10, 60, 80, 81]) trade(log, id);
+  t.same(
+    tradesOf(log)
+      .slice(80)
+      .map((r) => r.texts['id']),
+    ['10', '81'],
+    'of the last 64 in any case, of those before for ten minutes',
+  );
+  t.end();
+});
+
+t.test('minutes of long before a connection are no late rows of it, those of a short outage are', (t) => {
+  const log = begin();
+  reach(log, 0);
+  kline(log, 0);
+  log.run(1_800 * SECOND, ['k1'], 2 * SECOND);
+  log.open('k2', 'market', COVERS);
+  const late = (minutes: readonly number[]): readonly number[] => {
+    for (const minute of minutes) kline(log, minute, BAR, { connId: 'k2' });
+    return candlesOf(log)
+      .filter((r) => r.flags['late'])
+      .map(minuteOf);
+  };
+  t.same(late([5, 10, 18, 24, 26]), [24, 26]);
+  t.end();
+});
+
 t.test('a trade recorded more than 100 s after its receipt is late and goes to no consumer (N-11)', (t) => {
   const log = begin();
   log.now += SECOND;

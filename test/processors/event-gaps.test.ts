@@ -117,3 +117,25 @@ t.test('an answer that refuses a request loses nothing; a frame that cannot be r
   t.same(gapsOf(log, 'trades'), [[20, 30, 'parse_error']]);
   t.end();
 });
+
+t.test('what is not to be had of a listing has no gaps: its listing says so', (t) => {
+  const log = begin();
+  log.run(200 * SECOND, []);
+  t.ok(rowsOf(runTask(SPEC, log.records).outputs, 'trades').length > 0, 'nobody lives');
+  const mapReference: Venue['mapReference'] = (state, message) => {
+    const answer = venue.mapReference(state, message);
+    return answer === null
+      ? null
+      : {
+          ...answer,
+          listings: answer.listings.map((listing) => ({
+            ...listing,
+            values: { ...listing.values, not_published: [...listing.values.not_published, 'trades'] },
+          })),
+        };
+  };
+  const { outputs } = runTask({ ...SPEC, venue: { ...venue, mapReference } }, log.records);
+  t.same(rowsOf(outputs, 'trades'), []);
+  t.ok(rowsOf(outputs, 'liquidations').length > 0);
+  t.end();
+});

@@ -278,6 +278,22 @@ t.test('exchanging any two members of a message changes its records or is refuse
       },
       members: ['T', 'U', 'u', 'pu', 'b', 'a'],
     },
+    {
+      message: (body: unknown) => frame({ e: 'aggTrade', s: 'A', ...(body as object) }),
+      body: { E: 1568693103463, a: 11, p: '2', q: '3', f: 12, T: 1568693103462, m: false },
+      members: ['a', 'p', 'q', 'T'],
+    },
+    {
+      message: (body: unknown) =>
+        frame({ e: 'forceOrder', E: 1584059031426, o: { s: 'A', S: 'BUY', ...(body as object) } }),
+      body: { q: '1', p: '2', ap: '3', z: '4', T: 1584059031421 },
+      members: ['ap', 'z', 'T'],
+    },
+    {
+      message: (body: unknown) => frame({ e: 'kline', E: 5, s: 'A', k: { i: '1m', x: true, ...(body as object) } }),
+      body: { t: 1638747600000, o: '1', c: '2', h: '3', l: '4', v: '5', n: 6, q: '7' },
+      members: ['t', 'o', 'c', 'h', 'l', 'v', 'n', 'q'],
+    },
   ])
     t.same(findExchangeable({ venue: aster, ...probe }), []);
   t.end();
@@ -375,7 +391,7 @@ t.test('listings say how each rule was made, and take their interval from fundin
 
 // ---- wire ----
 
-t.test('the plan subscribes each open listing to its book, mark and ticker, on sockets of its shard', (t) => {
+t.test('the plan subscribes each open listing once to every stream of it, on sockets of its shard', (t) => {
   const [template] = listingsOf(JKORF) as [ListingRecord];
   const listings = Array.from({ length: 300 }, (_, i) => ({ ...template, venue_symbol: `C${i}USDT` }));
   const gone = { ...template, venue_symbol: 'GONEUSDT', values: { ...template.values, status: 'delisted' } };
@@ -384,22 +400,31 @@ t.test('the plan subscribes each open listing to its book, mark and ticker, on s
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const streams: string[] = [];
   for (const slot of slots) {
-    if (slot.kind !== 'socket') throw new Error('no polls');
-    t.equal(slot.url, 'wss://fstream.asterdex.com/ws');
-    const named = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
-    t.ok(named.length <= 200, 'a connection holds 200 streams');
     const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
     t.ok(
       covered.every((symbol) => slot.shards.includes(shardOf(symbol, 2))),
-      'a socket serves its shard',
+      'a slot serves its shard',
     );
+    if (slot.kind !== 'socket') continue;
+    t.equal(slot.url, 'wss://fstream.asterdex.com/ws');
+    const named = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
+    t.ok(named.length <= 200, 'a connection holds 200 streams');
+    t.same([...new Set(named.map((stream) => stream.split('@')[0]?.toUpperCase()))], covered);
+    const watched = (slot.watched ?? []).flatMap(({ subscriptions }) => subscriptions);
+    t.equal(watched.length, covered.length);
+    t.ok(watched.every((stream) => named.includes(stream)));
     streams.push(...named);
   }
-  t.equal(streams.length, 900);
-  t.equal(new Set(streams).size, 900);
+  t.equal(streams.length, 1_800);
+  t.equal(new Set(streams).size, 1_800);
   t.notOk(streams.some((stream) => stream.includes('gone')));
-  for (const stream of ['c7usdt@depth@100ms', 'c7usdt@markPrice@1s', 'c7usdt@ticker'])
-    t.ok(streams.includes(stream), stream);
+  for (const stream of ['depth@100ms', 'markPrice@1s', 'ticker', 'aggTrade', 'kline_1m', 'forceOrder'])
+    t.ok(streams.includes(`c7usdt@${stream}`), stream);
+  const layersOf = (id: string) =>
+    new Set(slots.filter((slot) => slot.id.startsWith(id)).map((s) => s.covers[0]?.layers.join()));
+  t.same(layersOf('book'), new Set(['book,venue_depth']));
+  t.same(layersOf('mark'), new Set(['mark,funding']));
+  t.same(layersOf('trade'), new Set(['ticker,stats,trades,liquidation,candles']));
   const first = slots[0];
   t.match(first?.kind === 'socket' ? JSON.parse(first.subscribe[0] ?? '') : null, { method: 'SUBSCRIBE', id: 1 });
   t.same(
@@ -410,6 +435,150 @@ t.test('the plan subscribes each open listing to its book, mark and ticker, on s
     aster.bookSnapshot?.({ venue_symbol: 'BTCUSDT' }, aster.endpoints).url,
     'https://fapi.asterdex.com/fapi/v3/depth?symbol=BTCUSDT&limit=1000',
   );
+  t.end();
+});
+
+t.test('open interest and candles of mark and index prices are polled within the limit of weight', (t) => {
+  const item = (JSON.parse(lineOf(JKORF, 20).raw) as { symbols: Record<string, unknown>[] }).symbols[0];
+  for (const [count, oiMs, priced] of [
+    [50, 5_000, 50],
+    [350, 28_000, 350],
+    [600, 28_000, 22],
+  ] as const) {
+    const symbols = Array.from({ length: count }, (_, i) => ({
+      ...item,
+      symbol: `C${i}USDT`,
+      pair: `C${i}USDT`,
+      onboardDate: 1_600_000_000_000 + i,
+    }));
+    const exchange = answer('GET https://fapi.asterdex.com/fapi/v3/exchangeInfo', { symbols });
+    const listings = aster.mapReference({}, exchange)?.listings ?? [];
+    const slots = aster.plan(listings, { shards: 1, shardOf: () => 0, endpoints: aster.endpoints });
+    const [oi, candles] = slots.flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+    t.match(oi, { everyMs: oiMs, covers: [{ layers: ['oi'] }] });
+    t.equal(oi?.requests.length, count);
+    t.match(candles, { everyMs: 80_000, covers: [{ layers: ['price_candles'] }] });
+    t.equal(candles?.requests.length, 2 * priced, `${count} listings`);
+    t.same(aster.deliveries?.(listings).oi, {
+      policy: 'on',
+      cadence: oiMs,
+      horizonMs: 2 * oiMs,
+      horizonSource: 'assumed',
+    });
+    const weight = [oi, candles].reduce(
+      (sum, slot) => sum + ((slot?.requests.length ?? 0) * 60_000) / (slot?.everyMs ?? 1),
+      0,
+    );
+    t.ok(weight <= aster.limits.restWeightPerMinute * 0.6, `${weight} a minute`);
+    const base = 'https://fapi.asterdex.com/fapi/v3';
+    t.same(
+      [oi?.requests[0]?.url, ...(candles?.requests.slice(0, 2).map(({ url }) => url) ?? [])],
+      [
+        `${base}/openInterest?symbol=C0USDT`,
+        `${base}/markPriceKlines?symbol=C0USDT&interval=1m&limit=3`,
+        `${base}/indexPriceKlines?pair=C0USDT&interval=1m&limit=3`,
+      ],
+    );
+  }
+  const answered = JSON.parse(lineOf(TARDIS, 5).raw) as { data: unknown };
+  t.same(map(answer('GET https://fapi.asterdex.com/fapi/v3/openInterest?symbol=BTCUSDT', answered.data)), [
+    record('oi', 'BTCUSDT', [1787059914451, null], { oi: '6196.323', oi_unit: 'base' }),
+  ]);
+  t.end();
+});
+
+/** As the docs print it (asterdex/api-docs, Kline/Candlestick Streams), of a minute. */
+const KLINE = {
+  e: 'kline',
+  E: 1638747660000,
+  s: 'BTCUSDT',
+  k: {
+    t: 1638747600000,
+    T: 1638747659999,
+    s: 'BTCUSDT',
+    i: '1m',
+    f: 100,
+    L: 200,
+    o: '0.0010',
+    c: '0.0020',
+    h: '0.0025',
+    l: '0.0005',
+    v: '1000',
+    n: 100,
+    x: false,
+    q: '1.5',
+    V: '500',
+    Q: '0.500',
+    B: '123456',
+  },
+};
+
+t.test('every stream that is subscribed is read, and gives what its socket covers', (t) => {
+  const [template] = listingsOf(JKORF) as [ListingRecord];
+  const slots = aster.plan([template], { shards: 1, shardOf: () => 0, endpoints: aster.endpoints });
+  const day = { e: '24hrTicker', E: 5, s: 'BTCUSDT', P: '-0.855', c: '10223.74', v: '20248.9', q: '207024349.13' };
+  const recorded: Readonly<Record<string, string>> = {
+    'depth@100ms': lineOf(TARDIS, 4).raw,
+    'markPrice@1s': lineOf(TARDIS, 11).raw,
+    ticker: JSON.stringify(day),
+    aggTrade: lineOf(TARDIS, 3).raw,
+    kline_1m: JSON.stringify(KLINE),
+    forceOrder: lineOf(TARDIS, 13).raw,
+  };
+  const names: Readonly<Record<string, string>> = { trade: 'trades', candle: 'candles' };
+  const read: string[] = [];
+  for (const slot of slots) {
+    if (slot.kind !== 'socket') continue;
+    const streams = slot.subscribe.flatMap((text) => (JSON.parse(text) as { params: string[] }).params);
+    for (const stream of streams) {
+      const given = map(frame(recorded[stream.slice(stream.indexOf('@') + 1)] ?? ''));
+      const layers = given.map(({ layer }) => names[layer] ?? layer);
+      t.ok(layers.length > 0 && layers.every((layer) => slot.covers[0]?.layers.includes(layer)), stream);
+      read.push(...layers);
+    }
+  }
+  t.same(read.toSorted(), ['book', 'candles', 'funding', 'liquidation', 'mark', 'stats', 'ticker', 'trades']);
+  t.equal(aster.layers.liquidation?.completeness, 'sampled', 'the latest one a second and symbol');
+  t.same(map(frame(KLINE)), [
+    record('candle', 'BTCUSDT', [1638747660000, null], {
+      open_time: 1638747600000_000,
+      price_type: 'trade',
+      timeframe: '1m',
+      open: '0.001',
+      high: '0.0025',
+      low: '0.0005',
+      close: '0.002',
+      volume: '1000',
+      volume_unit: 'base',
+      turnover: '1.5',
+      trades: 100,
+      closed: false,
+    }),
+  ]);
+  t.end();
+});
+
+t.test('what closes a minute, and what is asked for when a connection leaves something out', (t) => {
+  const text = JSON.stringify(KLINE);
+  t.equal(aster.closedMinute?.(text), null);
+  t.same(aster.closedMinute?.(text.replace('"x":false', '"x":true')), { symbol: 'BTCUSDT', openMs: 1638747600000 });
+  const base = 'https://fapi.asterdex.com/fapi/v3';
+  t.equal(
+    aster.candles?.({ venue_symbol: 'BTCUSDT' }, { fromMs: 60_000, toMs: 120_000 }, aster.endpoints).url,
+    `${base}/klines?symbol=BTCUSDT&interval=1m&startTime=60000&limit=3`,
+  );
+  t.match(aster.confirm?.('btcusdt@ticker', aster.endpoints), {
+    symbol: 'BTCUSDT',
+    request: { url: `${base}/ticker/24hr?symbol=BTCUSDT` },
+  });
+  t.equal(aster.confirm?.('btcusdt@markPrice@1s', aster.endpoints), null);
+  const mark = JSON.stringify((JSON.parse(lineOf(TARDIS, 11).raw) as { data: unknown }).data);
+  t.equal(aster.subscriptionOf?.(mark), 'btcusdt@markPrice@1s');
+  t.equal(aster.subscriptionOf?.(text), null, 'candles may rest');
+  t.same(aster.renew?.(['btcusdt@markPrice@1s']), [
+    '{"method":"UNSUBSCRIBE","params":["btcusdt@markPrice@1s"],"id":1}',
+    '{"method":"SUBSCRIBE","params":["btcusdt@markPrice@1s"],"id":1}',
+  ]);
   t.end();
 });
 

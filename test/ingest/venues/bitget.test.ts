@@ -507,6 +507,26 @@ t.test('v3 trades after the first message; that one repeats the past', (t) => {
   t.end();
 });
 
+/** No recording has one: the push of https://www.bitget.com/api-doc/uta/websocket/public/Liquidation-Channel, seen 2026-11-21. */
+const DOCUMENTED_LIQUIDATION =
+  '{"data":[{"symbol":"BTCUSDT","side":"buy","price":"89000","amount":"37.722858","ts":"1736371332162"}],' +
+  '"arg":{"instType":"usdt-futures","topic":"liquidation"},"action":"update","ts":1736371332162}';
+
+t.test('the documented liquidation is of a long, in base', (t) => {
+  t.same(map(frame(DOCUMENTED_LIQUIDATION)), [
+    record('liquidation', 'BTCUSDT', [1736371332162], {
+      id: null,
+      side: 'long',
+      price: '89000',
+      price_kind: 'bankruptcy',
+      quantity: '37.722858',
+      quantity_unit: 'base',
+    }),
+  ]);
+  t.equal(bitget.classify(DOCUMENTED_LIQUIDATION), 'data');
+  t.end();
+});
+
 t.test('v3 liquidations of all listings: the side is the position closed', (t) => {
   const message = frame({
     action: 'update',
@@ -873,34 +893,49 @@ t.test('dated futures are no listings; words of the venue, multipliers, times wi
 
 // ---- plan ----
 
-t.test('the plan subscribes fifty topics a socket, each with its product type', (t) => {
-  const names = [...Array.from({ length: 70 }, (_, i) => `A${i}USDT`), 'BTCPERP', 'BTCUSD'];
+const PRICE_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'];
+type Topic = { readonly instType: string; readonly topic: string; readonly symbol?: string };
+const topicsOf = (frames: readonly string[]): readonly Topic[] =>
+  frames.flatMap((text) => (JSON.parse(text) as { args: Topic[] }).args);
+const planOf = (names: readonly string[], shards = 1) => {
   const listings = listingsOf(
     answer(
       'v3/market/instruments?category=USDT-FUTURES',
       names.map((name) => instrument(name)),
     ),
   );
-  const shardOf = (symbol: string): number => symbol.length % 2;
-  const slots = bitget.plan(listings, { shards: 2, shardOf, endpoints: bitget.endpoints });
+  return bitget.plan(listings, { shards, shardOf: (symbol) => symbol.length % shards, endpoints: bitget.endpoints });
+};
+
+t.test('the plan subscribes fifty topics a socket, each with its product type', (t) => {
+  const names = [...Array.from({ length: 70 }, (_, i) => `A${i}USDT`), 'BTCPERP', 'BTCUSD'];
+  const slots = planOf(names, 2);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
   const seen = new Set<string>();
+  let topics = 0;
   for (const slot of slots) {
-    if (slot.kind !== 'socket') continue;
-    const args = slot.subscribe.flatMap((text) => (JSON.parse(text) as { args: Record<string, string>[] }).args);
+    if (slot.kind !== 'socket' || slot.id === 'liquidations') continue;
+    const args = topicsOf(slot.subscribe);
     t.ok(args.length <= 50);
     t.equal(slot.url, 'wss://ws.bitget.com/v3/ws/public');
-    t.same(
-      args.map(({ symbol }) => symbol),
-      slot.covers[0]?.symbols,
-    );
-    t.ok(slot.covers[0]?.symbols?.every((symbol) => slot.shards.includes(shardOf(symbol))));
+    const [cover] = slot.covers;
+    const isBook = args[0]?.topic === 'books';
+    t.same(cover?.layers, isBook ? ['book', 'venue_depth'] : PRICE_LAYERS);
+    t.same([...new Set(args.map(({ symbol }) => symbol))], cover?.symbols);
+    t.ok(cover?.symbols?.every((symbol) => slot.shards.includes(symbol.length % 2)));
+    const watched = isBook
+      ? []
+      : [{ subscriptions: cover?.symbols?.map((symbol) => `ticker:${symbol}`), silenceMs: 30_000 }];
+    t.same(slot.watched, watched, 'trades and candles may rest');
     for (const arg of args) seen.add(JSON.stringify(arg));
+    topics += args.length;
   }
-  t.equal(seen.size, 2 * names.length);
+  t.equal(seen.size, 4 * names.length);
+  t.equal(topics, seen.size, 'nothing is asked twice');
   t.ok(seen.has('{"instType":"usdt-futures","topic":"books","symbol":"A7USDT"}'));
   t.ok(seen.has('{"instType":"usdc-futures","topic":"ticker","symbol":"BTCPERP"}'));
-  t.ok(seen.has('{"instType":"coin-futures","topic":"ticker","symbol":"BTCUSD"}'));
+  t.ok(seen.has('{"instType":"coin-futures","topic":"publicTrade","symbol":"BTCUSD"}'));
+  t.ok(seen.has('{"instType":"coin-futures","topic":"kline","symbol":"BTCUSD","interval":"1m"}'));
   const first = slots[0];
   t.match(first?.kind === 'socket' ? first.subscribe[0] : '', /^\{"op":"subscribe","args":\[\{"instType"/);
   t.same(
@@ -909,6 +944,132 @@ t.test('the plan subscribes fifty topics a socket, each with its product type', 
       (category) => `https://api.bitget.com/api/v3/market/instruments?category=${category}`,
     ),
   );
+  t.end();
+});
+
+t.test('all liquidations come by one socket for every shard, beside a ticker that tells that it lives', (t) => {
+  const [slot] = planOf(['BTCUSD', 'A1USDT', 'BTCPERP', 'A2USDT'], 2).flatMap((one) =>
+    one.kind === 'socket' && one.id === 'liquidations' ? [one] : [],
+  );
+  t.same(slot?.shards, [0, 1]);
+  t.same(slot?.covers, [{ layers: ['liquidation'], symbols: null }]);
+  t.same(topicsOf(slot?.subscribe ?? []), [
+    { instType: 'coin-futures', topic: 'liquidation' },
+    { instType: 'usdc-futures', topic: 'liquidation' },
+    { instType: 'usdt-futures', topic: 'liquidation' },
+    { instType: 'usdt-futures', topic: 'ticker', symbol: 'A1USDT' },
+  ]);
+  t.same(slot?.watched, [{ subscriptions: ['ticker:A1USDT'], silenceMs: 30_000 }]);
+  t.same(planOf([]), []);
+  t.end();
+});
+
+t.test('every topic of the plan is one that the mapper reads', (t) => {
+  const topics = planOf(['AUSDT']).flatMap((slot) => (slot.kind === 'socket' ? topicsOf(slot.subscribe) : []));
+  const candle = ['1700000040000', '61', '64', '60', '62', '65', '66', '66'];
+  const liquidation = { symbol: 'AUSDT', side: 'buy', price: '89000', amount: '37.5', ts: '1700000000001' };
+  const frames: Readonly<Record<string, VenueMessage>> = {
+    books: frame(bookFrame('snapshot', 2n, 1n)),
+    kline: v3('kline', [candle], { interval: '1m' }),
+    liquidation: v3('liquidation', [liquidation]),
+    publicTrade: v3('publicTrade', [{ i: '1', p: '2', v: '3', S: 'buy', T: '1700000000001' }]),
+    ticker: v3('ticker', [{ lastPrice: '5' }]),
+  };
+  t.same([...new Set(topics.map(({ topic }) => topic))].toSorted(), Object.keys(frames));
+  for (const [topic, message] of Object.entries(frames)) t.ok(map(message).length > 0, topic);
+  t.end();
+});
+
+t.test('layers: liquidations are a lower bound', (t) => {
+  const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
+  t.same(bitget.layers.trades, onChange);
+  t.same(bitget.layers.liquidation, { ...onChange, completeness: 'sampled' });
+  t.same(bitget.layers.candles, onChange);
+  t.end();
+});
+
+t.test('candles of mark and index prices are polled for as many listings as the path allows', (t) => {
+  const names = Array.from({ length: 600 }, (_, i) => `A${i}USDT`);
+  const [poll] = planOf(names).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+  t.same(poll?.covers[0]?.layers, ['price_candles']);
+  t.equal(poll?.covers[0]?.symbols?.length, 330);
+  t.same(
+    poll?.requests.slice(0, 2),
+    ['MARK', 'INDEX'].map((type) => ({
+      method: 'GET',
+      url: `https://api.bitget.com/api/v3/market/candles?category=USDT-FUTURES&symbol=A0USDT&interval=1m&type=${type}&limit=3`,
+      weight: 1,
+      urgency: 'price_candle',
+    })),
+  );
+  const perMinute = (2 * (330 + 45 + 30) * 60_000) / (poll?.everyMs ?? 1);
+  t.equal(perMinute, 540, 'of 720 that may be asked a minute');
+  t.ok((poll?.everyMs ?? 0) <= 90_000, 'what comes 100 s after its minute counts no more');
+  const typesOf = (listings: readonly ListingRecord[]) =>
+    Object.fromEntries(listings.map(({ venue_symbol, values }) => [venue_symbol, values.candles.price_types.join()]));
+  const coins = Array.from({ length: 31 }, (_, i) =>
+    instrument(`C${i}USD`, { launchTime: String(1_700_000_000_000 + i), status: i === 0 ? 'listed' : 'online' }),
+  );
+  const types = typesOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
+  t.equal(types.C0USD, 'trade', 'not yet open');
+  t.equal(types.C1USD, 'trade,mark,index');
+  t.equal(types.C30USD, 'trade,mark,index', 'the thirtieth that is open');
+  const more = [...coins, instrument('YUSD', { launchTime: '1700000000099' })];
+  t.equal(typesOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'trade');
+  const [priced] = planOf([]).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
+  t.equal(priced, undefined);
+  t.end();
+});
+
+t.test('a minute is over when a newer one is told; what is missing is asked for', (t) => {
+  const textOf = (message: VenueMessage): string => message.payload.toString();
+  const row = (start: number): readonly string[] => [String(start), '61', '64', '60', '62', '65', '66', '66'];
+  const [before, open] = [1699999980000, 1700000040000];
+  const newest = (message: VenueMessage) => bitget.newestMinute?.(textOf(message));
+  t.same(newest(v3('kline', [row(open)], { interval: '1m' })), { symbol: 'AUSDT', openMs: open });
+  t.same(newest(v3('kline', [row(before), row(open)], { interval: '1m' }, 'snapshot')), {
+    symbol: 'AUSDT',
+    openMs: open,
+  });
+  t.same(newest(v3('kline', [{ start: String(open), open: '61' }], { interval: '1m' })), {
+    symbol: 'AUSDT',
+    openMs: open,
+  });
+  t.equal(newest(v3('kline', [row(open)], { interval: '1D' })), null);
+  const recorded = lineOf(WS, 22).raw.replace('"1D"', '"1m"');
+  t.same(
+    bitget.newestMinute?.(recorded),
+    { symbol: 'BTCUSDT', openMs: 1710518400000 },
+    'a recorded one, were it a minute',
+  );
+  t.equal(newest(v3('publicTrade', [{ i: '1', p: '2', v: '3', S: 'buy', T: String(open) }])), null);
+  const asked = bitget.candles?.({ venue_symbol: 'AUSDT' }, { fromMs: open, toMs: open }, bitget.endpoints);
+  t.same(asked, {
+    method: 'GET',
+    url: 'https://api.bitget.com/api/v3/market/candles?category=USDT-FUTURES&symbol=AUSDT&interval=1m&startTime=1699999980000&endTime=1700000160000&limit=4',
+    weight: 1,
+  });
+  t.match(map({ ...answer('', [row(open)]), request: `GET ${asked?.url}` }), [
+    { layer: 'candle', venue_symbol: 'AUSDT', values: { price_type: 'trade', open_time: open * 1000, close: '62' } },
+  ]);
+  t.match(
+    bitget.candles?.({ venue_symbol: 'BTCPERP' }, { fromMs: open, toMs: open }, bitget.endpoints).url,
+    /category=USDC-FUTURES&symbol=BTCPERP/,
+  );
+  t.end();
+});
+
+t.test('a subscription that went silent, or whose book broke, is begun again', (t) => {
+  t.equal(bitget.subscriptionOf?.(bookFrame('update', 2n, 1n)), 'books:AUSDT');
+  t.equal(bitget.subscriptionOf?.(lineOf(WS, 25).raw), 'ticker:BTCUSDT');
+  t.equal(bitget.subscriptionOf?.(lineOf(WS, 28).raw), null, 'trades');
+  t.same(bitget.renew?.(['ticker:AUSDT', 'books:BTCUSD']), [
+    '{"op":"unsubscribe","args":[{"instType":"usdt-futures","topic":"ticker","symbol":"AUSDT"},{"instType":"coin-futures","topic":"books","symbol":"BTCUSD"}]}',
+    '{"op":"subscribe","args":[{"instType":"usdt-futures","topic":"ticker","symbol":"AUSDT"},{"instType":"coin-futures","topic":"books","symbol":"BTCUSD"}]}',
+  ]);
+  t.equal(bitget.classify('{"event":"unsubscribe","arg":{"instType":"usdt-futures","topic":"ticker"}}'), 'ack');
+  const commands = (3_600_000 / (bitget.limits.renewEveryMs ?? 1)) * 2;
+  t.ok(commands <= 180, 'of 240 requests an hour');
   t.end();
 });
 

@@ -173,6 +173,12 @@ t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
       ({ values }) => 'side' in values && values.side,
     );
   t.same(sides('MT'), ['sell', 'long', 'short']);
+  const both = map(frame(notify('trades.BTC_USDC-PERPETUAL.100ms', [{ ...trade, liquidation: 'MT' }])));
+  t.same(
+    both.map(({ values }) => 'id' in values && values.id),
+    ['x-1', 'x-1', 'x-1.maker'],
+    'two liquidations are not one that is repeated',
+  );
   t.same(sides('M'), ['sell', 'short']);
   t.equal(codeOf(frame(notify('trades', [{ ...trade, liquidation: 'X' }]))), 'VENUE_BAD_FRAME');
   t.match(map(frame(notify('trades', [trade]))), [{ values: { quantity: '0.5', quantity_unit: 'base' } }]);
@@ -518,21 +524,146 @@ t.test('statuses are the words of V-02', (t) => {
 
 // ---- wire ----
 
-t.test('the plan asks for a heartbeat, then for the book and the ticker of each open perpetual', (t) => {
+type Call = {
+  readonly id: number;
+  readonly method: string;
+  readonly params: { readonly channels?: readonly string[] };
+};
+type Socket = Extract<ReturnType<typeof deribit.plan>[number], { kind: 'socket' }>;
+
+const socketsOf = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] =>
+  deribit
+    .plan(listings, { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: deribit.endpoints })
+    .filter((slot) => slot.kind === 'socket');
+const callsOf = ({ subscribe }: Socket): readonly Call[] => subscribe.map((text) => JSON.parse(text) as Call);
+const channelsOf = (socket: Socket): readonly string[] =>
+  callsOf(socket).flatMap(({ params }) => params.channels ?? []);
+
+t.test('the plan asks for a heartbeat, then for books, and apart from them tickers, trades and candles', (t) => {
+  const two = listingsOf(INSTRUMENTS).filter(({ venue_symbol }) => /^(BTC|DOGE_USDC)-P/.test(venue_symbol));
+  const symbols = ['BTC-PERPETUAL', 'DOGE_USDC-PERPETUAL'];
+  const of = (kind: string, interval: string): string[] => symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
+  const slots = socketsOf(two);
+  t.same(slots.map(callsOf), [
+    [
+      { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
+      { jsonrpc: '2.0', id: 2, method: 'public/subscribe', params: { channels: of('book', '100ms') } },
+    ],
+    [
+      { jsonrpc: '2.0', id: 1, method: 'public/set_heartbeat', params: { interval: 30 } },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'public/subscribe',
+        params: { channels: [...of('ticker', '100ms'), ...of('trades', '100ms'), ...of('chart.trades', '1')] },
+      },
+    ],
+  ]);
+  t.same(
+    slots.map(({ id, covers, watched }) => ({ id, covers, watched })),
+    [
+      {
+        id: 'book.0.0.0',
+        covers: [{ layers: ['book', 'venue_depth'], symbols }],
+        watched: [{ subscriptions: of('book', '100ms'), silenceMs: 20_000 }],
+      },
+      {
+        id: 'price.0.0.0',
+        covers: [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'], symbols }],
+        watched: [
+          { subscriptions: of('ticker', '100ms'), silenceMs: 30_000, confirmAfterMs: 20_000 },
+          { subscriptions: of('chart.trades', '1'), silenceMs: 120_000 },
+        ],
+      },
+    ],
+    'trades may rest, and liquidations are marks of them',
+  );
+  t.end();
+});
+
+t.test('each open perpetual is subscribed once, on sockets of its shard, within the limits', (t) => {
   const listings = listingsOf(INSTRUMENTS);
-  const env = { shards: 2, shardOf: (symbol: string) => symbol.length % 2, endpoints: deribit.endpoints };
-  const slots = deribit.plan(listings, env);
-  const frames = slots.map((slot) => (slot.kind === 'socket' ? slot.subscribe.map((text) => JSON.parse(text)) : []));
-  for (const first of frames)
-    t.match(first[0], { jsonrpc: '2.0', method: 'public/set_heartbeat', params: { interval: 30 } });
-  const channels = frames.flatMap((some) => some.slice(1).flatMap(({ params }) => params.channels as string[]));
-  t.equal(new Set(channels).size, 38);
-  t.ok(channels.includes('book.BTC-PERPETUAL.100ms') && channels.includes('ticker.DOGE_USDC-PERPETUAL.100ms'));
-  for (const slot of slots)
-    t.ok(
-      slot.covers.flatMap(({ symbols }) => symbols ?? []).every((symbol) => slot.shards.includes(symbol.length % 2)),
-    );
+  const slots = socketsOf(listings, 2);
+  const channels = slots.flatMap(channelsOf);
+  t.equal(channels.length, 4 * listings.length);
+  t.equal(new Set(channels).size, channels.length);
   t.equal(new Set(slots.map(({ id }) => id)).size, 4);
+  for (const { covers, shards } of slots)
+    t.ok(covers.flatMap(({ symbols }) => symbols ?? []).every((symbol) => shards.includes(symbol.length % 2)));
+  const [first] = listings as [ListingRecord];
+  const many = Array.from({ length: 600 }, (_, i) => ({ ...first, venue_symbol: `C${i}-PERPETUAL` }));
+  for (const socket of socketsOf(many)) {
+    t.ok(channelsOf(socket).length <= deribit.limits.streamsPerConnection, `${socket.id} is not too full`);
+    t.ok(callsOf(socket).every(({ params }) => (params.channels ?? []).length <= 100));
+  }
+  t.end();
+});
+
+t.test('each channel that is subscribed is one that is read', (t) => {
+  const trade = {
+    instrument_name: 'BTC-PERPETUAL',
+    direction: 'buy',
+    price: 1,
+    amount: 2,
+    timestamp: 3,
+    trade_id: '4',
+  };
+  const levels = { instrument_name: 'BTC-PERPETUAL', timestamp: 1, change_id: 5, bids: [], asks: [] };
+  const told: Readonly<Record<string, unknown>> = {
+    book: { ...levels, type: 'snapshot' },
+    ticker: { instrument_name: 'BTC-PERPETUAL', timestamp: 1, last_price: 1 },
+    trades: [{ ...trade, liquidation: 'T' }],
+    chart: { tick: 1767200040000, open: 2, high: 3, low: 1, close: 4, volume: 5, cost: 6 },
+  };
+  const [btc] = listingsOf(INSTRUMENTS) as [ListingRecord];
+  const layers = socketsOf([btc]).map((socket) =>
+    channelsOf(socket).flatMap((channel) =>
+      map(frame(notify(channel, told[channel.split('.')[0] ?? '']))).map(({ layer }) => layer),
+    ),
+  );
+  t.same(layers, [['book'], ['ticker', 'trade', 'liquidation', 'candle']]);
+  t.end();
+});
+
+t.test('a notification of candles tells a minute, a request brings those that are missing', (t) => {
+  t.same(deribit.newestMinute?.(lineOf(NAUTILUS, 3).raw), { symbol: 'BTC-PERPETUAL', openMs: 1767200040000 });
+  const told = (channel: string): unknown =>
+    deribit.newestMinute?.(JSON.stringify(notify(channel, { volume: 0, tick: 1767200100000, close: 5 })));
+  t.same(told('chart.trades.BTC_USDC-PERPETUAL.1'), { symbol: 'BTC_USDC-PERPETUAL', openMs: 1767200100000 });
+  t.equal(told('chart.trades.BTC-PERPETUAL.5'), null);
+  t.equal(told('chart.trades.BTC-27DEC30.1'), null);
+  t.equal(deribit.newestMinute?.(lineOf(NAUTILUS, 2).raw), null);
+  t.equal(deribit.closedMinute, undefined, 'nothing is marked as closed');
+  const request = deribit.candles?.(
+    { venue_symbol: 'BTC-PERPETUAL' },
+    { fromMs: 1767200040000, toMs: 1767200100000 },
+    deribit.endpoints,
+  );
+  t.same(request, {
+    method: 'GET',
+    url: 'https://www.deribit.com/api/v2/public/get_tradingview_chart_data?instrument_name=BTC-PERPETUAL&start_timestamp=1767200040000&end_timestamp=1767200160000&resolution=1',
+    weight: 1,
+  });
+  // Provenance: the shape of docs.deribit.com/api-reference/market-data/public-get_tradingview_chart_data.
+  const columns = { open: [1, 2], high: [3, 4], low: [1, 2], close: [2, 3], volume: [5, 0], cost: [6, 0] };
+  const result = { status: 'ok', ticks: [1767200040000, 1767200100000], ...columns };
+  t.match(map(answer(`GET ${request?.url}`, { jsonrpc: '2.0', result })), [
+    { venue_symbol: 'BTC-PERPETUAL', values: { open_time: 1767200040000_000, close: '2', volume: '5', closed: null } },
+    { venue_symbol: 'BTC-PERPETUAL', values: { open_time: 1767200100000_000, close: '3', volume: '0', closed: null } },
+  ]);
+  t.end();
+});
+
+t.test('a quiet ticker is asked for', (t) => {
+  t.same(deribit.confirm?.('ticker.BTC_USDC-PERPETUAL.100ms', deribit.endpoints), {
+    symbol: 'BTC_USDC-PERPETUAL',
+    request: {
+      method: 'GET',
+      url: 'https://www.deribit.com/api/v2/public/ticker?instrument_name=BTC_USDC-PERPETUAL',
+      weight: 1,
+    },
+  });
+  t.equal(deribit.confirm?.('trades.BTC_USDC-PERPETUAL.100ms', deribit.endpoints), null);
   t.end();
 });
 

@@ -418,29 +418,121 @@ t.test('listings say how each rule was made', (t) => {
 
 // ---- wire ----
 
-t.test('the plan has one socket for all markets and at most 32 books on each of the others', (t) => {
+type Socket = Extract<ReturnType<typeof dydx.plan>[number], { kind: 'socket' }>;
+type Command = { readonly type: string; readonly channel: string; readonly id?: string };
+
+const planOf = (listings: readonly ListingRecord[], shards: number): readonly Socket[] => {
+  const env = { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: dydx.endpoints };
+  return dydx.plan(listings, env).filter((slot) => slot.kind === 'socket');
+};
+const commandsOf = ({ subscribe }: Socket): readonly Command[] => subscribe.map((text) => JSON.parse(text) as Command);
+
+t.test('the plan has one socket for all markets, others for their books, trades and candles', (t) => {
+  const [markets, sockets] = planOf(listingsOf({ a: MARKET }), 1);
+  t.match(markets, { id: 'markets', shards: [0], subscribe: ['{"type":"subscribe","channel":"v4_markets"}'] });
+  t.same(markets?.covers, [{ layers: ['mark', 'funding', 'oi', 'stats'], symbols: null }]);
+  t.match(sockets, {
+    id: 'market.0.0.0',
+    subscribe: [
+      '{"type":"subscribe","channel":"v4_orderbook","id":"BTC-USD"}',
+      '{"type":"subscribe","channel":"v4_trades","id":"BTC-USD"}',
+      '{"type":"subscribe","channel":"v4_candles","id":"BTC-USD/1MIN"}',
+    ],
+  });
+  t.same(sockets?.covers, [
+    { layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols: ['BTC-USD'] },
+  ]);
+  t.same(sockets?.watched, [{ subscriptions: ['v4_orderbook/BTC-USD'], silenceMs: 20_000 }]);
+  t.end();
+});
+
+t.test('at most 32 subscriptions of a channel share a socket, each market is subscribed once', (t) => {
   const names = Array.from({ length: 200 }, (_, i) => `C${i}-USD`);
   const closed = { ...MARKET, ticker: 'OLD-USD', status: 'FINAL_SETTLEMENT' };
   const listings = listingsOf({
     ...Object.fromEntries(names.map((ticker) => [ticker, { ...MARKET, ticker }])),
     closed,
   });
-  const env = { shards: 2, shardOf: (symbol: string) => symbol.length % 2, endpoints: dydx.endpoints };
-  const [markets, ...books] = dydx.plan(listings, env);
-  t.match(markets, { id: 'markets', shards: [0, 1], subscribe: ['{"type":"subscribe","channel":"v4_markets"}'] });
-  const frames = books.flatMap((slot) => (slot.kind === 'socket' ? slot.subscribe : []));
-  t.equal(new Set(frames).size, 200, 'a market in final settlement has no book');
-  t.ok(frames.includes('{"type":"subscribe","channel":"v4_orderbook","id":"C7-USD"}'));
-  t.ok(books.every((slot) => slot.kind === 'socket' && slot.subscribe.length <= 32));
-  t.ok(books.every(({ covers, shards }) => covers[0]?.symbols?.every((symbol) => shards.includes(symbol.length % 2))));
-  t.equal(new Set(books.map(({ id }) => id)).size, books.length, 'ids are unique');
-  const one = dydx.plan(
+  const [markets, ...others] = planOf(listings, 2);
+  t.same(markets?.shards, [0, 1]);
+  const frames = others.flatMap(({ subscribe }) => subscribe);
+  t.equal(frames.length, 600, 'a market in final settlement has nothing of it');
+  t.equal(new Set(frames).size, 600);
+  t.ok(others.every(({ covers, shards }) => covers[0]?.symbols?.every((symbol) => shards.includes(symbol.length % 2))));
+  t.equal(new Set(others.map(({ id }) => id)).size, others.length, 'ids are unique');
+  const one = planOf(
     listings.map((l) => ({ ...l, venue_symbol: `X${l.venue_symbol}` })),
-    { ...env, shards: 1, shardOf: () => 0 },
+    1,
   );
-  t.ok(
-    one.every((slot) => slot.kind === 'socket' && slot.subscribe.length <= 32),
-    'however the names fall',
+  for (const socket of [...others, ...one]) {
+    const count = (wanted: string): number => commandsOf(socket).filter(({ channel }) => channel === wanted).length;
+    const counts = ['v4_orderbook', 'v4_trades', 'v4_candles'].map(count);
+    t.ok(Math.max(...counts) <= 32, `${socket.id}: however the names fall`);
+  }
+  t.end();
+});
+
+t.test('each channel that is subscribed is one that is read', (t) => {
+  const trade = { id: '1', side: 'BUY', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z' };
+  const told: Readonly<Record<string, unknown>> = {
+    v4_markets: { trading: { 'BTC-USD': { openInterest: '5' } } },
+    v4_orderbook: { bids: [['5', '1']] },
+    v4_trades: { trades: [{ ...trade, type: 'LIQUIDATED' }] },
+    v4_candles: CANDLE,
+  };
+  const layers = planOf(listingsOf({ a: MARKET }), 1)
+    .flatMap(commandsOf)
+    .map(({ channel, id = '' }) =>
+      map(frame(push('channel_data', channel, id, told[channel]))).map(({ layer }) => layer),
+    );
+  t.same(layers, [['oi'], ['book'], ['trade', 'liquidation'], ['candle']]);
+  t.end();
+});
+
+t.test('a subscription is named by channel and id, and begun again under them', (t) => {
+  t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 3).raw), 'v4_orderbook/GRT-USD');
+  t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 4).raw), 'v4_orderbook/GRT-USD');
+  t.equal(dydx.subscriptionOf?.(lineOf(TARDIS, 7).raw), null, 'all markets have one');
+  t.same(dydx.renew?.(['v4_orderbook/A,B-USD', 'v4_candles/BTC-USD/1MIN']), [
+    '{"type":"unsubscribe","channel":"v4_orderbook","id":"A,B-USD"}',
+    '{"type":"subscribe","channel":"v4_orderbook","id":"A,B-USD"}',
+    '{"type":"unsubscribe","channel":"v4_candles","id":"BTC-USD/1MIN"}',
+    '{"type":"subscribe","channel":"v4_candles","id":"BTC-USD/1MIN"}',
+  ]);
+  t.end();
+});
+
+t.test('a frame of candles tells a minute, a request brings those that are missing', (t) => {
+  const openMs = Date.UTC(2024, 7, 23);
+  const text = (type: string, id: string, contents: unknown): string =>
+    JSON.stringify(push(type, 'v4_candles', id, contents));
+  const older = { ...CANDLE, startedAt: '2024-08-22T23:59:00.000Z' };
+  t.same(dydx.newestMinute?.(text('channel_data', 'BTC-USD/1MIN', CANDLE)), { symbol: 'BTC-USD', openMs });
+  t.same(dydx.newestMinute?.(text('subscribed', 'BTC-USD/1MIN', { candles: [CANDLE, older] })), {
+    symbol: 'BTC-USD',
+    openMs,
+  });
+  t.equal(dydx.newestMinute?.(text('subscribed', 'BTC-USD/1MIN', { candles: [] })), null);
+  t.equal(dydx.newestMinute?.(text('channel_data', 'BTC-USD/1DAY', CANDLE)), null);
+  t.equal(dydx.newestMinute?.(lineOf(TARDIS, 1).raw), null);
+  t.equal(dydx.closedMinute, undefined, 'nothing is marked as closed');
+  const request = dydx.candles?.(
+    { venue_symbol: 'A,B-USD' },
+    { fromMs: openMs - 60_000, toMs: openMs },
+    dydx.endpoints,
+  );
+  t.same(request, {
+    method: 'GET',
+    url: 'https://indexer.dydx.trade/v4/candles/perpetualMarkets/A%2CB-USD?resolution=1MIN&fromISO=2024-08-22T23:59:00.000Z&toISO=2024-08-23T00:02:00.000Z&limit=3',
+    weight: 1,
+  });
+  // Provenance: dydxprotocol/v4-chain@1187de56 `indexer/services/comlink/src/controllers/api/v4/candles-controller.ts`; newest first.
+  t.same(
+    map(answer(`GET ${request?.url}`, { candles: [CANDLE, older] })).map(({ values }) =>
+      'open_time' in values ? values.open_time / 1_000 : null,
+    ),
+    [openMs, openMs - 60_000],
+    'newest first, as it was told',
   );
   t.end();
 });

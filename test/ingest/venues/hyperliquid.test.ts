@@ -146,6 +146,12 @@ t.test('the first trades of a coin after a subscription are its past and are not
   t.same(map(subscribed, state), []);
   t.equal(map(trade, state).length, 0, 'a new subscription brings its past again');
   t.equal(map(trade, state).length, 1);
+  const after = (ms: number) => ({ ...trade, received_at: subscribed.received_at + ms * 1_000 });
+  map(subscribed, state);
+  t.equal(map(after(10_000), state).length, 0);
+  map(subscribed, state);
+  t.same(map(frame({ channel: 'trades', data: [] }), state), [], 'a coin that nobody has traded');
+  t.equal(map(after(10_001), state).length, 1, 'what comes so long after the acknowledgement is new');
   const other = frame({
     channel: 'trades',
     data: [{ coin: 'ETH', side: 'A', px: 7.5, sz: '1', time: 1737918860049, tid: 6 }],
@@ -155,19 +161,21 @@ t.test('the first trades of a coin after a subscription are its past and are not
   t.end();
 });
 
+/** Provenance: the shape of the recorded candle of a day (jkorf), a minute's. */
+const CANDLE = {
+  t: 1764842820000,
+  T: 1764842879999,
+  s: 'kPEPE',
+  i: '1m',
+  o: '61',
+  c: '62',
+  h: '63',
+  l: '60',
+  v: '64.50',
+  n: 65,
+};
+
 t.test('candles of a minute start at t and are never said to be closed', (t) => {
-  const body = {
-    t: 1764842820000,
-    T: 1764842879999,
-    s: 'kPEPE',
-    i: '1m',
-    o: '61',
-    c: '62',
-    h: '63',
-    l: '60',
-    v: '64.50',
-    n: 65,
-  };
   const candle = record('candle', 'kPEPE', [null, null], {
     open_time: 1764842820000_000,
     price_type: 'trade',
@@ -182,8 +190,8 @@ t.test('candles of a minute start at t and are never said to be closed', (t) => 
     trades: 65,
     closed: null,
   });
-  t.same(map(frame({ channel: 'candle', data: body })), [candle]);
-  t.same(map(answer('POST /info', [body, { ...body, i: '1d' }])), [candle]);
+  t.same(map(frame({ channel: 'candle', data: CANDLE })), [candle]);
+  t.same(map(answer('POST /info', [CANDLE, { ...CANDLE, i: '1d' }])), [candle]);
   t.end();
 });
 
@@ -386,31 +394,64 @@ t.test("a builder's market is quoted in its own collateral, and a small k stands
 
 // ---- wire ----
 
-t.test('the plan subscribes each open coin once to its book and once to its context, on sockets of its shard', (t) => {
+type Socket = Extract<ReturnType<typeof hyperliquid.plan>[number], { kind: 'socket' }>;
+
+const planOf = (listings: readonly ListingRecord[], shards = 1): readonly Socket[] => {
+  const env = { shards, shardOf: (symbol: string) => symbol.length % shards, endpoints: hyperliquid.endpoints };
+  return hyperliquid.plan(listings, env).filter((slot) => slot.kind === 'socket');
+};
+
+t.test('everything of a coin is subscribed on one socket; trades and candles only where there is room', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
-  const listings = Array.from({ length: 300 }, (_, i) => ({
+  const { values } = template;
+  const untold = { ...values, candles: { ...values.candles, price_types: [] } };
+  const [socket, ...others] = planOf([template, { ...template, venue_symbol: 'xyz:A', values: untold }]);
+  t.same(others, []);
+  t.match(socket, { id: 'coins.0.0', shards: [0], url: 'wss://api.hyperliquid.xyz/ws', silenceMs: 30_000 });
+  const subscribe = (subscription: object): string => JSON.stringify({ method: 'subscribe', subscription });
+  t.same(socket?.subscribe, [
+    subscribe({ type: 'l2Book', coin: 'BTC' }),
+    subscribe({ type: 'l2Book', coin: 'xyz:A' }),
+    subscribe({ type: 'activeAssetCtx', coin: 'BTC' }),
+    subscribe({ type: 'activeAssetCtx', coin: 'xyz:A' }),
+    subscribe({ type: 'trades', coin: 'BTC' }),
+    subscribe({ type: 'candle', coin: 'BTC', interval: '1m' }),
+  ]);
+  t.same(socket?.covers, [
+    { layers: ['book', 'venue_depth', 'mark', 'funding', 'oi', 'stats'], symbols: ['BTC', 'xyz:A'] },
+    { layers: ['trades', 'candles'], symbols: ['BTC'] },
+  ]);
+  t.same(socket?.watched, [
+    { subscriptions: ['l2Book BTC', 'l2Book xyz:A'], silenceMs: 30_000 },
+    { subscriptions: ['activeAssetCtx BTC', 'activeAssetCtx xyz:A'], silenceMs: 20_000 },
+    { subscriptions: ['trades BTC', 'candle BTC'], silenceMs: 300_000 },
+  ]);
+  t.end();
+});
+
+t.test('coins are spread over few sockets of their shards, and a new one changes one of them', (t) => {
+  const [template] = listingsOf(JKORF_REST) as [ListingRecord];
+  const listings = Array.from({ length: 200 }, (_, i) => ({
     ...template,
-    venue_symbol: i < 200 ? `C${i}` : `xyz:c${i}`,
+    venue_symbol: i < 150 ? `C${i}` : `xyz:c${i}`,
   }));
   const gone = { ...template, venue_symbol: 'LOOM', values: { ...template.values, status: 'delisted' } };
-  const env = { shards: 2, shardOf: (symbol: string) => symbol.length % 2, endpoints: hyperliquid.endpoints };
-  const slots = hyperliquid.plan([...listings, gone], env);
-  const frames = slots.flatMap((slot) => (slot.kind === 'socket' ? slot.subscribe : []));
-  t.equal(new Set(frames).size, 600);
-  t.ok(frames.includes('{"method":"subscribe","subscription":{"type":"l2Book","coin":"xyz:c250"}}'));
-  t.ok(frames.includes('{"method":"subscribe","subscription":{"type":"activeAssetCtx","coin":"C7"}}'));
+  const slots = planOf([...listings, gone], 2);
+  const frames = slots.flatMap(({ subscribe }) => subscribe);
+  t.equal(frames.length, 800);
+  t.equal(new Set(frames).size, 800);
   t.equal(new Set(slots.map(({ id }) => id)).size, slots.length, 'ids are unique');
-  t.ok(slots.length <= 10, 'the venue takes ten connections of an address');
-  for (const slot of slots) {
-    const covered = slot.covers.flatMap(({ symbols }) => symbols ?? []);
+  t.equal(slots.length, 8, 'the venue takes ten connections of an address');
+  for (const { id, covers, shards } of slots) {
+    const covered = covers.flatMap(({ symbols }) => symbols ?? []);
     t.ok(
-      covered.every((symbol) => slot.shards.includes(symbol.length % 2)),
-      `${slot.id} serves its shard`,
+      covered.every((symbol) => shards.includes(symbol.length % 2)),
+      `${id} serves its shard`,
     );
   }
-  const grown = hyperliquid.plan([{ ...template, venue_symbol: '0NEW' }, ...listings, gone].reverse(), env);
+  const grown = planOf([{ ...template, venue_symbol: '0NEW' }, ...listings, gone].reverse(), 2);
   const known = new Set(slots.map((slot) => JSON.stringify(slot)));
-  t.equal(grown.filter((slot) => !known.has(JSON.stringify(slot))).length, 2, 'a new coin changes one socket a kind');
+  t.equal(grown.filter((slot) => !known.has(JSON.stringify(slot))).length, 1);
   t.same(
     hyperliquid.reference(hyperliquid.endpoints).map(({ body }) => body),
     ['{"type":"spotMeta"}', '{"type":"allPerpMetas"}'],
@@ -419,6 +460,100 @@ t.test('the plan subscribes each open coin once to its book and once to its cont
     hyperliquid.bookSnapshot?.({ venue_symbol: 'kPEPE' }, hyperliquid.endpoints).body,
     '{"type":"l2Book","coin":"kPEPE"}',
   );
+  t.end();
+});
+
+t.test('an address has 1,000 subscriptions: trades and candles go as far as they do, the first coins first', (t) => {
+  const metasOf = (own: number, builders: number): readonly object[] => [
+    {
+      universe: [
+        { name: 'OLD', szDecimals: 1, isDelisted: true },
+        ...Array.from({ length: own }, (_, i) => ({ name: `C${i}`, szDecimals: 1 })),
+      ],
+      collateralToken: 0,
+    },
+    {
+      universe: Array.from({ length: builders }, (_, i) => ({ name: `xyz:C${i}`, szDecimals: 1 })),
+      collateralToken: 0,
+    },
+  ];
+  const listed = (own: number, builders: number): readonly ListingRecord[] =>
+    hyperliquid.mapReference({}, answer('POST /info', metasOf(own, builders)))?.listings ?? [];
+  for (const [own, builders, reached] of [
+    [150, 50, 200],
+    [183, 131, 105],
+    [250, 175, 0],
+  ] as const) {
+    const listings = listed(own, builders);
+    const told = listings.filter(
+      ({ values }) => values.status === 'tradeable' && values.candles.price_types.length > 0,
+    );
+    t.equal(told.length, reached, `${own + builders} coins`);
+    t.ok(told.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
+    const slots = planOf(listings);
+    const sizes = slots.map(({ subscribe }) => subscribe.length);
+    const all = sizes.reduce((sum, size) => sum + size, 0);
+    t.equal(all, 2 * (own + builders) + 2 * reached);
+    t.ok(all + Math.max(...sizes) <= 1_000, 'a socket and its successor fit beside the others');
+    t.ok(slots.length <= 9, 'and their connections too');
+  }
+  const untold = listed(183, 131).at(-1)?.values;
+  t.same(untold?.candles.price_types, []);
+  t.ok(untold?.not_published.includes('trades'), 'the others say so');
+  t.notOk(listed(150, 50).at(-1)?.values.not_published.includes('trades'));
+  t.end();
+});
+
+t.test('each channel that is subscribed is one that is read', (t) => {
+  const told: Readonly<Record<string, unknown>> = {
+    l2Book: { coin: 'BTC', time: 1764842873555, levels: [[], []] },
+    activeAssetCtx: { coin: 'BTC', ctx: { markPx: '1' } },
+    trades: [{ coin: 'BTC', side: 'B', px: '7', sz: '1', time: 1737918860049, tid: 5 }],
+    candle: CANDLE,
+  };
+  const [btc] = listingsOf(JKORF_REST) as [ListingRecord];
+  const channels = planOf([btc]).flatMap(({ subscribe }) =>
+    subscribe.map((text) => JSON.parse(text) as { readonly subscription: { readonly type: string } }),
+  );
+  const layers = channels.map(({ subscription: { type } }) =>
+    map(frame({ channel: type, data: told[type] }), heard('BTC')).map(({ layer }) => layer),
+  );
+  t.same(layers, [['book'], ['mark'], ['trade'], ['candle']]);
+  t.end();
+});
+
+t.test('a subscription is named by channel and coin, and begun again under them', (t) => {
+  t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 6).raw), 'l2Book BANANA');
+  t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 7).raw), 'activeAssetCtx MOODENG');
+  t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 3).raw), 'trades BTC');
+  t.equal(hyperliquid.subscriptionOf?.(JSON.stringify({ channel: 'candle', data: CANDLE })), 'candle kPEPE');
+  t.equal(hyperliquid.subscriptionOf?.(lineOf(TARDIS, 9).raw), null, 'the top of a book is not subscribed');
+  const command = (method: string, subscription: object): string => JSON.stringify({ method, subscription });
+  const candle = { type: 'candle', coin: 'xyz:A', interval: '1m' };
+  t.same(hyperliquid.renew?.(['l2Book BTC', 'candle xyz:A']), [
+    command('unsubscribe', { type: 'l2Book', coin: 'BTC' }),
+    command('subscribe', { type: 'l2Book', coin: 'BTC' }),
+    command('unsubscribe', candle),
+    command('subscribe', candle),
+  ]);
+  t.end();
+});
+
+t.test('a frame of candles tells a minute, a question brings those that are missing', (t) => {
+  const told = (data: unknown): unknown => hyperliquid.newestMinute?.(JSON.stringify({ channel: 'candle', data }));
+  t.same(told(CANDLE), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.same(told([CANDLE]), { symbol: 'kPEPE', openMs: 1764842820000 });
+  t.equal(told({ ...CANDLE, i: '5m' }), null);
+  t.equal(hyperliquid.newestMinute?.(lineOf(TARDIS, 3).raw), null);
+  t.equal(hyperliquid.closedMinute, undefined, 'nothing is marked as closed');
+  const range = { fromMs: 1764842820000, toMs: 1764842880000 };
+  t.same(hyperliquid.candles?.({ venue_symbol: 'kPEPE' }, range, hyperliquid.endpoints), {
+    method: 'POST',
+    url: 'https://api.hyperliquid.xyz/info',
+    body: '{"type":"candleSnapshot","req":{"coin":"kPEPE","interval":"1m","startTime":1764842820000,"endTime":1764842940000}}',
+    weight: 21,
+  });
+  t.same(map(answer('POST https://api.hyperliquid.xyz/info', null)), [], 'an unknown coin has none');
   t.end();
 });
 

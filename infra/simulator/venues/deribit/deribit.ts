@@ -83,10 +83,8 @@ function createChannels({ market, delivery, truth, crossings, recent, nowMs }: D
     },
     // A mark of the trade.
     liquidation: () => undefined,
-    // A minute without trades is not said.
-    minuteClosed: (instrument, closed) => {
-      if (closed.ticks > 0) tell('chart', instrument, () => candle(instrument, closed));
-    },
+    // One without trades too, at the last price and without volume.
+    minuteClosed: (instrument, closed) => tell('chart', instrument, () => candle(instrument, closed)),
     second: (eventMs) => {
       for (const instrument of market.instruments) {
         if (instrument.status !== 'trading') continue;

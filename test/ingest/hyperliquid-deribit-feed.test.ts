@@ -1,0 +1,125 @@
+// Two venues that mark no minute as closed, collected from their simulators: every layer present soon, minutes known.
+import t from 'tap';
+import { createClock } from '../../infra/runtime/clock.ts';
+import { startSimulator } from '../../infra/simulator/simulator.ts';
+import type { Collector } from '../../ingest/feed/collector.ts';
+import type { Venue } from '../../ingest/venue.ts';
+import { deribit } from '../../ingest/venues/deribit.ts';
+import { hyperliquid } from '../../ingest/venues/hyperliquid.ts';
+import { Collected, within } from '../support/collected.ts';
+import { textOf } from './paper-venue.ts';
+
+const VENUES: readonly Venue[] = [hyperliquid, deribit];
+/** ADA among them, which trades in one minute of three. */
+const LISTINGS = 10;
+const MINUTE_MS = 60_000;
+/** All clocks are put forward alike: the first minute ends so long after the start. */
+const FIRST_MINUTE_MS = 26_000;
+const PRESENT_WITHIN_MS = 20_000;
+const CUT_BEFORE_MS = 1_000;
+const CUT_FOR_MS = 2_500;
+/** A minute is asked for ten seconds after its end; Hyperliquid's answers weigh 21 of 1,200 a minute, and those of the start count too. */
+const FILLED_WITHIN_MS = 50_000;
+
+const startedMs = Date.now();
+const aheadMs = MINUTE_MS - ((startedMs + FIRST_MINUTE_MS) % MINUTE_MS);
+const minuteEndMs = startedMs + aheadMs + FIRST_MINUTE_MS;
+const nowMs = (): number => Date.now() + aheadMs;
+
+const simulator = await startSimulator({
+  venues: VENUES.map(({ id }) => id),
+  listings: LISTINGS,
+  rate: 300,
+  levels: 25,
+  seed: 5,
+  nowMs,
+});
+const clock = createClock();
+const collectors: Collector[] = [];
+t.teardown(async () => {
+  for (const collector of collectors) collector.stop();
+  await simulator.stop();
+});
+const all = VENUES.map((venue): Collected => {
+  const host = simulator.hosts.find((one) => one.venue.id === venue.id);
+  if (!host) throw new Error(`no simulated ${venue.id}`);
+  const collected = new Collected(venue, host);
+  const nowMicros = () => clock.nowMicros() + aheadMs * 1_000;
+  collectors.push(collected.start(simulator.endpoints[venue.id] ?? {}, nowMicros));
+  return collected;
+});
+const nameAll = (missing: (collected: Collected) => readonly string[]): readonly string[] =>
+  all.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
+const isFilling = (request: string | null): boolean => /get_tradingview_chart_data|\/info$/.test(request ?? '');
+
+t.test('every layer of every listing is present within twenty seconds', async (t) => {
+  await within(PRESENT_WITHIN_MS, 'present', () => nameAll((collected) => collected.absent()));
+  for (const { venue } of all)
+    t.same(
+      Object.entries(venue.layers).filter(([, { policy }]) => policy === 'off'),
+      [],
+      `${venue.id} collects all it publishes`,
+    );
+});
+
+t.test('every minute of trades is known, by the next one on its connection or after a cut by asking', async (t) => {
+  await within(2 * MINUTE_MS, 'the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
+  simulator.inject({ kind: 'disconnect', venue: hyperliquid.id, durationMs: CUT_FOR_MS });
+  await within(FILLED_WITHIN_MS, 'known', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
+  const openTime = (minuteEndMs - MINUTE_MS) * 1_000;
+  for (const collected of all) {
+    const { venue, host, symbols, memory } = collected;
+    const minute = collected.minute(minuteEndMs);
+    t.equal(memory.of('lost').length > 0, venue === hyperliquid, `${venue.id} was cut`);
+    const asked = memory.of('response').filter(({ request }) => isFilling(request));
+    t.ok(asked.length >= symbols.length, `${venue.id}: ${asked.length} answers`);
+    for (const symbol of symbols) {
+      const row = minute.findLast((one) => one.symbol === symbol);
+      const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
+        ({ values }) => values.open_time === openTime && values.price_type === 'trade',
+      );
+      for (const name of ['open', 'high', 'low', 'close', 'volume'])
+        t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
+    }
+  }
+  await within(PRESENT_WITHIN_MS, 'present again', () => nameAll((collected) => collected.absent()));
+});
+
+t.test('each trade is told once, as it was made; liquidations are those of the market', (t) => {
+  for (const { venue, host, rows, symbols } of all) {
+    const trades = rows.filter(({ table }) => table === 'trades');
+    t.ok(trades.length > 100, `${venue.id}: ${trades.length} trades`);
+    t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+    for (const symbol of symbols) {
+      const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
+      const wrong = trades
+        .filter((row) => row.symbol === symbol)
+        .filter(({ texts, figures }) => {
+          const one = made.get(texts.id ?? '');
+          return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
+        });
+      t.same(wrong, [], `${venue.id} ${symbol}`);
+      const forced = new Map(
+        [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => [row.values.id, row.values]),
+      );
+      for (const { texts, figures } of rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol)) {
+        const one = forced.get(texts.id ?? '');
+        t.same([texts.side, figures.price, figures.quantity], [one?.side, one?.price, one?.quantity], symbol);
+      }
+    }
+  }
+  t.ok(
+    all[1]?.rows.some(({ table }) => table === 'liquidations'),
+    'there were some',
+  );
+  t.end();
+});
+
+t.test('nothing that came is unreadable', (t) => {
+  for (const { venue, dead, memory } of all) {
+    t.same(dead, [], venue.id);
+    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
+    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+  }
+  t.end();
+});

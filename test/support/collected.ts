@@ -1,0 +1,103 @@
+// One venue collected from its simulator without engines: its log, and a task that reads it as it grows.
+import { Registry } from 'prom-client';
+import type { VenueHost } from '../../infra/simulator/venue-host.ts';
+import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
+import { createMeters } from '../../ingest/feed/meters.ts';
+import type { Venue } from '../../ingest/venue.ts';
+import { Task } from '../../processors/task/task.ts';
+import { READING_LAYERS } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Reading, Row } from '../../schemas/topics.ts';
+import { type Memory, openMemory, silentLog } from '../ingest/paper-venue.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Resolves when nothing is missing any more. */
+export const within = async (ms: number, what: string, missing: () => readonly string[]): Promise<void> => {
+  const deadlineMs = performance.now() + ms;
+  for (;;) {
+    const left = missing();
+    if (left.length === 0) return;
+    if (performance.now() > deadlineMs) throw new Error(`${what}: still missing ${left.slice(0, 20).join(', ')}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+
+export type Told<T> = T & { readonly symbol: string };
+
+export class Collected {
+  readonly venue: Venue;
+  readonly host: VenueHost;
+  readonly memory: Memory = openMemory();
+  readonly readings: Told<Reading>[] = [];
+  readonly rows: Told<Row>[] = [];
+  readonly dead: unknown[] = [];
+  readonly #task: Task;
+  readonly #layers: readonly string[];
+  #next = 0;
+
+  constructor(venue: Venue, host: VenueHost) {
+    this.venue = venue;
+    this.host = host;
+    this.#task = new Task({ venue, partition: 0, shards: 1 });
+    this.#layers = READING_LAYERS.filter((layer) => venue.layers[layer]?.policy === 'on');
+  }
+
+  start(endpoints: Readonly<Record<string, string>>, nowMicros: () => Micros): Collector {
+    return startCollector({
+      venue: this.venue,
+      endpoints,
+      shards: 1,
+      collector: 'c1',
+      writer: this.memory,
+      nowMicros,
+      meters: createMeters(new Registry()).venue(this.venue.id),
+      onTickSkipped: () => undefined,
+      random: () => 0,
+      log: silentLog,
+    });
+  }
+
+  get symbols(): readonly string[] {
+    return this.host.market.instruments.map(({ listing }) => listing.symbol);
+  }
+
+  read(): void {
+    const { written } = this.memory;
+    for (; this.#next < written.length; this.#next += 1) {
+      const message = written[this.#next];
+      if (!message) return;
+      const timestampMs = Math.ceil(message.received_at / 1_000);
+      const out = this.#task.process({ offset: this.#next, timestampMs, message });
+      this.dead.push(...out.deadLetters);
+      for (const { symbol, reading, row } of out.live) {
+        if (reading) this.readings.push({ ...reading, symbol: symbol ?? '' });
+        if (row) this.rows.push({ ...row, symbol: symbol ?? '' });
+      }
+    }
+  }
+
+  /** Listings and layers that have no value now. */
+  absent(): readonly string[] {
+    this.read();
+    const newest = new Map(this.readings.map((reading) => [`${reading.symbol} ${reading.layer}`, reading.valid]));
+    return this.symbols
+      .flatMap((symbol) => this.#layers.map((layer) => `${symbol} ${layer}`))
+      .filter((key) => newest.get(key) !== true);
+  }
+
+  /** Listings whose candle of trades of the minute that ended is not known. */
+  withoutMinute(endMs: number): readonly string[] {
+    this.read();
+    const known = this.minute(endMs).map(({ symbol }) => symbol);
+    return this.symbols.filter((symbol) => !known.includes(symbol));
+  }
+
+  minute(endMs: number): readonly Told<Row>[] {
+    const openTime = (endMs - MINUTE_MS) * 1_000;
+    return this.rows.filter(
+      ({ table, texts, at }) =>
+        table === 'candles' && texts.timeframe === '1m' && texts.price_type === 'trade' && at === openTime,
+    );
+  }
+}
