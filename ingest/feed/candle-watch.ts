@@ -1,8 +1,11 @@
-// Minutes of trades that one connection should have closed and did not, while they can still count (H-12, N-11). Pure: instants go in.
+// Minutes of trades that one alive span should have closed and did not, while they can still count (H-12, N-11). Pure: instants go in.
 import type { ClosedMinute } from '../venue.ts';
 
 /** Minutes to ask for, by the instants they open at. */
 export type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
+
+/** By symbol the minutes that the task has whole, or proved empty, by whatever links of a slot: they are asked for no more. */
+export type ClosedMinutes = Map<string, Set<number>>;
 
 export type CandleWatch = {
   readonly close: (minute: ClosedMinute) => void;
@@ -20,10 +23,28 @@ const PATIENCE_MS = 10_000;
 /** Recorded later than 100 s after its end a minute counts no more (N-11); an answer takes a while to come and to be recorded. */
 const IN_TIME_MS = 90_000;
 const AGAIN_MS = 15_000;
+const FORGET_MS = 5 * MINUTE_MS;
 
 /** `isTold` by a frame; an answer ends in a minute of which it is no record. */
 type Newest = { readonly openMs: number; readonly isTold: boolean };
-type Listing = { readonly closed: Set<number>; notBeforeMs: number; newest: Newest | null };
+/** `known`: closed in this span, or answered; an answer alone may end in a minute that only a newer one makes whole. */
+type Listing = {
+  readonly known: Set<number>;
+  readonly closed: Set<number>;
+  notBeforeMs: number;
+  newest: Newest | null;
+};
+
+const note = (minutes: Set<number>, openMs: number): void => {
+  for (const before of minutes) if (before < openMs - FORGET_MS) minutes.delete(before);
+  minutes.add(openMs);
+};
+
+const closedOf = (closed: ClosedMinutes, symbol: string): Set<number> => {
+  const minutes = closed.get(symbol) ?? new Set();
+  closed.set(symbol, minutes);
+  return minutes;
+};
 
 /** Open instants of the minutes that should be closed by now and still count, oldest first. */
 const dueMinutes = (nowMs: number): readonly number[] => {
@@ -31,32 +52,37 @@ const dueMinutes = (nowMs: number): readonly number[] => {
   return [newest - MINUTE_MS, newest].filter((openMs) => openMs + MINUTE_MS + IN_TIME_MS > nowMs);
 };
 
-/** Of a connection that has just opened no minute is known to be closed: what was missed before it is asked for at once. */
-export const createCandleWatch = (symbols: Iterable<string>): CandleWatch => {
+/** A span that has just begun knows no minute: what was missed before it, and no span of the slot `closed`, is asked for at once. */
+export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinutes): CandleWatch => {
   const listings = new Map<string, Listing>();
-  for (const symbol of symbols) listings.set(symbol, { closed: new Set(), notBeforeMs: 0, newest: null });
+  for (const symbol of symbols) {
+    listings.set(symbol, { known: new Set(), closed: closedOf(closed, symbol), notBeforeMs: 0, newest: null });
+  }
 
   const close = ({ symbol, openMs }: ClosedMinute): void => {
     const listing = listings.get(symbol);
     if (!listing) return;
-    for (const known of listing.closed) if (known < openMs - 5 * MINUTE_MS) listing.closed.delete(known);
-    listing.closed.add(openMs);
+    note(listing.known, openMs);
+    note(listing.closed, openMs);
   };
 
-  /** As the task counts them: what was told before is over, and minutes between had no trades (H-12). */
+  /** As the task counts them: what was told or answered before is over, and minutes between had no trades (H-12). */
   const begin = ({ symbol, openMs }: ClosedMinute): void => {
     const listing = listings.get(symbol);
     if (!listing) return;
-    const { newest } = listing;
+    const { newest, known } = listing;
     if (newest && openMs < newest.openMs) return;
     const over = newest ? newest.openMs + (newest.isTold ? 0 : MINUTE_MS) : openMs;
-    for (let at = Math.max(over, openMs - 5 * MINUTE_MS); at < openMs; at += MINUTE_MS) close({ symbol, openMs: at });
+    for (let at = Math.max(over, openMs - FORGET_MS); at < openMs; at += MINUTE_MS) note(known, at);
+    if (newest) for (const at of known) if (at < openMs) note(listing.closed, at);
     listing.newest = { openMs, isTold: true };
   };
 
-  const needOf = (symbol: string, { closed, notBeforeMs }: Listing, nowMs: number): CandleNeed | null => {
+  /** Of minutes that this span does not know those that another closed are asked for along with the rest: its proofs begin there. */
+  const needOf = (symbol: string, { known, closed, notBeforeMs }: Listing, nowMs: number): CandleNeed | null => {
     if (nowMs < notBeforeMs) return null;
-    const missing = dueMinutes(nowMs).filter((openMs) => !closed.has(openMs));
+    const missing = dueMinutes(nowMs).filter((openMs) => !known.has(openMs));
+    if (missing.every((openMs) => closed.has(openMs))) return null;
     const [fromMs] = missing;
     const toMs = missing.at(-1);
     return fromMs === undefined || toMs === undefined ? null : { symbol, fromMs, toMs };
@@ -66,10 +92,11 @@ export const createCandleWatch = (symbols: Iterable<string>): CandleWatch => {
     close,
     begin,
     fill: ({ symbol, fromMs, toMs }) => {
-      for (let openMs = fromMs; openMs <= toMs; openMs += MINUTE_MS) close({ symbol, openMs });
       const listing = listings.get(symbol);
+      if (!listing) return;
+      for (let openMs = fromMs; openMs <= toMs; openMs += MINUTE_MS) note(listing.known, openMs);
       const running = toMs + MINUTE_MS;
-      if (listing && running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isTold: false };
+      if (running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isTold: false };
     },
     next: (nowMs) => {
       let best: CandleNeed | null = null;

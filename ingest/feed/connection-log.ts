@@ -18,6 +18,8 @@ export type LossCause =
 export type Source = {
   readonly connId: string;
   readonly openedAt: Micros;
+  /** Since when it is named without a pause, as tasks count its alive span; null when it is over. */
+  readonly aliveFrom: () => Micros | null;
   readonly frame: (payload: Uint8Array) => void;
   /** `shards` narrows an answer that concerns one listing. */
   readonly response: (request: string, payload: Uint8Array, shards?: readonly number[]) => void;
@@ -54,12 +56,17 @@ export type ConnectionLogOptions = {
 
 const COLLECTOR_SLOT = 'collector';
 
+/** To a task a connection is out 3 s after the last record that names it (F-02); records take a while to be appended. */
+const PAUSE: Micros = 2_000_000;
+
+type Open = Source & SourceNames & { readonly named: (at: Micros) => void };
+
 const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
 
 export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
   const { writer, nowMicros, collector, shards, meters, onTickSkipped } = options;
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
-  const open = new Map<string, Source & SourceNames>();
+  const open = new Map<string, Open>();
   const startedAt = nowMicros();
   let count = 0;
 
@@ -70,6 +77,12 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     const openedAt = nowMicros();
     let seq = 0;
     let last = openedAt;
+    let namedAt = openedAt;
+    let aliveFrom = openedAt;
+    const named = (at: Micros): void => {
+      if (at - namedAt > PAUSE) aliveFrom = at;
+      namedAt = at;
+    };
     const write = (
       message: Pick<RawMessage, 'kind' | 'request' | 'payload'>,
       to: readonly number[] = names.shards,
@@ -77,15 +90,19 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       seq += 1;
       last = Math.max(last, nowMicros());
       writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
+      if (to === names.shards) named(last);
     };
-    return { connId, openedAt, write, lastReceipt: () => Math.max(last, nowMicros()) };
+    const lastReceipt = (): Micros => Math.max(last, nowMicros());
+    return { connId, openedAt, write, named, lastReceipt, aliveFrom: () => aliveFrom };
   };
 
-  const toSource = (names: SourceNames, { connId, openedAt, write, lastReceipt }: ReturnType<typeof start>): Source => {
+  const toSource = (names: SourceNames, started: ReturnType<typeof start>): Source => {
+    const { connId, openedAt, write, lastReceipt } = started;
     let ended = false;
     return {
       connId,
       openedAt,
+      aliveFrom: () => (ended ? null : started.aliveFrom()),
       frame: (payload) => {
         if (!ended) write({ kind: 'frame', request: null, payload });
       },
@@ -127,15 +144,16 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       const started = start(names);
       started.write({ kind: 'open', request: null, payload: toBytes({ opened_at: started.openedAt, url, covers }) });
       const source = toSource(names, started);
-      open.set(source.connId, { ...source, ...names });
+      open.set(source.connId, { ...source, ...names, named: started.named });
       meters.connections(open.size);
       return source;
     },
     attach: (names) => toSource(names, start(names)),
     failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
     tick: () => {
-      if (writer.isFull()) onTickSkipped();
-      else for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
+      if (writer.isFull()) return onTickSkipped();
+      for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
+      for (const { named } of open.values()) named(nowMicros());
     },
     capability: (body) => {
       for (const shard of everyShard) writeOwn(shard, 'capability', body);

@@ -1,6 +1,7 @@
 // What one connection leaves out, by the cheap looks of its venue: subscriptions that went silent, values to confirm, minutes to fill in.
+import type { Micros } from '../../schemas/records.ts';
 import type { Venue, Watched } from '../venue.ts';
-import { createCandleWatch } from './candle-watch.ts';
+import { type CandleWatch, type ClosedMinutes, createCandleWatch } from './candle-watch.ts';
 import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
 
@@ -20,18 +21,33 @@ export type LinkWatchOptions = {
   readonly watched: readonly Watched[];
   /** Symbols whose candles of trades come by this connection. */
   readonly candles: Iterable<string>;
+  /** Shared by the links of a slot. */
+  readonly closed: ClosedMinutes;
+  /** Of the connection, as its `Source` says it. */
+  readonly aliveFrom: () => Micros | null;
   readonly wallMs: () => number;
 };
 
-export const createLinkWatch = ({ venue, endpoints, watched, candles, wallMs }: LinkWatchOptions): LinkWatch => {
+export const createLinkWatch = (options: LinkWatchOptions): LinkWatch => {
+  const { venue, endpoints, watched, closed, aliveFrom, wallMs } = options;
   const { subscriptionOf, closedMinute, newestMinute } = venue;
   const subscriptions = createSubscriptionWatch(watched, performance.now());
-  const minutes = createCandleWatch(venue.candles && (closedMinute || newestMinute) ? candles : []);
+  const candles = venue.candles && (closedMinute || newestMinute) ? [...options.candles] : [];
+  let span = aliveFrom();
+  let spanMinutes = createCandleWatch(candles, closed);
 
+  /** What a span before told makes nothing final after it (H-12). Null when the connection is over: what still comes is not written. */
+  const minutes = (): CandleWatch | null => {
+    const from = aliveFrom();
+    if (from === null) return null;
+    if (from !== span) spanMinutes = createCandleWatch(candles, closed);
+    span = from;
+    return spanMinutes;
+  };
   const nextMinutes = (): FillIn | null => {
-    const need = minutes.next(wallMs());
+    const need = minutes()?.next(wallMs()) ?? null;
     const request = need && venue.candles?.({ venue_symbol: need.symbol }, need, endpoints);
-    return request ? { symbol: need.symbol, request, filled: () => minutes.fill(need) } : null;
+    return request ? { symbol: need.symbol, request, filled: () => minutes()?.fill(need) } : null;
   };
   const nextConfirmation = (): FillIn | null => {
     const quiet = subscriptions.quiet(performance.now());
@@ -43,13 +59,13 @@ export const createLinkWatch = ({ venue, endpoints, watched, candles, wallMs }: 
     heard: (text) => {
       const subscription = watched.length > 0 ? (subscriptionOf?.(text) ?? null) : null;
       if (subscription !== null) subscriptions.heard(subscription, text, performance.now());
-      const closed = closedMinute?.(text) ?? null;
+      const over = closedMinute?.(text) ?? null;
       const newest = newestMinute?.(text) ?? null;
-      if (!closed && !newest) return;
+      if (!over && !newest) return;
       // What the task will refuse closes nothing.
       JSON.parse(text);
-      if (closed) minutes.close(closed);
-      if (newest) minutes.begin(newest);
+      if (over) minutes()?.close(over);
+      if (newest) minutes()?.begin(newest);
     },
     silent: () => subscriptions.silent(performance.now()),
     next: (kind) => (kind === 'candle' ? nextMinutes() : nextConfirmation()),

@@ -7,6 +7,7 @@ import { LIMITS } from '../../infra/runtime/topics.ts';
 import { type Slot, type Venue, VenueError } from '../venue.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
+import type { ClosedMinutes } from './candle-watch.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
@@ -21,6 +22,8 @@ export type LinkDeps = {
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
   readonly fillIns: FillIns;
+  /** What links of the slot before closed need not be asked for by this one. */
+  readonly closed: ClosedMinutes;
   readonly endpoints: Readonly<Record<string, string>>;
   /** Wall time in milliseconds: minutes of candles are counted by it. */
   readonly wallMs: () => number;
@@ -162,6 +165,7 @@ class SocketLink implements Link {
       ...deps,
       watched: slot.watched ?? [],
       candles: coveredBy(slot, 'candles', symbols()),
+      aliveFrom: this.source.aliveFrom,
     });
     this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
     const { promise, resolve } = Promise.withResolvers<void>();

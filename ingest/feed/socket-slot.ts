@@ -1,6 +1,7 @@
 // Keeps one socket slot connected: backoff after a loss, a successor before a venue's age limit or a new plan, both overlapping.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
+import type { ClosedMinutes } from './candle-watch.ts';
 import type { LossCause } from './connection-log.ts';
 import type { Pacer } from './pacer.ts';
 import { ConnectFailure, type Link, type LinkDeps, openLink, type SocketSlot } from './socket-link.ts';
@@ -13,7 +14,7 @@ export type SlotRunner<S> = {
   readonly stop: (cause: LossCause, detail: string) => void;
 };
 
-export type SocketSlotDeps = LinkDeps & {
+export type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
   readonly pacer: Pacer;
   /** In [0, 1). */
   readonly random: () => number;
@@ -31,6 +32,7 @@ type Live = { readonly link: Link; readonly renewAtMs: number };
 export const runSocketSlot = (first: SocketSlot, deps: SocketSlotDeps): SlotRunner<SocketSlot> => {
   const { connections, pacer, random, log } = deps;
   const over = new AbortController();
+  const closed: ClosedMinutes = new Map();
   const backoff = createBackoff({ ...BACKOFF, random });
   let slot = first;
   let live: Live[] = [];
@@ -55,7 +57,7 @@ export const runSocketSlot = (first: SocketSlot, deps: SocketSlotDeps): SlotRunn
     await pacer(over.signal);
     const asked = slot;
     try {
-      const link = await openLink(asked, deps);
+      const link = await openLink(asked, { ...deps, closed });
       adopt(link);
       waitMs = 0;
       if (over.signal.aborted) link.end('collector_down', 'stopped while connecting');

@@ -1,15 +1,19 @@
 // What the feed decides without a socket: rate windows, Retry-After, clock offset, which book needs a snapshot, capabilities.
 import fc from 'fast-check';
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { clockOffsetMs } from '../../ingest/clock-guard.ts';
 import { createBookWatch, isMoreUrgent } from '../../ingest/feed/book-watch.ts';
-import { createCandleWatch } from '../../ingest/feed/candle-watch.ts';
+import { type ClosedMinutes, createCandleWatch } from '../../ingest/feed/candle-watch.ts';
+import { createConnectionLog } from '../../ingest/feed/connection-log.ts';
+import { createLinkWatch } from '../../ingest/feed/link-watch.ts';
+import { createMeters } from '../../ingest/feed/meters.ts';
 import { createRateWindow } from '../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../ingest/feed/rest-client.ts';
 import { createSubscriptionWatch } from '../../ingest/feed/subscription-watch.ts';
-import type { Chain } from '../../ingest/venue.ts';
+import type { Chain, Venue } from '../../ingest/venue.ts';
 import { toCapability } from '../../ingest/venue.ts';
-import { paper } from './paper-venue.ts';
+import { openMemory, paper } from './paper-venue.ts';
 
 type Spent = { readonly atMs: number; readonly weight: number };
 
@@ -235,7 +239,7 @@ t.test(
   'a minute nobody closed is asked for while it can count, the oldest first, and at once after connecting',
   async (t) => {
     const minute = (n: number): number => n * 60_000;
-    const watch = createCandleWatch(['AAA', 'BBB']);
+    const watch = createCandleWatch(['AAA', 'BBB'], new Map());
     const opened = minute(10) + 5_000;
     t.same(watch.next(opened), { symbol: 'AAA', fromMs: minute(8), toMs: minute(8) }, 'the ninth is over for 5 s only');
     t.same(watch.next(opened), { symbol: 'BBB', fromMs: minute(8), toMs: minute(8) });
@@ -258,7 +262,7 @@ t.test(
 
 t.test('where no minute is marked as closed, one that a frame told is over when a newer one is told', async (t) => {
   const minute = (n: number): number => n * 60_000;
-  const watch = createCandleWatch(['AAA']);
+  const watch = createCandleWatch(['AAA'], new Map());
   const begin = (n: number): void => watch.begin({ symbol: 'AAA', openMs: minute(n) });
   const missing = (n: number, afterMs: number): readonly number[] => {
     const need = watch.next(minute(n) + afterMs);
@@ -280,6 +284,108 @@ t.test('where no minute is marked as closed, one that a frame told is over when 
   begin(15);
   t.same(missing(15, 20_000), [14, 14], 'the answer ended in the fourteenth, which is no record of its own');
   watch.begin({ symbol: 'BBB', openMs: minute(15) });
+});
+
+t.test('what one span closed the next of its slot does not ask for, but along with what nobody closed', async (t) => {
+  const minute = (n: number): number => n * 60_000;
+  const closed: ClosedMinutes = new Map();
+  const dueAt = minute(10) + 20_000;
+  const need = (from: number, to: number) => ({ symbol: 'AAA', fromMs: minute(from), toMs: minute(to) });
+  const first = createCandleWatch(['AAA'], closed);
+  first.begin({ symbol: 'AAA', openMs: minute(8) });
+  first.begin({ symbol: 'AAA', openMs: minute(9) });
+  t.same(createCandleWatch(['AAA'], closed).next(dueAt), need(8, 9), 'the ninth may go on in another span');
+  first.begin({ symbol: 'AAA', openMs: minute(10) });
+  t.equal(createCandleWatch(['AAA'], closed).next(dueAt), null);
+
+  const other: ClosedMinutes = new Map();
+  const answered = createCandleWatch(['AAA'], other);
+  t.same(answered.next(dueAt), need(8, 9));
+  answered.fill(need(8, 9));
+  t.equal(answered.next(minute(10) + 40_000), null);
+  t.same(createCandleWatch(['AAA'], other).next(dueAt), need(8, 9), 'the answer may end in the ninth');
+  answered.begin({ symbol: 'AAA', openMs: minute(10) });
+  t.equal(createCandleWatch(['AAA'], other).next(dueAt), null, 'a newer one made it whole');
+
+  const marking: ClosedMinutes = new Map();
+  createCandleWatch(['AAA', 'BBB'], marking).close({ symbol: 'AAA', openMs: minute(8) });
+  const next = createCandleWatch(['AAA'], marking);
+  t.equal(next.next(minute(10)), null);
+  next.close({ symbol: 'AAA', openMs: minute(9) });
+  t.equal(next.next(dueAt), null);
+});
+
+t.test('a connection is alive anew after a pause that may be the end of a span to the task (F-02)', async (t) => {
+  const memory = openMemory();
+  let now = 1_000_000_000;
+  const connections = createConnectionLog({
+    writer: memory,
+    nowMicros: () => now,
+    collector: 'c1',
+    shards: 2,
+    meters: createMeters(new Registry()).venue('paper'),
+    onTickSkipped: () => undefined,
+  });
+  const open = () => connections.open({ slot: 's', shards: [0, 1], url: 'ws://test', covers: [] });
+  const after = (ms: number): void => {
+    now += ms * 1_000;
+  };
+  const [heard, quiet] = [open(), open()];
+  const openedAt = now;
+  after(1_500);
+  connections.tick();
+  after(1_500);
+  heard.frame(Buffer.from('{}'));
+  quiet.response('GET /one', Buffer.from('{}'), [1]);
+  after(500);
+  const unblock = memory.block();
+  connections.tick();
+  unblock();
+  t.same([heard.aliveFrom(), quiet.aliveFrom()], [openedAt, openedAt]);
+  after(100);
+  connections.tick();
+  t.equal(heard.aliveFrom(), openedAt);
+  t.equal(quiet.aliveFrom(), now, 'nothing named it in the other shard');
+  after(3_100);
+  heard.frame(Buffer.from('{}'));
+  t.equal(heard.aliveFrom(), now, 'the frame itself is the first of the new span');
+  heard.lost('connection_lost', '');
+  t.equal(heard.aliveFrom(), null);
+});
+
+t.test('a minute on the boundary of two spans is asked for, and what comes after the end tells nothing', async (t) => {
+  const minute = (n: number): number => n * 60_000;
+  const venue: Venue = {
+    ...paper,
+    newestMinute: (text) => ({ symbol: 'AAA', openMs: minute(Number(text)) }),
+    candles: (_listing, { fromMs, toMs }) => ({ method: 'GET', url: `${fromMs / 60_000}-${toMs / 60_000}`, weight: 1 }),
+  };
+  const closed: ClosedMinutes = new Map();
+  let span: number | null = 1;
+  let nowMs = minute(8) + 5_000;
+  const aliveFrom = (): number | null => span;
+  const link = { venue, endpoints: {}, watched: [], closed, aliveFrom, wallMs: () => nowMs };
+  const watch = createLinkWatch({ ...link, candles: ['AAA'] });
+  for (const told of ['6', '7', '8', '9']) watch.heard(told);
+  nowMs = minute(10) + 20_000;
+  span = 2;
+  watch.heard('10');
+  const asked = watch.next('candle');
+  t.equal(asked?.request.url, '8-9', 'the ninth was told before the pause only');
+  asked?.filled();
+  watch.heard('11');
+  nowMs = minute(11) + 20_000;
+  t.equal(watch.next('candle'), null);
+
+  nowMs = minute(13) + 20_000;
+  const late = watch.next('candle');
+  t.equal(late?.request.url, '11-12');
+  span = null;
+  late?.filled();
+  watch.heard('13');
+  t.equal(watch.next('candle'), null);
+  span = 3;
+  t.equal(createLinkWatch({ ...link, candles: ['AAA'] }).next('candle')?.request.url, '11-12');
 });
 
 t.test('a live cadence is no number of milliseconds in a capability', async (t) => {

@@ -700,6 +700,28 @@ t.test(
   },
 );
 
+t.test('a connection does not ask for minutes that the one before it closed', async (t) => {
+  const minute = 60_000;
+  let nowMs = 10 * minute + 15_000;
+  const covers = [{ layers: ['candles'], symbols: ['AAA', 'BBB'] }];
+  const { server, memory } = await runTalking(
+    t,
+    ({ ws }) => ({ ...slotOf(ws), covers }),
+    () => nowMs,
+  );
+  await until('both', () => memory.of('response').length === 2);
+  for (const closed of ['10,"of":"AAA"', '11,"of":"AAA"', '10,"of":"BBB"']) server.sendAll(`{"minute":${closed}}`);
+  await until('three frames', () => memory.of('frame').length === 6);
+  server.sockets()[0]?.terminate();
+  await until('its end', () => memory.of('lost').length === 1);
+  nowMs = 12 * minute + 15_000;
+  await until('the missing one', () => memory.of('response').length === 3);
+  const [, , response] = memory.of('response');
+  t.match(response?.request, /of=BBB&from=600000&to=660000$/, 'the listing whose eleventh nobody closed');
+  t.equal(response?.conn_id, memory.of('open')[1]?.conn_id);
+  t.equal(server.requests().length, 3, 'the other one was not asked for beside it');
+});
+
 type QuietParts = Pick<ReturnType<typeof partsOf>, 'rest' | 'stop' | 'shared'> & { readonly server: PaperServer };
 
 /** Snapshots of AAA and BBB for a venue that differs from the paper one by `change`; ends with the test, and so do the parts. */
