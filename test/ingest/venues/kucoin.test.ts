@@ -300,6 +300,19 @@ t.test('the settled rate shares a subject with the predicted one and is the past
   t.end();
 });
 
+t.test('a pushed candle says open, close, high, low and lots in this order', (t) => {
+  // Written by hand in the documented order, because the recorded one is flat.
+  const rising = {
+    candles: ['1731898200', '1', '2', '4', '0.5', 'wrong', '7'],
+    symbol: 'XBTUSDTM',
+    time: 1731898208357,
+  };
+  t.match(map(push('/contractMarket/limitCandle:XBTUSDTM_1min', 'candle.stick', rising)), [
+    { values: { open: '1', close: '2', high: '4', low: '0.5', volume: '7', closed: null } },
+  ]);
+  t.end();
+});
+
 t.test('what says nothing of a perpetual gives nothing', (t) => {
   for (const [what, file, line] of [
     ['acknowledgement', JKORF_WS, 2],
@@ -319,15 +332,6 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
   const dated = { sequence: 1, change: '5,buy,1', timestamp: 1551770400000 };
   t.same(map(push('/contractMarket/level2:XBTMM22', 'level2', dated)), [], 'a contract with a delivery date');
   const hour = { symbol: 'XBTUSDTM', candles: ['1731898200', '1', '2', '3', '4', '5', '5'], time: 1731898208357 };
-  // Written by hand in the documented order, because the recorded one is flat.
-  const rising = {
-    candles: ['1731898200', '1', '2', '4', '0.5', 'wrong', '7'],
-    symbol: 'XBTUSDTM',
-    time: 1731898208357,
-  };
-  t.match(map(push('/contractMarket/limitCandle:XBTUSDTM_1min', 'candle.stick', rising)), [
-    { values: { open: '1', close: '2', high: '4', low: '0.5', volume: '7', closed: null } },
-  ]);
   t.same(map(push('/contractMarket/limitCandle:XBTUSDTM_1hour', 'candle.stick', hour)), [], 'a candle of an hour');
   t.same(map(frame({ id: 'hQvf8jkno', type: 'welcome' })), []);
   t.end();
