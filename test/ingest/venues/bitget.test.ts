@@ -302,6 +302,111 @@ t.test('recorded messages give the records their bytes say', (t) => {
   t.end();
 });
 
+t.test('recorded answers that lack their request give the records of the symbol asked for', (t) => {
+  const asked = (line: number, path: string) =>
+    map({ ...toVenueMessage(lineOf(REST, line)), request: `GET https://api.bitget.com/api/${path}` });
+  const v2 = (line: number, name: string, query = '') => asked(line, `v2/mix/market/${name}?symbol=BTCUSDT${query}`);
+  const v3 = (line: number, name: string, query = '') =>
+    asked(line, `v3/market/${name}?category=USDT-FUTURES&symbol=BTCUSDT${query}`);
+  const candle = (
+    sentMs: number,
+    openMs: number,
+    price_type: string,
+    [open, high, low, close, volume, turnover]: readonly string[],
+  ) =>
+    record('candle', 'BTCUSDT', [sentMs], {
+      open_time: openMs * 1000,
+      price_type,
+      timeframe: '1m',
+      open,
+      high,
+      low,
+      close,
+      volume: volume ?? null,
+      volume_unit: volume === undefined ? null : 'base',
+      turnover: turnover ?? null,
+      trades: null,
+      closed: null,
+    });
+  // The candles lie five minutes (v2) or a week (v3) apart: here they are asked for as minutes.
+  const prices = [
+    ['26210.5', '26210.5', '26194.5', '26194.5'],
+    ['26194.5', '26194.5', '26171', '26171'],
+  ] as const;
+  const traded = [
+    [...prices[0], '26.26', '687897.63'],
+    [...prices[1], '17.98', '470618.72'],
+  ] as const;
+  const pair = (price_type: string, rows: readonly [readonly string[], readonly string[]]) => [
+    candle(1695865615662, 1695835800000, price_type, rows[0]),
+    candle(1695865615662, 1695836100000, price_type, rows[1]),
+  ];
+  t.same(v2(7, 'candles', '&granularity=1m'), pair('trade', traded));
+  t.same(v2(5, 'history-candles', '&granularity=1m'), pair('trade', traded));
+  t.same(v2(6, 'history-mark-candles', '&granularity=1m'), pair('mark', prices));
+  t.same(v2(4, 'history-index-candles', '&granularity=1m'), pair('index', prices));
+  for (const [line, name] of [
+    [23, 'history-candles'],
+    [24, 'candles'],
+  ] as const)
+    t.same(
+      v3(line, name, '&interval=1m'),
+      [
+        candle(1695865864944, 1687708800000, 'trade', [
+          '27176.93',
+          '27177.43',
+          '27166.93',
+          '27177.43',
+          '2990.08',
+          '81246917.3294',
+        ]),
+        candle(1695865864944, 1688313600000, 'trade', [
+          '27177.43',
+          '27177.43',
+          '24000',
+          '24001',
+          '2989.1',
+          '72450031.0448',
+        ]),
+      ],
+      `${name} of v3`,
+    );
+  t.same(v2(10, 'merge-depth'), [
+    book('BTCUSDT', 1695870968804, {
+      bids: [
+        ['26346.5', '0.16'],
+        ['26346', '0.32'],
+      ],
+      asks: [
+        ['26347.5', '0.25'],
+        ['26348', '0.16'],
+      ],
+    }),
+  ]);
+  t.same(v3(27, 'orderbook'), [
+    book('BTCUSDT', 1730969017964, {
+      bids: [
+        ['71213.8', '1.836'],
+        ['71213.3', '10'],
+        ['71212.8', '10'],
+      ],
+      asks: [
+        ['73000', '0.007'],
+        ['74000', '0.007'],
+        ['75000', '0.007'],
+        ['75123', '5.615'],
+      ],
+    }),
+  ]);
+  const fills = [
+    trade('BTCUSDT', [1627116776464], { id: '1', side: 'sell', price: '29990.5', quantity: '0.0166' }),
+    trade('BTCUSDT', [1627116600875], { id: '2', side: 'buy', price: '30007', quantity: '0.0166' }),
+  ];
+  t.same(v3(29, 'fills'), fills);
+  t.same(mapLine(REST, 13), fills, 'those of v2 name their symbol');
+  t.end();
+});
+
 // ---- books ----
 
 type Level = readonly [string, string];
@@ -493,6 +598,16 @@ const v3 = (topic: string, data: readonly unknown[], more: object = {}, action =
   frame({ action, arg: { instType: 'usdt-futures', topic, symbol: 'AUSDT', ...more }, data, ts: 1700000000009 });
 
 t.test('v3 trades after the first message; that one repeats the past', (t) => {
+  // No recording has a live v3 trade: the first message of jkorf-ws:28 with its action changed.
+  t.same(map(frame(lineOf(WS, 28).raw.replace('"action":"snapshot"', '"action":"update"'))), [
+    trade('BTCUSDT', [1736348770627], {
+      id: '1260903622036942849',
+      side: 'buy',
+      price: '100000',
+      quantity: '0.00118',
+    }),
+  ]);
+  // Its id with figures of the test's own.
   const data = [{ i: '1260903622036942849', p: '42.50', v: '43', S: 'sell', T: '1700000000001', L: '7', isRPI: 'no' }];
   t.same(map(v3('publicTrade', data)), [
     trade('AUSDT', [1700000000001], { id: '1260903622036942849', side: 'sell', price: '42.5', quantity: '43' }),
@@ -578,6 +693,38 @@ t.test('candles of a minute alone, from every version', (t) => {
   };
   t.match(map(v3('kline', [kline], { interval: '1m' })), [{ values }]);
   t.same(map(v3('kline', [kline], { interval: '1D' })), []);
+  // No recording has a pushed minute of v2 or v3: the candles of jkorf-ws:3 and :22 but for the words of their length.
+  const counted = {
+    price_type: 'trade',
+    timeframe: '1m',
+    volume_unit: 'base',
+    trades: null,
+    closed: null,
+  };
+  t.same(map(frame(lineOf(WS, 3).raw.replace('candle12H', 'candle1m'))), [
+    record('candle', 'BTCUSDT', [1695715462250], {
+      ...counted,
+      open_time: 1695685500000_000,
+      open: '27000',
+      high: '27000.5',
+      low: '27000',
+      close: '27000.5',
+      volume: '0.057',
+      turnover: '1539.0155',
+    }),
+  ]);
+  t.same(map(frame(lineOf(WS, 22).raw.replace('"interval":"1D"', '"interval":"1m"'))), [
+    record('candle', 'BTCUSDT', [1695715383039], {
+      ...counted,
+      open_time: 1710518400000_000,
+      open: '276670',
+      high: '400005',
+      low: '276670',
+      close: '400005',
+      volume: '0.423',
+      turnover: '148190.38375',
+    }),
+  ]);
   for (const [request, price_type] of [
     ['v2/mix/market/candles?symbol=AUSDT&granularity=1m', 'trade'],
     ['v2/mix/market/history-mark-candles?symbol=AUSDT&granularity=1m', 'mark'],

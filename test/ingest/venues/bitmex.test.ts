@@ -106,6 +106,15 @@ t.test('an update gives the layers it changed, merged with what was said before'
   t.end();
 });
 
+t.test('recorded updates change what the partial said', (t) => {
+  const state: MapState = {};
+  map(table('instrument', 'partial', rowOf('ETHUSD'), rowOf('XBTUSD')), state);
+  t.same(mapLine(TARDIS, 11, state), [record('oi', 'ETHUSD', [null, null], { oi: '58922153', oi_unit: 'contracts' })]);
+  t.same(mapLine(TARDIS, 2, state), [], 'the direction of the last tick is no member of ours');
+  for (const line of [4, 5]) t.same(mapLine(TARDIS, line, state), [], `contracts with a delivery (${line})`);
+  t.end();
+});
+
 t.test('a row that cannot be read changes nothing', (t) => {
   const state: MapState = {};
   map(table('instrument', 'partial', rowOf('XBTUSD')), state);
@@ -122,6 +131,18 @@ t.test('every active perpetual of the REST answer gives its layers', (t) => {
     records.find(({ layer, venue_symbol }) => layer === 'mark' && venue_symbol === 'XBTEUR'),
     record('mark', 'XBTEUR', [Date.UTC(2021, 6, 22, 22, 36, 5), lineOf(ACTIVE, 1).recv_ms], { mark: '27464.48' }),
   );
+  const said = (symbol: string): unknown =>
+    records.filter(({ venue_symbol }) => venue_symbol === symbol).map(({ layer, values }) => [layer, values]);
+  t.same(said('XBTUSD'), [
+    ['ticker', { last: '32175' }],
+    ['mark', { mark: '32184.89', index: '32182.72' }],
+    [
+      'funding',
+      { funding: '0.0001', funding_interval_ms: 28_800_000, next_funding_at: Date.UTC(2021, 6, 23, 4) * 1000 },
+    ],
+    ['oi', { oi: '574264600', oi_unit: 'contracts' }],
+    ['stats', { volume_24h: '662123900', volume_unit: 'contracts', turnover_24h: '662123900', change_24h: '0.0058' }],
+  ]);
   t.end();
 });
 
@@ -290,6 +311,7 @@ t.test('trades as they are inserted; a liquidation order that buys closes a shor
 });
 
 t.test('a bin is stamped with its end, a candle with its start', (t) => {
+  // The bin of jkorf-ws:6, of five minutes of spot: here one of a minute of a perpetual, its foreignNotional other than its volume.
   const bin = {
     timestamp: '2025-02-07T10:55:00.000Z',
     symbol: 'XBTUSDT',
@@ -307,20 +329,27 @@ t.test('a bin is stamped with its end, a candle with its start', (t) => {
     homeNotional: 3.13,
     foreignNotional: 304800.5,
   };
-  const candle = record('candle', 'XBTUSDT', [null, null], {
-    open_time: Date.UTC(2025, 1, 7, 10, 54) * 1000,
-    price_type: 'trade',
-    timeframe: '1m',
-    open: '97255.4',
-    high: '97304',
-    low: '97240',
-    close: '97250',
-    volume: '304800',
-    volume_unit: 'contracts',
-    turnover: '304800.5',
-    trades: 128,
-    closed: null,
-  });
+  const candleOf = (turnover: string) =>
+    record('candle', 'XBTUSDT', [null, null], {
+      open_time: Date.UTC(2025, 1, 7, 10, 54) * 1000,
+      price_type: 'trade',
+      timeframe: '1m',
+      open: '97255.4',
+      high: '97304',
+      low: '97240',
+      close: '97250',
+      volume: '304800',
+      volume_unit: 'contracts',
+      turnover,
+      trades: 128,
+      closed: null,
+    });
+  const candle = candleOf('304800.5');
+  t.same(
+    map(frame(lineOf(JKORF_WS, 6).raw.replace('tradeBin5m', 'tradeBin1m').replace('ETH_USDT', 'XBTUSDT'))),
+    [candleOf('304800')],
+    'the bin of jkorf-ws:6 but for the words of its length and symbol',
+  );
   const row = { ...bin, ...counted };
   t.same(map(table('tradeBin1m', 'insert', row)), [candle]);
   t.same(map(table('tradeBin5m', 'insert', row)), [], 'other lengths');

@@ -36,6 +36,7 @@ const fill = (id: string, side: string, price: string, quantity: string): object
   quantity,
   quantity_unit: 'base',
 });
+/** No recording has a candle: the shape is that of the indexer's documentation, the figures are the test's own. */
 const CANDLE = {
   startedAt: '2024-08-23T00:00:00.000Z',
   ticker: 'BTC-USD',

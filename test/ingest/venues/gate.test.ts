@@ -151,11 +151,25 @@ t.test('a REST book is a snapshot of the contract asked for, whole where fewer l
   t.same(fullOf(6), { bids: true, asks: true });
   t.same(fullOf(2), { bids: true, asks: false }, 'a hundred asks of a hundred asked');
   t.equal(codeOf(toVenueMessage(lineOf(JKORF_REST, 7))), 'VENUE_UNKNOWN_LISTING', 'a book of nobody');
-  const plain = { current: 1623898993.123, update: 1623898993.121, asks: [{ p: '1.52', s: 100 }], bids: [] };
-  const message = answer(`${REST}/btc/order_book?contract=BTC_USD`, plain);
-  t.match(map(message), [
-    { venue_ts: 1623898993121_000, values: { sequence: null, asks: [['1.52', '100']], bids: [] } },
-  ]);
+  const { raw } = lineOf(JKORF_REST, 7);
+  const levels = {
+    kind: 'snapshot',
+    bids: [
+      ['1.17', '150'],
+      ['1.16', '203'],
+    ],
+    asks: [
+      ['1.52', '100'],
+      ['1.53', '40'],
+    ],
+  };
+  t.same(
+    map(answer(`${REST}/usdt/order_book?contract=ETH_USDT&limit=100&with_id=true`, raw)),
+    [record('book', 'ETH_USDT', [1623898993121, null], { ...levels, sequence: '123456' })],
+    'the recorded answer, asked for',
+  );
+  const message = answer(`${REST}/btc/order_book?contract=BTC_USD`, raw.replace('"id":123456,', ''));
+  t.same(map(message), [record('book', 'BTC_USD', [1623898993121, null], { ...levels, sequence: null })]);
   t.equal(venue.map({}, message, { listings: new Map() })[0]?.chain, undefined, 'without an id it joins nothing');
   t.end();
 });
@@ -290,7 +304,7 @@ t.test('the sign of a trade is its side, the stamp the finest it has', (t) => {
   t.end();
 });
 
-// No recording has a liquidation or a minute's candle: those of https://www.gate.com/docs/developers/futures/ws/en, seen 2026-11-21.
+// No recording has a liquidation: those of https://www.gate.com/docs/developers/futures/ws/en, seen 2026-11-21.
 
 t.test('a liquidation order that sells closes a long; an answer names the position', (t) => {
   const order = { price: 215.1, size: '-124', time_ms: 1541486601123, contract: 'BTC_USDT' };
@@ -318,6 +332,7 @@ t.test('a liquidation order that sells closes a long; an answer names the positi
 });
 
 t.test('candles of a minute by price type; a closed window says so', (t) => {
+  // The candle of jkorf-ws:12, of five minutes: here one of a minute, its volume without the fraction.
   const body = { t: 1545129300, v: '27525555', c: '95.4', h: '96.9', l: '89.5', o: '94.3' };
   const candle = {
     open_time: 1545129300_000_000,
@@ -333,6 +348,13 @@ t.test('candles of a minute by price type; a closed window says so', (t) => {
     trades: null,
     closed: null,
   };
+  // The push has it twice.
+  const pushed = record('candle', 'ETH_USDT', [1542162490123, null], { ...candle, volume: '27525555.5' });
+  t.same(
+    map(frame(lineOf(JKORF_WS, 12).raw.replaceAll('5m_', '1m_'))),
+    [pushed, pushed],
+    'the push of five minutes (jkorf-ws:12) but for the word of its length',
+  );
   const candles = (...items: readonly object[]): VenueMessage => update('futures.candlesticks', items);
   t.same(map(candles({ ...body, n: '1m_ETH_USDT' })), [record('candle', 'ETH_USDT', [1700000000123, null], candle)]);
   t.match(map(candles({ ...body, n: '1m_ETH_USDT', w: true, a: '5' })), [{ values: { closed: true, turnover: null } }]);
@@ -340,6 +362,23 @@ t.test('candles of a minute by price type; a closed window says so', (t) => {
     { venue_symbol: 'ETH_USDT', values: { price_type: 'mark', volume: null, volume_unit: null } },
   ]);
   const url = `${REST}/usdt/candlesticks`;
+  t.same(
+    map(answer(`${url}?contract=ETH_USDT&interval=1m`, lineOf(JKORF_REST, 6).raw)),
+    [
+      record('candle', 'ETH_USDT', [null, null], {
+        ...candle,
+        open_time: 1539852480000_000,
+        open: '1.032',
+        high: '1.032',
+        low: '1.032',
+        close: '1.032',
+        volume: '97151',
+        turnover: '3580',
+      }),
+    ],
+    'the recorded answer, asked for',
+  );
+  // The prices of the push with the volume and the sum of the answer, whose own prices are all the same.
   const past = { ...body, v: 97151, sum: '3580' };
   t.same(map(answer(`${url}?contract=ETH_USDT&interval=1m`, [past])), [
     record('candle', 'ETH_USDT', [null, null], { ...candle, volume: '97151', turnover: '3580' }),
@@ -670,6 +709,7 @@ t.test('what never rests is watched: tickers, candles of mark prices', (t) => {
   t.end();
 });
 
+/** The candle of jkorf-ws:12 with a shorter volume, its length and symbol given by the test. */
 const candle = (members: object): object => ({
   t: 1545129300,
   v: '275',

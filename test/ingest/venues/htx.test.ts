@@ -310,6 +310,7 @@ t.test('the venue pings in two styles and is answered in each; pings give nothin
 });
 
 t.test("candles: the running minute's mark is the mark now, past minutes are candles alone", (t) => {
+  // The first candle of jkorf-rest:10, of five minutes: here one of a minute, told within it, its open, high and low other than its close.
   const minute = {
     id: 1611105300,
     open: '31078.1',
@@ -335,6 +336,28 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
     trades: null,
     closed: null,
   };
+  // No recording has a minute of marks: that answer and the push of jkorf-ws:30 but for the words of their length.
+  const flat = (open_time: number, price: string) => ({
+    ...candle,
+    open_time,
+    open: price,
+    high: price,
+    low: price,
+    close: price,
+  });
+  const pushedAt = [1489474082831, null] as const;
+  t.same(map(frame(lineOf(WS, 30).raw.replace('1day', '1min'))), [
+    record('mark', 'ETH-USDT', pushedAt, { mark: '9800.12', index: null }),
+    record('candle', 'ETH-USDT', pushedAt, flat(1529898780000_000, '9800.12')),
+  ]);
+  const askedAt = [1611106791703, null] as const;
+  t.same(
+    map({ ...toVenueMessage(lineOf(REST, 10)), payload: Buffer.from(lineOf(REST, 10).raw.replace('5min', '1min')) }),
+    [
+      record('candle', 'BTC-USDT', askedAt, flat(1611105300000_000, '31078.68')),
+      record('candle', 'BTC-USDT', askedAt, flat(1611105600000_000, '31078.68')),
+    ],
+  );
   const at = [1611105309000, null] as const;
   t.same(map(frame({ ch: 'market.BTC-USDT.mark_price.1min', ts: at[0], tick: minute })), [
     record('mark', 'BTC-USDT', at, { mark: '31078.68', index: null }),
@@ -346,6 +369,7 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
   t.same(map(frame({ ch: 'market.BTC-USDT.index.1min', ts: at[0], tick: minute })), [
     record('candle', 'BTC-USDT', at, { ...candle, price_type: 'index' }),
   ]);
+  // The amounts of jkorf-ws:24, a candle of a day.
   const traded = { ...minute, amount: 0.004, vol: 4, count: 1, trade_turnover: 52.2708 };
   t.match(map(frame({ ch: 'market.BTC-USDT.kline.1min', ts: at[0], tick: traded }))[0]?.values, {
     price_type: 'trade',
@@ -655,7 +679,7 @@ t.test('the plan: books, trades and prices apart, notices and one poll of open i
   t.end();
 });
 
-/** A message of each topic that is subscribed; candles of indexes as the docs print them (usdt_swap/v1, `market.$contract_code.index.$period`). */
+/** A message of each topic that is subscribed; candles with the figures of jkorf-ws:24 or, of the index, :21 (a day's); the basis is that of :3. */
 const CANDLE = { id: 1603707120, open: '13067.7', close: '13067.7', high: '13067.7', low: '13067.7', vol: '4' };
 const MESSAGES: Readonly<Record<string, unknown>> = {
   'depth.size_150.high_freq': { bids: [[5, 6]], asks: [], event: 'snapshot', ts: 4, version: 7 },
@@ -708,10 +732,10 @@ t.test('every channel that is subscribed is read, and gives what its socket cove
 });
 
 t.test('a pushed candle of an index, by value', (t) => {
-  const body = { ch: 'market.ETH-USDT.index.1min', ts: 1607309592214, tick: MESSAGES['index.1min'] };
-  t.same(map(frame(body)), [
+  // No recording has a minute of an index: the push of jkorf-ws:21 but for the word of its length.
+  t.same(map(frame(lineOf(WS, 21).raw.replace('1day', '1min'))), [
     record('candle', 'ETH-USDT', [1607309592214, null], {
-      open_time: 1603707120000_000,
+      open_time: 1607309100000_000,
       price_type: 'index',
       timeframe: '1m',
       open: '19213.505',
@@ -729,6 +753,7 @@ t.test('a pushed candle of an index, by value', (t) => {
 });
 
 t.test('a minute is closed by a candle sent after its end; others are asked for, each market by its own path', (t) => {
+  // The instant and the open of jkorf-ws:24.
   const candle = (sentMs: number, topic = 'kline.1min'): string =>
     `{"ch":"market.BTC-USDT.${topic}","ts":${sentMs},"tick":{"id":1603707120,"mrid":131592424,"open":13067.7}}`;
   const openMs = 1603707120_000;

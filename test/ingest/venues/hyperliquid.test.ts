@@ -161,7 +161,7 @@ t.test('the first trades of a coin after a subscription are its past and are not
   t.end();
 });
 
-/** Provenance: the shape of the recorded candle of a day (jkorf), a minute's. */
+/** The shape of jkorf-ws:6, a candle of a day, with figures of the test's own. */
 const CANDLE = {
   t: 1764842820000,
   T: 1764842879999,
@@ -192,6 +192,23 @@ t.test('candles of a minute start at t and are never said to be closed', (t) => 
   });
   t.same(map(frame({ channel: 'candle', data: CANDLE })), [candle]);
   t.same(map(answer('POST /info', [CANDLE, { ...CANDLE, i: '1d' }])), [candle]);
+  // No recording has a minute: the candle of jkorf-ws:6 but for the word of its length.
+  t.same(map(frame(lineOf(JKORF_WS, 6).raw.replace('"i":"1d"', '"i":"1m"'))), [
+    record('candle', 'HYPE', [null, null], {
+      open_time: 1764806400000_000,
+      price_type: 'trade',
+      timeframe: '1m',
+      open: '34.668',
+      high: '36.219',
+      low: '34.251',
+      close: '34.868',
+      volume: '3495670.8399999999',
+      volume_unit: 'base',
+      turnover: null,
+      trades: 102895,
+      closed: null,
+    }),
+  ]);
   t.end();
 });
 

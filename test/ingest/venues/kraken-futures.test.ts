@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { VenueMessage } from '../../../ingest/venue.ts';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures.ts';
-import type { ListingRecord } from '../../../schemas/records.ts';
+import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
@@ -180,6 +180,56 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
     "executions: the taker's side",
   );
   t.equal(mapLine(NAUTILUS_REST, 7).length, 3);
+  const asked = (path: string, file: string, line: number) =>
+    map(answer(`GET https://futures.kraken.com/derivatives/api/v3/${path}`, lineOf(file, line).raw));
+  t.same(
+    asked('orderbook?symbol=PF_XBTUSD', NAUTILUS_REST, 6),
+    [
+      record('book', 'PF_XBTUSD', [1752235200000, null], {
+        kind: 'snapshot',
+        bids: [
+          ['105900', '0.5'],
+          ['105850', '1.2'],
+          ['105800', '0.8'],
+        ],
+        asks: [
+          ['105950', '0.3'],
+          ['106000', '0.7'],
+          ['106050', '1.1'],
+        ],
+        sequence: null,
+      }),
+    ],
+    'a recorded book, asked for',
+  );
+  const [deep] = asked('orderbook?symbol=PI_XBTUSD', JKORF_REST, 3);
+  t.match(
+    deep,
+    record('book', 'PI_XBTUSD', [Date.UTC(2024, 4, 3, 13, 18, 0, 781), null], { kind: 'snapshot', sequence: null }),
+  );
+  const { bids, asks } = (deep as BookRecord).values;
+  t.same(
+    [bids.slice(0, 2), bids.slice(-2), asks.slice(0, 2), asks.slice(-2)],
+    [
+      [
+        ['61011.5', '2900'],
+        ['61008.5', '3400'],
+      ],
+      [
+        ['2500', '1'],
+        ['1000', '8'],
+      ],
+      [
+        ['61029.5', '1450'],
+        ['61034', '1450'],
+      ],
+      [
+        ['374418', '1000'],
+        ['427150', '300'],
+      ],
+    ],
+    'both ends of a deep one',
+  );
   const book = {
     result: 'success',
     serverTime: '2025-07-11T12:00:00.000Z',
@@ -208,27 +258,19 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
       sequence: null,
     }),
   ]);
-  const history = {
-    result: 'success',
-    history: [
-      {
-        time: '2024-05-03T13:05:43.974Z',
-        trade_id: 100,
-        price: 61081,
-        size: 25,
-        side: 'sell',
-        type: 'liquidation',
-        uid: 'd0692c0c',
-      },
-    ],
+  const sold = {
+    id: 'd0692c0c-742e-4d88-862c-8bd63533e067',
+    price: '61081',
+    quantity: '25',
+    quantity_unit: 'contracts',
   };
-  const sold = { id: 'd0692c0c', price: '61081', quantity: '25', quantity_unit: 'contracts' };
+  const sale = record('trade', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'sell' });
+  t.same(asked('history?symbol=PI_XBTUSD', JKORF_REST, 7), [sale], 'a recorded history, asked for');
+  // No recording has a liquidation: the fill of jkorf-rest:7 with its type changed.
+  const liquidated = lineOf(JKORF_REST, 7).raw.replace('"type":"fill"', '"type":"liquidation"');
   t.same(
-    map(answer('GET /derivatives/api/v3/history?symbol=PI_XBTUSD', history)),
-    [
-      record('trade', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'sell' }),
-      record('liquidation', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'long', price_kind: 'fill' }),
-    ],
+    map(answer('GET /derivatives/api/v3/history?symbol=PI_XBTUSD', liquidated)),
+    [sale, record('liquidation', 'PI_XBTUSD', [1714741543974, null], { ...sold, side: 'long', price_kind: 'fill' })],
     'what a liquidated taker sells is a long',
   );
   for (const [what, file, line] of [
@@ -242,32 +284,43 @@ t.test('answers give what they name; what names nobody is not read', (t) => {
 });
 
 t.test('candles of a minute, by price type; mark and index have no volume', (t) => {
-  const body = {
-    candles: [
-      { time: 1731715200000, open: '91069', high: '91373.5', low: '90956', close: '91045.50', volume: '319499' },
-    ],
-  };
-  const url = (type: string, resolution: string): string =>
-    `GET https://futures.kraken.com/api/charts/v1/${type}/PI_XBTUSD/${resolution}`;
-  const candle = {
-    open_time: 1731715200000_000,
-    price_type: 'trade',
-    timeframe: '1m',
-    open: '91069',
-    high: '91373.5',
-    low: '90956',
-    close: '91045.5',
-    volume: '319499',
-    volume_unit: 'contracts',
-    turnover: null,
-    trades: null,
-    closed: null,
-  };
-  t.same(map(answer(url('trade', '1m'), body)), [record('candle', 'PI_XBTUSD', [null, null], candle)]);
-  const unmeasured = { ...candle, volume: null, volume_unit: null };
-  t.match(map(answer(url('mark', '1m'), body)), [{ values: { ...unmeasured, price_type: 'mark' } }]);
-  t.match(map(answer(url('spot', '1m'), body)), [{ values: { ...unmeasured, price_type: 'index' } }]);
-  t.same(map(answer(url('trade', '1h'), body)), [], 'other lengths');
+  // The recorded candles of trades and marks lack their request: they lie an hour apart, here they are asked for as minutes.
+  const asked = (type: string, line: number, resolution = '1m') =>
+    map(
+      answer(
+        `GET https://futures.kraken.com/api/charts/v1/${type}/PI_XBTUSD/${resolution}`,
+        lineOf(NAUTILUS_REST, line).raw,
+      ),
+    );
+  const candle = (price_type: string, openMs: number, [open, high, low, close, volume]: readonly string[]) =>
+    record('candle', 'PI_XBTUSD', [null, null], {
+      open_time: openMs * 1000,
+      price_type,
+      timeframe: '1m',
+      open,
+      high,
+      low,
+      close,
+      volume: volume ?? null,
+      volume_unit: volume === undefined ? null : 'contracts',
+      turnover: null,
+      trades: null,
+      closed: null,
+    });
+  t.same(asked('trade', 4), [
+    candle('trade', 1731715200000, ['91069', '91373.5', '90956', '91045.5', '319499']),
+    candle('trade', 1731718800000, ['91045.5', '91488.5', '91045.5', '91415', '2407']),
+    candle('trade', 1731722400000, ['91415', '91490.5', '91415', '91490.5', '4995']),
+  ]);
+  const prices = (price_type: string) => [
+    candle(price_type, 1731715200000, ['91126.5834675817', '91396.1831146774', '90937.3053195142', '91098.7132316333']),
+    candle(price_type, 1731718800000, ['91098.7132316333', '91547.3066683662', '91052.1503188099', '91339.3327740848']),
+    candle(price_type, 1731722400000, ['91339.3327740848', '91795.463093144', '91251.6630059716', '91506.6009839176']),
+  ];
+  t.same(asked('mark', 3), prices('mark'));
+  t.same(asked('spot', 3), prices('index'), 'no recording has an index: the marks, asked for as one');
+  t.match(asked('mark', 4)[0]?.values, { volume: null, volume_unit: null }, 'whatever volume they say');
+  t.same(asked('trade', 4, '1h'), [], 'other lengths');
   t.same(mapLine(JKORF_REST, 2), [], 'candles of twelve hours, of no perpetual');
   t.end();
 });
@@ -307,6 +360,17 @@ t.test('what says nothing of a perpetual gives nothing', (t) => {
     ],
     'what a liquidated taker buys back is a short',
   );
+  // No recording has a liquidation: the pushed fill of nautilus-ws:2 with its type changed.
+  const sold = { id: '05af78ac-a774-478c-a50c-8b9c234e071e', price: '34969.5', quantity: '15000' };
+  t.same(map(frame(lineOf(NAUTILUS_WS, 2).raw.replace('"type":"fill"', '"type":"liquidation"'))), [
+    record('trade', 'PI_XBTUSD', [1612266317519, null], { ...sold, side: 'sell', quantity_unit: 'contracts' }),
+    record('liquidation', 'PI_XBTUSD', [1612266317519, null], {
+      ...sold,
+      side: 'long',
+      price_kind: 'fill',
+      quantity_unit: 'contracts',
+    }),
+  ]);
   t.end();
 });
 

@@ -254,6 +254,7 @@ t.test('an inverse contract has no turnover in quote: its amounts count coins', 
 });
 
 t.test('candles of a minute start at t, in seconds, and are never said to be closed', (t) => {
+  // The instant of jkorf-ws:12, whose close is its low, with figures of the test's own; its own figures are checked with the channels.
   const kline = { a: 5.25, c: 3, h: 4, interval: 'Min1', l: 1, o: 2, q: 7, rc: 3, symbol: 'BTC_USDT', t: 1587448800 };
   const candle = (venueMs: number | null, type: string, traded: unknown) =>
     record('candle', 'BTC_USDT', [venueMs, null], {
@@ -618,7 +619,7 @@ t.test('the plan subscribes each open contract once to every channel of it, on s
 t.test('every channel that is subscribed is read, and gives what its socket covers', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
   const slots = mexc.plan([template], { shards: 1, shardOf: () => 0, endpoints: mexc.endpoints });
-  // The recorded candle is one of an hour: its figures as one of a minute.
+  // No recording has a minute: the candle of jkorf-ws:12, of an hour, but for the word of its length.
   const kline = lineOf(JKORF_WS, 12).raw.replace('Min60', 'Min1');
   const recorded: Readonly<Record<string, string>> = {
     'sub.depth': lineOf(TARDIS, 2).raw,
