@@ -47,8 +47,8 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   rest_down: { states: [PASSED, BOUND], causes: ['venue_down', ...STARVED] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
-  // Listed, and nothing came yet (F-04), or once before its connections stand; while nobody was subscribed, no named cause is known to be right.
-  listing_added: { states: ['missing no_value', PASSED], causes: ['no_update', 'unknown'] },
+  // Listed, and nothing came yet (F-04), or once before its connections stand, which the next change of the plan replaces; while nobody was subscribed, no named cause is known to be right.
+  listing_added: { states: ['missing no_value', PASSED, LOST], causes: ['no_update', 'unknown'] },
   // Until the reference answer says so the service only hears nothing, on any later connection too.
   listing_delisted: { states: [PASSED, BOUND, LOST], causes: ['no_update', 'not_listed'] },
   listing_renamed: {
@@ -85,6 +85,9 @@ const BOOKS = ['book', 'venue_depth'];
 const POLLED: Readonly<Record<string, readonly string[]>> = {
   binance: ['oi', 'candles'],
   bybit: ['ticker', 'candles'],
+  // A ticker says all of them.
+  deribit: ['ticker', 'mark', 'funding', 'oi', 'stats', 'candles'],
+  hyperliquid: ['candles'],
 };
 /** Layers whose horizon is a time and shorter than what its clock is off by and a delivery's way: a clock behind ends them. */
 const TIMED: Readonly<Record<string, readonly string[]>> = { binance: ['mark', 'funding', 'oi'] };
