@@ -44,16 +44,18 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   restart: { states: [...CUT.states, SEQUENCE], causes: [...CUT.causes, 'sequence_break'] },
   // Only what is asked for feels it.
   rate_limit: { states: [PASSED, BOUND], causes: STARVED },
-  rest_down: { states: [PASSED, BOUND], causes: ['venue_down', ...STARVED] },
+  // A poll that the plan replaces meanwhile is lost with its first one.
+  rest_down: { states: [PASSED, BOUND], causes: ['venue_down', 'connection_lost', ...STARVED] },
   // Horizons count from the venue's stamp: a clock behind shortens them, a clock ahead buys nothing (F-02).
   clock_skew: { states: [PASSED], causes: [] },
   // Listed, and nothing came yet (F-04), or once before its connections stand, which the next change of the plan replaces; while nobody was subscribed, no named cause is known to be right.
   listing_added: { states: ['missing no_value', PASSED, LOST], causes: ['no_update', 'unknown'] },
   // Until the reference answer says so the service only hears nothing, on any later connection too.
-  listing_delisted: { states: [PASSED, BOUND, LOST], causes: ['no_update', 'not_listed'] },
+  // What cuts or refuses its sockets, or the question why it is silent, is told of it as of the others.
+  listing_delisted: { states: [PASSED, BOUND, LOST], causes: ['not_listed', ...CUT.causes] },
   listing_renamed: {
     states: ['missing no_value', PASSED, BOUND, LOST],
-    causes: ['no_update', 'not_listed', 'unknown'],
+    causes: ['not_listed', 'unknown', ...CUT.causes],
   },
   funding_interval_changed: NOTHING,
   collector_killed: { states: CUT.states, causes: ['collector_down'] },
@@ -81,11 +83,10 @@ const ALL_LAYERS = [
 ] as const;
 const BOOKS = ['book', 'venue_depth'];
 
-/** Layers a venue is asked for: always, or when a quiet value must be confirmed (a last price, where nothing trades for long). */
+/** Layers a venue is asked for: always, or when a quiet value must be confirmed; a ticker of Bybit or Deribit says five of them. */
 const POLLED: Readonly<Record<string, readonly string[]>> = {
   binance: ['oi', 'candles'],
-  bybit: ['ticker', 'candles'],
-  // A ticker says all of them.
+  bybit: ['ticker', 'mark', 'funding', 'oi', 'stats', 'candles'],
   deribit: ['ticker', 'mark', 'funding', 'oi', 'stats', 'candles'],
   hyperliquid: ['candles'],
 };
