@@ -24,6 +24,9 @@ export type Applied = {
 /** The newest reading of a track: its bytes are what the next one replaced. */
 type Newest = { readonly track: string; readonly reading: Reading; readonly bytes: Buffer };
 
+/** What is held of an entry; `newest` is of its track before it. */
+type Kept = { readonly bytes: Buffer; readonly track: string | null; readonly newest: Newest | null };
+
 /** An entry that is held; what it carries is decoded when it is asked for. */
 export class RingEntry implements Place {
   readonly venue: string;
@@ -37,14 +40,15 @@ export class RingEntry implements Place {
   readonly #bytes: Buffer;
   readonly #replaced: Buffer | Reading | null;
 
-  constructor({ venue, task, entry, replaced }: Applied, bytes: Buffer, newest: Newest | null) {
+  constructor({ venue, task, entry, replaced }: Applied, { bytes, track, newest }: Kept) {
     this.venue = venue;
     this.task = task;
     this.offset = entry.offset;
     this.index = entry.index;
     this.kind = entry.kind;
     this.recordedAt = entry.recorded_at;
-    this.track = newest?.track ?? trackOf(venue, entry);
+    // One text for all entries of a track.
+    this.track = newest?.track ?? track;
     this.#bytes = bytes;
     this.#replaced = newest !== null && newest.reading === replaced ? newest.bytes : replaced;
   }
@@ -80,7 +84,7 @@ export class Ring {
     const bytes = Buffer.from(applied.bytes);
     const track = trackOf(venue, entry);
     const newest = track === null ? null : (this.#newest.get(track) ?? null);
-    const held = new RingEntry(applied, bytes, newest);
+    const held = new RingEntry(applied, { bytes, track, newest });
     if (held.track !== null && entry.reading !== null)
       this.#newest.set(held.track, { track: held.track, reading: entry.reading, bytes });
     this.#entries.push(held);

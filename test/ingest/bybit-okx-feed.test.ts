@@ -1,14 +1,11 @@
 // Three venues collected at once from their simulators: every layer present soon and true, a hole that costs one book, minutes filled in after a cut.
 import t from 'tap';
-import { createClock } from '../../infra/runtime/clock.ts';
-import { startSimulator } from '../../infra/simulator/simulator.ts';
-import type { Collector } from '../../ingest/feed/collector.ts';
 import type { Venue } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance.ts';
 import { bybit } from '../../ingest/venues/bybit.ts';
 import { okx } from '../../ingest/venues/okx.ts';
 import type { Reading } from '../../schemas/topics.ts';
-import { Collected, type Told, within } from '../support/collected.ts';
+import { type Collected, collectAll, type Told, within } from '../support/collected.ts';
 import { textOf } from './paper-venue.ts';
 
 /** Every socket is renewed while the test runs, with an overlap. */
@@ -23,7 +20,7 @@ const renewing = (venue: Venue): Venue => ({
 const VENUES: readonly Venue[] = [binance, renewing(bybit), renewing(okx)];
 const LISTINGS = 6;
 const MINUTE_MS = 60_000;
-/** All clocks are put forward alike: the first minute ends so long after the start. */
+/** The first minute ends so long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const PRESENT_WITHIN_MS = 20_000;
 const CUT_BEFORE_MS = 1_000;
@@ -31,36 +28,12 @@ const CUT_FOR_MS = 2_500;
 /** A minute is asked for ten seconds after its end. */
 const FILLED_WITHIN_MS = 30_000;
 
-const startedMs = Date.now();
-const aheadMs = MINUTE_MS - ((startedMs + FIRST_MINUTE_MS) % MINUTE_MS);
-const minuteEndMs = startedMs + aheadMs + FIRST_MINUTE_MS;
-const nowMs = (): number => Date.now() + aheadMs;
-
-const simulator = await startSimulator({
-  venues: VENUES.map(({ id }) => id),
+const { simulator, all, nameAll, nowMs, minuteEndMs } = await collectAll(t, VENUES, {
   listings: LISTINGS,
-  rate: 300,
   levels: 20,
-  seed: 5,
-  nowMs,
-});
-const clock = createClock();
-const collectors: Collector[] = [];
-t.teardown(async () => {
-  for (const collector of collectors) collector.stop();
-  await simulator.stop();
-});
-const all = VENUES.map((venue): Collected => {
-  const host = simulator.hosts.find((one) => one.venue.id === venue.id);
-  if (!host) throw new Error(`no simulated ${venue.id}`);
-  const collected = new Collected(venue, host);
-  const nowMicros = () => clock.nowMicros() + aheadMs * 1_000;
-  collectors.push(collected.start(simulator.endpoints[venue.id] ?? {}, nowMicros));
-  return collected;
+  firstMinuteMs: FIRST_MINUTE_MS,
 });
 const streamed = all.filter(({ venue }) => venue.bookRule.style === 'stream');
-const nameAll = (missing: (collected: Collected) => readonly string[], of = all): readonly string[] =>
-  of.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
 
 t.test('every layer of every listing is present within twenty seconds', async (t) => {
   await within(PRESENT_WITHIN_MS, 'present', () => nameAll((collected) => collected.absent()));

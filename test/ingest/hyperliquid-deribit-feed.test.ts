@@ -1,19 +1,16 @@
 // Two venues that mark no minute as closed, collected from their simulators: every layer present soon, minutes known.
 import t from 'tap';
-import { createClock } from '../../infra/runtime/clock.ts';
-import { startSimulator } from '../../infra/simulator/simulator.ts';
-import type { Collector } from '../../ingest/feed/collector.ts';
 import type { Venue } from '../../ingest/venue.ts';
 import { deribit } from '../../ingest/venues/deribit.ts';
 import { hyperliquid } from '../../ingest/venues/hyperliquid.ts';
-import { Collected, within } from '../support/collected.ts';
+import { collectAll, within } from '../support/collected.ts';
 import { textOf } from './paper-venue.ts';
 
 const VENUES: readonly Venue[] = [hyperliquid, deribit];
 /** ADA among them, which trades in one minute of three. */
 const LISTINGS = 10;
 const MINUTE_MS = 60_000;
-/** All clocks are put forward alike: the first minute ends so long after the start. */
+/** The first minute ends so long after the start. */
 const FIRST_MINUTE_MS = 26_000;
 const PRESENT_WITHIN_MS = 20_000;
 const CUT_BEFORE_MS = 1_000;
@@ -21,35 +18,11 @@ const CUT_FOR_MS = 2_500;
 /** A minute is asked for ten seconds after its end; Hyperliquid's answers weigh 21 of 1,200 a minute, and those of the start count too. */
 const FILLED_WITHIN_MS = 50_000;
 
-const startedMs = Date.now();
-const aheadMs = MINUTE_MS - ((startedMs + FIRST_MINUTE_MS) % MINUTE_MS);
-const minuteEndMs = startedMs + aheadMs + FIRST_MINUTE_MS;
-const nowMs = (): number => Date.now() + aheadMs;
-
-const simulator = await startSimulator({
-  venues: VENUES.map(({ id }) => id),
+const { simulator, all, nameAll, nowMs, minuteEndMs } = await collectAll(t, VENUES, {
   listings: LISTINGS,
-  rate: 300,
   levels: 25,
-  seed: 5,
-  nowMs,
+  firstMinuteMs: FIRST_MINUTE_MS,
 });
-const clock = createClock();
-const collectors: Collector[] = [];
-t.teardown(async () => {
-  for (const collector of collectors) collector.stop();
-  await simulator.stop();
-});
-const all = VENUES.map((venue): Collected => {
-  const host = simulator.hosts.find((one) => one.venue.id === venue.id);
-  if (!host) throw new Error(`no simulated ${venue.id}`);
-  const collected = new Collected(venue, host);
-  const nowMicros = () => clock.nowMicros() + aheadMs * 1_000;
-  collectors.push(collected.start(simulator.endpoints[venue.id] ?? {}, nowMicros));
-  return collected;
-});
-const nameAll = (missing: (collected: Collected) => readonly string[]): readonly string[] =>
-  all.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
 const isFilling = (request: string | null): boolean => /get_tradingview_chart_data|\/info$/.test(request ?? '');
 
 t.test('every layer of every listing is present within twenty seconds', async (t) => {

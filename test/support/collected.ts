@@ -1,5 +1,8 @@
 // One venue collected from its simulator without engines: its log, and a task that reads it as it grows.
 import { Registry } from 'prom-client';
+import type { Test } from 'tap';
+import { createClock } from '../../infra/runtime/clock.ts';
+import { startSimulator } from '../../infra/simulator/simulator.ts';
 import type { VenueHost } from '../../infra/simulator/venue-host.ts';
 import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
@@ -101,3 +104,38 @@ export class Collected {
     );
   }
 }
+
+export type MarketOptions = { readonly listings: number; readonly levels: number; readonly firstMinuteMs: number };
+
+/** Simulated venues and a collector of each; all clocks are put forward alike, so that the first minute ends `firstMinuteMs` after the start. Ends with the test. */
+export const collectAll = async (t: Test, venues: readonly Venue[], options: MarketOptions) => {
+  const startedMs = Date.now();
+  const aheadMs = MINUTE_MS - ((startedMs + options.firstMinuteMs) % MINUTE_MS);
+  const nowMs = (): number => Date.now() + aheadMs;
+  const { listings, levels } = options;
+  const simulator = await startSimulator({
+    venues: venues.map(({ id }) => id),
+    listings,
+    rate: 300,
+    levels,
+    seed: 5,
+    nowMs,
+  });
+  const clock = createClock();
+  const collectors: Collector[] = [];
+  t.teardown(async () => {
+    for (const collector of collectors) collector.stop();
+    await simulator.stop();
+  });
+  const all = venues.map((venue): Collected => {
+    const host = simulator.hosts.find((one) => one.venue.id === venue.id);
+    if (!host) throw new Error(`no simulated ${venue.id}`);
+    const collected = new Collected(venue, host);
+    const nowMicros = () => clock.nowMicros() + aheadMs * 1_000;
+    collectors.push(collected.start(simulator.endpoints[venue.id] ?? {}, nowMicros));
+    return collected;
+  });
+  const nameAll = (missing: (collected: Collected) => readonly string[], of: readonly Collected[] = all) =>
+    of.flatMap((collected) => missing(collected).map((what) => `${collected.venue.id} ${what}`));
+  return { simulator, all, nameAll, nowMs, minuteEndMs: startedMs + aheadMs + options.firstMinuteMs };
+};
