@@ -11,6 +11,9 @@ export type Delivery = {
   readonly release: (nowMs: number) => void;
 };
 
+/** What nothing follows within this time has nothing to swap with: it is only late. */
+const SWAPPED_WITHIN_MS = 2_000;
+
 /** Held for those who listened when it was made. */
 type Held = { readonly dueMs: number; readonly frame: Frame; readonly connections: readonly Connection[] };
 
@@ -21,7 +24,7 @@ function cut(text: string): string {
 
 export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => number): Delivery {
   /** Frames waiting for their next one, by scope and stream. */
-  const swapped = new Map<string, Frame>();
+  const swapped = new Map<string, { readonly frame: Frame; readonly sinceMs: number }>();
   let held: Held[] = [];
 
   const keyOf = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
@@ -33,7 +36,15 @@ export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => nu
     const older = swapped.get(key);
     if (older === undefined) return;
     swapped.delete(key);
-    sockets.send(connections, older);
+    sockets.send(connections, older.frame);
+  }
+
+  function releaseSwapped(now: number): void {
+    for (const [key, { frame, sinceMs }] of swapped) {
+      if (now - sinceMs < SWAPPED_WITHIN_MS) continue;
+      swapped.delete(key);
+      sockets.send(sockets.subscribers(frame.ref) ?? [], frame);
+    }
   }
 
   /** A frame never overtakes an older one of its stream that a fault still holds. */
@@ -49,7 +60,7 @@ export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => nu
     const action = faults.actionOn(frame.ref, nowMs());
     if (action === 'drop') return false;
     if (action === 'reorder') {
-      swapped.set(keyOf(frame.ref), frame);
+      swapped.set(keyOf(frame.ref), { frame, sinceMs: nowMs() });
       return true;
     }
     const dueMs = dueOf(frame, typeof action === 'object' ? action.delayMs : 0);
@@ -73,6 +84,7 @@ export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => nu
       sockets.sendTo(connection, { ref, text: action === 'malformed' ? cut(text) : text, encoded: new Map() });
     },
     release: (now) => {
+      releaseSwapped(now);
       if (held.length === 0) return;
       const due = held.filter((h) => h.dueMs <= now);
       held = held.filter((h) => h.dueMs > now);

@@ -70,6 +70,8 @@ export type Diff = {
 
 /** What the market tells the venue, in time order. */
 export type MarketEvents = {
+  /** Whether the book says something at its next turn, however quiet it is. */
+  readonly mustMove?: (instrument: Instrument) => boolean;
   readonly diff: (instrument: Instrument, diff: Diff) => void;
   readonly trade: (instrument: Instrument, trade: Trade, eventMs: number) => void;
   readonly liquidation: (instrument: Instrument, trade: Trade, eventMs: number) => void;
@@ -278,7 +280,9 @@ export function createMarket(options: MarketOptions): Market {
   let { chance, slotMs } = pace();
 
   function moveBook(instrument: Instrument, atMs: number, events: MarketEvents): void {
-    if (instrument.status !== 'trading' || !instrument.random.chance(chance)) return;
+    if (instrument.status !== 'trading') return;
+    const moves = instrument.random.chance(chance);
+    if (!moves && events.mustMove?.(instrument) !== true) return;
     const diff = makeDiff(instrument, atMs, skewMs);
     if (diff === null) return;
     events.diff(instrument, diff);

@@ -1,107 +1,181 @@
 // Tasks in many processes: owners that stop, come back, join and leave change no row and no word; a pipeline that stands still is said to.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type KafkaHandle, openKafka } from '../../infra/runtime/kafka.ts';
+import { openKafka } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { hashTables, type TableHash } from '../../infra/tools/hash-tables.ts';
-import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
-import { busyShards, liveFaults, makeTopics, rowsReached, writeLogs } from '../support/busy-shards.ts';
+import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
+import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
-import { type Child, type Stores, startProcessors } from '../support/pipeline.ts';
+import { liveFaults } from '../support/live-faults.ts';
+import {
+  type Api,
+  type Child,
+  type PipelineSpec,
+  startApi,
+  startIngest,
+  startProcessors,
+  startSimulator,
+  until,
+} from '../support/pipeline.ts';
+import { QUIET, replay, sameHashes } from '../support/purity.ts';
+import { ResumingClient } from '../support/resuming-client.ts';
 import { answerWhen, isPresent, PAIRS, startWorld } from '../support/true-world.ts';
-import { stateOf } from '../support/truth.ts';
+import { microsOf, type Snapshots, seenOf, stateOf } from '../support/truth.ts';
 
+/** The full show: OWNERS_PROCESSES=2,4,5 OWNERS_ROUNDS=5. */
+const PROCESSES = (process.env.OWNERS_PROCESSES ?? '4').split(',').map(Number);
+const ROUNDS = Number(process.env.OWNERS_ROUNDS ?? 1);
 const SHARDS = 4;
+const LISTINGS = 16;
+const CLIENTS = 4;
+const LAYERS_ASKED = READING_LAYERS.map((layer) => (layer === 'venue_depth' ? 'book_bands' : layer)).join();
+const ROUND_MS = 30_000;
 /** An owner that stands still so long has lost its place in the group three times over. */
 const STOPPED_MS = 20_000;
-const LOGS = busyShards(SHARDS);
+const TIMEOUT_MS = (300 + PROCESSES.length * (120 + 45 * ROUNDS)) * 1_000;
 
-t.setTimeout(900_000);
+t.setTimeout(TIMEOUT_MS);
 
-type World = { readonly stores: Stores; readonly handle: KafkaHandle; readonly base: string };
-type Hashes = Record<string, TableHash>;
-type Disturbance = (children: Child[], start: () => Child) => Promise<void>;
+type World = LoggedWorld & { readonly spec: PipelineSpec; readonly ingest: Child; readonly api: Api };
 
-const openWorld = async (t: Test): Promise<World> => {
-  const engines = await useEngines(t, ['kafka', 'questdb']);
+const authOf = ({ questdb_user, questdb_password }: LoggedWorld['stores']) => ({
+  user: questdb_user,
+  password: questdb_password,
+});
+
+/** A market of its own, collected and served; the processors are the test's. */
+const openMarket = async (t: Test): Promise<World> => {
+  const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
   const stores = engines.endpoints;
-  const handle = openKafka({ brokers: [stores.kafka], clientId: 'owners' }, createLog('owners', 'warn'));
-  t.teardown(() => handle.close());
-  return { stores, handle, base: engines.namespace() };
-};
-
-const authOf = ({ stores }: World) => ({ user: stores.questdb_user, password: stores.questdb_password });
-
-const makeTables = async (world: World, namespace: string): Promise<void> => {
+  const base = `${engines.namespace()}.`;
   const log = createLog('owners', 'warn');
-  const reader = openQuestdbReader(world.stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth: authOf(world), log });
-  await ensureTables((text) => reader.query({ text }), { namespace });
-  await reader.close();
+  const handle = openKafka({ brokers: [stores.kafka], clientId: 'owners' }, log);
+  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth: authOf(stores), log });
+  t.teardown(async () => {
+    await reader.close();
+    await handle.close();
+  });
+  const spec = { stores, namespace: base, shards: SHARDS };
+  const simulator = await startSimulator({ SIM_PORT: '0', SIM_SEED: '7', SIM_LISTINGS: String(LISTINGS) });
+  t.teardown(() => simulator.child.kill());
+  const ingest = startIngest(spec, simulator.endpoints);
+  t.teardown(() => ingest.kill());
+  const api = await startApi(spec, await engines.database());
+  t.teardown(() => api.child.kill());
+  return { spec, ingest, api, stores, handle, reader, base, venues: ['binance'], shards: SHARDS };
 };
 
-/** `processes` work on the logs while they are written over `ms`, and something happens to them. */
-const workThrough = async (
-  t: Test,
-  world: World,
-  run: { readonly name: string; readonly processes: number; readonly ms: number; readonly disturb?: Disturbance },
-): Promise<Hashes> => {
-  const namespace = `replay.${world.base}${run.name}.`;
-  await makeTables(world, namespace);
-  await makeTopics(world.handle, namespace, SHARDS);
-  const start = (nth: number): Child => {
-    const spec = { stores: world.stores, namespace, shards: SHARDS };
-    // Each writer of a table holds a hundred files of the database that all tests share.
-    const sink = String(nth === 0 || nth === run.processes);
-    const child = startProcessors(spec, { OWNER_TICKS: 'false', SINK: sink });
+/** Every 30 s one owner stands still for 20 s while the others take over, and then goes on where it thinks it was; one joins; one leaves in order. */
+const disturb = async (children: Child[], start: () => Child): Promise<void> => {
+  for (let round = 0; round < ROUNDS; round++) {
+    await pause(4_000);
+    const [stopped, leaving, ...others] = children;
+    if (stopped === undefined || leaving === undefined) throw new Error('two processes are the least');
+    stopped.process.kill('SIGSTOP');
+    await pause(6_000);
+    const joined = start();
+    await pause(9_000);
+    await leaving.kill('SIGTERM');
+    await pause(STOPPED_MS - 15_000);
+    stopped.process.kill('SIGCONT');
+    // The next round is about others.
+    children.splice(0, children.length, ...others, joined, stopped);
+    await pause(ROUND_MS - 4_000 - STOPPED_MS);
+  }
+};
+
+type Asking = { readonly answers: number; readonly readings: number; readonly faults: readonly string[] };
+
+/** Asks for everything again and again; what is served of a listing and layer never has an older stamp than before. */
+const askOften = ({ api }: World): (() => Promise<Asking>) => {
+  const stamps = new Map<string, number>();
+  const faults: string[] = [];
+  let [answers, readings, isOver] = [0, 0, false];
+  const ask = async (): Promise<void> => {
+    const body = { layers: [...READING_LAYERS], number_format: 'string', allow_stale: true };
+    for (const { symbol, layer, object } of seenOf(await api.post<Snapshots>('/v2/snapshots', body))) {
+      const stamp = microsOf(object.venue_ts ?? object.received_at);
+      if (Number.isNaN(stamp)) continue;
+      const key = `${symbol} ${layer}`;
+      const before = stamps.get(key) ?? 0;
+      if (stamp < before) faults.push(`${key}: ${stamp} after ${before}`);
+      stamps.set(key, stamp);
+      readings += 1;
+    }
+    answers += 1;
+  };
+  const asking = (async (): Promise<void> => {
+    for (; !isOver; await pause(200)) await ask();
+  })();
+  // It is thrown by whoever ends the asking.
+  asking.catch(() => undefined);
+  return async () => {
+    isOver = true;
+    await asking;
+    return { answers, readings, faults };
+  };
+};
+
+const openClients = (t: Test, { api }: World): readonly ResumingClient[] =>
+  Array.from({ length: CLIENTS }, () => {
+    const headers = { authorization: `Bearer ${api.keys.pro_plus}` };
+    const client = new ResumingClient(`layers=${LAYERS_ASKED}&number_format=string`, headers, () => [api.baseUrl]);
+    t.teardown(() => client.close());
+    return client;
+  });
+
+/** Everything ends in order, and one process that writes no ticks works through what is left. */
+const comeToRest = async (world: World, children: readonly Child[]): Promise<void> => {
+  await world.ingest.kill('SIGTERM');
+  await Promise.all(children.map((child) => child.kill('SIGTERM')));
+  const last = startProcessors(world.spec, QUIET);
+  await reached(world, world.base);
+  await last.kill('SIGTERM');
+};
+
+const checkWatched = (t: Test, asked: Asking, clients: readonly ResumingClient[]): void => {
+  t.same(asked.faults.slice(0, 3), [], `${asked.readings} readings of ${asked.answers} answers, none goes back`);
+  const updates = clients.reduce((sum, client) => sum + client.updates, 0);
+  const faults = clients.flatMap((client) => client.faults);
+  t.same(faults.slice(0, 3), [], `${updates} updates of ${CLIENTS} streams, none twice, none goes back`);
+  t.ok(asked.readings > 0 && clients.every((client) => client.updates > 0), 'all of them were told');
+};
+
+/** A live run by so many processes that come and go, then the same log by one. */
+const checkProcesses = async (t: Test, processes: number): Promise<void> => {
+  const world = await openMarket(t);
+  const start = (): Child => {
+    const child = startProcessors(world.spec);
     t.teardown(() => child.kill());
     return child;
   };
-  const children = Array.from({ length: run.processes }, (_, nth) => start(nth));
-  const written = writeLogs(world.handle, namespace, LOGS, run.ms);
-  await Promise.all([written, run.disturb?.(children, () => start(run.processes))]);
-  await rowsReached(world.handle, namespace);
-  await Promise.all(children.map((child) => child.kill('SIGTERM')));
+  const children = Array.from({ length: processes }, start);
+  const ready = async () => ((await fetch(`${world.api.baseUrl}/readyz`).catch(() => null))?.ok ? true : null);
+  await until('the API is ready', 60_000, ready);
+  const clients = openClients(t, world);
+  const endAsking = askOften(world);
+  await disturb(children, start);
+  checkWatched(t, await endAsking(), clients);
+  await Promise.all(clients.map((client) => client.close()));
+  await comeToRest(world, children);
   t.same(
-    (await liveFaults(world.handle, namespace, SHARDS)).slice(0, 3),
+    (await liveFaults(world.handle, world.base, SHARDS)).slice(0, 3),
     [],
-    `${run.name}: rev rises by one, no value goes back`,
+    'live: rev rises by one, none goes back',
   );
-  return hashTables({ url: world.stores.questdb_http, auth: authOf(world), namespace });
+  const hashes = await hashesOf(world, world.base);
+  const namespace = await prepareReplay(world, 'alone');
+  await copyRaw(world, namespace);
+  const alone = await replay(world, namespace, 1);
+  t.ok((alone.mark?.rows ?? 0) > 0 && (alone.book?.rows ?? 0) > 0, 'rows were made');
+  sameHashes(t, 'as one process', hashes, alone);
 };
 
-/** One owner stands still for 20 s while the others take over, and then goes on where it thinks it was. */
-const stopOne: Disturbance = async (children) => {
-  await pause(8_000);
-  const owner = children[0]?.process;
-  owner?.kill('SIGSTOP');
-  await pause(STOPPED_MS);
-  owner?.kill('SIGCONT');
-};
-
-/** The same, while one more joins and another leaves in order. */
-const stopJoinLeave: Disturbance = async (children, start) => {
-  const stopped = stopOne(children, start);
-  await pause(14_000);
-  children.push(start());
-  await pause(12_000);
-  await children[1]?.kill('SIGTERM');
-  await stopped;
-};
-
-t.test('owners that stop, come back, join and leave change no row and no word', async (t) => {
-  const world = await openWorld(t);
-  const alone = await workThrough(t, world, { name: 'one', processes: 1, ms: 0 });
-  t.ok((alone['mark']?.rows ?? 0) > 0 && (alone['book']?.rows ?? 0) > 0, 'rows were made');
-  for (const [name, processes, disturb] of [
-    ['two', 2, stopOne],
-    ['four', 4, stopJoinLeave],
-  ] as const) {
-    const hashes = await workThrough(t, world, { name, processes, ms: 40_000, disturb });
-    for (const [table, hash] of Object.entries(alone))
-      t.same(hashes[table], hash, `${name}: ${table} (${hash.rows} rows)`);
-  }
-});
+for (const processes of PROCESSES) {
+  const name = `${processes} processes that stop, join and leave change no row and no word`;
+  t.test(name, { timeout: TIMEOUT_MS }, (t) => checkProcesses(t, processes));
+}
 
 t.test('while the processors stand still values are stale with state_lag, and back when they go on', async (t) => {
   const world = await startWorld(t);

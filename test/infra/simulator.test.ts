@@ -576,6 +576,17 @@ t.test('faults', async (t) => {
     t.equal(ids.filter((u, i) => i > 0 && u < (ids[i - 1] ?? 0)).length, 1);
   });
 
+  t.test('reorder: a frame that nothing follows is late, not lost', async (t) => {
+    const client = await open('/binance/public/ws', ['btcusdt@depth@100ms']);
+    const fault = { ...BINANCE_FAULT, symbols: ['BTCUSDT'], stream: 'depth' } as const;
+    sim.inject({ ...fault, kind: 'reorder' });
+    const { hits } = sim.inject({ ...fault, kind: 'silence', durationMs: 10_000 });
+    run(9_000);
+    await settle(sim, client);
+    t.ok(hits.length > 0, 'what came later was silenced');
+    t.equal(depthsOf(client).length, 1);
+  });
+
   t.test('silence: nothing of that stream for its time, all else goes on', async (t) => {
     const client = await open('/binance/market/ws', [
       'btcusdt@markPrice@1s',

@@ -9,7 +9,7 @@ const RETRY_MS = 100;
 
 type Scope = { readonly venue?: string; readonly venue_symbol?: string; readonly layer?: string };
 
-/** One stream over any number of connections; `faults` names every reading that was skipped or came twice. */
+/** One stream over any number of connections; `faults` names every reading that was skipped, came twice or went back. */
 export class ResumingClient {
   /** By `venue|venue_symbol|layer`. */
   readonly picture = new Map<string, Held>();
@@ -108,11 +108,12 @@ export class ResumingClient {
     if (event === 'update') {
       this.updates += 1;
       const wanted = data.change === 'status' ? (held?.rev ?? 0) : (held?.rev ?? 0) + 1;
-      if (held === undefined || (rev !== wanted && !held.isUnsure)) {
-        this.faults.push(`${key}: ${String(data.change)} ${rev} after ${held?.rev}`);
-      }
+      const isWanted = held?.isUnsure ? rev >= wanted : rev === wanted;
+      if (held === undefined || !isWanted) this.faults.push(`${key}: ${String(data.change)} ${rev} after ${held?.rev}`);
       if (data.change !== 'status' && typeof state.venue_ts === 'string')
         this.delaysMs.push(Date.now() - Date.parse(state.venue_ts));
+    } else if (held !== undefined && rev < held.rev) {
+      this.faults.push(`${key}: told anew with ${rev} after ${held.rev}`);
     }
     this.picture.set(key, { rev, state, isUnsure: false });
   }

@@ -1,0 +1,25 @@
+// What a reader of `live` from its start would have seen go back, come twice or be left out.
+import { LiveMemory } from '../../api/live/memory.ts';
+import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { topics } from '../../schemas/topics.ts';
+
+/** In words; also when nothing was said at all. */
+export const liveFaults = async (handle: KafkaHandle, namespace: string, shards: number): Promise<string[]> => {
+  const memory = new LiveMemory(['binance']);
+  const faults: string[] = [];
+  let readings = 0;
+  memory.observe(({ entry: { symbol, reading }, replaced: before }) => {
+    if (!reading) return;
+    readings += 1;
+    if (reading.rev !== (before?.rev ?? 0) + 1)
+      faults.push(`${symbol} ${reading.layer}: rev ${before?.rev} then ${reading.rev}`);
+    if (before && reading.recorded_at < before.recorded_at) faults.push(`${symbol} ${reading.layer} goes back`);
+  });
+  memory.expectPartitions('binance', [...Array(shards).keys()]);
+  const topic = topics(namespace).live('binance');
+  await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }, partition) => {
+    if (value) memory.applyLive('binance', partition, value);
+  });
+  if (readings === 0) faults.push('nothing was said');
+  return faults;
+};
