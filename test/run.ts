@@ -15,8 +15,8 @@ const RUNS = join(ROOT, '.local', 'test');
 const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = ['away', 'chaos', 'settled', 'screen'];
-/** Waits most of its minutes and measures no time: runs beside all others from the beginning. */
-const BESIDE = 'test/e2e/purity.test.ts';
+/** They wait most of their minutes and measure no time: one after the other beside all others, from the beginning. */
+const BESIDE = ['purity', 'owners'].map((name) => `test/e2e/${name}.test.ts`);
 const FILE_LIMIT_MS = 4 * 60_000;
 const END_TO_END_LIMIT_MS = 10 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */
@@ -47,8 +47,8 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
     .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
   const last = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
   const first = files.filter((file) => !last.includes(file));
-  const beside = last.filter((file) => file === BESIDE);
-  const inTurn = last.filter((file) => file !== BESIDE);
+  const beside = last.filter((file) => BESIDE.includes(file));
+  const inTurn = last.filter((file) => !BESIDE.includes(file));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);

@@ -16,7 +16,16 @@ import {
 import type { SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { useEngines } from '../support/engines.ts';
 import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
-import { checkCoverage, checkSent, killAtRandom, QUIET, replay, replayTwice, sameHashes } from '../support/purity.ts';
+import {
+  checkCoverage,
+  checkSent,
+  killAtRandom,
+  QUIET,
+  replay,
+  replayTwice,
+  SEAL_MS,
+  sameHashes,
+} from '../support/purity.ts';
 import { readSent } from '../support/sent-frames.ts';
 
 /** The full run is ten minutes: PURITY_SECONDS=600. */
@@ -24,8 +33,6 @@ const SECONDS = Number(process.env['PURITY_SECONDS'] ?? 60);
 const LISTINGS = process.env['PURITY_LISTINGS'] ?? '24';
 const RATE = process.env['PURITY_RATE'] ?? '400';
 const SHARDS = 4;
-/** 100 s after their end windows are sealed (N-11). */
-const SEAL_MS = 115_000;
 /** Two kills of a run, and every random choice, come from here so that a failure can be run again. */
 const SEED = Number(process.env['PURITY_SEED'] ?? 7);
 

@@ -16,6 +16,9 @@ import { type Child, type PipelineSpec, startProcessors } from './pipeline.ts';
 /** A processor that works through a finished log writes no ticks into it. */
 export const QUIET = { OWNER_TICKS: 'false' };
 
+/** 100 s after their end windows are sealed (N-11). */
+export const SEAL_MS = 115_000;
+
 /** May kill, stop and add processes while they work. */
 export type Disturb = (children: Child[], start: () => Child) => Promise<void>;
 
