@@ -119,7 +119,7 @@ export const createRestorer = (below = Number.POSITIVE_INFINITY) => {
 };
 
 /** Builds the state of a complete round; null when an item is missing or cannot be read. */
-export const restoreState = (items: ReadonlyMap<string, string>): TaskState | null => {
+const restoreState = (items: ReadonlyMap<string, string>): TaskState | null => {
   try {
     return buildState(items);
   } catch (error) {

@@ -26,17 +26,6 @@ export const canonicalDigits = (text: string): Digits => {
   throw new DecimalError(`"${text.slice(0, 80)}" is not a decimal`);
 };
 
-/** Digits of a string or finite number; null when it is no decimal. */
-export const toDigits = (value: unknown): Digits | null => {
-  if (typeof value === 'number') return Number.isFinite(value) ? plainDouble(value) : null;
-  if (typeof value !== 'string') return null;
-  try {
-    return canonicalDigits(value);
-  } catch {
-    return null;
-  }
-};
-
 /** Text of `digits × 10^-scale`. */
 const place = (negative: boolean, digits: string, scale: number): Digits => {
   const padded = scale < 0 ? digits + '0'.repeat(-scale) : digits.padStart(scale + 1, '0');

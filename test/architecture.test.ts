@@ -6,8 +6,6 @@ import t from 'tap';
 const ROOT = resolve(import.meta.dirname, '..');
 const ROOMS = ['schemas', 'infra', 'ingest', 'processors', 'api', 'test'];
 const LONGEST_FILE = 400;
-/** Longer on purpose: a table, one wire dialect, one conversation with a broker that reads best in one piece. */
-const MAY_BE_LONG = new Set<string>(['infra/runtime/kafka-fetch.ts']);
 
 const walk = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -154,7 +152,7 @@ t.test('files stay readable in one sitting and say in their first line what they
     const lines = readFileSync(join(ROOT, file), 'utf8').split('\n');
     if (!/^(?:\/\/ |\/\*\* |#!)/.test(lines[0] ?? '')) t.fail(`${file} begins without its one sentence`);
     const isTest = within(file, 'test');
-    if (!isTest && lines.length > LONGEST_FILE && !MAY_BE_LONG.has(file)) {
+    if (!isTest && lines.length > LONGEST_FILE) {
       t.fail(
         `${file} has ${lines.length} lines; cut it where the words change, because ${LONGEST_FILE} is one sitting`,
       );

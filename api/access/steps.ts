@@ -62,7 +62,7 @@ const KEY_NAMES = new Set([
 ]);
 
 /** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
-export const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
+const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
   for (const [name, value] of query) {
     const key = findKeyShape(value);
     if (key === null && !KEY_NAMES.has(name.toLowerCase())) continue;
@@ -100,7 +100,7 @@ const hasPayment = ({ headers }: Call): boolean =>
   headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
 
 /** Step 3: a header decides; without one the price, else openness (rules 1 to 4 of the interface). */
-export const checkCredentials: Step = (call, deps) => {
+const checkCredentials: Step = (call, deps) => {
   const { authorization } = call.headers;
   if (authorization !== undefined) return checkKey(call, authorization, deps);
   const { key, price } = call.operation;
@@ -129,7 +129,7 @@ const challenge = ({ operation, address, nowMs }: Call, price: number, deps: Acc
 };
 
 /** Step 4: a payment cannot be verified by this version, so nothing is taken (the same as a facilitator that is away). */
-export const refusePayment: Step = (call) =>
+const refusePayment: Step = (call) =>
   call.account === null && call.operation.key === 'required' && hasPayment(call)
     ? refuse('UNAVAILABLE', {
         message: 'Payments cannot be verified now; nothing was charged.',
@@ -162,7 +162,7 @@ const refuseLimit = (who: string, refusal: Refusal): Refused =>
   refuse('RATE_LIMITED', { ...sayLimit(who, refusal), headers: limitHeaders(refusal) });
 
 /** Step 5: requests of the key, by second, by day and at once (AC-03). */
-export const meterKey: Step = async (call, { meter }) => {
+const meterKey: Step = async (call, { meter }) => {
   if (call.account === null) return null;
   const { keyId, plan } = call.account;
   const requestClass = call.operation.class;
@@ -183,7 +183,7 @@ export const streamsOf = (keyId: string): string => `${keyId}/streams`;
 const STREAM_RETRY_S = 5;
 
 /** Step 5: a place among the open streams of the key (ST-08). */
-export const placeStream: Step = async ({ account, operation, leases }, { meter: { places }, onFault }) => {
+const placeStream: Step = async ({ account, operation, leases }, { meter: { places }, onFault }) => {
   if (account === null || operation.class !== 'stream') return null;
   const { keyId, plan } = account;
   const figure = plan.limits.streams;

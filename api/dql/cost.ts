@@ -44,7 +44,7 @@ const visit = (node: Node, see: (node: Node) => void): void => {
 };
 
 /** The expressions of a query, in the order of its canonical text. */
-export const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
+const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
   ...(condition === null ? [] : [condition]),
   ...select,
   ...orderBy.map(({ expr }) => expr),
@@ -90,7 +90,7 @@ const collectAtoms = (node: Node, found: Map<string, Atom>): void => {
 };
 
 /** Distinct atoms: the same canonical text at the same timeframe is one (DQL-30). */
-export const atomsOf = (query: CheckedQuery): readonly Atom[] => {
+const atomsOf = (query: CheckedQuery): readonly Atom[] => {
   const found = new Map<string, Atom>();
   for (const node of expressionsOf(query)) collectAtoms(node, found);
   return [...found.values()];

@@ -183,7 +183,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['in', membership],
 ]);
 
-export const NODE_TYPES: readonly string[] = [...READERS.keys()];
+const NODE_TYPES: readonly string[] = [...READERS.keys()];
 
 export class NodeReader {
   readonly shape: ObjectShape;

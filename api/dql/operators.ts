@@ -20,7 +20,6 @@ export const BINDING = {
   '*': 5,
   '/': 5,
 } as const satisfies Readonly<Record<Comparison | Arithmetic | 'or' | 'and' | 'in', number>>;
-export type Operator = keyof typeof BINDING;
 
 export const TIGHTEST = 6;
 

@@ -105,7 +105,7 @@ export const printQuery = ({ condition, timeframe, asOf, where, select, orderBy 
 };
 
 /** An expression as a node of the machine form, members in the order of DQL-08. */
-export const nodeJson = (node: Node): JsonValue => {
+const nodeJson = (node: Node): JsonValue => {
   const { type } = node;
   switch (type) {
     case 'number':

@@ -10,7 +10,7 @@ import type { Selected } from '../selection/resolve.ts';
 import { type HistoryReader, places } from './store.ts';
 import { joinFigure } from './stored-row.ts';
 
-export const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
+const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
 export type CandleFigure = (typeof CANDLE_FIGURES)[number];
 
 /** A period as it was sealed, or as it stands while its last minutes are not. */

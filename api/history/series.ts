@@ -4,7 +4,6 @@ import type { StoredReading, StoredRow } from './stored-row.ts';
 
 /** What memory held before the store was asked: sealed rows it may not show yet, and windows that are not sealed. */
 export type RecentSeries = { readonly sealed: readonly StoredRow[]; readonly provisional: readonly StoredRow[] };
-export const NO_RECENT: RecentSeries = { sealed: [], provisional: [] };
 
 const inOrder = (a: StoredRow, b: StoredRow): number =>
   a.at - b.at || Number(a.late) - Number(b.late) || a.srcOffset - b.srcOffset;

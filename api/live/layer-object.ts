@@ -84,7 +84,7 @@ export const unitOf = (member: string, layer: ReadingLayer, quantity: string): s
 };
 
 /** Counts are never strings (H-16h); everything else is a market figure. */
-export const printMember = (digits: Digits, unit: string): Figure | RawJson =>
+const printMember = (digits: Digits, unit: string): Figure | RawJson =>
   unit === 'count' ? rawJson(digits) : figure(digits);
 
 type Plain = {

@@ -7,7 +7,7 @@ const codes = (what: string) =>
     Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: IN_LIST })], { description: what }),
   );
 
-export const SelectionObject = Type.Object(
+const SelectionObject = Type.Object(
   {
     instrument: codes('Market codes such as BTC-PERP.'),
     base: codes('Base asset codes.'),

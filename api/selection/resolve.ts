@@ -104,7 +104,7 @@ export type Narrowing = {
   readonly venues: ReadonlySet<string> | null;
   readonly instruments: ReadonlySet<string> | null;
 };
-export const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
+const NOTHING_NARROWED: Narrowing = { venues: null, instruments: null };
 
 export type SelectOptions = {
   /** The instant whose listings are meant; by venue where it differs. */

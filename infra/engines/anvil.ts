@@ -7,7 +7,7 @@ import { EngineMissingError } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 /** Base mainnet, the chain payments and anchors are specified for. */
-export const CHAIN_ID = 8453;
+const CHAIN_ID = 8453;
 
 /** Starts the chain; resolves once it tells its chain id. Its state is written at a clean stop and every minute. */
 export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, port: number): Promise<Supervised> {

@@ -21,8 +21,8 @@ import { EngineMissingError } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
-export const POSTGRES_USER = 'market';
-export const POSTGRES_DATABASE = 'market';
+const POSTGRES_USER = 'market';
+const POSTGRES_DATABASE = 'market';
 
 const OLDEST_MAJOR = 15;
 /** `nobody`: PostgreSQL refuses to run as root and wants a user that the machine knows. */

@@ -1,9 +1,15 @@
 // Reads chosen partitions from chosen offsets without a consumer group, which kafkajs's own consumer cannot.
-import { createRequire } from 'node:module';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { IHeaders, ISocketFactory, KafkaConfig } from 'kafkajs';
+import type { IHeaders } from 'kafkajs';
 import { createBackoff } from './backoff.ts';
 import { createCuttableSockets, type KafkaHandle } from './kafka-client.ts';
+import {
+  type Cluster,
+  createCluster,
+  type FetchRequest,
+  type PartitionAnswer,
+  type RawMessage,
+} from './kafka-cluster.ts';
 
 export type Message = {
   readonly offset: number;
@@ -28,88 +34,14 @@ export type Delivery = {
 };
 export type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
-// The parts of kafkajs 2.2.4 behind its consumer, as this file uses them (src/cluster, src/broker).
-type RawMessage = {
-  readonly offset: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly timestamp: string;
-  readonly headers: IHeaders;
-  readonly isControlRecord: boolean;
-  readonly batchContext: { readonly firstOffset: string; readonly lastOffsetDelta: number };
-};
-type PartitionAnswer = {
-  readonly partition: number;
-  readonly highWatermark: string;
-  readonly messages: readonly RawMessage[];
-};
-type FetchRequest = {
-  readonly isolationLevel: number;
-  readonly maxWaitTime: number;
-  readonly minBytes: number;
-  readonly maxBytes: number;
-  readonly topics: readonly {
-    readonly topic: string;
-    readonly partitions: readonly {
-      readonly partition: number;
-      readonly fetchOffset: string;
-      readonly maxBytes: number;
-    }[];
-  }[];
-};
-type Broker = {
-  readonly fetch: (request: FetchRequest) => Promise<{
-    readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionAnswer[] }[];
-  }>;
-};
-type OffsetQuery = {
-  readonly topic: string;
-  readonly partitions: readonly { readonly partition: number }[];
-  readonly fromBeginning: boolean;
-};
-type Cluster = {
-  readonly connect: () => Promise<void>;
-  readonly disconnect: () => Promise<void>;
-  readonly refreshMetadata: () => Promise<void>;
-  readonly refreshMetadataIfNecessary: () => Promise<void>;
-  readonly addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
-  readonly findBroker: (node: { readonly nodeId: string }) => Promise<Broker>;
-  readonly findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, readonly number[]>;
-  readonly findTopicPartitionMetadata: (topic: string) => readonly { readonly partitionId: number }[];
-  readonly fetchTopicsOffset: (
-    queries: readonly OffsetQuery[],
-  ) => Promise<readonly { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]>;
-};
-type ClusterOptions = KafkaConfig & {
-  readonly logger: unknown;
-  readonly socketFactory: ISocketFactory;
-  readonly metadataMaxAge: number;
-  readonly allowAutoTopicCreation: boolean;
-  readonly enforceRequestTimeout: boolean;
-};
-
-const require = createRequire(import.meta.url);
-const ClusterClass = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
-
 const READ_UNCOMMITTED = 0;
 const MAX_WAIT_MS = 100;
 /** A partition whose handler is behind is asked again this soon. */
 const BUSY_WAIT_MS = 10;
 const PARTITION_BYTES = 2 * 1024 * 1024;
 const FETCH_BYTES = 16 * 1024 * 1024;
-const METADATA_AGE_MS = 60_000;
 /** kafkajs finishes its tries before it disconnects; after this long its connections are cut instead. */
 const LEAVE_MS = 1_000;
-
-const createCluster = ({ kafka, settings }: KafkaHandle, socketFactory: ISocketFactory): Cluster =>
-  new ClusterClass({
-    ...settings,
-    logger: kafka.logger(),
-    socketFactory,
-    metadataMaxAge: METADATA_AGE_MS,
-    allowAutoTopicCreation: false,
-    enforceRequestTimeout: true,
-  });
 
 type Slot = {
   readonly topic: string;

@@ -108,7 +108,7 @@ const toSenderConfig = (httpUrl: string, auth: Credentials | undefined): string 
 };
 
 /** Figures a double cannot give back, as the JSON text of column `digits` (design section 7); null when there are none. */
-export const sparseDigits = (figures: Row['figures']): string | null => {
+const sparseDigits = (figures: Row['figures']): string | null => {
   const kept = Object.entries(figures).filter(([, digits]) => !fitsDouble(digits));
   return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));
 };

@@ -63,7 +63,7 @@ function openLog(path: string | null): { readonly line: Line | null; readonly cl
   return { line: (value) => void file.write(`${JSON.stringify(value)}\n`), close: () => file.end() };
 }
 
-export function findVenue(id: string): SimulatedVenue {
+function findVenue(id: string): SimulatedVenue {
   const venue = simulatedVenues.find((known) => known.id === id);
   if (venue !== undefined) return venue;
   const known = simulatedVenues.map((one) => one.id).join(', ');

@@ -310,9 +310,7 @@ const main = async (): Promise<number> => {
     if (!process.stdout.write(`${line}\n`)) return once(process.stdout, 'drain').then(() => undefined);
   };
   const counts = await normalise({ venue, files: positionals, assembled: values.assembled, write });
-  console.error(
-    `${counts.messages} messages, ${counts.records} records, ${counts.unread} unread, ${counts.errors} errors`,
-  );
+  console.error(describeCounts(counts));
   return 0;
 };
 

@@ -122,7 +122,7 @@ class Recorder {
 const asRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url}`);
 
 /** Publishes whole recordings to a raw topic of one partition; answers how many messages they held. */
-export const publishRecordings = async (
+const publishRecordings = async (
   venue: Venue,
   files: readonly string[],
   namespace: string,

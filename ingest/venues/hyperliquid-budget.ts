@@ -12,7 +12,7 @@ const SPARE = 150;
 const STEP = 10;
 
 /** Of so many coins so many have trades and candles too. */
-export const coinsWithEvents = (coins: number): number => {
+const coinsWithEvents = (coins: number): number => {
   const left = SUBSCRIPTIONS - SPARE - 2 * Math.ceil(coins / STEP) * STEP;
   return Math.max(0, Math.min(coins, Math.floor(left / 2)));
 };

@@ -7,7 +7,7 @@ import { words } from './wire.ts';
 /** Candles the service rolls up from base minutes. */
 export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
 
-export const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
+const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
 export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };
 export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 

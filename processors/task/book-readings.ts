@@ -32,26 +32,20 @@ export const applyBook = (context: TaskContext, subject: Subject, message: BookM
   const book = bookOf(context, subject);
   const begins = beginsBucket(book, record.received_at);
   if (begins && book.pending !== null) publishPending(context, book);
-  const note = (): void => {
+  const note = (venueTs: Micros | null): void => {
     book.bucket = bucketEnd(record.received_at);
     const { recordedAt } = context.state;
-    book.change = {
-      offset: context.out.offset,
-      receivedAt: record.received_at,
-      recordedAt,
-      venueTs: record.venue_ts,
-      raw,
-    };
+    book.change = { offset: context.out.offset, receivedAt: record.received_at, recordedAt, venueTs, raw };
   };
   try {
-    const outcome = feedBook(book, context.venue.bookRule, chain, record);
-    if (outcome === 'waiting') return;
-    note();
-    if (outcome === 'broke') breakBook(context, subject, book, 'sequence_break');
+    const { became, venueTs } = feedBook(book, context.venue.bookRule, chain, record);
+    if (became === 'waiting') return;
+    note(venueTs);
+    if (became === 'broke') breakBook(context, subject, book, 'sequence_break');
     else if (begins) publishBook(context, subject, book);
     else waitForBucket(context, book);
   } catch (error) {
-    note();
+    note(record.venue_ts);
     breakBook(context, subject, book, 'parse_error');
     throw error;
   }

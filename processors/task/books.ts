@@ -23,6 +23,7 @@ type Payload = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
   readonly sequence: string | null;
+  readonly venueTs: Micros | null;
   readonly full?: FullSides | undefined;
 };
 
@@ -38,7 +39,8 @@ export type BookState = {
   pending: number | null;
 };
 
-export type BookOutcome = 'changed' | 'broke' | 'waiting';
+/** `venueTs`: of the message the book stands at. */
+export type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
 export const bookKey = (symbol: string, connId: string): string => `${symbol}|${connId}`;
 
@@ -66,17 +68,22 @@ export const dueAt = ({ bucket, change }: BookState): Micros => {
 
 /** Feeds one book message through the venue's rule and the levels; a confirmed book is told anew as it stands (F-03). A figure that cannot be held leaves the book unsynced, and is thrown on. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
-  if (chain.kind === 'confirmation') return isConfirmed(book.sync, chain) ? 'changed' : 'waiting';
-  const { kind, bids, asks, sequence } = record.values;
-  const step = stepBookSync<Payload>(rule, book.sync, chain, { kind, bids, asks, sequence, full: chain.full });
+  const { values, venue_ts: venueTs } = record;
+  if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
+  const { kind, bids, asks, sequence } = values;
+  const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
+  const step = stepBookSync<Payload>(rule, book.sync, chain, payload);
   book.sync = newBookSync();
-  for (const payload of step.apply) {
-    if (payload.kind === 'snapshot') applySnapshot(book.levels, payload);
-    else applyUpdate(book.levels, payload);
+  for (const taken of step.apply) {
+    if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);
+    else applyUpdate(book.levels, taken);
   }
   book.sync = step.state;
-  if (step.broke) return 'broke';
-  return step.apply.length > 0 && isWhole(step.state) ? 'changed' : 'waiting';
+  if (step.broke) return { became: 'broke', venueTs };
+  // A snapshot may join diffs that came before it and are newer.
+  const last = step.apply.at(-1);
+  if (last === undefined || !isWhole(step.state)) return { became: 'waiting', venueTs };
+  return { became: 'changed', venueTs: last.venueTs ?? venueTs };
 };
 
 /** The item `book:<symbol>|<conn_id>` of a checkpoint. */

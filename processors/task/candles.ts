@@ -15,7 +15,7 @@ import { gapCause } from './windows.ts';
 export const MINUTE: Micros = 60_000_000;
 
 /** Minutes of each timeframe longer than the base one, ascending. All divide a day, so periods are aligned to UTC. */
-export const ROLLUPS: Readonly<Record<string, number>> = {
+const ROLLUPS: Readonly<Record<string, number>> = {
   '2m': 2,
   '3m': 3,
   '5m': 5,

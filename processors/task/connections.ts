@@ -4,7 +4,7 @@ import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
 import type { Connection, LayerState, TaskState } from './state.ts';
 
 /** A connection is out when the log has moved more than this past the last record naming it (F-02). */
-export const OUT_AFTER: Micros = 3_000_000;
+const OUT_AFTER: Micros = 3_000_000;
 /** Ended spans are kept until every window they can explain is sealed (100 s after a 60 s window, and slack). */
 const KEEP_ENDED: Micros = 300_000_000;
 
@@ -90,7 +90,7 @@ export const failToConnect = (state: TaskState, slot: string, body: LostBody): v
  * The connection that counts for a listing and layer: of those not out the one opened last that has delivered an
  * accepted reading; if all are out, the one opened last.
  */
-export const activeConnection = (state: TaskState, layer: LayerState): Connection | null => {
+const activeConnection = (state: TaskState, layer: LayerState): Connection | null => {
   let best: Connection | null = null;
   for (const connId of layer.delivered) {
     const connection = state.connections.get(connId);

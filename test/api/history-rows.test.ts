@@ -5,20 +5,13 @@ import { acceptedFormat } from '../../api/data-app/row-formats.ts';
 import { runsOf } from '../../api/history/gather.ts';
 import { rawLimits } from '../../api/history/limits.ts';
 import { askedOf } from '../../api/history/request.ts';
-import {
-  answerPeriods,
-  answerRaw,
-  joinSeries,
-  NO_RECENT,
-  newestAt,
-  periodsOf,
-  readingsOf,
-} from '../../api/history/series.ts';
+import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf } from '../../api/history/series.ts';
 import { fromCells, fromRow, joinFigure, type StoredRow } from '../../api/history/stored-row.ts';
 import { readingRow } from '../../processors/task/rows.ts';
 import { NOW, reading } from './live-fixture.ts';
 
 const WINDOW = 10;
+const NO_RECENT = { sealed: [], provisional: [] };
 
 /** Window `n` ends at `10 n`; its reading came `early` before that. */
 const heard = (

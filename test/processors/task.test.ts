@@ -312,6 +312,11 @@ t.test('a book says nothing until it is whole, breaks at a hole and comes back w
     ],
   );
   t.equal(books[0]?.values['mid'], '100');
+  t.same(
+    books.map((r) => ((r.venue_ts ?? 0) - START) / 150_000),
+    [2, 4, 5, 6],
+    'a snapshot that joins diffs beyond it stands where the last of them does, and has its stamp',
+  );
   t.end();
 });
 

@@ -15,7 +15,6 @@ import {
   multiply,
   plainDouble,
   subtract,
-  toDigits,
 } from '../../schemas/decimals.ts';
 
 const Exact = Decimal.clone({ precision: 1_000, toExpNeg: -9e15, toExpPos: 9e15 });
@@ -101,15 +100,6 @@ t.test('the longest figures that are accepted are accepted again', (t) => {
     const form = canonicalDigits(text);
     t.equal(canonicalDigits(form), form, text);
   }
-  t.end();
-});
-
-t.test('unknown input is digits or null', (t) => {
-  t.equal(toDigits('1.50'), '1.5');
-  t.equal(toDigits(1e-7), '0.0000001');
-  t.equal(toDigits(-0), '0');
-  for (const value of [null, undefined, '', 'x', Number.NaN, Number.POSITIVE_INFINITY, true, {}, [], 5n])
-    t.equal(toDigits(value), null);
   t.end();
 });
 

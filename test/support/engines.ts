@@ -57,7 +57,7 @@ const TEST_ROOT = fileURLToPath(new URL('../../.local/test', import.meta.url));
 const HOST_START_MS = 30_000;
 
 /** Where a run keeps its shared engines; test/run.ts gives each run a folder of its own. */
-export function sharedEnginesDir(): string {
+function sharedEnginesDir(): string {
   return process.env.TEST_ENGINES_DIR ?? join(TEST_ROOT, 'shared');
 }
 

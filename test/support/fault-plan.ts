@@ -12,7 +12,7 @@ type Step = { readonly at: number; readonly listings: number; readonly fault: Om
  * Seconds of a round. What needs requests to recover (book snapshots) and what refuses requests stand apart; what cuts connections comes last, one
  * after the other, because each refuses whoever comes back. Long ones last over a whole sampling window of 10 s, so that a stored gap tells their cause.
  */
-export const ROUND_SECONDS = 36;
+const ROUND_SECONDS = 36;
 const STEPS: readonly Step[] = [
   { at: 1, listings: 1, fault: { kind: 'silence', stream: 'mark', durationMs: 21_000 } },
   { at: 1, listings: 1, fault: { kind: 'silence', stream: 'book', durationMs: 21_000 } },

@@ -13,7 +13,7 @@ import { mutate, randomOf } from './mutations.ts';
 import { type Recorded, readRecording, toVenueMessage } from './recordings.ts';
 
 /** Messages without a receive time are read as received at the start of 2000. */
-export const AT_2000 = 946_684_800_000_000;
+const AT_2000 = 946_684_800_000_000;
 const NO_LISTINGS: MapContext = { listings: new Map() };
 
 /** Bands of every listing (L-03). */

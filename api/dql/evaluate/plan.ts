@@ -36,14 +36,14 @@ export const isLeaf = (node: Node): node is LeafNode =>
   node.type === 'field' || node.type === 'source' || (node.type === 'call' && functionOf(node).how.by !== 'argument');
 
 /** A leaf that reads periods. */
-export const readsPeriods = (leaf: Leaf): boolean =>
+const readsPeriods = (leaf: Leaf): boolean =>
   leaf.type === 'source' || (leaf.type === 'call' && functionOf(leaf).readsPeriods);
 
 const levelOfLeaf = (leaf: Leaf): Level =>
   leaf.type === 'field' && FIELDS.get(leaf.name)?.scope === 'instrument' ? 'instrument' : 'venue';
 
 /** Whether an expression has a value a listing, or one for the instrument (DQL-10). */
-export const levelOf = (node: Node): Level => {
+const levelOf = (node: Node): Level => {
   if (isLeaf(node)) return levelOfLeaf(node);
   if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg') return 'instrument';
   return childrenOf(node).some((child) => levelOf(child) === 'venue') ? 'venue' : 'instrument';

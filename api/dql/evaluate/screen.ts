@@ -121,7 +121,7 @@ const itemOf = ({ instrument, result }: Outcome): JsonValue => ({
 });
 
 /** Listings by instrument, in the order given. */
-export const groupsOf = (facts: readonly Facts[]): Map<string, Facts[]> => {
+const groupsOf = (facts: readonly Facts[]): Map<string, Facts[]> => {
   const groups = new Map<string, Facts[]>();
   for (const one of facts) {
     const { instrument } = one.version.record.values;

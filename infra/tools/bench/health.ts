@@ -43,7 +43,7 @@ export type Sample = {
 const SINK_GROUP = 'processors.sink';
 const LAG_EVERY_MS = 100;
 
-export const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
+const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
   const found = new Map<ProcessName, ProcessSample>();
   for (const name of EVERY_PROCESS) {
     const pid = pidOf(dir, name);

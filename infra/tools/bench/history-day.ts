@@ -26,8 +26,8 @@ const MINUTE: Micros = 60 * SECOND;
 const DAY: Micros = 1_440 * MINUTE;
 const WINDOW: Micros = 10 * SECOND;
 /** A day of windows, and as many minutes as one answer about candles may have. */
-export const WINDOWS = 8_640;
-export const MINUTES = 1_500;
+const WINDOWS = 8_640;
+const MINUTES = 1_500;
 const BATCH = 50_000;
 
 export const symbolOf = (i: number): string => `B${String(i).padStart(3, '0')}USDT`;

@@ -36,7 +36,7 @@ export type Run = {
 };
 
 /** Values of a metric in Prometheus text, one a line of labels. */
-export const metricValues = (text: string, name: string): number[] =>
+const metricValues = (text: string, name: string): number[] =>
   text
     .split('\n')
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))

@@ -30,7 +30,7 @@ const rowOf = (at: number): Row => ({
 });
 
 /** Median time until 500 rows of one table, sent in one request, can be read. */
-export const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
+const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
   const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
   if (http === null || pg === null) return null;
   const auth = { user: user ?? '', password: password ?? '' };

@@ -4,7 +4,7 @@ export type Point = { readonly atMs: number; readonly life: number; readonly val
 
 const HOUR_MS = 3_600_000;
 /** A process that has just begun fills its caches; a short life is warm after half of it. */
-export const WARM_UP_MS = 600_000;
+const WARM_UP_MS = 600_000;
 /** Less than this says nothing about an hour. */
 const LEAST_SPAN_MS = 300_000;
 const LEAST_LIVES = 3;

@@ -68,7 +68,7 @@ const columnOf = (words: readonly string[]): SlowColumn => {
 };
 
 /** The market a case loads. */
-export const loadMarket = ({ load, name }: Case): SlowListing[] => {
+const loadMarket = ({ load, name }: Case): SlowListing[] => {
   const listings = new Map<string, Loaded>();
   for (const line of load) {
     const [word, place = '', ...words] = line.split(/\s+/);

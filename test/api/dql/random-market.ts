@@ -32,7 +32,7 @@ export class Dice {
   }
 }
 
-export const TIMEFRAMES_READ = ['5m', '1h'] as const;
+const TIMEFRAMES_READ = ['5m', '1h'] as const;
 const SOURCES = ['close', 'open', 'high', 'low', 'volume', 'mark_close', 'index_close'] as const;
 const SAMPLED = ['mark', 'funding', 'oi', 'spread'] as const;
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {

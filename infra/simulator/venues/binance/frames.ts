@@ -9,7 +9,7 @@ import { changeOf } from '../../truth-log.ts';
 /** COIN-M frames carry the pair after the symbol. */
 const pairOf = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
 
-export function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
+function levelsText(changes: readonly Change[], side: 'b' | 'a', listing: SimListing): string {
   let text = '';
   for (const change of changes) {
     if (change.side !== side) continue;

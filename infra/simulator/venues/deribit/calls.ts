@@ -22,7 +22,7 @@ export class CallError extends Error {
 
 export const wrongParameter = (param: string, reason: string): CallError =>
   new CallError(-32_602, 'Invalid params', { data: { reason, param } });
-export const unknownMethod = (): CallError => new CallError(-32_601, 'Method not found', { status: 404 });
+const unknownMethod = (): CallError => new CallError(-32_601, 'Method not found', { status: 404 });
 
 /** Numbers come as text by REST. */
 export type Parameters = Readonly<Record<string, unknown>>;

@@ -42,7 +42,7 @@ function bound({ listing, index }: Instrument, part: number): string {
 }
 
 /** Its members, without the braces. */
-export function tickerMembers(instrument: Instrument, atMs: number): string {
+function tickerMembers(instrument: Instrument, atMs: number): string {
   const { listing, book, last, mark, index, fundingRate, openInterest } = instrument;
   const best = (side: Levels, name: string): string =>
     `"best_${name}_price":${price(listing, side.prices.at(-1) ?? 0)},"best_${name}_amount":${amount(listing, side.sizes.at(-1) ?? 0)}`;

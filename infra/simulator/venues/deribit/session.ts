@@ -15,7 +15,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   deribit_price_index: ['mark'],
 };
 
-export const channelOf = {
+const channelOf = {
   ticker: (symbol: string) => `ticker.${symbol}.100ms`,
   book: (symbol: string) => `book.${symbol}.100ms`,
   trades: (symbol: string) => `trades.${symbol}.100ms`,

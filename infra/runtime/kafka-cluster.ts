@@ -1,0 +1,78 @@
+// The parts of kafkajs 2.2.4 behind its consumer, as far as we use them (src/cluster, src/broker): what finds the leaders of partitions and asks them.
+import { createRequire } from 'node:module';
+import type { IHeaders, ISocketFactory, KafkaConfig } from 'kafkajs';
+import type { KafkaHandle } from './kafka-client.ts';
+
+export type RawMessage = {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly timestamp: string;
+  readonly headers: IHeaders;
+  readonly isControlRecord: boolean;
+  readonly batchContext: { readonly firstOffset: string; readonly lastOffsetDelta: number };
+};
+export type PartitionAnswer = {
+  readonly partition: number;
+  readonly highWatermark: string;
+  readonly messages: readonly RawMessage[];
+};
+export type FetchRequest = {
+  readonly isolationLevel: number;
+  readonly maxWaitTime: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly fetchOffset: string;
+      readonly maxBytes: number;
+    }[];
+  }[];
+};
+type Broker = {
+  readonly fetch: (request: FetchRequest) => Promise<{
+    readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionAnswer[] }[];
+  }>;
+};
+type OffsetQuery = {
+  readonly topic: string;
+  readonly partitions: readonly { readonly partition: number }[];
+  readonly fromBeginning: boolean;
+};
+export type Cluster = {
+  readonly connect: () => Promise<void>;
+  readonly disconnect: () => Promise<void>;
+  readonly refreshMetadata: () => Promise<void>;
+  readonly refreshMetadataIfNecessary: () => Promise<void>;
+  readonly addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
+  readonly findBroker: (node: { readonly nodeId: string }) => Promise<Broker>;
+  readonly findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, readonly number[]>;
+  readonly findTopicPartitionMetadata: (topic: string) => readonly { readonly partitionId: number }[];
+  readonly fetchTopicsOffset: (
+    queries: readonly OffsetQuery[],
+  ) => Promise<readonly { readonly partitions: readonly { readonly partition: number; readonly offset: string }[] }[]>;
+};
+type ClusterOptions = KafkaConfig & {
+  readonly logger: unknown;
+  readonly socketFactory: ISocketFactory;
+  readonly metadataMaxAge: number;
+  readonly allowAutoTopicCreation: boolean;
+  readonly enforceRequestTimeout: boolean;
+};
+
+const require = createRequire(import.meta.url);
+const ClusterClass = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
+
+const METADATA_AGE_MS = 60_000;
+
+export const createCluster = ({ kafka, settings }: KafkaHandle, socketFactory: ISocketFactory): Cluster =>
+  new ClusterClass({
+    ...settings,
+    logger: kafka.logger(),
+    socketFactory,
+    metadataMaxAge: METADATA_AGE_MS,
+    allowAutoTopicCreation: false,
+    enforceRequestTimeout: true,
+  });
