@@ -21,7 +21,7 @@ export const SIMULATOR_CONFIG = {
   SIM_RATE: {
     type: 'integer',
     default: null,
-    description: 'Frames a second over all streams of all venues; 300 a venue unless set.',
+    description: 'Frames a second over all streams of all venues; 400 a venue unless set.',
   },
   SIM_LEVELS: { type: 'integer', default: 300, description: 'Book levels a side.' },
   SIM_WEIGHT: {

@@ -88,6 +88,7 @@ export type MarketOptions = {
   readonly startMs: number;
   /** Frames a listing has each second besides its diffs. */
   readonly steadyFrames: (listing: SimListing) => number;
+  readonly framesPerTrade: number;
   /** Whether the book also changes between two diffs, where only a snapshot shows it. */
   readonly runsAhead: boolean;
 };
@@ -251,6 +252,7 @@ function restartIds(instrument: Instrument, restarts: number): void {
   instrument.ordinal = 1;
 }
 
+const TRADES_PER_DIFF = 0.3;
 const MINUTE_MS = 60_000;
 /** In quiet listings' other minutes nothing trades. */
 const QUIET_EVERY_MINUTES = 3;
@@ -260,7 +262,7 @@ function mayTrade({ listing }: Instrument, atMs: number): boolean {
 }
 
 export function createMarket(options: MarketOptions): Market {
-  const { steadyFrames, runsAhead } = options;
+  const { steadyFrames, framesPerTrade, runsAhead } = options;
   const instruments = options.listings.map((listing) => openInstrument(listing, options, options.startMs));
   let rate = options.rate;
   let nextSecondMs = (Math.floor(options.startMs / 1_000) + 1) * 1_000;
@@ -273,7 +275,7 @@ export function createMarket(options: MarketOptions): Market {
   function pace(): { readonly chance: number; readonly slotMs: number } {
     const count = instruments.length;
     const steady = instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
-    const diffs = Math.max(count * 0.2, rate - steady);
+    const diffs = Math.max(count * 0.2, (rate - steady) / (1 + TRADES_PER_DIFF * framesPerTrade));
     const slotMs = 100 / Math.ceil(diffs / (10 * count));
     return { chance: (diffs * slotMs) / 1_000 / count, slotMs };
   }
@@ -287,7 +289,7 @@ export function createMarket(options: MarketOptions): Market {
     if (diff === null) return;
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
-    if ((isLiquidation || instrument.random.chance(0.3)) && mayTrade(instrument, atMs)) {
+    if ((isLiquidation || instrument.random.chance(TRADES_PER_DIFF)) && mayTrade(instrument, atMs)) {
       const made = trade(instrument, { atMs: diff.transactedMs, isLiquidation });
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);

@@ -18,7 +18,7 @@ export type SimulatorOptions = {
   readonly seed?: number;
   /** A venue. */
   readonly listings?: number;
-  /** Frames a second over all streams, shared by the venues (300 each unless told): the second-by-second ones, and book diffs for the rest. */
+  /** Frames a second over all streams, shared by the venues (400 each unless told): the second-by-second ones, and book diffs for the rest. */
   readonly rate?: number;
   readonly levels?: number;
   readonly limits?: Partial<VenueLimits>;
@@ -52,7 +52,7 @@ export type Simulator = {
 const TICK_MS = 4;
 const KEPT_ROWS = 150_000;
 /** Frames a second of a venue. */
-const RATE = 300;
+const RATE = 400;
 const DEFAULT_VENUES = ['binance'];
 
 type Line = (value: unknown) => void;

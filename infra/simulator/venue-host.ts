@@ -58,6 +58,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
     rate: options.rate,
     startMs: nowMs(),
     steadyFrames: venue.steadyFrames,
+    framesPerTrade: venue.framesPerTrade,
     runsAhead: venue.runsAhead,
   });
   const faults = createFaults(options.faultLog, options.onFault);

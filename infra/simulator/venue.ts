@@ -91,6 +91,8 @@ export type SimulatedVenue = {
   readonly shownLevels?: number;
   /** Frames a listing has each second besides its diffs. */
   readonly steadyFrames: (listing: SimListing) => number;
+  /** Frames that a trade brings, for whoever listens to everything a collector listens to. */
+  readonly framesPerTrade: number;
   /** The id its messages give a trade; without it the trade's number as text. */
   readonly tradeId?: (trade: Trade) => string;
   /** Spelling of a frame on connections of that `form`; without it every connection gets the text as it is. */

@@ -131,7 +131,7 @@ t.test('protocol', async (t) => {
 
   t.test('a book is a chain from its snapshot: each message names its predecessor, the checksum is dead', async (t) => {
     const client = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
-    run(3_000);
+    run(9_000);
     await settle(sim, client);
     const frames = framesOf<Book>(client, 'books');
     const books = elementsOf<Book>(client, 'books');
@@ -325,9 +325,9 @@ t.test('faults', async (t) => {
     'restart: with its sockets kept the new sequence follows the old one, else it begins with a snapshot',
     async (t) => {
       const client = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
-      run(2_000);
+      run(8_000);
       inject({ kind: 'restart', keepSockets: true });
-      run(1_000);
+      run(6_000);
       await settle(sim, client);
       const books = elementsOf<Book>(client, 'books');
       const at = books.findIndex(({ seqId, prevSeqId }) => seqId < prevSeqId);
@@ -336,7 +336,7 @@ t.test('faults', async (t) => {
       inject({ kind: 'restart' });
       await until('the close', client.isClosed);
       const again = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
-      run(1_000);
+      run(6_000);
       await settle(sim, again);
       t.same(phasesOf(again), ['joined', 'live']);
       t.not(elementsOf<Book>(again, 'books')[0]?.seqId, books.at(-1)?.seqId);

@@ -392,7 +392,7 @@ const faultsOf = (symbols: readonly string[]): readonly Omit<FaultRequest, 'venu
 for (const { id, listings: simulated } of simulatedVenues) {
   const venue = venues.get(id);
   if (venue === undefined) throw new Error(`no venue file for ${id}`);
-  const options = { venues: [id], listings: LISTINGS, rate: 100, limits: { incomingPerSecond: 1_000 } };
+  const options = { venues: [id], listings: LISTINGS, rate: 200, limits: { incomingPerSecond: 1_000 } };
 
   t.test(`${id}: our own venue file finds, gets and maps everything to the true figures`, async (t) => {
     const fake = await fakeSimulator(t, options);

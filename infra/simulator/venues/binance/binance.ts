@@ -43,7 +43,9 @@ export const binance: SimulatedVenue = {
   bookIds: 'changes',
   runsAhead: true,
   // The mark, and on COIN-M the index apart.
-  steadyFrames: ({ scope }) => (scope === 'coinm' ? 2 : 1),
+  // Mark and ticker each second, the index of COIN-M apart; a trade and its minute.
+  steadyFrames: ({ scope }) => (scope === 'coinm' ? 3 : 2),
+  framesPerTrade: 2,
   spell: (form, stream, text) => (form === COMBINED ? combined(stream, text) : text),
   open,
 };

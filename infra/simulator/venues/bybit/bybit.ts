@@ -45,6 +45,8 @@ export const bybit: SimulatedVenue = {
   bookIds: 'messages',
   runsAhead: false,
   steadyFrames: () => 1,
+  // The trade, its minute, the ticker.
+  framesPerTrade: 3,
   tradeId,
   open,
 };

@@ -32,6 +32,8 @@ export const deribit: SimulatedVenue = {
   runsAhead: false,
   // The ticker.
   steadyFrames: () => 1,
+  // The trade, its minute, the ticker.
+  framesPerTrade: 3,
   open,
 };
 

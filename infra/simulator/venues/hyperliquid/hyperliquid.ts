@@ -34,6 +34,8 @@ export const hyperliquid: SimulatedVenue = {
   shownLevels: LEVELS,
   // The context.
   steadyFrames: () => 1,
+  // The trade and its minute.
+  framesPerTrade: 2,
   open,
 };
 

@@ -53,8 +53,10 @@ export const okx: SimulatedVenue = {
   extra: extraListing,
   bookIds: 'changes',
   runsAhead: false,
-  // Ticker, mark and index each second.
-  steadyFrames: () => 3 + 1 / OI_EVERY + 1 / FUNDING_EVERY,
+  // Ticker, mark and index each second, and the minutes of both prices.
+  steadyFrames: () => 5 + 1 / OI_EVERY + 1 / FUNDING_EVERY,
+  // The trade, its minute, the ticker.
+  framesPerTrade: 3,
   open,
 };
 
