@@ -64,11 +64,16 @@ export class Outlet {
     this.#startSpooling();
   }
 
-  write(record: SpoolRecord): void {
+  /** False when it waits on disk. */
+  write(record: SpoolRecord): boolean {
     const { publisher, spool } = this.#options;
-    if (this.#spooling) return spool.append(record);
+    if (this.#spooling) {
+      spool.append(record);
+      return false;
+    }
     publisher.publish(record);
     if (publisher.queuedBytes() > SPOOL_ABOVE_BYTES) this.#spill();
+    return true;
   }
 
   /** A tick: true at the moment only, so it is never kept. False when it could not be written. */

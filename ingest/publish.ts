@@ -4,8 +4,8 @@ import type { RawMessage } from '../schemas/topics.ts';
 import type { Outlet } from './outlet.ts';
 
 export type RawWriter = {
-  /** Keeps the order of the calls in every partition; never blocks, so callers heed `isFull`. */
-  readonly write: (shards: readonly number[], message: RawMessage) => void;
+  /** Keeps the order of the calls in every partition; never blocks, so callers heed `isFull`. False when the log does not get it now: later, or (a tick) never. */
+  readonly write: (shards: readonly number[], message: RawMessage) => boolean;
   /** Less is taken than comes in: stop reading until `ready` resolves (overflow policy `block`). */
   readonly isFull: () => boolean;
   readonly ready: () => Promise<void>;
@@ -21,11 +21,15 @@ export type RawWriterOptions = {
 export const createRawWriter = ({ outlet, topic, onTickSkipped }: RawWriterOptions): RawWriter => ({
   write: (shards, message) => {
     const value = codecs.raw.encode(message);
+    let isWritten = true;
     for (const partition of shards) {
       const record = { topic, partition, key: message.slot, value };
-      if (message.kind !== 'tick') outlet.write(record);
-      else if (!outlet.writeNow(record)) onTickSkipped();
+      const isTick = message.kind === 'tick';
+      if (isTick ? outlet.writeNow(record) : outlet.write(record)) continue;
+      isWritten = false;
+      if (isTick) onTickSkipped();
     }
+    return isWritten;
   },
   isFull: () => outlet.isFull(),
   ready: () => outlet.ready(),

@@ -89,8 +89,8 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     ): void => {
       seq += 1;
       last = Math.max(last, nowMicros());
-      writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
-      if (to === names.shards) named(last);
+      const isWritten = writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
+      if (isWritten && to === names.shards) named(last);
     };
     const lastReceipt = (): Micros => Math.max(last, nowMicros());
     return { connId, openedAt, write, named, lastReceipt, aliveFrom: () => aliveFrom };
@@ -121,7 +121,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     };
   };
 
-  const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): void =>
+  const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): boolean =>
     writer.write([shard], {
       slot: COLLECTOR_SLOT,
       conn_id: collector,
@@ -152,8 +152,8 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
     tick: () => {
       if (writer.isFull()) return onTickSkipped();
-      for (const shard of everyShard) writeOwn(shard, 'tick', tickOf(shard));
-      for (const { named } of open.values()) named(nowMicros());
+      const told = everyShard.filter((shard) => writeOwn(shard, 'tick', tickOf(shard)));
+      if (told.length === shards) for (const { named } of open.values()) named(nowMicros());
     },
     capability: (body) => {
       for (const shard of everyShard) writeOwn(shard, 'capability', body);

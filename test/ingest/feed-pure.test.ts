@@ -349,6 +349,16 @@ t.test('a connection is alive anew after a pause that may be the end of a span t
   after(3_100);
   heard.frame(Buffer.from('{}'));
   t.equal(heard.aliveFrom(), now, 'the frame itself is the first of the new span');
+  memory.setAway(true);
+  for (let i = 0; i < 4; i += 1) {
+    after(1_000);
+    heard.frame(Buffer.from('{}'));
+    connections.tick();
+  }
+  memory.setAway(false);
+  after(100);
+  connections.tick();
+  t.equal(heard.aliveFrom(), now, 'what waits on disk names nobody now, and ticks were left out');
   heard.lost('connection_lost', '');
   t.equal(heard.aliveFrom(), null);
 });

@@ -166,17 +166,25 @@ export type Memory = RawWriter & {
   readonly of: (kind: RawMessage['kind']) => readonly Written[];
   /** While set the log takes no more. */
   readonly block: () => () => void;
+  /** While the log is away what is written comes later, and ticks never. */
+  readonly setAway: (isAway: boolean) => void;
 };
 
 /** A raw log in memory, in place of Kafka's. */
 export const openMemory = (): Memory => {
   const written: Written[] = [];
   let gate: PromiseWithResolvers<void> | null = null;
+  let isAway = false;
   return {
     written,
     of: (kind) => written.filter((message) => message.kind === kind),
     write: (shards, message) => {
+      if (isAway && message.kind === 'tick') return false;
       written.push({ ...message, shards });
+      return !isAway;
+    },
+    setAway: (away) => {
+      isAway = away;
     },
     isFull: () => gate !== null,
     ready: () => gate?.promise ?? Promise.resolve(),
