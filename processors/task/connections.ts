@@ -1,7 +1,7 @@
 // Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
-import type { Connection, LayerState, TaskState } from './state.ts';
+import type { Connection, TaskState } from './state.ts';
 
 /** A connection is out when the log has moved more than this past the last record naming it (F-02). */
 const OUT_AFTER: Micros = 3_000_000;
@@ -86,11 +86,14 @@ export const failToConnect = (state: TaskState, slot: string, body: LostBody): v
   newest?.failures.push({ at: body.lost_at, cause: body.cause });
 };
 
+/** Whatever connections deliver to: a layer, or events. */
+type Delivered = { delivered: string[] };
+
 /**
  * The connection that counts for a listing and layer: of those not out the one opened last that has delivered an
  * accepted reading; if all are out, the one opened last.
  */
-const activeConnection = (state: TaskState, layer: LayerState): Connection | null => {
+const activeConnection = (state: TaskState, layer: Delivered): Connection | null => {
   let best: Connection | null = null;
   for (const connId of layer.delivered) {
     const connection = state.connections.get(connId);
@@ -106,7 +109,7 @@ const ranksAbove = (a: Connection, b: Connection): boolean => {
 };
 
 /** Whether readings of `connection` may replace the held one: it has now delivered, and nothing ranks above it. */
-export const countsForLayer = (state: TaskState, layer: LayerState, connection: Connection): boolean => {
+export const countsForLayer = (state: TaskState, layer: Delivered, connection: Connection): boolean => {
   if (!layer.delivered.includes(connection.conn_id)) {
     layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
     layer.delivered.push(connection.conn_id);

@@ -6,7 +6,7 @@ import { countsForLayer } from './connections.ts';
 import { pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
-import { type Connection, createLayer, type EventState, type ListingState } from './state.ts';
+import type { Connection, EventState, ListingState } from './state.ts';
 
 /** Repeats of an id are looked for this far back, and among so many in any case: a new subscription may begin with what was told last, however long ago. */
 const REPEATS_WITHIN: Micros = 600_000_000;
@@ -21,38 +21,32 @@ const KINDS = {
 export const EVENT_KINDS = Object.values(KINDS);
 
 const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventState => {
-  let events = listing.events[layer];
+  let events = listing.events.get(layer);
   if (!events) {
-    events = { seen: {}, remembered: 0, delivery: createLayer() };
-    listing.events[layer] = events;
+    events = { seen: new Map(), delivered: [] };
+    listing.events.set(layer, events);
   }
   return events;
 };
 
 /** Ids are remembered in the order they came, so the oldest stand first. */
-const forgetOld = (events: EventState, now: Micros): void => {
-  for (const id in events.seen) {
-    if (events.remembered <= REPEATS_AMONG || (events.seen[id] ?? 0) >= now - REPEATS_WITHIN) return;
-    delete events.seen[id];
-    events.remembered -= 1;
+const forgetOld = ({ seen }: EventState, now: Micros): void => {
+  for (const [id, at] of seen) {
+    if (seen.size <= REPEATS_AMONG || at >= now - REPEATS_WITHIN) return;
+    seen.delete(id);
   }
 };
 
-const remember = (events: EventState, id: string, now: Micros): void => {
-  events.seen[id] = now;
-  events.remembered += 1;
-};
-
-/** Keys that look like integers would be reordered by the engine; a prefix keeps insertion order. */
+/** Keeps what we make up apart from the venue's ids. */
 const keyOf = (id: string): string => `#${id}`;
 
 /** What an event without an id is known by on another connection: the n-th of this content there is the n-th of it here. */
 const contentOf = ({ venue_ts, values }: EventRecord): string =>
   [venue_ts, values.side, values.price, values.quantity].join(' ');
 
-const nthKey = (events: EventState, connection: Connection, content: string): string => {
+const nthKey = ({ seen }: EventState, connection: Connection, content: string): string => {
   let nth = 1;
-  while (`@${connection.conn_id} ${content} ${nth}` in events.seen) nth += 1;
+  while (seen.has(`@${connection.conn_id} ${content} ${nth}`)) nth += 1;
   return `${content} ${nth}`;
 };
 
@@ -71,12 +65,12 @@ const identify = (
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {
-    return countsForLayer(context.state, events.delivery, connection) ? own : null;
+    return countsForLayer(context.state, events, connection) ? own : null;
   }
   const key = id === null ? nthKey(events, connection, contentOf(record)) : id;
-  if (id === null) remember(events, `@${connection.conn_id} ${key}`, context.state.recordedAt);
-  if (keyOf(key) in events.seen) return null;
-  remember(events, keyOf(key), context.state.recordedAt);
+  if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
+  if (events.seen.has(keyOf(key))) return null;
+  events.seen.set(keyOf(key), context.state.recordedAt);
   return id ?? own;
 };
 

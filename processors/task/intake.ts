@@ -143,7 +143,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   context.beforeChange(`listing:${symbol}`);
   const listing = state.listings.get(symbol);
   if (listing) listing.version = version;
-  else state.listings.set(symbol, { symbol, version, layers: new Map(), events: {}, candles: {} });
+  else state.listings.set(symbol, { symbol, version, layers: new Map(), events: new Map(), candles: {} });
   state.unknown.delete(symbol);
   context.listings.set(symbol, version.record);
   out.listings.push(version);

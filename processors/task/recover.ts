@@ -28,7 +28,7 @@ const seedVersions = (context: TaskContext, recovery: Recovery): void => {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
     const version = newestBy(versions, state.recordedAt);
     if (version === null) continue;
-    state.listings.set(symbol, { symbol, version, layers: new Map(), events: {}, candles: {} });
+    state.listings.set(symbol, { symbol, version, layers: new Map(), events: new Map(), candles: {} });
     context.listings.set(symbol, version.record);
   }
 };

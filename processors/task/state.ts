@@ -7,7 +7,7 @@ import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
-export const STATE_VERSION = 1;
+export const STATE_VERSION = 2;
 
 /** A connection as the log shows it. `span` is the current or last alive span. */
 export type Connection = {
@@ -53,12 +53,12 @@ export type ListingState = {
   readonly symbol: string;
   version: ListingVersion;
   layers: Map<ReadingLayer, LayerState>;
-  events: Partial<Record<'trade' | 'liquidation', EventState>>;
+  events: Map<'trade' | 'liquidation', EventState>;
   candles: Partial<Record<PriceType, CandleState>>;
 };
 
-/** Ids of events by the instant they were recorded, oldest first, how many they are, and who delivers those without an id. */
-export type EventState = { readonly seen: Record<string, Micros>; remembered: number; readonly delivery: LayerState };
+/** Ids of events by the instant they were recorded, oldest first, and the connections that delivered some. */
+export type EventState = { readonly seen: Map<string, Micros>; delivered: string[] };
 
 /** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
 export type Minute = {
@@ -207,19 +207,50 @@ export const coreFromJson = (text: string): { readonly state: TaskState; readonl
   return { state, order };
 };
 
+type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, Candidate][] };
+/** Many ids have one instant: it is told once, as the time since the one before it. */
+type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
+type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
+  readonly layers: [ReadingLayer, PlainLayer][];
+  readonly events: ['trade' | 'liquidation', PlainEvents][];
+};
+
+const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {
+  const told: [Micros, string[]][] = [];
+  let before = 0;
+  for (const [id, at] of seen) {
+    if (at === before) told.at(-1)?.[1].push(id);
+    else told.push([at - before, [id]]);
+    before = at;
+  }
+  return { seen: told, delivered };
+};
+
+const eventsFromPlain = ({ seen, delivered }: PlainEvents): EventState => {
+  const ids = new Map<string, Micros>();
+  let at = 0;
+  for (const [since, told] of seen) {
+    at += since;
+    for (const id of told) ids.set(id, at);
+  }
+  return { seen: ids, delivered };
+};
+
 /** One listing without its books: the item `listing:<symbol>`. */
-export const listingToJson = (listing: ListingState): string =>
-  JSON.stringify({
+export const listingToJson = (listing: ListingState): string => {
+  const plain: PlainListing = {
     ...listing,
     layers: [...listing.layers].map(([name, layer]) => [name, { ...layer, windows: [...layer.windows] }]),
-  });
+    events: [...listing.events].map(([layer, events]) => [layer, eventsToPlain(events)]),
+  };
+  return JSON.stringify(plain);
+};
 
 export const listingFromJson = (text: string): ListingState => {
-  const plain = JSON.parse(text) as Omit<ListingState, 'layers'> & {
-    readonly layers: [ReadingLayer, Omit<LayerState, 'windows'> & { readonly windows: [Micros, Candidate][] }][];
-  };
+  const plain = JSON.parse(text) as PlainListing;
   return {
     ...plain,
     layers: new Map(plain.layers.map(([name, layer]) => [name, { ...layer, windows: new Map(layer.windows) }])),
+    events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
   };
 };
