@@ -70,6 +70,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await shardsOf(spec.handle, [...byTopic.keys()]);
   const publisher = createPublisher(spec.handle, { maxRecords: MAX_RECORDS });
+  const checkpoints = createPublisher(spec.handle, { maxRecords: MAX_RECORDS });
   const runners = new Map<string, TaskRunner>();
   const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
@@ -78,7 +79,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
     if (!venue) throw new Error(`no venue for topic ${at.topic}`);
     const { handle, namespace, ticks, metrics, log } = spec;
     const sharded = { partition: at.partition, shards: shards.get(at.topic) ?? 1 };
-    return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, publisher, metrics, log });
+    return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, publisher, checkpoints, metrics, log });
   };
 
   const member = await joinGroup(spec.handle, {
@@ -108,7 +109,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const timer = watchPresence(spec, runners);
 
   const problems = (): readonly string[] => {
-    const stalledMs = publisher.stalledMs();
+    const stalledMs = Math.max(publisher.stalledMs(), checkpoints.stalledMs());
     const stalled = stalledMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(stalledMs)} ms`] : [];
     // A finished log that is worked through again is of another time.
     const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => behindOf(key, watermark)) : [];
@@ -122,7 +123,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
       clearInterval(timer);
       await member.stop();
       for (const runner of runners.values()) await runner.stop(true);
-      await publisher.close();
+      await Promise.all([publisher.close(), checkpoints.close()]);
     },
   };
 };

@@ -16,6 +16,10 @@ import { Task } from './task/task.ts';
 
 const CHECKPOINT_EVERY_MS = 10_000;
 const IDLE_SLICE_MS = 4;
+/** The slice of a task that stops. */
+const WHOLE = Number.POSITIVE_INFINITY;
+/** Of a round no more is made than is soon written. */
+const ROUND_AHEAD_BYTES = 2 * 1024 * 1024;
 const OWNER_TICK_EVERY_MS = 250;
 const QUIET_AFTER_MS = 1_000;
 /** A task that has come to rest says so, that others may know its log is worked through. */
@@ -32,6 +36,8 @@ export type RunnerSpec = {
   /** Writes ticks when nothing comes; never in a replay. */
   readonly ticks: boolean;
   readonly publisher: Publisher;
+  /** Apart from the outputs, which would wait behind megabytes of state. */
+  readonly checkpoints: Publisher;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
@@ -154,11 +160,11 @@ export class TaskRunner {
     await this.#closing;
     if (save && this.#hasBegun) {
       if (this.#round === null) this.#beginRound();
-      this.#advanceRound(Number.POSITIVE_INFINITY);
+      this.#advanceRound(WHOLE);
       await this.#closing;
     }
     await this.#sayingWatermark;
-    await this.#spec.publisher.flush();
+    await Promise.all([this.#spec.publisher.flush(), this.#spec.checkpoints.flush()]);
   }
 
   // ---- outputs ----
@@ -273,14 +279,16 @@ export class TaskRunner {
   // ---- checkpoints and ticks ----
 
   readonly #save = (entry: CheckpointEntry): void => {
-    const { publisher, venue, partition } = this.#spec;
+    const { checkpoints, venue, partition } = this.#spec;
     const value = codecs.checkpoints.encode(entry);
-    publisher.publish({ topic: this.#names.checkpoints(venue.id), partition, key: entry.key, value });
+    checkpoints.publish({ topic: this.#names.checkpoints(venue.id), partition, key: entry.key, value });
   };
 
   #beginRound(): void {
     this.#roundAtMs = performance.now();
-    this.#roundStart = this.#position(this.#names.checkpoints(this.#spec.venue.id));
+    const { checkpoints, venue, partition } = this.#spec;
+    const topic = this.#names.checkpoints(venue.id);
+    this.#roundStart = checkpoints.position(topic, partition) ?? this.#starts.get(topic) ?? 0;
     this.#round = beginRound(this.#task, this.#save);
   }
 
@@ -288,16 +296,17 @@ export class TaskRunner {
   #advanceRound(sliceMs: number): void {
     const round = this.#round;
     if (round === null || this.#closing !== null) return;
+    if (sliceMs !== WHOLE && this.#spec.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     if (!saveSome(this.#task, round, performance.now() + sliceMs, this.#save)) return;
     this.#closing = this.#closeRound(round);
   }
 
   async #closeRound(round: Round): Promise<void> {
-    const { publisher, venue } = this.#spec;
+    const { publisher, checkpoints, venue } = this.#spec;
     const start = this.#roundStart;
-    await publisher.flush();
+    await Promise.all([publisher.flush(), checkpoints.flush()]);
     this.#save(markerOf(round));
-    await publisher.flush();
+    await checkpoints.flush();
     this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
     this.#round = null;
     this.#closing = null;

@@ -52,7 +52,8 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   await publisher.flush();
   const registry = new Registry();
   const metrics = createProcessorMetrics(registry);
-  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, publisher, metrics, log };
+  const outlets = { publisher, checkpoints: publisher };
+  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, ...outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
     const found: T[] = [];
