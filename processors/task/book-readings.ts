@@ -72,6 +72,17 @@ export const publishPending = (context: TaskContext, book: BookState): void => {
   if (listing && connection) publishBook(context, { listing, connection }, book);
 };
 
+/** A connection that was lost does not come back: its books say what they have not said yet, and are no more. */
+export const endBooks = (context: TaskContext, connId: string): void => {
+  const { books } = context.state;
+  for (const [key, book] of books) {
+    if (book.connId !== connId) continue;
+    if (book.pending !== null) publishPending(context, book);
+    context.beforeChange(`book:${key}`);
+    books.delete(key);
+  }
+};
+
 /** The book is not whole any more: both layers made from it have no value until the next snapshot. */
 const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: string): void => {
   stopWaiting(context, book);

@@ -4,7 +4,7 @@ import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/reco
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
-import { applyBook } from './book-readings.ts';
+import { applyBook, endBooks } from './book-readings.ts';
 import { applyCandle } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
@@ -96,6 +96,7 @@ const applyLost = (context: TaskContext, message: RawMessage): void => {
   if (!state.connections.has(message.conn_id)) return failToConnect(state, message.slot, body);
   const changed = spanChanged(context);
   const connection = nameConnection(state, named(message, message.received_at), changed);
+  endBooks(context, message.conn_id);
   loseConnection(connection, body.lost_at, body.cause, changed);
 };
 

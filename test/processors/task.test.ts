@@ -320,6 +320,23 @@ t.test('a book says nothing until it is whole, breaks at a hole and comes back w
   t.end();
 });
 
+t.test('a lost connection leaves no book behind, and what its bucket held is said', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 10_000;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['99.8', '4']] });
+  log.now += 10_000;
+  log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  const { outputs, task } = runTask(SPEC, log.records);
+  t.same(
+    readingsOf(outputs, 'book').map((r) => r.book?.sequence),
+    ['15', '20'],
+  );
+  t.equal(task.state.books.size, 0);
+  t.end();
+});
+
 t.test('a quiet book that its venue confirms by the id alone is told anew as it stands (F-03)', (t) => {
   const log = begin();
   log.now += 150_000;
