@@ -11,8 +11,8 @@ export type Crossings = {
   readonly shown: (instrument: Instrument, diff: Diff) => readonly Change[];
   /** Bids as a snapshot shows them. */
   readonly bids: (instrument: Instrument) => Levels;
-  /** The fault is over and the crossing bid is still there. */
-  readonly isLeft: (instrument: Instrument) => boolean;
+  /** The fault has begun or ended, and the wire does not show it yet. */
+  readonly isDue: (instrument: Instrument) => boolean;
   /** Price of the crossing bid, null when the book is whole. */
   readonly priceOf: (instrument: Instrument) => number | null;
 };
@@ -45,8 +45,8 @@ export function createCrossings(faults: Faults, nowMs: () => number): Crossings 
   }
 
   return {
-    isLeft: (instrument) =>
-      ghosts.has(instrument) && !faults.isActive('crossed_book', nowMs(), instrument.listing.symbol),
+    isDue: (instrument) =>
+      ghosts.has(instrument) !== faults.isActive('crossed_book', nowMs(), instrument.listing.symbol),
     shown: (instrument, diff) => {
       const added = haunt(instrument);
       const ghost = ghosts.get(instrument);

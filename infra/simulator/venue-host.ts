@@ -96,7 +96,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
 
   const { events } = running;
   const witnessed: MarketEvents = {
-    mustMove: crossings.isLeft,
+    mustMove: crossings.isDue,
     diff: (instrument, diff) => {
       const shown = { ...diff, changes: crossings.shown(instrument, diff) };
       truth.diff(instrument, diff, crossings.priceOf(instrument));

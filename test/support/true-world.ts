@@ -34,7 +34,7 @@ export type Market = {
 const ONE_VENUE: Market = { venues: ['binance'], listings: 50 };
 /** Layer objects of one answer about `ONE_VENUE`. */
 export const PAIRS = ONE_VENUE.listings * READING_LAYERS.length;
-const FRAMES_PER_LISTING = 6;
+const FRAMES_PER_LISTING = 10;
 
 export type Listed = Worth & { readonly venue: string; readonly symbol: string };
 
