@@ -18,7 +18,7 @@ export type SimulatorOptions = {
   readonly seed?: number;
   /** A venue. */
   readonly listings?: number;
-  /** Frames a second over all streams, shared by the venues (400 each unless told): the second-by-second ones, and book diffs for the rest. */
+  /** Frames a second over all streams, shared by the venues (400 each unless told): the second-by-second ones, book diffs and what trades bring for the rest. */
   readonly rate?: number;
   readonly levels?: number;
   readonly limits?: Partial<VenueLimits>;

@@ -72,7 +72,7 @@ export const publishPending = (context: TaskContext, book: BookState): void => {
   if (listing && connection) publishBook(context, { listing, connection }, book);
 };
 
-/** A connection that was lost does not come back: its books say what they have not said yet, and are no more. */
+/** A connection that is gone does not come back: its books say what they have not said yet, and are no more. */
 export const endBooks = (context: TaskContext, connId: string): void => {
   const { books } = context.state;
   for (const [key, book] of books) {

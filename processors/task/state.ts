@@ -53,9 +53,11 @@ export type ListingState = {
   readonly symbol: string;
   version: ListingVersion;
   layers: Map<ReadingLayer, LayerState>;
-  events: Map<'trade' | 'liquidation', EventState>;
+  events: Map<EventLayer, EventState>;
   candles: Partial<Record<PriceType, CandleState>>;
 };
+
+export type EventLayer = 'trade' | 'liquidation';
 
 /** Ids of events by the instant they were recorded, oldest first, and the connections that delivered some. */
 export type EventState = { readonly seen: Map<string, Micros>; delivered: string[] };
@@ -212,7 +214,7 @@ type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, Can
 type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
 type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly layers: [ReadingLayer, PlainLayer][];
-  readonly events: ['trade' | 'liquidation', PlainEvents][];
+  readonly events: [EventLayer, PlainEvents][];
 };
 
 const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {

@@ -3,7 +3,7 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
-import { publishPending } from './book-readings.ts';
+import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
 import { collectsCandles, lastMinuteToSeal, MINUTE, sealMinutes } from './candles.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
@@ -104,13 +104,9 @@ const prune = (context: TaskContext): void => {
   pruneConnections(state, (connId) => forgetConnection(context, connId));
 };
 
-const forgetConnection = ({ state, pending }: TaskContext, connId: string): void => {
-  state.mappers.delete(connId);
-  for (const [key, book] of state.books) {
-    if (book.connId !== connId) continue;
-    state.books.delete(key);
-    pending.delete(book);
-  }
+const forgetConnection = (context: TaskContext, connId: string): void => {
+  context.state.mappers.delete(connId);
+  endBooks(context, connId);
 };
 
 /** After a record: its watermark and state round, when they are due. */

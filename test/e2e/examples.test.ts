@@ -8,7 +8,15 @@ import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
 import { exampleCommand, INSTANTS } from '../../infra/tools/endpoint-examples.ts';
 import { faultsOf } from '../support/closed-schema.ts';
 import { type Teardown, useEngines } from '../support/engines.ts';
-import { type Api, startApi, startIngest, startProcessors, startSimulator, until } from '../support/pipeline.ts';
+import {
+  type Api,
+  apiReady,
+  startApi,
+  startIngest,
+  startProcessors,
+  startSimulator,
+  until,
+} from '../support/pipeline.ts';
 import { parseFrames } from '../support/stream-client.ts';
 
 const VENUES = simulatedVenues.map(({ id }) => id);
@@ -28,11 +36,7 @@ const startService = async (t: Teardown): Promise<Api> => {
   t.teardown(() => Promise.all(children.map((child) => child.kill())));
   const api = await startApi(spec, await engines.database());
   t.teardown(() => api.child.kill());
-  await until('the API is ready', 60_000, async () => {
-    const answer = await fetch(`${api.baseUrl}/readyz`).catch(() => null);
-    await answer?.arrayBuffer();
-    return answer?.ok ? answer : null;
-  });
+  await apiReady(api);
   return api;
 };
 

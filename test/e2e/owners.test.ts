@@ -1,22 +1,20 @@
 // Tasks in many processes: owners that stop, come back, join and leave change no row and no word.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openKafka } from '../../infra/runtime/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
 import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
+import { openWorld } from '../support/own-service.ts';
 import {
   type Api,
+  apiReady,
   type Child,
   type PipelineSpec,
   startApi,
   startIngest,
   startProcessors,
   startSimulator,
-  until,
 } from '../support/pipeline.ts';
 import { QUIET, replay, SEAL_MS, sameHashes } from '../support/purity.ts';
 import { ResumingClient } from '../support/resuming-client.ts';
@@ -38,31 +36,18 @@ t.setTimeout(TIMEOUT_MS);
 
 type World = LoggedWorld & { readonly spec: PipelineSpec; readonly ingest: Child; readonly api: Api };
 
-const authOf = ({ questdb_user, questdb_password }: LoggedWorld['stores']) => ({
-  user: questdb_user,
-  password: questdb_password,
-});
-
 /** A market of its own, collected and served; the processors are the test's. */
 const openMarket = async (t: Test): Promise<World> => {
   const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
-  const stores = engines.endpoints;
-  const base = `${engines.namespace()}.`;
-  const log = createLog('owners', 'warn');
-  const handle = openKafka({ brokers: [stores.kafka], clientId: 'owners' }, log);
-  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth: authOf(stores), log });
-  t.teardown(async () => {
-    await reader.close();
-    await handle.close();
-  });
-  const spec = { stores, namespace: base, shards: SHARDS };
+  const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: SHARDS };
+  const world = openWorld(t, { spec });
   const simulator = await startSimulator({ SIM_PORT: '0', SIM_SEED: '7', SIM_LISTINGS: String(LISTINGS) });
   t.teardown(() => simulator.child.kill());
   const ingest = startIngest(spec, simulator.endpoints);
   t.teardown(() => ingest.kill());
   const api = await startApi(spec, await engines.database());
   t.teardown(() => api.child.kill());
-  return { spec, ingest, api, stores, handle, reader, base, venues: ['binance'], shards: SHARDS };
+  return { ...world, spec, ingest, api };
 };
 
 /** Every 30 s one owner stands still for 20 s while the others take over, and then goes on where it thinks it was; one joins; one leaves in order. */
@@ -151,8 +136,7 @@ const checkProcesses = async (t: Test, processes: number): Promise<void> => {
     return child;
   };
   const children = Array.from({ length: processes }, start);
-  const ready = async () => ((await fetch(`${world.api.baseUrl}/readyz`).catch(() => null))?.ok ? true : null);
-  await until('the API is ready', 60_000, ready);
+  await apiReady(world.api);
   const clients = openClients(t, world);
   const endAsking = askOften(world);
   await disturb(children, start);

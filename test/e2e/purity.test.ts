@@ -2,9 +2,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { freePort } from '../../infra/engines/ports.ts';
-import { openKafka } from '../../infra/runtime/kafka.ts';
-import { createLog } from '../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
 import {
   copyRaw,
   type Hashes,
@@ -15,6 +12,7 @@ import {
 } from '../../infra/tools/bench/raw-copy.ts';
 import type { SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { useEngines } from '../support/engines.ts';
+import { openWorld } from '../support/own-service.ts';
 import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';
 import {
   checkCoverage,
@@ -99,20 +97,11 @@ t.setTimeout(3_600_000);
 
 t.test('the same raw log gives the same tables however it is worked through', { timeout: 3_600_000 }, async (t) => {
   const engines = await useEngines(t, ['kafka', 'questdb']);
-  const stores = engines.endpoints;
-  const log = createLog('purity', 'warn');
-  const handle = openKafka({ brokers: [stores.kafka], clientId: 'purity' }, log);
-  const base = `${engines.namespace()}.`;
-  const auth = { user: stores.questdb_user, password: stores.questdb_password };
-  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
-  const world: LoggedWorld = { stores, handle, reader, base, venues: ['binance'], shards: SHARDS };
-  t.teardown(async () => {
-    await reader.close();
-    await handle.close();
-  });
+  const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: SHARDS };
+  const world = openWorld(t, { spec });
 
-  const { sent, spooledBytes } = await runLive(t, world, { stores, namespace: base, shards: SHARDS });
-  const live = await hashesOf(world, base);
+  const { sent, spooledBytes } = await runLive(t, world, spec);
+  const live = await hashesOf(world, world.base);
   for (const [table, { rows }] of Object.entries(live)) t.comment(`live ${table}: ${rows} rows`);
   t.ok((live['mark']?.rows ?? 0) > 0 && (live['book']?.rows ?? 0) > 0, 'the live run made rows');
   const layers = ['mark', 'funding', 'book', 'venue_depth'] as const;

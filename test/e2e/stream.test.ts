@@ -9,6 +9,7 @@ import { useEngines } from '../support/engines.ts';
 import { randomOf } from '../support/mutations.ts';
 import {
   type Api,
+  apiReady,
   type PipelineSpec,
   type Simulator,
   startApi,
@@ -40,17 +41,10 @@ type World = Nodes & {
   readonly keys: readonly string[];
 };
 
-const ready = (api: Api): Promise<unknown> =>
-  until('the API is ready', 60_000, async () => {
-    const answer = await fetch(`${api.baseUrl}/readyz`).catch(() => null);
-    await answer?.arrayBuffer();
-    return answer?.ok ? answer : null;
-  });
-
 const startNode = async ({ t, spec, database, apis }: Nodes): Promise<Api> => {
   const api = await startApi(spec, database);
   t.teardown(() => api.child.kill());
-  await ready(api);
+  await apiReady(api);
   apis.push(api);
   return api;
 };

@@ -60,9 +60,9 @@ export const startOwnService = async (
   return service;
 };
 
-/** Its log and stores as replays want them. */
-export const openWorld = (t: Test, { engines, spec }: OwnService): LoggedWorld => {
-  const { endpoints: stores } = engines;
+/** Log and stores of a service as replays want them. */
+export const openWorld = (t: Test, { spec }: Pick<OwnService, 'spec'>): LoggedWorld => {
+  const { stores } = spec;
   const log = createLog('test', 'silent');
   const handle = openKafka({ brokers: [stores.kafka], clientId: 'test' }, log);
   const auth = { user: stores.questdb_user, password: stores.questdb_password };

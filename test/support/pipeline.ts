@@ -178,3 +178,11 @@ export const until = async <T>(
     await pause(100);
   }
 };
+
+/** Resolves when the API says that it is ready. */
+export const apiReady = ({ baseUrl }: Pick<Api, 'baseUrl'>): Promise<unknown> =>
+  until('the API is ready', 60_000, async () => {
+    const answer = await fetch(`${baseUrl}/readyz`).catch(() => null);
+    await answer?.arrayBuffer();
+    return answer?.ok ? answer : null;
+  });

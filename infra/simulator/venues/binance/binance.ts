@@ -42,7 +42,6 @@ export const binance: SimulatedVenue = {
   extra: extraListing,
   bookIds: 'changes',
   runsAhead: true,
-  // The mark, and on COIN-M the index apart.
   // Mark and ticker each second, the index of COIN-M apart; a trade and its minute.
   steadyFrames: ({ scope }) => (scope === 'coinm' ? 3 : 2),
   framesPerTrade: 2,
