@@ -201,20 +201,23 @@ t.test('waits with a view until the column it names has reached the table', asyn
   const spec = TABLES['mark'] as TableSpec;
   const { basis: _, ...columns } = spec.columns;
   await sql(createTable('mark', { ...spec, columns }, namespace));
-  let behind = '';
+  const held: string[] = [];
+  const refusals: string[] = [];
   const slow: Sql = async (text) => {
     if (text.startsWith('ALTER')) {
-      behind = text;
+      held.push(text);
       return [];
     }
     return sql(text).catch(async (error: Error) => {
-      t.match(error.message, 'Invalid column: basis');
-      await sql(behind);
+      refusals.push(error.message);
+      // Once: a busy machine refuses the view again while the table's writer comes to the column.
+      for (const behind of held.splice(0)) await sql(behind);
       throw error;
     });
   };
   await ensureTables(slow, { namespace });
-  t.match(behind, 'basis');
+  t.match(refusals[0], 'Invalid column: basis');
+  t.same(held, [], 'the column was added behind it');
   t.ok(await sql(`SELECT basis FROM '${mark}' LIMIT 1`));
 });
 
