@@ -90,8 +90,9 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
     'public/ticker',
     (deps, parameters) => {
       const instrument = instrumentOf(deps, parameters);
-      deps.truth.moment(instrument, deps.nowMs());
-      return ticker(instrument, deps.nowMs());
+      const atMs = deps.nowMs();
+      deps.truth.moment(instrument, atMs);
+      return ticker(instrument, atMs);
     },
   ],
   ['public/get_order_book', book],
