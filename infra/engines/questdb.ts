@@ -94,6 +94,14 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     // Defaults are 16 MB per column, table and writer.
     'cairo.writer.data.append.page.size': '1M',
     'cairo.o3.column.memory.size': '256k',
+    // Each column of a table is some files to its writer, its log's writer and its readers: some 220 a table, which the defaults keep open for
+    // two to ten minutes after the last use, and look every five. Without files left QuestDB suspends tables.
+    'cairo.idle.check.interval': 10_000,
+    'cairo.inactive.reader.ttl': 30_000,
+    'cairo.wal.inactive.writer.ttl': 30_000,
+    'cairo.inactive.writer.ttl': 60_000,
+    // A question about a year leaves a reader with every day open.
+    'cairo.inactive.reader.max.open.partitions': 8,
     // Without a folder to export into, COPY TO is refused: the read-only user could fill the disk with it.
     'cairo.sql.copy.export.root': '',
     'query.timeout': '15s',

@@ -267,7 +267,9 @@ export class PartitionFetcher {
       (error: unknown) => {
         this.asked.delete(nodeId);
         if (isOutOfRange(error)) this.reposition(error.topic, error.partition);
-        else this.renew(cluster, error);
+        else if (cluster === this.cluster) this.renew(cluster, error);
+        // Of a client that was left already: the new one has waited for the end of this request.
+        else this.ask();
       },
     );
   }
@@ -305,10 +307,11 @@ export class PartitionFetcher {
     const find = async (): Promise<void> => {
       const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
       const slot = this.slots.get(keyOf(topic, partition));
-      if (slot === undefined) return;
-      if (slot.next > earliest) throw new RangeError(`${keyOf(topic, partition)} ends before offset ${slot.next}`);
-      this.handle.log.warn({ topic, partition, from: slot.next, to: earliest }, 'retention passed a reader');
-      slot.next = earliest;
+      if (slot !== undefined) {
+        if (slot.next > earliest) throw new RangeError(`${keyOf(topic, partition)} ends before offset ${slot.next}`);
+        this.handle.log.warn({ topic, partition, from: slot.next, to: earliest }, 'retention passed a reader');
+        slot.next = earliest;
+      }
       this.ask();
     };
     find().catch((error: unknown) => {

@@ -131,8 +131,10 @@ const writeRow = (sender: Sender, table: string, row: Row): void => {
 const isRefusal = (error: unknown): error is Error =>
   error instanceof Error && /statusCode=4(?!08|29)\d\d/.test(error.message);
 
-/** Transactions of a table: written to its log, and applied so that readers see them. */
-type TableLog = { readonly suspended: boolean; readonly applied: number; readonly written: number };
+/** Transactions of a table: written to its log, and applied so that readers see them. `suspended`: why, null when it is not. */
+type TableLog = { readonly suspended: string | null; readonly applied: number; readonly written: number };
+
+type Suspended = { readonly table: string; readonly reason: string };
 
 class TableSenders implements RowSender {
   private readonly httpUrl: string;
@@ -169,7 +171,12 @@ class TableSenders implements RowSender {
     for (let logs = wanted; ; logs = await this.untilAnswered('wal_tables()', () => this.logs())) {
       for (const [table, written] of behind) if ((logs.get(table)?.applied ?? 0) >= written) behind.delete(table);
       if (behind.size === 0) return;
-      await this.resume([...behind.keys()].filter((table) => logs.get(table)?.suspended === true));
+      await this.resume(
+        [...behind.keys()].flatMap((table) => {
+          const reason = logs.get(table)?.suspended ?? null;
+          return reason === null ? [] : [{ table, reason }];
+        }),
+      );
       await pause(backoff.next(), undefined, { signal: this.closed.signal });
     }
   }
@@ -217,22 +224,29 @@ class TableSenders implements RowSender {
   }
 
   /** QuestDB suspends a table when its disk is full or its files run out: it takes rows and shows none until it is told to go on. */
-  private async resume(tables: readonly string[]): Promise<void> {
-    if (tables.length === 0) return;
-    this.trouble = `suspended: ${tables.join(', ')}`;
+  private async resume(suspended: readonly Suspended[]): Promise<void> {
+    if (suspended.length === 0) return;
+    this.trouble = `suspended: ${suspended.map(({ table, reason }) => `${table} (${reason})`).join(', ')}`;
     const now = performance.now();
     if (now - this.resumedAtMs < RESUME_EVERY_MS) return;
     this.resumedAtMs = now;
-    this.log.error({ tables }, 'QuestDB has suspended tables, telling it to go on');
-    for (const table of tables) await this.ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
+    this.log.error({ suspended }, 'QuestDB has suspended tables, telling it to go on');
+    for (const { table } of suspended) await this.ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
   }
 
   private async logs(): Promise<Map<string, TableLog>> {
-    const answer = await this.ask('SELECT name, suspended, writerTxn, sequencerTxn FROM wal_tables()');
+    const answer = await this.ask(
+      'SELECT name, suspended, writerTxn, sequencerTxn, errorTag, errorMessage FROM wal_tables()',
+    );
     const { dataset } = (await answer.json()) as {
-      readonly dataset: readonly (readonly [string, boolean, number, number])[];
+      readonly dataset: readonly (readonly [string, boolean, number, number, string | null, string | null])[];
     };
-    return new Map(dataset.map(([name, suspended, applied, written]) => [name, { suspended, applied, written }]));
+    return new Map(
+      dataset.map(([name, isSuspended, applied, written, tag, message]) => {
+        const reason = [tag, message].filter((part) => part !== null && part !== '').join(': ');
+        return [name, { suspended: isSuspended ? reason || 'no reason told' : null, applied, written }];
+      }),
+    );
   }
 
   /** One statement over HTTP; rejects with the status and text of a refusal. */

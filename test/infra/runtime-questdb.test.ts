@@ -137,7 +137,8 @@ const suspendedTable = async (t: Test) => {
     const query = new URL(request.url ?? '', 'http://questdb').searchParams.get('query') ?? '';
     if (query.startsWith('ALTER')) told.push(query);
     const isSuspended = told.length === 0;
-    response.end(JSON.stringify({ dataset: [['full', isSuspended, isSuspended ? 4 : 5, 5]] }));
+    const cause = isSuspended ? ['DISK FULL', 'no space left [errno=28]'] : ['', ''];
+    response.end(JSON.stringify({ dataset: [['full', isSuspended, isSuspended ? 4 : 5, 5, ...cause]] }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
@@ -149,7 +150,7 @@ t.test('a suspended table is told to go on, and the problem is told meanwhile', 
   const other = createRowSender(url, { log });
   const visible = other.waitVisible(['full']);
   while (other.problem() === null) await setImmediate();
-  t.equal(other.problem(), 'suspended: full');
+  t.equal(other.problem(), 'suspended: full (DISK FULL: no space left [errno=28])');
   await visible;
   t.strictSame(told, ["ALTER TABLE 'full' RESUME WAL"]);
   t.equal(other.problem(), null);

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
 import { topics } from '../../../schemas/topics.ts';
-import { createPublisher, ensureTopics, type KafkaHandle, readToEnd } from '../../runtime/kafka.ts';
+import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, readToEnd } from '../../runtime/kafka.ts';
 import type { QuestdbReader } from '../../runtime/questdb.ts';
 import { topicSpecs } from '../../runtime/topics.ts';
 import { hashTables, type TableHash } from '../hash-tables.ts';
@@ -32,10 +32,24 @@ export const reached = ({ handle, venues }: LoggedWorld, namespace: string, time
 
 type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
 
+/** Rows name raw offsets: a copy with other ones cannot give the same tables. */
+const checkCopied = async ({ handle, base, venues }: LoggedWorld, to: string): Promise<void> => {
+  for (const venue of venues) {
+    const [from, copied] = await Promise.all([base, to].map((of) => endOffsets(handle, topics(of).raw(venue))));
+    for (const [partition, { latest }] of from ?? []) {
+      const found = copied?.get(partition)?.latest;
+      if (found !== latest)
+        throw new Error(`${topics(to).raw(venue)}/${partition} ends at ${found}, its log at ${latest}`);
+    }
+  }
+};
+
 /** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
 export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
   const { handle, base, venues, shards } = world;
   await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
+  // A request that finds one of its partitions without a leader is sent again whole: what the others took would stand there twice.
+  for (const venue of venues) await endOffsets(handle, topics(to).raw(venue));
   const publisher = createPublisher(handle, {});
   const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
     const topic = topics(to).raw(venue);
@@ -60,6 +74,7 @@ export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptio
     for (const venue of venues) await copy(venue, [heldPartition]);
   }
   await publisher.close();
+  await checkCopied(world, to);
 };
 
 /** Makes the tables and the raw topics of a replay; answers its namespace. */
