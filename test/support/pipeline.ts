@@ -20,6 +20,12 @@ export type Child = {
   kill(signal?: NodeJS.Signals): Promise<void>;
 };
 
+/** What a test that failed on its way has left running ends with its process. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** Starts `file` with Node; its log goes to `.local/test/log/<name>.log`. */
 export const startChild = (
   name: string,
@@ -36,6 +42,8 @@ export const startChild = (
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stderr.pipe(log);
+  living.add(child);
+  child.once('exit', () => living.delete(child));
   const lines = createInterface({ input: child.stdout });
   const firstLine = new Promise<string>((done) => lines.once('line', done));
   const exited = new Promise<number | null>((done) => child.once('exit', done));

@@ -79,8 +79,8 @@ const compareSeen = (pending: readonly Seen[], truth: TruthIndex, compared: Comp
 const isBare = ({ object }: Seen): boolean =>
   object.status === 'missing' && (object.withheld !== undefined || Object.keys(object.values).length > 0);
 
-/** The simulator writes its log a moment behind. */
-const LOG_DELAY_MS = 10_000;
+/** The simulator writes its log a moment behind; a busy disk may hold it for long. */
+const LOG_DELAY_MS = 30_000;
 
 /** Looks once a second for `seconds`, everything at once, and some bands each time; compares as the truth is written. */
 export const watch = async (world: World, seconds: number): Promise<Watch> => {
@@ -115,7 +115,12 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
     pending = compareSeen(pending, truth, compared);
     const oldest = nowMicros() - LOG_DELAY_MS * 1_000;
     const lost = pending.filter(({ at }) => at < oldest);
-    compared.unknown.push(...lost.map((seen) => `${nameOf(seen)} ${seen.layer} at ${seen.object.venue_ts}`));
+    compared.unknown.push(
+      ...lost.map((seen) => {
+        const { venue_ts, received_at } = seen.object;
+        return `${nameOf(seen)} ${seen.layer} ${stateOf(seen.object)} at ${venue_ts}, received ${received_at}, asked ${seen.at}`;
+      }),
+    );
     pending = pending.filter(({ at }) => at >= oldest);
   };
   const began = performance.now();
