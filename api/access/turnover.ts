@@ -23,7 +23,7 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
   for (const { versions, readings } of listings.values()) {
     const version = versions.at(-1);
     if (version === undefined || !isListed(version, at)) continue;
-    const digits = readings.stats?.values.turnover_24h;
+    const digits = readings.get('stats')?.values.turnover_24h;
     listed += 1;
     if (digits !== undefined) measured += 1;
     const { instrument } = version.record.values;

@@ -1,14 +1,14 @@
 // What is known about one listing: its versions and its newest reading of each layer.
-import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import type { NewestReadings } from './live-message.ts';
 
 export type LiveListing = {
   readonly venue: string;
   readonly venueSymbol: string;
   /** Ascending by `written_at`; all are kept, for `as_of`. */
   readonly versions: ListingVersion[];
-  readonly readings: Partial<Record<ReadingLayer, Reading>>;
+  readonly readings: NewestReadings;
 };
 
 type Version = { readonly written_at: Micros };

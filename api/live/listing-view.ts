@@ -57,7 +57,7 @@ export const presentMark = (
   listing: LiveListing,
   { at, bounds }: Pick<ViewOptions, 'at' | 'bounds'>,
 ): Mark | null => {
-  const reading = listing.readings.mark ?? null;
+  const reading = listing.readings.get('mark');
   const { status } = statusAt({
     reading,
     policy: listingPolicyOf(view.capability, 'mark', versionAt(listing.versions, at)),
@@ -107,7 +107,7 @@ export const layerObjects = (
   };
   const objects: Record<string, JsonValue> = {};
   for (const layer of layers) {
-    const reading = subject.listing.readings[layer] ?? null;
+    const reading = subject.listing.readings.get(layer);
     objects[layer] = layerState(view, { ...subject, mark }, { layer, reading, options });
   }
   return objects;

@@ -1,13 +1,12 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
 // Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
-import { codecs } from '../../schemas/avro/codec.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, ListingVersion, LiveEntry, Reading, StateEntry } from '../../schemas/topics.ts';
+import type { CapabilityVersion, ListingVersion, LiveEntry, StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
+import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
 import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
 
 type Partition = {
@@ -33,11 +32,11 @@ export type LiveVenue = {
 export type AppliedEntry = {
   readonly venue: string;
   readonly partition: number;
-  readonly entry: LiveEntry;
-  /** The entry as it stands in `live`. */
-  readonly bytes: Buffer;
+  readonly message: LiveMessage;
+  /** What it carries; a reading is decoded when it is asked of the message. */
+  readonly entry: LiveEntry | null;
   /** The reading that a reading took the place of. */
-  readonly replaced: Reading | null;
+  readonly replaced: HeldReading | null;
 };
 /** Told of every applied entry of `live`, after it. */
 export type Observer = (applied: AppliedEntry) => void;
@@ -77,7 +76,8 @@ export class LiveMemory {
   applyRound(venueCode: string, partition: number, entries: readonly StateEntry[]): void {
     const venue = this.#require(venueCode);
     for (const entry of entries) {
-      if (entry.reading && entry.symbol !== null) this.#applyReading(venue, entry.symbol, entry.reading);
+      if (entry.reading && entry.symbol !== null)
+        this.#listing(venue, entry.symbol).readings.set(entry.reading.layer, { reading: entry.reading });
       if (entry.span) venue.connections.apply(entry.span);
       if (entry.listing) this.applyListing(entry.listing);
       if (entry.capability) this.applyCapability(entry.capability);
@@ -92,16 +92,17 @@ export class LiveMemory {
 
   /** Applies one entry of `live`; what is not above the highest place seen of its partition is a repeat and is dropped. */
   applyLive(venueCode: string, partition: number, bytes: Buffer): void {
-    const entry = codecs.live.decode(bytes);
     const venue = this.#require(venueCode);
     const at = this.#partition(venue, partition);
-    if (entry.offset < at.offset || (entry.offset === at.offset && entry.index <= at.index)) return;
-    at.offset = entry.offset;
-    at.index = entry.index;
-    const replaced = entry.symbol === null ? undefined : venue.listings.get(entry.symbol)?.readings;
-    const before = entry.reading === null ? null : (replaced?.[entry.reading.layer] ?? null);
-    this.#applyBody(venue, at, entry);
-    for (const observer of this.#observers) observer({ venue: venueCode, partition, entry, bytes, replaced: before });
+    const message = messageAbove(at, bytes);
+    if (message === null) return;
+    at.offset = message.offset;
+    at.index = message.index;
+    const isReading = message.kind === 'reading';
+    const entry = isReading ? null : message.entry();
+    const replaced = isReading ? this.#applyReading(venue, message) : null;
+    if (entry !== null) this.#applyBody(venue, at, entry);
+    for (const observer of this.#observers) observer({ venue: venueCode, partition, message, entry, replaced });
   }
 
   /** Adds an observer for the life of this copy. */
@@ -196,7 +197,7 @@ export class LiveMemory {
     for (const venue of this.#venues.values()) {
       sum.listings += venue.listings.size;
       sum.connections += venue.connections.size;
-      for (const l of venue.listings.values()) sum.readings += Object.keys(l.readings).length;
+      for (const l of venue.listings.values()) sum.readings += l.readings.size;
       for (const p of venue.partitions.values()) sum.rows += p.recent.size;
     }
     return sum;
@@ -205,7 +206,6 @@ export class LiveMemory {
   #applyBody(venue: LiveVenue, at: Partition, entry: LiveEntry): void {
     switch (entry.kind) {
       case 'reading':
-        if (entry.reading && entry.symbol !== null) this.#applyReading(venue, entry.symbol, entry.reading);
         return;
       case 'connection':
         if (entry.span) venue.connections.apply(entry.span);
@@ -237,14 +237,20 @@ export class LiveMemory {
     }
   }
 
-  #applyReading(venue: LiveVenue, symbol: string, reading: Reading): void {
-    this.#listing(venue, symbol).readings[reading.layer as ReadingLayer] = reading;
+  /** Answers what it took the place of. */
+  #applyReading(venue: LiveVenue, message: LiveMessage): HeldReading | null {
+    const { symbol, layer } = message;
+    if (symbol === null || layer === null) return null;
+    const { readings } = this.#listing(venue, symbol);
+    const replaced = readings.held(layer);
+    readings.set(layer, message);
+    return replaced;
   }
 
   #listing(venue: LiveVenue, venueSymbol: string): LiveListing {
     let listing = venue.listings.get(venueSymbol);
     if (listing === undefined) {
-      listing = { venue: venue.venue, venueSymbol, versions: [], readings: {} };
+      listing = { venue: venue.venue, venueSymbol, versions: [], readings: new NewestReadings() };
       venue.listings.set(venueSymbol, listing);
     }
     return listing;
@@ -277,7 +283,7 @@ export class LiveMemory {
 const referredConnections = (venue: LiveVenue): ReadonlySet<string> => {
   const ids = new Set<string>();
   for (const listing of venue.listings.values()) {
-    for (const reading of Object.values(listing.readings)) if (reading) ids.add(reading.conn_id);
+    for (const { conn_id: connId } of listing.readings.values()) ids.add(connId);
   }
   return ids;
 };

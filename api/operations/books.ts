@@ -104,7 +104,7 @@ const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, pla
 type Shown = { readonly units: UnitsMode; readonly levels: number };
 
 const itemOf = (view: VenueView, { listing, version }: Selected, { evaluatedAt: at }: Context, shown: Shown) => {
-  const book = listing.readings.book ?? null;
+  const book = listing.readings.get('book');
   const bounds = boundsOf(undefined);
   const answer = statusAt({
     reading: book,
@@ -122,7 +122,7 @@ const itemOf = (view: VenueView, { listing, version }: Selected, { evaluatedAt: 
     quote,
     ...bookObject({
       book,
-      depth: listing.readings.venue_depth ?? null,
+      depth: listing.readings.get('venue_depth'),
       answer,
       version: book === null ? version : (versionAt(listing.versions, book.recorded_at) ?? version),
       ...shown,

@@ -72,7 +72,7 @@ const layersOf = (
       {
         historyCadence: formatDuration(windowMs),
         freshness: formatSeconds(freshnessMs),
-        anchor: listing.readings[layer]?.anchor ?? null,
+        anchor: listing.readings.get(layer)?.anchor ?? null,
       },
       from,
     );

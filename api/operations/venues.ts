@@ -63,7 +63,7 @@ const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
   return byKey(Object.fromEntries(named.map(([name, layer]) => [name, policyOf(capability, layer)])));
 };
 
-const isCollected = ({ readings }: LiveListing): boolean => Object.keys(readings).length > 0;
+const isCollected = ({ readings }: LiveListing): boolean => readings.size > 0;
 
 const firstSeen = (listings: readonly LiveListing[]): Micros | null => {
   const seen = listings.flatMap(({ versions }) => versions.map((v) => v.first_seen_at));

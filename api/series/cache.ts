@@ -109,7 +109,9 @@ export class SeriesCache implements Columns {
   constructor(live: LiveMemory, mostBytes = MOST_BYTES) {
     this.#live = live;
     this.#mostBytes = mostBytes;
-    live.observe(({ venue, entry }) => this.#apply(venue, entry));
+    live.observe(({ venue, entry }) => {
+      if (entry !== null) this.#apply(venue, entry);
+    });
   }
 
   get bytes(): number {

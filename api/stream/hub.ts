@@ -5,6 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
+import type { LiveMessage } from '../live/live-message.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
 import {
@@ -72,7 +73,9 @@ export class StreamHub {
         if (offset >= 0) this.#begin(`${venue}/${partition}`, { offset, index });
       }
     }
-    live.observe(({ partition, ...applied }) => this.#apply({ ...applied, task: `${applied.venue}/${partition}` }));
+    live.observe(({ partition, entry, ...applied }) =>
+      this.#apply({ ...applied, task: `${applied.venue}/${partition}` }, entry),
+    );
   }
 
   /** Streams that are open, and bytes that wait for their clients. */
@@ -207,34 +210,36 @@ export class StreamHub {
   }
 
   /** Takes in one applied entry of `live`. What was due before it is told first; what is not above the task's place is a repeat. */
-  #apply(applied: Applied): void {
-    const { venue, task, entry } = applied;
+  #apply(applied: Applied, entry: LiveEntry | null): void {
+    const { venue, task, message } = applied;
     const place = this.#places.get(task);
-    if (place === undefined) this.#begin(task, { offset: entry.offset, index: entry.index - 1 });
-    else if (!isAbove(entry, place)) return;
-    const isRow = rowLayerOf(entry) !== null;
-    const changes = CHANGING.has(entry.kind) || isRow;
+    if (place === undefined) this.#begin(task, { offset: message.offset, index: message.index - 1 });
+    else if (!isAbove(message, place)) return;
+    const isRow = entry !== null && rowLayerOf(entry) !== null;
+    const changes = CHANGING.has(message.kind) || isRow;
     if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
-    this.#places.set(task, { offset: entry.offset, index: entry.index });
+    this.#places.set(task, { offset: message.offset, index: message.index });
     this.#printed.clear();
     this.#moment = NO_MOMENT;
     if (changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
-    this.#tell(venue, entry, now);
+    if (entry === null) this.#tellReading(venue, message, now);
+    else this.#tell(venue, entry, now);
     this.#commit(now);
     this.#scheduleFlush();
+  }
+
+  #tellReading(venue: string, { symbol, layer }: LiveMessage, now: Micros): void {
+    this.#board.checkLag(venue, now);
+    for (const track of this.#board.ofListing(venue, symbol ?? '')) {
+      if (track.layer === layer) this.#board.refresh(track, now);
+    }
   }
 
   #tell(venue: string, entry: LiveEntry, now: Micros): void {
     const board = this.#board;
     switch (entry.kind) {
-      case 'reading':
-        board.checkLag(venue, now);
-        for (const track of board.ofListing(venue, entry.symbol ?? '')) {
-          if (track.layer === entry.reading?.layer) board.refresh(track, now);
-        }
-        return;
       case 'connection':
         for (const track of board.ofVenue(venue)) {
           if (track.reading?.conn_id === entry.span?.conn_id) board.refresh(track, now);
@@ -254,6 +259,7 @@ export class StreamHub {
         this.#rows.add({ venue, entry }, { streams: this.#board.followers(venue, entry.symbol ?? ''), now });
         return;
       case 'provisional':
+      case 'reading':
         return;
       default:
         entry.kind satisfies never;

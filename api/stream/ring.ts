@@ -3,6 +3,7 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
+import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 import { isAbove } from './positions.ts';
 
 const KEPT: Micros = 300_000_000;
@@ -14,18 +15,10 @@ export type Applied = {
   readonly venue: string;
   /** `<venue>/<partition>`. */
   readonly task: string;
-  readonly entry: LiveEntry;
-  /** The entry as it came. */
-  readonly bytes: Buffer;
+  readonly message: LiveMessage;
   /** The reading of the same listing and layer before this one. */
-  readonly replaced: Reading | null;
+  readonly replaced: HeldReading | null;
 };
-
-/** The newest reading of a track: its bytes are what the next one replaced. */
-type Newest = { readonly track: string; readonly reading: Reading; readonly bytes: Buffer };
-
-/** What is held of an entry; `newest` is of its track before it. */
-type Kept = { readonly bytes: Buffer; readonly track: string | null; readonly newest: Newest | null };
 
 /** An entry that is held; what it carries is decoded when it is asked for. */
 export class RingEntry implements Place {
@@ -37,20 +30,20 @@ export class RingEntry implements Place {
   readonly recordedAt: Micros;
   /** `<venue>|<venue_symbol>|<layer>` of a reading, else null. */
   readonly track: string | null;
+  // Not the messages: what they once decoded would be held with them.
   readonly #bytes: Buffer;
   readonly #replaced: Buffer | Reading | null;
 
-  constructor({ venue, task, entry, replaced }: Applied, { bytes, track, newest }: Kept) {
+  constructor({ venue, task, message, replaced }: Applied, track: string | null) {
     this.venue = venue;
     this.task = task;
-    this.offset = entry.offset;
-    this.index = entry.index;
-    this.kind = entry.kind;
-    this.recordedAt = entry.recorded_at;
-    // One text for all entries of a track.
-    this.track = newest?.track ?? track;
-    this.#bytes = bytes;
-    this.#replaced = newest !== null && newest.reading === replaced ? newest.bytes : replaced;
+    this.offset = message.offset;
+    this.index = message.index;
+    this.kind = message.kind;
+    this.recordedAt = message.recorded_at;
+    this.track = track;
+    this.#bytes = message.bytes;
+    this.#replaced = replaced instanceof LiveMessage ? replaced.bytes : (replaced?.reading ?? null);
   }
 
   entry(): LiveEntry {
@@ -63,15 +56,13 @@ export class RingEntry implements Place {
   }
 }
 
-const trackOf = (venue: string, { symbol, reading }: LiveEntry): string | null =>
-  reading === null ? null : `${venue}|${symbol}|${reading.layer}`;
-
 export class Ring {
   #entries: RingEntry[] = [];
   #first = 0;
   /** By task, the newest place that is not held: what lies above it is. */
   readonly #floors = new Map<string, Place>();
-  readonly #newest = new Map<string, Newest>();
+  /** One text for all entries of a track. */
+  readonly #tracks = new Map<string, string>();
 
   /** A task is followed from `place` on. */
   begin(task: string, place: Place): void {
@@ -79,16 +70,16 @@ export class Ring {
   }
 
   push(applied: Applied, now: Micros): void {
-    const { venue, entry } = applied;
-    // The message's own bytes would keep the whole batch they came in.
-    const bytes = Buffer.from(applied.bytes);
-    const track = trackOf(venue, entry);
-    const newest = track === null ? null : (this.#newest.get(track) ?? null);
-    const held = new RingEntry(applied, { bytes, track, newest });
-    if (held.track !== null && entry.reading !== null)
-      this.#newest.set(held.track, { track: held.track, reading: entry.reading, bytes });
-    this.#entries.push(held);
+    this.#entries.push(new RingEntry(applied, this.#trackOf(applied)));
     this.#drop(now);
+  }
+
+  #trackOf({ venue, message: { symbol, layer } }: Applied): string | null {
+    if (layer === null) return null;
+    const track = `${venue}|${symbol}|${layer}`;
+    const known = this.#tracks.get(track);
+    if (known === undefined) this.#tracks.set(track, track);
+    return known ?? track;
   }
 
   /** Whether everything after the places is held. */

@@ -81,7 +81,7 @@ export class TrackBoard {
   sight({ listing, layer }: StreamTrack, at: Micros): Sight | null {
     const venue = this.#live.venue(listing.venue);
     if (venue === undefined) return null;
-    return { view: venueView(this.#live, venue, at), reading: listing.readings[layer] ?? null, at };
+    return { view: venueView(this.#live, venue, at), reading: listing.readings.get(layer), at };
   }
 
   /** Adds a snapshot of the track to the step of a stream; false when there is none to give. */

@@ -107,7 +107,7 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
     ...state(roundOf(2, NOW - 350_000_000, { price: '9', liveOffset: 3 }).slice(1)),
     ...state(roundOf(3, NOW, { price: '9', liveOffset: 7 })),
   ]);
-  const priceOf = (m: LiveMemory) => m.venue(VENUE)?.listings.get(SYMBOL)?.readings.mark?.values.mark;
+  const priceOf = (m: LiveMemory) => m.venue(VENUE)?.listings.get(SYMBOL)?.readings.get('mark')?.values.mark;
   await until(() => memory.watermark(VENUE) === NOW, 'the watermark arrives');
   t.equal(priceOf(memory), '3');
   await stop();

@@ -8,7 +8,7 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { liveEntry, type StateEntry } from '../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from './live-fixture.ts';
 
-const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.mark?.values.mark;
+const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.get('mark')?.values.mark;
 
 t.test('drops what is not above the highest place of its partition', (t) => {
   const feed = new Feed(['okx']);

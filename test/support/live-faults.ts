@@ -8,7 +8,8 @@ export const liveFaults = async (handle: KafkaHandle, namespace: string, shards:
   const memory = new LiveMemory(['binance']);
   const faults: string[] = [];
   let readings = 0;
-  memory.observe(({ entry: { symbol, reading }, replaced: before }) => {
+  memory.observe(({ message: { symbol, reading }, replaced }) => {
+    const before = replaced?.reading;
     if (!reading) return;
     readings += 1;
     if (reading.rev !== (before?.rev ?? 0) + 1)

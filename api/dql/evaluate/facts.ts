@@ -33,7 +33,7 @@ export const liveLayers = (
 ): LayerStates => {
   const states: Partial<Record<ReadingLayer, LayerState>> = {};
   for (const layer of layers) {
-    const reading = listing.readings[layer] ?? null;
+    const reading = listing.readings.get(layer);
     const answer = statusAt({
       reading,
       policy: listingPolicyOf(view.capability, layer, versionAt(listing.versions, terms.at)),

@@ -1,10 +1,12 @@
 // A market of the slow evaluator as the product takes it: facts of each listing at T.
+
 import type { Captured, Windows } from '../../../api/dql/evaluate/capture.ts';
 import type { Facts, LayerStates } from '../../../api/dql/evaluate/facts.ts';
 import type { Plan } from '../../../api/dql/evaluate/plan.ts';
 import { REASONS } from '../../../api/dql/evaluate/series.ts';
 import { SOURCES } from '../../../api/dql/fields.ts';
 import { boundsOf } from '../../../api/live/bounds.ts';
+import { NewestReadings } from '../../../api/live/live-message.ts';
 import type { Need } from '../../../api/series/cache.ts';
 import { specId } from '../../../api/series/column-spec.ts';
 import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
@@ -63,7 +65,7 @@ export const factsOf = (slow: SlowListing, plan: Plan): Facts => {
   const layers = Object.assign({}, ...Object.entries(slow.layers).map(([name, layer]) => stateOf(name, layer)));
   const windows: Windows = new Map(plan.needs.map((need) => [specId(need.spec), captured(need, slow)]));
   return {
-    listing: { venue, venueSymbol: symbol, versions: [version], readings: {} },
+    listing: { venue, venueSymbol: symbol, versions: [version], readings: new NewestReadings() },
     version,
     terms: TERMS,
     layers,

@@ -5,9 +5,19 @@ import { isDeepStrictEqual } from 'node:util';
 import avro from 'avsc';
 import fc from 'fast-check';
 import t from 'tap';
-import { AvroError, codecOf, codecs, mdCodec, SUBJECT_IDS, schemaText } from '../../../schemas/avro/codec.ts';
-import type { ListingVersion, RawMessage, WatermarkEntry } from '../../../schemas/topics.ts';
+import { AvroError, codecOf, codecs, liveHead, mdCodec, SUBJECT_IDS, schemaText } from '../../../schemas/avro/codec.ts';
+import type { ListingVersion, LiveEntry, RawMessage, WatermarkEntry } from '../../../schemas/topics.ts';
 import { listing, SUBJECTS } from './values.ts';
+
+const RAW: RawMessage = {
+  slot: 's',
+  conn_id: 'c',
+  seq: 1,
+  received_at: 1,
+  kind: 'frame',
+  request: null,
+  payload: Buffer.from('x'),
+};
 
 /** Plain data of a decoded record (avsc gives instances of a class a record). */
 const plain = (value: unknown): unknown => {
@@ -36,16 +46,26 @@ t.test('every value of every subject comes back as it was, in Confluent framing'
   t.end();
 });
 
-t.test('a value larger than any before it, and the small one after it, are whole', (t) => {
-  const message = (size: number): RawMessage => ({
-    slot: 's',
-    conn_id: 'c',
-    seq: 1,
-    received_at: 1,
-    kind: 'frame',
-    request: null,
-    payload: Buffer.alloc(size, 'x'),
+t.test('the head of an entry of live is the whole one’s, and what is cut or foreign is refused as it is', (t) => {
+  const live = SUBJECTS.find(({ codec }) => codec === codecs.live);
+  if (live === undefined) throw new Error('live has no values here');
+  const { values } = live;
+  const isHead = fc.property(values, (value) => {
+    const bytes = codecs.live.encode(value as LiveEntry);
+    const { offset, index, recorded_at, kind, symbol, reading } = codecs.live.decode(bytes);
+    const head = { offset, index, recorded_at, kind, symbol, layer: reading?.layer ?? null };
+    return isDeepStrictEqual(liveHead(bytes), head);
   });
+  fc.assert(isHead, { numRuns: 300 });
+  const [sample] = fc.sample(values, { numRuns: 1, seed: 1 });
+  const bytes = codecs.live.encode(sample as LiveEntry);
+  for (let end = 0; end < bytes.length; end += 1) t.throws(() => liveHead(bytes.subarray(0, end)), AvroError);
+  t.throws(() => liveHead(codecs.raw.encode({ ...RAW })), AvroError, 'of another topic');
+  t.end();
+});
+
+t.test('a value larger than any before it, and the small one after it, are whole', (t) => {
+  const message = (size: number): RawMessage => ({ ...RAW, payload: Buffer.alloc(size, 'x') });
   for (const size of [10, 16_384, 16_380, 3_000_000, 1]) {
     const decoded = codecs.raw.decode(codecs.raw.encode(message(size)));
     t.equal(decoded.payload.length, size);

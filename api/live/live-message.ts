@@ -1,0 +1,74 @@
+// An entry of `live` as it came, and the newest readings of a listing: decoded when somebody looks, which of most nobody does.
+import { codecs, type LiveHead, liveHead } from '../../schemas/avro/codec.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
+
+/** A reading that is held, decoded or not yet. */
+export type HeldReading = { readonly reading: Reading | null };
+
+export class LiveMessage implements LiveHead, HeldReading {
+  readonly offset: number;
+  readonly index: number;
+  readonly recorded_at: Micros;
+  readonly kind: LiveEntry['kind'];
+  readonly symbol: string | null;
+  readonly layer: ReadingLayer | null;
+  /** The entry's own: those of the message would keep the whole batch they came in. */
+  readonly bytes: Buffer;
+  #reading: Reading | null = null;
+
+  constructor({ offset, index, recorded_at, kind, symbol, layer }: LiveHead, bytes: Buffer) {
+    this.offset = offset;
+    this.index = index;
+    this.recorded_at = recorded_at;
+    this.kind = kind;
+    this.symbol = symbol;
+    this.layer = layer;
+    this.bytes = Buffer.from(bytes);
+  }
+
+  /** Everything it carries, decoded at each call. */
+  entry(): LiveEntry {
+    return codecs.live.decode(this.bytes);
+  }
+
+  /** The same object whenever it is asked for. */
+  get reading(): Reading | null {
+    if (this.layer !== null) this.#reading ??= this.entry().reading;
+    return this.#reading;
+  }
+}
+
+/** The message when it stands above `place`, else null: then it is a repeat. Throws `AvroError`. */
+export const messageAbove = ({ offset, index }: Place, bytes: Buffer): LiveMessage | null => {
+  const head = liveHead(bytes);
+  const isRepeat = head.offset < offset || (head.offset === offset && head.index <= index);
+  return isRepeat ? null : new LiveMessage(head, bytes);
+};
+
+/** The newest reading of each layer of a listing. */
+export class NewestReadings {
+  readonly #held = new Map<ReadingLayer, HeldReading>();
+
+  /** Layers that have one. */
+  get size(): number {
+    return this.#held.size;
+  }
+
+  get(layer: ReadingLayer): Reading | null {
+    return this.#held.get(layer)?.reading ?? null;
+  }
+
+  held(layer: ReadingLayer): HeldReading | null {
+    return this.#held.get(layer) ?? null;
+  }
+
+  set(layer: ReadingLayer, held: HeldReading): void {
+    this.#held.set(layer, held);
+  }
+
+  *values(): Generator<Reading> {
+    for (const { reading } of this.#held.values()) if (reading !== null) yield reading;
+  }
+}
