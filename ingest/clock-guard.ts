@@ -1,6 +1,7 @@
 // Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
-import kafkajs from 'kafkajs';
+
 import type { KafkaHandle } from '../infra/runtime/kafka.ts';
+import kafkajs from '../infra/runtime/kafkajs.ts';
 import type { Micros } from '../schemas/records.ts';
 
 /** More is an alarm, and more than `CLOSE_MS` makes `received_at` worthless (design section 5). */

@@ -1,44 +1,15 @@
-// The Kafka client of a process: connection settings, logging, topics. kafkajs 2.2.4 with its timer repaired.
+// The Kafka client of a process: connection settings, logging, topics.
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip as deflate, gunzipSync, gzipSync, gunzip as inflate } from 'node:zlib';
 import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator, SASLOptions } from 'kafkajs';
-import kafkajs from 'kafkajs';
+import kafkajs from './kafkajs.ts';
 import type { Logger } from './log.ts';
 import type { TopicSpec } from './topics.ts';
 
 const require = createRequire(import.meta.url);
-
-type RequestQueue = {
-  throttleCheckTimeoutId: NodeJS.Timeout | null;
-  readonly throttledUntil: number;
-  readonly pending: readonly unknown[];
-  checkPendingRequests: () => void;
-  scheduleCheckPendingRequests: () => void;
-};
-
-/**
- * kafkajs 2.2.4 re-arms a timer of -1 ms for ever on each connection, four per cent of a core when idle
- * (github.com/tulios/kafkajs/issues/1556, pull request 1667). This asks for a timer only when something waits.
- */
-const repairTimer = (): void => {
-  const { prototype } = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
-  prototype.scheduleCheckPendingRequests = function schedule(this: RequestQueue) {
-    if (this.throttleCheckTimeoutId !== null) return;
-    const wait = this.throttledUntil - Date.now();
-    if (this.pending.length === 0 && wait <= 0) return;
-    this.throttleCheckTimeoutId = setTimeout(
-      () => {
-        this.throttleCheckTimeoutId = null;
-        this.checkPendingRequests();
-      },
-      wait > 0 ? wait : 10,
-    );
-  };
-};
-repairTimer();
 
 const gzip = promisify(deflate);
 const gunzip = promisify(inflate);

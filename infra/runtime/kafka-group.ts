@@ -1,9 +1,10 @@
 // Membership in a consumer group: the group says which partitions are ours, the fetcher reads them, the caller says from where.
 import { setTimeout as pause } from 'node:timers/promises';
-import kafkajs, { type Consumer } from 'kafkajs';
+import type { Consumer } from 'kafkajs';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './kafka-client.ts';
 import { type Message, PartitionFetcher, type Start } from './kafka-fetch.ts';
 import { evictPredecessors } from './kafka-predecessor.ts';
+import kafkajs from './kafkajs.ts';
 
 export type TopicPartition = { readonly topic: string; readonly partition: number };
 export type Assigned = TopicPartition & {

@@ -1,9 +1,17 @@
 // Writes to Kafka in the order of the calls: own linger, one request in flight, tried again until acknowledged.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { IHeaders, Message as KafkaMessage, Producer, RecordMetadata, TopicMessages } from 'kafkajs';
-import kafkajs from 'kafkajs';
+import type {
+  ICustomPartitioner,
+  IHeaders,
+  Message as KafkaMessage,
+  Producer,
+  RecordMetadata,
+  TopicMessages,
+} from 'kafkajs';
+import { murmur2 } from '../../schemas/shards.ts';
 import { createBackoff } from './backoff.ts';
 import { endProcess, type KafkaHandle } from './kafka-client.ts';
+import kafkajs from './kafkajs.ts';
 import { LIMITS } from './topics.ts';
 
 export type Publication = {
@@ -105,12 +113,26 @@ const isHopeless = (error: unknown): boolean =>
 /** kafkajs may give the cause inside its own error. */
 const isFinal = (error: unknown): boolean => isHopeless(error) || (error instanceof Error && isHopeless(error.cause));
 
-/** murmur2 of the key; the choice is kept in the message, so that a repeat goes where the first try went. */
-const createPartitioner: kafkajs.ICustomPartitioner = () => {
-  const choose = kafkajs.Partitioners.DefaultPartitioner();
+/** Keys are listings and tasks, told again and again; past so many what is known of them is forgotten. */
+const KNOWN_KEYS = 20_000;
+
+/** murmur2 of the key, as the JVM client chooses; the choice is kept in the message, so that a repeat goes where the first try went. */
+const createPartitioner: ICustomPartitioner = () => {
+  const chooseAny = kafkajs.Partitioners.DefaultPartitioner();
+  const hashes = new Map<string, number>();
+  const hashOf = (key: string): number => {
+    const known = hashes.get(key);
+    if (known !== undefined) return known;
+    if (hashes.size >= KNOWN_KEYS) hashes.clear();
+    const hash = murmur2(Buffer.from(key)) & 0x7fffffff;
+    hashes.set(key, hash);
+    return hash;
+  };
   return (args) => {
-    args.message.partition ??= choose(args);
-    return args.message.partition;
+    const { message, partitionMetadata } = args;
+    const { key } = message;
+    message.partition ??= typeof key === 'string' ? hashOf(key) % partitionMetadata.length : chooseAny(args);
+    return message.partition;
   };
 };
 

@@ -1,0 +1,77 @@
+// The replaced parts of kafkajs against its own: byte for byte, group for group.
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import t from 'tap';
+import { type EncodedRecord, encodeRecord, groupMessages, type RecordIn } from '../../infra/runtime/kafkajs.ts';
+
+const require = createRequire(import.meta.url);
+
+/** kafkajs's own part, loaded beside the one that took its place. */
+const ownOf = <T>(path: string): T => {
+  const file = require.resolve(path);
+  const replaced = require.cache[file];
+  delete require.cache[file];
+  const own = require(path) as T;
+  if (replaced !== undefined) require.cache[file] = replaced;
+  return own;
+};
+
+const bytes = fc.oneof(
+  fc.constant(null),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+  fc.uint8Array({ maxLength: 9_000 }).map((array) => Buffer.from(array)),
+);
+const number = fc.oneof(fc.nat(300), fc.nat(40_000), fc.integer(), fc.integer({ min: -(2 ** 40), max: 2 ** 40 }));
+const records: fc.Arbitrary<RecordIn> = fc.record(
+  {
+    offsetDelta: fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1)),
+    timestampDelta: number,
+    key: bytes,
+    value: bytes,
+    headers: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), {
+      maxKeys: 2,
+      noNullPrototype: true,
+    }),
+  },
+  { requiredKeys: [] },
+);
+
+t.test('a record has the bytes of kafkajs’s own writer', (t) => {
+  const own = ownOf<(record: RecordIn) => EncodedRecord>('kafkajs/src/protocol/recordBatch/record/v0');
+  t.not(own, encodeRecord);
+  let plain = 0;
+  const isSame = fc.property(records, (record) => {
+    if (Object.keys(record.headers ?? {}).length === 0) plain += 1;
+    const { buf, buffer } = encodeRecord(record);
+    return Buffer.isBuffer(buf) && buffer.equals(own(record).buffer);
+  });
+  fc.assert(isSame, { numRuns: 5_000 });
+  t.ok(plain > 500, `${plain} without headers`);
+  for (const length of [0, 1, 63, 64, 65, 8_191, 8_192, 1_048_575, 1_048_576]) {
+    const record = { offsetDelta: length, timestampDelta: -length, key: 'k', value: Buffer.alloc(length, 7) };
+    t.ok(encodeRecord(record).buffer.equals(own(record).buffer), `a value of ${length} bytes`);
+  }
+  t.end();
+});
+
+t.test('messages stand in the groups and the order of kafkajs’s own', (t) => {
+  const own = ownOf<typeof groupMessages>('kafkajs/src/producer/groupMessagesPerPartition');
+  t.not(own, groupMessages);
+  const isSame = fc.property(fc.array(fc.nat(5)), fc.nat(2), (messages, partitions) => {
+    const grouping = {
+      topic: 'any',
+      partitionMetadata: Array.from({ length: partitions }, (_, n) => n),
+      messages: messages.map((partition, n) => ({ partition, n })),
+      partitioner: ({ message }: { readonly message: { readonly partition: number } }) => message.partition,
+    };
+    t.same(groupMessages(grouping), own(grouping));
+  });
+  fc.assert(isSame, { numRuns: 200 });
+  t.end();
+});
+
+t.test('the client in use has the replaced parts', (t) => {
+  t.equal(require('kafkajs/src/protocol/recordBatch/record/v0'), encodeRecord);
+  t.equal(require('kafkajs/src/producer/groupMessagesPerPartition'), groupMessages);
+  t.end();
+});
