@@ -97,9 +97,9 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   t.end();
 });
 
-const sampleAt = (minute: number, pid: number, residentMb: number): Sample => ({
+const sampleAt = (minute: number, pid: number, ownMb: number): Sample => ({
   atMs: minute * MINUTE,
-  processes: new Map([['ingest', { pid, residentMb, descriptors: 40 }]]),
+  processes: new Map([['ingest', { pid, ownMb, descriptors: 40 }]]),
   lag: { usualMs: 200, highestMs: 400 },
   tables: { suspended: [], waiting: 0 },
   totals: { sent: 0, collected: 0, applied: 0, published: 0, written: 0, deadLetters: 0 },

@@ -6,7 +6,7 @@ import { quantile, sum } from './figures.ts';
 import { descriptorsOf, EVERY_PROCESS, type ProcessName, pidOf, usageOf } from './machine.ts';
 import { type Run, readSentCount, VENUE } from './run.ts';
 
-export type ProcessSample = { readonly pid: number; readonly residentMb: number; readonly descriptors: number };
+export type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
 
 /** Milliseconds the tasks were behind since the sample before: what was usual, and the most. */
 export type LagSample = { readonly usualMs: number; readonly highestMs: number };
@@ -49,7 +49,7 @@ const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
     const pid = pidOf(dir, name);
     if (pid === null) continue;
     const [usage, descriptors] = [usageOf(pid), descriptorsOf(pid)];
-    if (usage !== null && descriptors !== null) found.set(name, { pid, residentMb: usage.residentMb, descriptors });
+    if (usage !== null && descriptors !== null) found.set(name, { pid, ownMb: usage.ownMb, descriptors });
   }
   return found;
 };

@@ -9,7 +9,8 @@ export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', '
 export const EVERY_PROCESS = [...PROCESSES, 'nightly', 'postgres'] as const;
 export type ProcessName = (typeof EVERY_PROCESS)[number];
 
-export type Usage = { readonly cpuSeconds: number; readonly residentMb: number };
+/** `ownMb`: of the resident memory what is the process's own; mapped files (columns, logs) are the system's cache and grow with the data. */
+export type Usage = { readonly cpuSeconds: number; readonly residentMb: number; readonly ownMb: number };
 export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
 
 /** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
@@ -21,9 +22,14 @@ export const usageOf = (pid: number): Usage | null => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (pattern: RegExp): number => Number(pattern.exec(status)?.[1] ?? 0) / 1024;
     const ticks = Number(fields[11]) + Number(fields[12]);
-    return { cpuSeconds: ticks / TICKS_PER_SECOND, residentMb: Number(resident ?? 0) / 1024 };
+    return {
+      cpuSeconds: ticks / TICKS_PER_SECOND,
+      residentMb: megabytes(/^VmRSS:\s+(\d+) kB/m),
+      ownMb: megabytes(/^RssAnon:\s+(\d+) kB/m),
+    };
   } catch {
     return null;
   }

@@ -38,7 +38,7 @@ const pointsOf = (samples: readonly Sample[], process: ProcessName, of: Growth['
   samples.flatMap(({ atMs, processes }) => {
     const found = processes.get(process);
     if (found === undefined) return [];
-    return [{ atMs, life: found.pid, value: of === 'descriptors' ? found.descriptors : found.residentMb }];
+    return [{ atMs, life: found.pid, value: of === 'descriptors' ? found.descriptors : found.ownMb }];
   });
 
 const isFlat = (growth: Pick<Growth, 'of' | 'lives' | 'at50' | 'within' | 'across'>): boolean | null => {

@@ -55,7 +55,7 @@ const count = (n: number): string => Math.round(n).toLocaleString('en-US');
 const describe = (sample: Sample, before: Sample | undefined): string => {
   const { atMs, lag, tables, totals, processes } = sample;
   const sentPerS = before === undefined ? 0 : ((totals.sent - before.totals.sent) * 1_000) / (atMs - before.atMs);
-  const memory = [...processes].map(([name, { residentMb }]) => `${name} ${count(residentMb)}`).join(', ');
+  const memory = [...processes].map(([name, { ownMb }]) => `${name} ${count(ownMb)}`).join(', ');
   const behind = lag === null ? 'unknown' : `${count(lag.usualMs)} ms (highest ${count(lag.highestMs)})`;
   return [
     `${(atMs / 60_000).toFixed(1)} min: ${count(sentPerS)} frames/s, lag ${behind}`,
