@@ -1,5 +1,4 @@
 // Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
-
 import type { KafkaHandle } from '../infra/runtime/kafka.ts';
 import kafkajs from '../infra/runtime/kafkajs.ts';
 import type { Micros } from '../schemas/records.ts';

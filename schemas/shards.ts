@@ -24,6 +24,8 @@ export const murmur2 = (bytes: Uint8Array): number => {
 
 const encoder = new TextEncoder();
 
+/** What Kafka's default partitioner takes a text key by, modulo the number of partitions. */
+export const keyHash = (key: string): number => murmur2(encoder.encode(key)) & 0x7fffffff;
+
 /** Shard of a listing, 0 to `shards` − 1. */
-export const shardOf = (venueSymbol: string, shards: number): number =>
-  (murmur2(encoder.encode(venueSymbol)) & 0x7fffffff) % shards;
+export const shardOf = (venueSymbol: string, shards: number): number => keyHash(venueSymbol) % shards;

@@ -140,6 +140,9 @@ export type Row = {
 /** Place of an output in its task's order: raw offset and the index within the outputs of that record. Readers drop what is not above the highest they saw. */
 export type Place = { readonly offset: number; readonly index: number };
 
+export const isAbove = (a: Place, b: Place): boolean =>
+  a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
+
 /** Value of `live.<venue>`: exactly one of the bodies is set, named by `kind`. */
 export type LiveEntry = Place & {
   readonly recorded_at: Micros;

@@ -2,7 +2,7 @@
 import { codecs, type LiveHead, liveHead } from '../../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
+import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 
 /** A reading that is held, decoded or not yet. */
 export type HeldReading = { readonly reading: Reading | null };
@@ -41,10 +41,9 @@ export class LiveMessage implements LiveHead, HeldReading {
 }
 
 /** The message when it stands above `place`, else null: then it is a repeat. Throws `AvroError`. */
-export const messageAbove = ({ offset, index }: Place, bytes: Buffer): LiveMessage | null => {
+export const messageAbove = (place: Place, bytes: Buffer): LiveMessage | null => {
   const head = liveHead(bytes);
-  const isRepeat = head.offset < offset || (head.offset === offset && head.index <= index);
-  return isRepeat ? null : new LiveMessage(head, bytes);
+  return isAbove(head, place) ? new LiveMessage(head, bytes) : null;
 };
 
 /** The newest reading of each layer of a listing. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Micros } from '../../schemas/records.ts';
-import type { LiveEntry, Place } from '../../schemas/topics.ts';
+import { isAbove, type LiveEntry, type Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMessage } from '../live/live-message.ts';
@@ -17,7 +17,7 @@ import {
   unfollowListing,
 } from './listing-changes.ts';
 import { HEARTBEAT, heartbeatData, helloData, readyData } from './notices.ts';
-import { type EventId, isAbove, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
+import { type EventId, parseEventId, printEventId, printMoment, printPlaces, startId } from './positions.ts';
 import { type StreamRequest, selectedBy } from './request.ts';
 import { resume } from './resume.ts';
 import { type Applied, Ring } from './ring.ts';

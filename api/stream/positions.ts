@@ -18,9 +18,6 @@ export type EventId = {
   readonly places: ReadonlyMap<string, Place>;
 };
 
-export const isAbove = (a: Place, b: Place): boolean =>
-  a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
-
 /** A whole record has been applied (a state round ends so): everything before the next one. */
 const finite = ({ offset, index }: Place): Place =>
   Number.isFinite(index) ? { offset, index } : { offset: offset + 1, index: -1 };

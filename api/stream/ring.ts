@@ -2,9 +2,8 @@
 // Held as bytes outside of the heap: collecting hundreds of thousands of objects would keep every stream waiting.
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
+import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
-import { isAbove } from './positions.ts';
 
 const KEPT: Micros = 300_000_000;
 const MOST_ENTRIES = 262_144;

@@ -8,7 +8,7 @@ import type {
   RecordMetadata,
   TopicMessages,
 } from 'kafkajs';
-import { murmur2 } from '../../schemas/shards.ts';
+import { keyHash } from '../../schemas/shards.ts';
 import { createBackoff } from './backoff.ts';
 import { endProcess, type KafkaHandle } from './kafka-client.ts';
 import kafkajs from './kafkajs.ts';
@@ -124,7 +124,7 @@ const createPartitioner: ICustomPartitioner = () => {
     const known = hashes.get(key);
     if (known !== undefined) return known;
     if (hashes.size >= KNOWN_KEYS) hashes.clear();
-    const hash = murmur2(Buffer.from(key)) & 0x7fffffff;
+    const hash = keyHash(key);
     hashes.set(key, hash);
     return hash;
   };

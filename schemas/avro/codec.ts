@@ -53,14 +53,12 @@ const typeOf = (schema: avro.Schema): avro.Type => avro.Type.forSchema(schema, {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-type Decoders = ReadonlyMap<number, (body: Buffer) => unknown>;
+type Decoders = Map<number, (body: Buffer) => unknown>;
 
 /** Decoders of every version by id, each resolved into what the reader wants. */
-const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type, newest?: avro.Type): Decoders =>
+const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type): Decoders =>
   new Map(
-    versions.map(({ id, schema }, i) => {
-      if (reader === newest && i === versions.length - 1)
-        return [id, (body: Buffer): unknown => reader.fromBuffer(body)];
+    versions.map(({ id, schema }) => {
       const resolver = reader.createResolver(typeOf(schema));
       return [id, (body: Buffer): unknown => reader.fromBuffer(body, resolver)];
     }),
@@ -109,7 +107,9 @@ export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]):
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
   const type = typeOf(newest.schema);
-  const decoders = createDecoders(versions, type, type);
+  const decoders = createDecoders(versions, type);
+  // What is written now needs no resolving.
+  decoders.set(newest.id, (body) => type.fromBuffer(body));
   const decode = (bytes: Buffer): T => decodeFramed(subject, decoders, bytes) as T;
   return { subject, id: newest.id, encode: createEncoder<T>(subject, newest.id, type), decode };
 };
