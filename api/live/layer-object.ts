@@ -51,15 +51,22 @@ export type Members = {
 };
 const NO_MEMBERS: Members = { values: {}, nullReasons: undefined, units: {}, conversion: undefined };
 
-/** What a reading prints as, whatever is asked: made once, because readings never change and are asked for often. */
+/** What of a reading prints alike whatever is asked: made once, because readings never change and are asked for often. */
 type Printed = {
   readonly venueTs: string | null;
   readonly receivedAt: string;
   readonly instants: JsonValue | undefined;
-  /** By unit mode and number format; a conversion holds for its listing version and mark. */
-  readonly members: Map<string, Made>;
+  /** As present, one for each way to ask; there are few. */
+  readonly frames: Frame[];
 };
-type Made = { readonly version: ListingVersion; readonly mark: Mark | null; readonly members: Members };
+/** A layer object as text around its two ages, which alone change while it holds. */
+type Frame = Pick<LayerQuestion, 'units' | 'numberFormat' | 'includeRaw' | 'version'> & {
+  readonly mark: Mark | null;
+  readonly validUntil: Micros | null;
+  readonly head: string;
+  readonly tail: string;
+};
+type Objects = Record<string, JsonValue | undefined>;
 const printed = new WeakMap<Reading, Printed>();
 
 const printedOf = (reading: Reading): Printed => {
@@ -72,7 +79,7 @@ const printedOf = (reading: Reading): Printed => {
     venueTs: venue_ts === null ? null : formatInstant(venue_ts),
     receivedAt: formatInstant(received_at),
     instants: names.length === 0 ? undefined : rawJson(writeJson(texts)),
-    members: new Map(),
+    frames: [],
   };
   printed.set(reading, made);
   return made;
@@ -147,19 +154,8 @@ export const makeMembers = (reading: Measured, question: MembersQuestion, mark: 
   };
 };
 
-const membersOf = (reading: Reading, question: LayerQuestion): Members => {
-  const { units: mode, numberFormat, version } = question;
-  const { members: made } = printedOf(reading);
-  const key = `${mode} ${numberFormat}`;
-  const mark = needsMark(unitCounted(reading, version), mode, version.record.values) ? question.mark() : null;
-  const held = made.get(key);
-  const holds =
-    held?.version === version && held.mark?.digits === mark?.digits && held.mark?.receivedAt === mark?.receivedAt;
-  if (held !== undefined && holds) return held.members;
-  const members = makeMembers(reading, question, mark);
-  made.set(key, { version, mark, members });
-  return members;
-};
+const markOf = (reading: Reading, { units, version, mark }: LayerQuestion): Mark | null =>
+  needsMark(unitCounted(reading, version), units, version.record.values) ? mark() : null;
 
 /** What a converted figure was made with, so that it can be made again (N-07). */
 export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
@@ -174,7 +170,7 @@ export const instantOrNull = (at: Micros | null): string | null => (at === null 
 const membersShown = (question: LayerQuestion, { status }: StatusAnswer): Members => {
   const { reading, allowStale } = question;
   const shown = status === 'present' || (status === 'stale' && allowStale);
-  return reading !== null && shown ? membersOf(reading, question) : NO_MEMBERS;
+  return reading !== null && shown ? makeMembers(reading, question, markOf(reading, question)) : NO_MEMBERS;
 };
 
 /** One side of a book to the depth asked: prices and sizes are strings in every format (L-06), sizes in the unit asked at their own price (N-07). */
@@ -196,33 +192,78 @@ const levelsOf = (question: LayerQuestion): { bids: JsonValue; asks: JsonValue }
   return { bids: sideOf(bids, reading, question), asks: sideOf(asks, reading, question) };
 };
 
-/** The layer object. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
-export const layerObject = (question: LayerQuestion): JsonValue => {
-  const answer = statusAt(question);
-  const members = membersShown(question, answer);
-  const present = answer.status === 'present';
-  const shown = members !== NO_MEMBERS;
-  // A layer that is off or not published has no reading to speak of, even if one is remembered.
-  const reading = answer.status === 'off' || answer.status === 'not_published' ? null : question.reading;
+const beforeAges = ({ status, reason, gap_cause }: StatusAnswer, reading: Reading | null): Objects => {
   const texts = reading === null ? null : printedOf(reading);
   return {
-    status: answer.status,
-    reason: answer.reason ?? undefined,
-    gap_cause: answer.gap_cause ?? undefined,
+    status,
+    reason: reason ?? undefined,
+    gap_cause: gap_cause ?? undefined,
     venue_ts: texts?.venueTs ?? null,
     received_at: texts?.receivedAt ?? null,
-    age_ms: answer.age_ms,
-    venue_age_ms: answer.venue_age_ms,
-    valid_until: instantOrNull(answer.valid_until),
+  };
+};
+
+const afterAges = (
+  { status, valid_until: validUntil }: StatusAnswer,
+  reading: Reading | null,
+  { members, question }: { readonly members: Members; readonly question: LayerQuestion },
+): Objects => {
+  const present = status === 'present';
+  const shown = members !== NO_MEMBERS;
+  return {
+    valid_until: instantOrNull(validUntil),
     horizon_source: reading?.horizon_source ?? null,
     anchor: reading?.anchor ?? null,
     values: present ? members.values : {},
     ...(present ? levelsOf(question) : {}),
     null_reasons: present ? members.nullReasons : undefined,
     units: members.units,
-    instants: shown ? texts?.instants : undefined,
+    instants: shown && reading !== null ? printedOf(reading).instants : undefined,
     conversion: members.conversion,
     withheld: shown && !present ? { values: members.values, null_reasons: members.nullReasons } : undefined,
     raw: question.includeRaw && reading !== null && reading.raw !== null ? rawJson(reading.raw) : undefined,
+  };
+};
+
+const isSameMark = (a: Mark | null, b: Mark | null): boolean =>
+  a === b || (a?.digits === b?.digits && a?.receivedAt === b?.receivedAt);
+
+/** What was made for somebody who asked in the same way; it holds for its listing version, mark and loss. */
+const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer): Frame => {
+  const { units, numberFormat, includeRaw, version } = question;
+  const { frames } = printedOf(reading);
+  const mark = markOf(reading, question);
+  const i = frames.findIndex(
+    (frame) => frame.units === units && frame.numberFormat === numberFormat && frame.includeRaw === includeRaw,
+  );
+  const held = frames[i];
+  const holds = held?.version === version && held.validUntil === answer.valid_until && isSameMark(held.mark, mark);
+  if (held !== undefined && holds) return held;
+  const members = makeMembers(reading, question, mark);
+  const before = writeJson(beforeAges(answer, reading));
+  const after = writeJson(afterAges(answer, reading, { members, question }), { numberFormat });
+  const made: Frame = {
+    ...{ units, numberFormat, includeRaw, version, mark, validUntil: answer.valid_until },
+    ...{ head: `${before.slice(0, -1)},"age_ms":`, tail: `,${after.slice(1)}` },
+  };
+  frames[i < 0 ? frames.length : i] = made;
+  return made;
+};
+
+/** The layer object. Numbers of a stale reading stand under `withheld`, and only when asked for (L-09). */
+export const layerObject = (question: LayerQuestion): JsonValue => {
+  const answer = statusAt(question);
+  const { status, age_ms, venue_age_ms } = answer;
+  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  const reading = status === 'off' || status === 'not_published' ? null : question.reading;
+  if (status === 'present' && reading !== null && (question.depth ?? 0) === 0) {
+    const { head, tail } = frameOf(reading, question, answer);
+    return rawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
+  }
+  const members = membersShown(question, answer);
+  return {
+    ...beforeAges(answer, reading),
+    ...{ age_ms, venue_age_ms },
+    ...afterAges(answer, reading, { members, question }),
   };
 };
