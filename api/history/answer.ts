@@ -9,9 +9,9 @@ import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { isQuantity, unitCounted, unitOf } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
+import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
@@ -96,7 +96,6 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),
       units: options.units,
       allowStale: options.allowStale,
-      numberFormat: options.numberFormat,
       version: row === null ? version : (versionAt(listing.versions, row.reading.recorded_at) ?? version),
       mark: () => markAt(series.marks, at),
     },

@@ -4,9 +4,9 @@ import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
+import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';

@@ -2,9 +2,9 @@
 import { statusAt } from '../../schemas/freshness.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
-import type { Mark } from '../live/layer-object.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
+import type { Mark } from '../live/members.ts';
 import type { Losses } from './gather.ts';
 import { newestAt, type ReadingRow } from './series.ts';
 

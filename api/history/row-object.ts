@@ -1,12 +1,12 @@
 // One row of a history answer, evaluated at its own instant (H-05, H-07, H-16b).
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, type JsonValue, type NumberFormat } from '../../schemas/json.ts';
+import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
-import { needsMark, type UnitsMode } from '../../schemas/units.ts';
-import { instantOrNull, type Mark, type Members, makeMembers, unitCounted } from '../live/layer-object.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import { instantOrNull, instantsOf, type Mark, makeMembers, markFor } from '../live/members.ts';
 import type { StoredReading } from './stored-row.ts';
 
 export type RowQuestion = {
@@ -24,7 +24,6 @@ export type RowQuestion = {
   readonly retentionFrom: Micros;
   readonly units: UnitsMode;
   readonly allowStale: boolean;
-  readonly numberFormat: NumberFormat;
   /** In force when the reading was recorded (H-16k). */
   readonly version: ListingVersion;
   /** The listing's mark at `at` when it is present. */
@@ -49,18 +48,6 @@ const judge = (question: RowQuestion): Judged => {
   return statusAt({ reading, policy, lostAt, boundMs, at, stateLag: false });
 };
 
-const membersOf = (question: RowQuestion, reading: StoredReading): Members => {
-  const { layer, units, version, numberFormat } = question;
-  const mark = needsMark(unitCounted(reading, version), units, version.record.values) ? question.mark() : null;
-  return makeMembers(reading, { layer, units, version, numberFormat }, mark);
-};
-
-const instantsOf = ({ instants }: StoredReading): JsonValue | undefined => {
-  const names = Object.keys(instants);
-  if (names.length === 0) return undefined;
-  return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
-};
-
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
 
 /** The row, or null when it has no reading to show and gaps are not wanted (H-07). */
@@ -71,7 +58,8 @@ export const rowObject = (question: RowQuestion, { includeGaps }: { readonly inc
   const reading = isSilent ? null : question.reading;
   const isPresent = judged.status === 'present';
   const isShown = isPresent || (judged.status === 'stale' && question.allowStale);
-  const members = reading !== null && isShown ? membersOf(question, reading) : null;
+  const members =
+    reading !== null && isShown ? makeMembers(reading, question, markFor(reading, question, question.mark)) : null;
   return {
     at: formatInstant(question.at),
     status: judged.status,

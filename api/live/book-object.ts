@@ -6,7 +6,7 @@ import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { conversionOf, instantOrNull, type Mark, unitCounted } from './layer-object.ts';
+import { conversionOf, instantOrNull, type Mark, unitCounted } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;

@@ -6,8 +6,9 @@ import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
-import { layerObject, type Mark } from './layer-object.ts';
+import { layerObject } from './layer-object.ts';
 import { type LiveListing, versionAt } from './listing-book.ts';
+import type { Mark } from './members.ts';
 import type { LiveMemory, LiveVenue } from './memory.ts';
 
 export type ViewOptions = {

@@ -6,9 +6,9 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { figureOrNull } from '../live/layer-object.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
+import { figureOrNull } from '../live/members.ts';
 
 export type RecordOptions = {
   readonly at: Micros;

@@ -4,9 +4,9 @@ import { byKey, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityUnit, type UnitsMode } from '../../schemas/units.ts';
-import { figureOrNull } from '../live/layer-object.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
+import { figureOrNull } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format, RowLayer } from './request.ts';
 import type { Stream } from './stream.ts';

@@ -275,6 +275,43 @@ t.test('converts a reading with the listing version in force when it was recorde
   t.match(json.items[0]?.layers.book, { values: { bid_size: 0.05 } });
 });
 
+t.test('answers the same whatever was asked before', async (t) => {
+  const shared = market();
+  shared.read(
+    'binance',
+    'BTCUSDT',
+    reading({ layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' }),
+  );
+  const receipt = /"receipt_id":"[^"]*"/;
+  const textOf = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
+  const ways = (['published', 'base', 'quote'] as const).flatMap((units) =>
+    (['json', 'string'] as const).flatMap((number_format) =>
+      [false, true].flatMap((include_raw) =>
+        [false, true].map((allow_stale) => ({ units, number_format, include_raw, allow_stale })),
+      ),
+    ),
+  );
+  for (const way of [...ways, ...ways.toReversed()]) {
+    const fresh = market();
+    fresh.read(
+      'binance',
+      'BTCUSDT',
+      reading({ layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' }),
+    );
+    t.equal(await textOf(shared, way), await textOf(fresh, way), JSON.stringify(way));
+  }
+  // A reading that holds no longer, and a mark that moved, are told to those who asked before.
+  shared.read('binance', 'BTCUSDT', markReading('70000'));
+  const moved = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
+  t.match(moved.json.items[0]?.layers.oi, { values: { oi: 210_000 }, conversion: { mark: 70_000 } });
+  shared.entry('binance', {
+    kind: 'connection',
+    span: { conn_id: 'c1', slot: 'market', from: micros('2026-01-10T00:00:00.000Z'), to: NOW - 1, cause: 'closed' },
+  });
+  const lost = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
+  t.match(lost.json.items[0]?.layers.oi, { status: 'stale', reason: 'connection_lost', values: {} });
+});
+
 t.test('selects by both forms, in any letter case, and reports the pairs that do not exist', async (t) => {
   const where = 'venue in (BINANCE, okx) and instrument in ("btc-perp", ETH-PERP)';
   for (const form of [where, { venue: ['BINANCE', 'okx'], instrument: ['btc-perp', 'ETH-PERP'] }]) {

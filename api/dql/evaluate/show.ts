@@ -4,7 +4,7 @@ import { formatInstant } from '../../../schemas/instants.ts';
 import { type Figure, figure, type JsonValue } from '../../../schemas/json.ts';
 import type { Digits } from '../../../schemas/records.ts';
 import type { StoredReading } from '../../history/stored-row.ts';
-import { figureOrNull, instantOrNull } from '../../live/layer-object.ts';
+import { figureOrNull, instantOrNull } from '../../live/members.ts';
 import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../tree.ts';
 import { because } from './because.ts';
 import { aggregateOf, partsOf } from './evaluate.ts';

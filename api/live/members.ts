@@ -1,0 +1,128 @@
+// Members of a reading as answers print them: figures and counts with their units and conversions (L-04, L-05, N-05 to N-08).
+import { formatInstant } from '../../schemas/instants.ts';
+import { byKey, type Figure, figure, type JsonValue, type RawJson, rawJson } from '../../schemas/json.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+
+/** The listing's own mark at T when it is present, for conversions (N-07). */
+export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
+
+/** What of a reading its members are made from. */
+export type Measured = Pick<Reading, 'layer' | 'values' | 'null_reasons' | 'quantity_unit'>;
+export type MembersQuestion = {
+  readonly units: UnitsMode;
+  /** In force when the reading was recorded (H-16k). */
+  readonly version: ListingVersion;
+};
+
+/** Members of a reading, ready to print in any number format. `conversion` only where quantities were converted. */
+export type Members = {
+  readonly values: JsonValue;
+  readonly nullReasons: JsonValue | undefined;
+  readonly conversion: JsonValue | undefined;
+};
+
+/** Members of each layer, ascending. */
+const ASCENDING = Object.fromEntries(
+  READING_LAYERS.map((layer) => [layer, Object.keys(LAYERS[layer].members).sort()]),
+) as unknown as Readonly<Record<ReadingLayer, readonly string[]>>;
+
+/** Members that a reading has, or says why it has not; ascending. */
+const namesOf = ({ layer, values, null_reasons }: Measured): readonly string[] =>
+  ASCENDING[layer].filter((member) => values[member] !== undefined || null_reasons[member] !== undefined);
+
+export const unitOf = (member: string, layer: ReadingLayer, quantity: string): string => {
+  const unit = LAYERS[layer].members[member] ?? 'count';
+  return unit === 'quantity' ? quantity : unit;
+};
+
+export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
+  LAYERS[layer].members[member] === 'quantity';
+
+/** What the quantities of a reading are counted in. */
+export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
+  (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
+
+/** The mark that its quantities are converted with; null when none is needed, or none is present. */
+export const markFor = (
+  reading: Pick<Reading, 'quantity_unit'>,
+  { units, version }: MembersQuestion,
+  mark: () => Mark | null,
+): Mark | null => (needsMark(unitCounted(reading, version), units, version.record.values) ? mark() : null);
+
+/** Counts are never strings (H-16h); everything else is a market figure. */
+const printMember = (digits: Digits, layer: ReadingLayer, member: string): Figure | RawJson =>
+  unitOf(member, layer, '') === 'count' ? rawJson(digits) : figure(digits);
+
+const plainValues = ({ layer, values: digitsOf }: Measured, names: readonly string[]): Record<string, JsonValue> => {
+  const values: Record<string, JsonValue> = {};
+  for (const member of names) {
+    const digits = digitsOf[member];
+    values[member] = digits === undefined ? null : printMember(digits, layer, member);
+  }
+  return values;
+};
+
+export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<string, string> | undefined => {
+  for (const _reason in nullReasons) return byKey(nullReasons);
+  return undefined;
+};
+
+/** Quantities in the unit asked for; what cannot be converted is null with its reason. */
+const converted = (reading: Measured, { units: mode, version }: MembersQuestion, mark: Mark | null): Members => {
+  const { layer } = reading;
+  const names = namesOf(reading);
+  const [values, nullReasons] = [plainValues(reading, names), { ...reading.null_reasons }];
+  const rule = {
+    unit: unitCounted(reading, version),
+    mode,
+    listing: version.record.values,
+    mark: mark?.digits ?? null,
+  };
+  for (const member of names) {
+    const digits = reading.values[member];
+    if (!isQuantity(layer, member) || digits === undefined) continue;
+    const inUnit = convertQuantity({ digits, ...rule });
+    values[member] = figureOrNull(inUnit);
+    if (inUnit === null) nullReasons[member] = 'unit_unknown';
+  }
+  return { values, nullReasons: orNone(nullReasons), conversion: conversionOf(version, mark) };
+};
+
+/** Members of a reading in the units asked for. */
+export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
+  const names = namesOf(reading);
+  const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));
+  if (converts) return converted(reading, question, mark);
+  return { values: plainValues(reading, names), nullReasons: orNone(reading.null_reasons), conversion: undefined };
+};
+
+/** Units of the members that a reading shows. */
+export const unitsOf = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
+  const quantity =
+    mode === 'published'
+      ? (reading.quantity_unit ?? 'contracts')
+      : quantityUnitFor(unitCounted(reading, version), mode);
+  const units: Record<string, string> = {};
+  for (const member of namesOf(reading)) units[member] = unitOf(member, reading.layer, quantity);
+  return units;
+};
+
+/** What a converted figure was made with, so that it can be made again (N-07). */
+export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): JsonValue => ({
+  multiplier: figureOrNull(record.values.multiplier),
+  contract_size: figureOrNull(record.values.contract_size),
+  ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
+});
+
+export const figureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : figure(digits));
+export const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+
+/** `instants` of a reading; none when it has none. */
+export const instantsOf = ({ instants }: Pick<Reading, 'instants'>): JsonValue | undefined => {
+  const names = Object.keys(instants);
+  if (names.length === 0) return undefined;
+  return byKey(Object.fromEntries(names.map((name) => [name, formatInstant(instants[name] ?? 0)])));
+};
