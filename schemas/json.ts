@@ -72,11 +72,14 @@ const quote = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.s
 
 /** Names are few and repeat in every item; the bound is for maps keyed by data. */
 const MOST_LABELS = 4_096;
-const labels = new Map<string, string>();
-const labelOf = (key: string): string => {
+type Labels = Map<string, string>;
+/** With what stands before a name: one piece of text less to put together. */
+const firstLabels: Labels = new Map();
+const laterLabels: Labels = new Map();
+const labelOf = (key: string, labels: Labels, before: '{' | ','): string => {
   const known = labels.get(key);
   if (known !== undefined) return known;
-  const label = `${JSON.stringify(key)}:`;
+  const label = `${before}${JSON.stringify(key)}:`;
   if (labels.size < MOST_LABELS) labels.set(key, label);
   return label;
 };
@@ -89,12 +92,13 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
     for (let i = 0; i < value.length; i++) text += (i === 0 ? '' : ',') + write(value[i] as JsonValue, format);
     return `${text}]`;
   }
-  let text = '{';
+  let text = '';
   // Own members only: records decoded from Avro have enumerable methods on their prototype.
   for (const key of Object.keys(value)) {
     const member = (value as { readonly [member: string]: JsonValue | undefined })[key];
     if (member === undefined) continue;
-    text += `${text.length === 1 ? '' : ','}${labelOf(key)}${write(member, format)}`;
+    text += text === '' ? labelOf(key, firstLabels, '{') : labelOf(key, laterLabels, ',');
+    text += write(member, format);
   }
-  return `${text}}`;
+  return text === '' ? '{}' : `${text}}`;
 };
