@@ -14,7 +14,7 @@ import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
 
-const CHECKPOINT_EVERY_MS = 10_000;
+const CHECKPOINT_EVERY_MS = 5_000;
 const IDLE_SLICE_MS = 4;
 /** The slice of a task that stops. */
 const WHOLE = Number.POSITIVE_INFINITY;

@@ -20,7 +20,9 @@ export type ReaderReport = {
 const { baseUrl, streams } = workerData as ReaderData;
 /** Of this many chunks one is looked into. */
 const TIMED_CHUNKS = 50;
-const STAMP = /"change":"(?:value|both)".*?"venue_ts":"([^"]+)"/;
+const STAMPS = /"change":"(?:value|both)".*?"venue_ts":"([^"]+)","received_at":"([^"]+)"/;
+/** A reading that was longer on its way to us confirms a quiet book (its stamp is that of the last change): it says nothing of our speed. */
+const CONFIRMED_MS = 1_000;
 const BLANK_LINE = Buffer.from('\n\n');
 const READY = Buffer.from('event: ready\n');
 
@@ -48,8 +50,9 @@ const open = ({ key, query }: ReaderData['streams'][number]): void => {
       bytes += chunk.length;
       chunks += 1;
       if (chunks % TIMED_CHUNKS !== 0) return;
-      const stamp = STAMP.exec(chunk.toString('latin1', 0, 4_096))?.[1];
-      if (stamp !== undefined) delaysMs.push(Date.now() - Date.parse(stamp));
+      const [, stamp = '', received = ''] = STAMPS.exec(chunk.toString('latin1', 0, 4_096)) ?? [];
+      const stampedMs = Date.parse(stamp);
+      if (Date.parse(received) - stampedMs < CONFIRMED_MS) delaysMs.push(Date.now() - stampedMs);
     });
     answer.on('error', () => undefined);
   });
