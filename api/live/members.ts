@@ -101,10 +101,7 @@ export const makeMembers = (reading: Measured, question: MembersQuestion, mark: 
 
 /** Units of the members that a reading shows. */
 export const unitsOf = (reading: Measured, { units: mode, version }: MembersQuestion): JsonValue => {
-  const quantity =
-    mode === 'published'
-      ? (reading.quantity_unit ?? 'contracts')
-      : quantityUnitFor(unitCounted(reading, version), mode);
+  const quantity = quantityUnitFor(unitCounted(reading, version), mode);
   const units: Record<string, string> = {};
   for (const member of namesOf(reading)) units[member] = unitOf(member, reading.layer, quantity);
   return units;

@@ -312,6 +312,21 @@ t.test('answers the same whatever was asked before', async (t) => {
   t.match(lost.json.items[0]?.layers.oi, { status: 'stale', reason: 'connection_lost', values: {} });
 });
 
+t.test("an absent quantity states its listing's unit (N-08)", async (t) => {
+  const feed = market();
+  const stats = { layer: 'stats', values: { turnover_24h: '7' }, null_reasons: { volume_24h: 'no_value' } } as const;
+  feed.read('binance', 'BTCUSDT', reading({ ...stats, instants: {}, quantity_unit: null }));
+  const where = 'symbol = "BTCUSDT"';
+  for (const [units, quantity] of Object.entries({ published: 'base', base: 'base', quote: 'quote' })) {
+    const { json } = await ask(feed, { where, layers: ['stats'], units });
+    t.match(json.items[0]?.layers.stats, {
+      values: { turnover_24h: 7, volume_24h: null },
+      null_reasons: { volume_24h: 'no_value' },
+      units: { turnover_24h: 'quote', volume_24h: quantity },
+    });
+  }
+});
+
 t.test('selects by both forms, in any letter case, and reports the pairs that do not exist', async (t) => {
   const where = 'venue in (BINANCE, okx) and instrument in ("btc-perp", ETH-PERP)';
   for (const form of [where, { venue: ['BINANCE', 'okx'], instrument: ['btc-perp', 'ETH-PERP'] }]) {
