@@ -85,7 +85,6 @@ const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }
   const { listing, version } = selected;
   return rowObject(
     {
-      layer,
       at,
       reading: row?.reading ?? null,
       gapCause,

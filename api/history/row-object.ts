@@ -2,7 +2,6 @@
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
@@ -10,7 +9,6 @@ import { instantOrNull, instantsOf, type Mark, makeMembers, markFor } from '../l
 import type { StoredReading } from './stored-row.ts';
 
 export type RowQuestion = {
-  readonly layer: ReadingLayer;
   readonly at: Micros;
   readonly reading: StoredReading | null;
   /** Why there is no reading; null: none was ever received. */

@@ -5,8 +5,8 @@ import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { conversionOf, instantOrNull, type Mark, unitCounted } from './members.ts';
+import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { conversionOf, instantOrNull, type Mark, markFor, unitCounted } from './members.ts';
 
 export type BookQuestion = {
   readonly book: Reading | null;
@@ -68,9 +68,8 @@ const NO_LEVELS = { sequence: null, bids: [], asks: [] };
 /** Levels, bands and what they were converted with. Present books only. */
 const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevels): Record<string, JsonValue> => {
   const { version, units: mode, depth } = question;
-  const listing = version.record.values;
   const convert = converter(question, book);
-  const mark = needsMark(unitCounted(book, version), mode, listing) ? question.mark() : null;
+  const mark = markFor(book, question, question.mark);
   const bids = levelsOf(levels.bids, question.levels, convert);
   const asks = levelsOf(levels.asks, question.levels, convert);
   const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);

@@ -1,14 +1,12 @@
 // The value object of one listing and layer at T, exactly as L-04 shapes it.
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import { type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { BookLevels, ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
 import { instantOrNull, instantsOf, type Mark, makeMembers, markFor, unitCounted, unitsOf } from './members.ts';
 
 export type LayerQuestion = {
-  readonly layer: ReadingLayer;
   readonly reading: Reading | null;
   readonly policy: Policy;
   readonly lostAt: Micros | null;
@@ -62,8 +60,7 @@ const tailOf = (
   question: LayerQuestion,
   mark: Mark | null,
 ): Members => {
-  // A layer that is off or not published has no reading to speak of, even if one is remembered.
-  const reading = status === 'off' || status === 'not_published' ? null : question.reading;
+  const { reading } = question;
   const present = status === 'present';
   const shown = present || (status === 'stale' && question.allowStale) ? reading : null;
   const members = shown === null ? null : makeMembers(shown, question, mark);
@@ -125,15 +122,15 @@ const frameOf = (reading: Reading, question: LayerQuestion, answer: StatusAnswer
 };
 
 /** The layer object. */
-export const layerObject = (question: LayerQuestion): JsonValue => {
-  const answer = statusAt(question);
+export const layerObject = (asked: LayerQuestion): JsonValue => {
+  const answer = statusAt(asked);
   const { status, age_ms, venue_age_ms } = answer;
-  const { reading, depth = 0 } = question;
-  if (status === 'present' && reading !== null && depth === 0) {
-    const { head, tail } = frameOf(reading, question, answer);
+  // A layer that is off or not published has no reading to speak of, even if one is remembered.
+  const reading = status === 'off' || status === 'not_published' ? null : asked.reading;
+  if (status === 'present' && reading !== null && (asked.depth ?? 0) === 0) {
+    const { head, tail } = frameOf(reading, asked, answer);
     return rawJson(`${head}${age_ms},"venue_age_ms":${venue_age_ms}${tail}`);
   }
-  const mark = reading === null ? null : markFor(reading, question, question.mark);
-  const known = status === 'off' || status === 'not_published' ? null : reading;
-  return { ...headOf(answer, known), age_ms, venue_age_ms, ...tailOf(answer, question, mark) };
+  const mark = reading === null ? null : markFor(reading, asked, asked.mark);
+  return { ...headOf(answer, reading), age_ms, venue_age_ms, ...tailOf(answer, { ...asked, reading }, mark) };
 };

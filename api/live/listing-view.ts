@@ -84,7 +84,6 @@ export const layerState = (
   const { layer, reading, options } = shown;
   return layerObject({
     ...options,
-    layer,
     reading,
     policy: listingPolicyOf(view.capability, layer, version),
     lostAt: lostAt(view, reading),

@@ -71,9 +71,12 @@ export const orNone = (nullReasons: Readonly<Record<string, string>>): Record<st
 };
 
 /** Quantities in the unit asked for; what cannot be converted is null with its reason. */
-const converted = (reading: Measured, { units: mode, version }: MembersQuestion, mark: Mark | null): Members => {
+const converted = (
+  reading: Measured,
+  names: readonly string[],
+  { units: mode, version, mark }: MembersQuestion & { readonly mark: Mark | null },
+): Members => {
   const { layer } = reading;
-  const names = namesOf(reading);
   const [values, nullReasons] = [plainValues(reading, names), { ...reading.null_reasons }];
   const rule = {
     unit: unitCounted(reading, version),
@@ -95,7 +98,7 @@ const converted = (reading: Measured, { units: mode, version }: MembersQuestion,
 export const makeMembers = (reading: Measured, question: MembersQuestion, mark: Mark | null): Members => {
   const names = namesOf(reading);
   const converts = question.units !== 'published' && names.some((member) => isQuantity(reading.layer, member));
-  if (converts) return converted(reading, question, mark);
+  if (converts) return converted(reading, names, { ...question, mark });
   return { values: plainValues(reading, names), nullReasons: orNone(reading.null_reasons), conversion: undefined };
 };
 

@@ -276,12 +276,13 @@ t.test('converts a reading with the listing version in force when it was recorde
 });
 
 t.test('answers the same whatever was asked before', async (t) => {
-  const shared = market();
-  shared.read(
-    'binance',
-    'BTCUSDT',
-    reading({ layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' }),
-  );
+  const withInterest = (): Feed => {
+    const feed = market();
+    const interest = { layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' } as const;
+    feed.read('binance', 'BTCUSDT', reading(interest));
+    return feed;
+  };
+  const shared = withInterest();
   const receipt = /"receipt_id":"[^"]*"/;
   const textOf = async (feed: Feed, body: object): Promise<string> => (await ask(feed, body)).text.replace(receipt, '');
   const ways = (['published', 'base', 'quote'] as const).flatMap((units) =>
@@ -292,13 +293,7 @@ t.test('answers the same whatever was asked before', async (t) => {
     ),
   );
   for (const way of [...ways, ...ways.toReversed()]) {
-    const fresh = market();
-    fresh.read(
-      'binance',
-      'BTCUSDT',
-      reading({ layer: 'oi', values: { oi: '3' }, quantity_unit: 'base', raw: '{"oi":3}' }),
-    );
-    t.equal(await textOf(shared, way), await textOf(fresh, way), JSON.stringify(way));
+    t.equal(await textOf(shared, way), await textOf(withInterest(), way), JSON.stringify(way));
   }
   // A reading that holds no longer, and a mark that moved, are told to those who asked before.
   shared.read('binance', 'BTCUSDT', markReading('70000'));
