@@ -1,12 +1,13 @@
 // Shares the tasks of all raw partitions among the processes of a group and runs those assigned to this one.
 
-import { createPublisher, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
+import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
 import type { ProcessorMetrics } from './metrics.ts';
+import { closeOutlets, openOutlets, stalledMs } from './outlets.ts';
 import { createPresenceWatch } from './presence-watch.ts';
 import { TaskRunner } from './runner.ts';
 
@@ -27,8 +28,6 @@ export type TasksSpec = {
 /** A publisher without an answer for so long is no hiccup. */
 const STALLED_MS = 5_000;
 const PRESENCE_EVERY_MS = 5_000;
-/** A backlog is limited by the broker's answers, one at a time: each takes along as much as a request may hold. */
-const MAX_RECORDS = 5_000;
 
 export type Tasks = {
   /** Watermarks of the tasks this process owns, by task. */
@@ -69,8 +68,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
   const shards = await shardsOf(spec.handle, [...byTopic.keys()]);
-  const publisher = createPublisher(spec.handle, { maxRecords: MAX_RECORDS });
-  const checkpoints = createPublisher(spec.handle, { maxRecords: MAX_RECORDS });
+  const outlets = openOutlets(spec.handle);
   const runners = new Map<string, TaskRunner>();
   const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
@@ -79,7 +77,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
     if (!venue) throw new Error(`no venue for topic ${at.topic}`);
     const { handle, namespace, ticks, metrics, log } = spec;
     const sharded = { partition: at.partition, shards: shards.get(at.topic) ?? 1 };
-    return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, publisher, checkpoints, metrics, log });
+    return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, metrics, log });
   };
 
   const member = await joinGroup(spec.handle, {
@@ -109,8 +107,8 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const timer = watchPresence(spec, runners);
 
   const problems = (): readonly string[] => {
-    const stalledMs = Math.max(publisher.stalledMs(), checkpoints.stalledMs());
-    const stalled = stalledMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(stalledMs)} ms`] : [];
+    const waitedMs = stalledMs(outlets);
+    const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
     // A finished log that is worked through again is of another time.
     const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => behindOf(key, watermark)) : [];
     return [...stalled, ...behind];
@@ -123,7 +121,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
       clearInterval(timer);
       await member.stop();
       for (const runner of runners.values()) await runner.stop(true);
-      await Promise.all([publisher.close(), checkpoints.close()]);
+      await closeOutlets(outlets);
     },
   };
 };

@@ -9,6 +9,7 @@ import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
 import { beginRound, markerOf, type Round, saveSome } from './checkpoint.ts';
 import type { ProcessorMetrics } from './metrics.ts';
+import { flushOutputs, type Outlets } from './outlets.ts';
 import { restore } from './restore.ts';
 import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
@@ -25,7 +26,7 @@ const QUIET_AFTER_MS = 1_000;
 /** A task that has come to rest says so, that others may know its log is worked through. */
 const REST_AFTER_MS = 500;
 /** Longest stretch of records between two looks at everything else this process does: heartbeats, other tasks, the queue. */
-const STRETCH_MS = 15;
+const STRETCH_MS = 5;
 
 export type RunnerSpec = {
   readonly handle: KafkaHandle;
@@ -35,9 +36,7 @@ export type RunnerSpec = {
   readonly namespace: string;
   /** Writes ticks when nothing comes; never in a replay. */
   readonly ticks: boolean;
-  readonly publisher: Publisher;
-  /** Apart from the outputs, which would wait behind megabytes of state. */
-  readonly checkpoints: Publisher;
+  readonly outlets: Outlets;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
 };
@@ -149,7 +148,9 @@ export class TaskRunner {
   /** A backlog comes in batches of tens of thousands of records: outputs must not pile up, nor the process fall silent. */
   async #breathe(): Promise<void> {
     this.#appliedAtMs = performance.now();
-    await this.#spec.publisher.ready();
+    const { live, kept } = this.#spec.outlets;
+    live.send();
+    await Promise.all([live.ready(), kept.ready()]);
     await nextTurn();
   }
 
@@ -164,17 +165,18 @@ export class TaskRunner {
       await this.#closing;
     }
     await this.#sayingWatermark;
-    await Promise.all([this.#spec.publisher.flush(), this.#spec.checkpoints.flush()]);
+    await Promise.all([flushOutputs(this.#spec.outlets), this.#spec.outlets.checkpoints.flush()]);
   }
 
   // ---- outputs ----
 
   #publish(outputs: Outputs): void {
     if (outputs.offset <= this.#emittedTo) return;
-    const { publisher, venue, partition } = this.#spec;
+    const { outlets, venue, partition } = this.#spec;
+    const { live, kept } = outlets;
     const names = this.#names;
     for (const entry of outputs.live) {
-      publisher.publish({
+      live.publish({
         topic: names.live(venue.id),
         partition,
         key: entry.symbol,
@@ -184,21 +186,21 @@ export class TaskRunner {
     for (const entry of outputs.rows) {
       const key = entry.row?.texts['listing'] ?? null;
       if (entry.row?.texts['gap_cause'] === 'storage_failure') this.#spec.metrics.windowsLost(this.#task.id);
-      publisher.publish({ topic: names.rows(venue.id), partition, key, value: codecs.rows.encode(entry) });
+      kept.publish({ topic: names.rows(venue.id), partition, key, value: codecs.rows.encode(entry) });
     }
     for (const record of outputs.md) {
       const key = `${record.venue}|${record.venue_symbol ?? ''}`;
-      publisher.publish({ topic: names.md(record.layer), key, value: mdCodec(record.layer).encode(record) });
+      kept.publish({ topic: names.md(record.layer), key, value: mdCodec(record.layer).encode(record) });
     }
     for (const version of outputs.listings) {
       const key = `${version.venue}|${version.venue_symbol}`;
-      publisher.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
+      kept.publish({ topic: names.listings, key, value: codecs.listing.encode(version) });
     }
     for (const version of outputs.capabilities) {
-      publisher.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
+      kept.publish({ topic: names.capabilities, key: version.venue, value: codecs.capability.encode(version) });
     }
     for (const letter of outputs.deadLetters) {
-      publisher.publish({ topic: names.deadLetters, key: letter.source, value: codecs.deadLetter.encode(letter) });
+      kept.publish({ topic: names.deadLetters, key: letter.source, value: codecs.deadLetter.encode(letter) });
       this.#spec.metrics.deadLetter(letter.code);
     }
     if (outputs.stateRound) this.#publishRound(outputs.stateRound, outputs.offset);
@@ -210,10 +212,11 @@ export class TaskRunner {
 
   /** A state round and its marker. `live` may be followed from any position at or before the round: readers drop repeats. */
   #publishRound(entries: readonly StateEntry[], round: number): void {
-    const { publisher, venue, partition } = this.#spec;
+    const { outlets, venue, partition } = this.#spec;
+    const { live, kept } = outlets;
     const topic = this.#names.state(venue.id);
     for (const entry of entries) {
-      publisher.publish({ topic, partition, key: entry.symbol, value: codecs.state.encode(entry) });
+      kept.publish({ topic, partition, key: entry.symbol, value: codecs.state.encode(entry) });
     }
     const marker: StateEntry = {
       round,
@@ -226,20 +229,24 @@ export class TaskRunner {
       marker: {
         entries: entries.length,
         watermark: this.#task.watermark,
-        live_offset: this.#position(this.#names.live(venue.id)),
+        live_offset: this.#position(live, this.#names.live(venue.id)),
       },
     };
-    publisher.publish({ topic, partition, key: null, value: codecs.state.encode(marker) });
+    kept.publish({ topic, partition, key: null, value: codecs.state.encode(marker) });
   }
 
-  #position(topic: string): number {
-    return this.#spec.publisher.position(topic, this.#spec.partition) ?? this.#starts.get(topic) ?? 0;
+  #position(publisher: Publisher, topic: string): number {
+    return publisher.position(topic, this.#spec.partition) ?? this.#starts.get(topic) ?? 0;
   }
 
   #positions(): Record<string, number> {
-    const { id } = this.#spec.venue;
-    const of = [this.#names.live(id), this.#names.state(id), this.#names.rows(id)];
-    return Object.fromEntries(of.map((topic) => [topic, this.#position(topic)]));
+    const { outlets, venue } = this.#spec;
+    const { live, state, rows } = this.#names;
+    return {
+      [live(venue.id)]: this.#position(outlets.live, live(venue.id)),
+      [state(venue.id)]: this.#position(outlets.kept, state(venue.id)),
+      [rows(venue.id)]: this.#position(outlets.kept, rows(venue.id)),
+    };
   }
 
   /** The newest watermark goes out once everything before it is acknowledged: an owner that comes later may trust it. */
@@ -253,7 +260,7 @@ export class TaskRunner {
     while (this.#watermark !== null) {
       const { watermark, offset } = this.#watermark;
       this.#watermark = null;
-      await this.#spec.publisher.flush();
+      await flushOutputs(this.#spec.outlets);
       this.#saidOffset = offset;
       this.#saidWatermark = watermark;
       this.#spec.metrics.watermarkSaid(this.#task.id, watermark);
@@ -268,7 +275,7 @@ export class TaskRunner {
     positions: Record<string, number>,
   ): void {
     const task = this.#task.id;
-    this.#spec.publisher.publish({
+    this.#spec.outlets.live.publish({
       topic: this.#names.watermark,
       partition: 0,
       key: kind === 'task' ? task : `${task}|${kind}`,
@@ -279,16 +286,14 @@ export class TaskRunner {
   // ---- checkpoints and ticks ----
 
   readonly #save = (entry: CheckpointEntry): void => {
-    const { checkpoints, venue, partition } = this.#spec;
+    const { outlets, venue, partition } = this.#spec;
     const value = codecs.checkpoints.encode(entry);
-    checkpoints.publish({ topic: this.#names.checkpoints(venue.id), partition, key: entry.key, value });
+    outlets.checkpoints.publish({ topic: this.#names.checkpoints(venue.id), partition, key: entry.key, value });
   };
 
   #beginRound(): void {
     this.#roundAtMs = performance.now();
-    const { checkpoints, venue, partition } = this.#spec;
-    const topic = this.#names.checkpoints(venue.id);
-    this.#roundStart = checkpoints.position(topic, partition) ?? this.#starts.get(topic) ?? 0;
+    this.#roundStart = this.#position(this.#spec.outlets.checkpoints, this.#names.checkpoints(this.#spec.venue.id));
     this.#round = beginRound(this.#task, this.#save);
   }
 
@@ -296,15 +301,16 @@ export class TaskRunner {
   #advanceRound(sliceMs: number): void {
     const round = this.#round;
     if (round === null || this.#closing !== null) return;
-    if (sliceMs !== WHOLE && this.#spec.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
+    if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     if (!saveSome(this.#task, round, performance.now() + sliceMs, this.#save)) return;
     this.#closing = this.#closeRound(round);
   }
 
   async #closeRound(round: Round): Promise<void> {
-    const { publisher, checkpoints, venue } = this.#spec;
+    const { outlets, venue } = this.#spec;
+    const { checkpoints } = outlets;
     const start = this.#roundStart;
-    await Promise.all([publisher.flush(), checkpoints.flush()]);
+    await Promise.all([flushOutputs(outlets), checkpoints.flush()]);
     this.#save(markerOf(round));
     await checkpoints.flush();
     this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
@@ -336,7 +342,7 @@ export class TaskRunner {
       return;
     if (this.next < this.#logEnd) return;
     this.#tickedAtMs = now;
-    const { publisher, venue, partition } = this.#spec;
+    const { outlets, venue, partition } = this.#spec;
     const value = codecs.raw.encode({
       slot: 'owner',
       conn_id: 'owner',
@@ -346,7 +352,7 @@ export class TaskRunner {
       request: null,
       payload: Buffer.from('{"collector":null,"connections":[]}'),
     });
-    publisher.publish({ topic: this.#names.raw(venue.id), partition, key: 'owner', value });
+    outlets.live.publish({ topic: this.#names.raw(venue.id), partition, key: 'owner', value });
   }
 }
 

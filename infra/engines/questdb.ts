@@ -39,7 +39,7 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
 }
 
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
-const JVM = ['-Xms256m', '-Xmx1g', '-XX:+UseParallelGC', '-Dnoebug', '-Dcontainerized=false'];
+const JVM = ['-Xms256m', '-Xmx1g', '-Xmn128m', '-XX:+UseParallelGC', '-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
 async function answers(ports: QuestdbPorts, password: string): Promise<boolean> {

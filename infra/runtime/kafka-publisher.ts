@@ -27,6 +27,7 @@ export type Publication = {
 };
 
 export type PublisherOptions = {
+  /** How long a record may wait for others to share its request, one under way or not. */
   readonly lingerMs?: number;
   /** A request is sent at once when so many records wait, and carries no more. */
   readonly maxRecords?: number;
@@ -38,6 +39,8 @@ export type PublisherOptions = {
 
 export type Publisher = {
   readonly publish: (publication: Publication) => void;
+  /** What waits lingers no longer. */
+  readonly send: () => void;
   /** Resolves when everything published before this call is acknowledged. */
   readonly flush: () => Promise<void>;
   /** Offset after the last acknowledged record of a partition; null before the first. */
@@ -170,6 +173,8 @@ class PublishQueue {
   private flushes: Waiter[] = [];
   private blocked: Waiter[] = [];
   private timer: NodeJS.Timeout | null = null;
+  /** When the oldest record of the queue came. */
+  private waitingMs = 0;
   private pumping = false;
   private failure: unknown = null;
 
@@ -185,12 +190,17 @@ class PublishQueue {
     const queued = toQueued(publication);
     const { maxQueuedBytes, maxRecords, lingerMs } = this.limits;
     if (this.bytes > 2 * maxQueuedBytes) throw new QueueFull(`${this.bytes} bytes wait for Kafka: await ready()`);
+    if (this.queue.length === 0) this.waitingMs = performance.now();
     this.queue.push(queued);
     this.bytes += queued.bytes;
     this.published += 1;
     if (this.pumping || this.failure !== null) return;
     if (this.queue.length >= maxRecords) this.start();
-    else this.timer ??= setTimeout(() => this.start(), lingerMs);
+    else this.startAfter(lingerMs);
+  }
+
+  send(): void {
+    if (this.queue.length > 0) this.start();
   }
 
   flush(): Promise<void> {
@@ -243,6 +253,10 @@ class PublishQueue {
     return new Promise((resolve, reject) => list.push({ upTo, resolve, reject }));
   }
 
+  private startAfter(ms: number): void {
+    this.timer ??= setTimeout(() => this.start(), ms);
+  }
+
   private start(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -259,9 +273,18 @@ class PublishQueue {
       const answers = await this.sendUntilAcknowledged(batch);
       for (const [place, next] of positionsAfter(batch, answers)) this.positions.set(place, next);
       this.settle(batch);
+      if (this.mayLinger()) break;
     }
     // Before anything else can run: a record published from now on finds no pump and starts one.
     this.pumping = false;
+    if (this.queue.length > 0) this.startAfter(this.waitingMs + this.limits.lingerMs - performance.now());
+  }
+
+  /** Nobody waits for what is queued, and it is neither old nor much. */
+  private mayLinger(): boolean {
+    const { lingerMs, maxRecords } = this.limits;
+    if (this.flushes.length > 0 || this.blocked.length > 0 || this.queue.length >= maxRecords) return false;
+    return performance.now() - this.waitingMs < lingerMs;
   }
 
   private take(): Queued[] {
@@ -328,6 +351,7 @@ export const createPublisher = (handle: KafkaHandle, options: PublisherOptions =
   const queue = new PublishQueue(handle, { ...DEFAULTS, ...options });
   return {
     publish: (publication) => queue.publish(publication),
+    send: () => queue.send(),
     flush: () => queue.flush(),
     position: (topic, partition) => queue.position(topic, partition),
     queuedBytes: () => queue.queuedBytes(),

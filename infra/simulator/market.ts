@@ -78,6 +78,8 @@ export type MarketEvents = {
   readonly minuteClosed: (instrument: Instrument, candle: TradeCandle, eventMs: number) => void;
   /** All listings have stepped to a whole second: as the venue stamps it, and as it is. */
   readonly second: (eventMs: number, atMs: number) => void;
+  /** A listing's own moment of each second, for what the venue does not say of all listings at once. */
+  readonly turn?: (instrument: Instrument, eventMs: number) => void;
 };
 
 export type MarketOptions = {
@@ -268,6 +270,7 @@ export function createMarket(options: MarketOptions): Market {
   let nextSecondMs = (Math.floor(options.startMs / 1_000) + 1) * 1_000;
   let slotStartMs = Math.floor(options.startMs / 100) * 100 + 100;
   let cursor = 0;
+  let turn = Math.ceil(((options.startMs % 1_000) / 1_000) * instruments.length);
   let skewMs = 0;
   let restarts = 0;
 
@@ -295,6 +298,12 @@ export function createMarket(options: MarketOptions): Market {
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }
     if (runsAhead) runAhead(instrument, diff.eventMs);
+  }
+
+  /** When the next listing has its moment of the second under way. */
+  function turnMs(): number {
+    if (turn >= instruments.length) return Number.POSITIVE_INFINITY;
+    return Math.floor(nextSecondMs - 1_000 + (1_000 * (turn + 0.5)) / instruments.length);
   }
 
   function stepAll(atMs: number, events: MarketEvents): void {
@@ -336,13 +345,23 @@ export function createMarket(options: MarketOptions): Market {
         nextSecondMs = Math.floor(toMs / 1_000) * 1_000;
         slotStartMs = nextSecondMs;
         cursor = 0;
+        turn = 0;
       }
       for (;;) {
         const diffAtMs = Math.floor(slotStartMs + (cursor * slotMs) / instruments.length);
-        if (Math.min(nextSecondMs, diffAtMs) > toMs) return;
-        if (nextSecondMs <= diffAtMs) {
+        const turnAtMs = turnMs();
+        const dueMs = Math.min(nextSecondMs, turnAtMs, diffAtMs);
+        if (dueMs > toMs) return;
+        if (dueMs === nextSecondMs) {
           stepAll(nextSecondMs, events);
           nextSecondMs += 1_000;
+          turn = 0;
+          continue;
+        }
+        if (dueMs === turnAtMs) {
+          const whose = instruments[turn];
+          if (whose?.status === 'trading') events.turn?.(whose, turnAtMs + skewMs);
+          turn += 1;
           continue;
         }
         const instrument = instruments[cursor];

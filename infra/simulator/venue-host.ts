@@ -119,6 +119,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
         if (instrument.status === 'trading') truth.moment(instrument, eventMs);
       events.second(eventMs, atMs);
     },
+    turn: (instrument, eventMs) => events.turn?.(instrument, eventMs),
   };
 
   // ---- REST ----

@@ -113,11 +113,28 @@ t.test('protocol', async (t) => {
     await settle(sim, raw);
     await settle(sim, wrapped);
     t.match(parse(raw.frames[0] ?? ''), { e: 'markPriceUpdate', s: 'BTCUSDT' });
-    t.same(
-      wrapped.frames.map((f) => parse<{ stream: string }>(f).stream),
-      ['btcusdt@markPrice@1s', 'ethusdt@ticker'],
+    t.same(wrapped.frames.map((f) => parse<{ stream: string }>(f).stream).sort(), [
+      'btcusdt@markPrice@1s',
+      'ethusdt@ticker',
+    ]);
+    const mark = wrapped.frames.find((f) => f.includes('@markPrice'));
+    t.equal(mark, `{"stream":"btcusdt@markPrice@1s","data":${raw.frames[0]}}`);
+  });
+
+  t.test('marks of all listings are of the whole second, each ticker of its own moment in it', async (t) => {
+    const client = await open(
+      '/binance/market/ws/btcusdt@markPrice@1s/ethusdt@markPrice@1s/btcusdt@ticker/ethusdt@ticker',
     );
-    t.equal(wrapped.frames[0], `{"stream":"btcusdt@markPrice@1s","data":${raw.frames[0]}}`);
+    run(3_000);
+    await settle(sim, client);
+    const phases = (kind: string, symbol: string) => {
+      const frames = client.frames.map((text) => parse<{ e: string; s: string; E: number }>(text));
+      return [...new Set(frames.filter(({ e, s }) => e === kind && s === symbol).map(({ E }) => E % 1_000))];
+    };
+    for (const symbol of ['BTCUSDT', 'ETHUSDT']) t.same(phases('markPriceUpdate', symbol), [0], symbol);
+    const [[btc, ...moreBtc], [eth, ...moreEth]] = [phases('24hrTicker', 'BTCUSDT'), phases('24hrTicker', 'ETHUSDT')];
+    t.ok(btc !== undefined && eth !== undefined && btc !== eth, `${btc} and ${eth} ms after the second`);
+    t.same([moreBtc, moreEth], [[], []]);
   });
 
   t.test('sends the COIN-M index apart, by pair, and the quarterly contract without a rate', async (t) => {

@@ -6,6 +6,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { binance } from '../../ingest/venues/binance.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
+import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import type { LogRecord } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
@@ -52,8 +53,9 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   await publisher.flush();
   const registry = new Registry();
   const metrics = createProcessorMetrics(registry);
-  const outlets = { publisher, checkpoints: publisher };
-  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, ...outlets, metrics, log };
+  const outlets = openOutlets(handle);
+  t.teardown(() => closeOutlets(outlets));
+  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
     const found: T[] = [];

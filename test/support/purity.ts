@@ -1,13 +1,14 @@
 // A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { createPublisher, endOffsets, readToEnd } from '../../infra/runtime/kafka.ts';
+import { endOffsets, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
 import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
+import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { topics } from '../../schemas/topics.ts';
@@ -69,12 +70,11 @@ const applyTwice = async (
 ): Promise<void> => {
   const venue = known.get(code);
   if (!venue) throw new Error(`no venue ${code}`);
-  const publisher = createPublisher(handle, {});
+  const outlets = openOutlets(handle);
   const metrics = createProcessorMetrics(createMetrics());
   const log = createLog('twice', 'warn');
   const topic = topics(namespace).raw(code);
-  const outlets = { publisher, checkpoints: publisher };
-  const spec = { handle, venue, partition, shards, namespace, ticks: false, ...outlets, metrics, log };
+  const spec = { handle, venue, partition, shards, namespace, ticks: false, outlets, metrics, log };
   const runner = await TaskRunner.start(spec);
   const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
   let batch: Parameters<TaskRunner['apply']>[0][number][] = [];
@@ -90,7 +90,7 @@ const applyTwice = async (
   });
   await deliver();
   await runner.stop(true);
-  await publisher.close();
+  await closeOutlets(outlets);
 };
 
 /** Each batch of each partition is handed to the task twice, in this process; the sink is an ordinary one. */

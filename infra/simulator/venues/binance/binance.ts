@@ -42,7 +42,7 @@ export const binance: SimulatedVenue = {
   extra: extraListing,
   bookIds: 'changes',
   runsAhead: true,
-  // Mark and ticker each second, the index of COIN-M apart; a trade and its minute.
+  // A mark and a ticker a second, the index of COIN-M apart; a trade and its minute.
   steadyFrames: ({ scope }) => (scope === 'coinm' ? 3 : 2),
   framesPerTrade: 2,
   spell: (form, stream, text) => (form === COMBINED ? combined(stream, text) : text),
@@ -83,7 +83,7 @@ function open(deps: VenueDeps): RunningVenue {
   };
 }
 
-function eventsOf({ market, delivery, isSilenced }: VenueDeps): MarketEvents {
+function eventsOf({ market, delivery, truth, isSilenced }: VenueDeps): MarketEvents {
   const { emit } = delivery;
   const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
 
@@ -150,13 +150,17 @@ function eventsOf({ market, delivery, isSilenced }: VenueDeps): MarketEvents {
         const refs = refsOf(instrument);
         const isCoin = instrument.listing.scope === 'coinm';
         emit(refs.markFast, () => markPriceUpdate(instrument, eventMs));
-        emit(refs.ticker, () => dayTicker(instrument, eventMs));
         if (isCoin) emit(refs.indexFast, () => indexPriceUpdate(instrument, eventMs));
         if (atMs % 3_000 !== 0) continue;
         emit(refs.mark, () => markPriceUpdate(instrument, eventMs));
         if (isCoin) emit(refs.index, () => indexPriceUpdate(instrument, eventMs));
       }
       emitArrays(eventMs, atMs);
+    },
+    // As recorded: marks of all symbols within milliseconds of the second, each ticker in its own moment of it.
+    turn: (instrument, eventMs) => {
+      truth.moment(instrument, eventMs, ['ticker', 'stats']);
+      emit(refsOf(instrument).ticker, () => dayTicker(instrument, eventMs));
     },
   };
 }
