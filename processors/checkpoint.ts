@@ -2,14 +2,8 @@
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
 import { bookStateFromJson, bookStateToJson } from './task/books.ts';
-import {
-  coreFromJson,
-  coreToJson,
-  listingFromJson,
-  listingToJson,
-  STATE_VERSION,
-  type TaskState,
-} from './task/state.ts';
+import { STATE_VERSION, type TaskState } from './task/state.ts';
+import { coreFromJson, coreToJson, listingFromJson, listingToJson } from './task/state-json.ts';
 import type { Task } from './task/task.ts';
 
 const LISTING = 'listing:';

@@ -2,7 +2,7 @@
 //
 // Hot path. Prices and sizes are integers scaled to the most decimals seen, held in two sorted arrays a side with the best level at the end,
 // because changes happen near the top. A side is keyed so that a larger key is better: `price` for bids, `-price` for asks.
-// The book is plain data and mutated in place; `bookToJson` and `bookFromJson` carry it through a checkpoint.
+// The book is plain data, mutated in place; a checkpoint carries it as JSON.
 import { type FullSides, VenueError } from '../../ingest/venue.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
@@ -347,7 +347,3 @@ const quoteValue = (rule: QuantityRule, quantity: Digits, product: () => Digits)
   if (rule.venue_kind !== 'inverse' || rule.quantity_unit !== 'contracts' || rule.contract_size === null) return null;
   return multiply(quantity, rule.contract_size);
 };
-
-/** The book as text for a checkpoint, and back. */
-export const bookToJson = (book: Book): string => JSON.stringify(book);
-export const bookFromJson = (text: string): Book => JSON.parse(text) as Book;

@@ -4,7 +4,7 @@ import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
 import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
-import { applySnapshot, applyUpdate, type Book, bookFromJson, bookToJson, createBook } from './book.ts';
+import { applySnapshot, applyUpdate, type Book, createBook } from './book.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
 const BUCKET: Micros = 100_000;
@@ -87,10 +87,6 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
 };
 
 /** The item `book:<symbol>|<conn_id>` of a checkpoint. */
-export const bookStateToJson = (book: BookState): string =>
-  JSON.stringify({ ...book, levels: bookToJson(book.levels) });
+export const bookStateToJson = (book: BookState): string => JSON.stringify(book);
 
-export const bookStateFromJson = (text: string): BookState => {
-  const plain = JSON.parse(text) as Omit<BookState, 'levels'> & { readonly levels: string };
-  return { ...plain, levels: bookFromJson(plain.levels) };
-};
+export const bookStateFromJson = (text: string): BookState => JSON.parse(text) as BookState;

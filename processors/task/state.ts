@@ -7,7 +7,7 @@ import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
-export const STATE_VERSION = 2;
+export const STATE_VERSION = 3;
 
 /** A connection as the log shows it. `span` is the current or last alive span. */
 export type Connection = {
@@ -29,7 +29,7 @@ export type Connection = {
   unreadable: Micros[];
 };
 
-/** The last counting reading of a window, with its place for ties. */
+/** The last counting reading of a window, without its bands and element, and its place for ties. Never changed, only replaced. */
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
 /** A stretch in which the layer had no valid value although messages came. */
@@ -171,88 +171,3 @@ export const createLayer = (): LayerState => ({
   faults: [],
   parts: {},
 });
-
-/** Everything but listings and books: the item `core` of a checkpoint. */
-export const coreToJson = (state: TaskState): string =>
-  JSON.stringify({
-    ...state,
-    connections: [...state.connections.values()],
-    collectorAlive: [...state.collectorAlive],
-    unknown: [...state.unknown],
-    mappers: [...state.mappers],
-    order: [...state.listings.keys()],
-    listings: undefined,
-    books: undefined,
-  });
-
-type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collectorAlive' | 'unknown' | 'mappers'> & {
-  readonly connections: Connection[];
-  readonly collectorAlive: Micros[];
-  readonly unknown: string[];
-  readonly mappers: [string, MapState][];
-  readonly order: string[];
-};
-
-/** The state of an item `core`, and the order its listings must have: it decides the order of outputs. */
-export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
-  const { order, ...plain } = JSON.parse(text) as CorePlain;
-  const state: TaskState = {
-    ...createState(),
-    ...plain,
-    connections: new Map(plain.connections.map((c) => [c.conn_id, c])),
-    collectorAlive: new Set(plain.collectorAlive),
-    unknown: new Set(plain.unknown),
-    mappers: new Map(plain.mappers),
-    listings: new Map(),
-    books: new Map(),
-  };
-  return { state, order };
-};
-
-type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, Candidate][] };
-/** Many ids have one instant: it is told once, as the time since the one before it. */
-type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
-type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
-  readonly layers: [ReadingLayer, PlainLayer][];
-  readonly events: [EventLayer, PlainEvents][];
-};
-
-const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {
-  const told: [Micros, string[]][] = [];
-  let before = 0;
-  for (const [id, at] of seen) {
-    if (at === before) told.at(-1)?.[1].push(id);
-    else told.push([at - before, [id]]);
-    before = at;
-  }
-  return { seen: told, delivered };
-};
-
-const eventsFromPlain = ({ seen, delivered }: PlainEvents): EventState => {
-  const ids = new Map<string, Micros>();
-  let at = 0;
-  for (const [since, told] of seen) {
-    at += since;
-    for (const id of told) ids.set(id, at);
-  }
-  return { seen: ids, delivered };
-};
-
-/** One listing without its books: the item `listing:<symbol>`. */
-export const listingToJson = (listing: ListingState): string => {
-  const plain: PlainListing = {
-    ...listing,
-    layers: [...listing.layers].map(([name, layer]) => [name, { ...layer, windows: [...layer.windows] }]),
-    events: [...listing.events].map(([layer, events]) => [layer, eventsToPlain(events)]),
-  };
-  return JSON.stringify(plain);
-};
-
-export const listingFromJson = (text: string): ListingState => {
-  const plain = JSON.parse(text) as PlainListing;
-  return {
-    ...plain,
-    layers: new Map(plain.layers.map(([name, layer]) => [name, { ...layer, windows: new Map(layer.windows) }])),
-    events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
-  };
-};

@@ -10,8 +10,6 @@ import {
   type Book,
   bandValues,
   bookBands,
-  bookFromJson,
-  bookToJson,
   bookValues,
   countLevels,
   createBook,
@@ -225,7 +223,7 @@ t.test('values in quote follow the kind of the listing (H-16e)', (t) => {
 
 t.test('figures too wide for the book are refused and change nothing', (t) => {
   const book = bookOf([['10.5', '1']], [['11', '3']]);
-  const before = bookToJson(book);
+  const before = JSON.stringify(book);
   for (const wide of ['12345678901234567890', `0.${'0'.repeat(30)}1`, '1234567890123.1234']) {
     t.throws(
       () =>
@@ -243,8 +241,8 @@ t.test('figures too wide for the book are refused and change nothing', (t) => {
     );
     t.throws(() => applySnapshot(book, levels([['10', '2']], [[wide, '1']])), VenueError);
   }
-  t.same(topLevels(book, 9), topLevels(bookFromJson(before), 9));
-  t.equal(bookFromJson(before).sequence, book.sequence);
+  t.same(topLevels(book, 9), topLevels(JSON.parse(before) as Book, 9));
+  t.equal((JSON.parse(before) as Book).sequence, book.sequence);
   t.end();
 });
 
@@ -386,9 +384,9 @@ t.test('recorded sessions give the same book as a simple one, level by level and
     }
     t.equal(wrong, 0, `${session.symbol}: ${applied.length} messages, ${bands} complete sides of bands`);
     t.ok(bands > 0);
-    const restored = bookFromJson(bookToJson(book));
+    const restored = JSON.parse(JSON.stringify(book)) as Book;
     t.same(bookBands(restored, session.rule), bookBands(book, session.rule), 'a restored book is the same');
-    t.equal(bookToJson(restored), bookToJson(book));
+    t.equal(JSON.stringify(restored), JSON.stringify(book));
   }
   t.end();
 });

@@ -1,0 +1,176 @@
+// The state of a task as the texts of a checkpoint, one an item. What never changes is written once and its text kept.
+import type { MapState } from '../../ingest/venue.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import {
+  type Candidate,
+  type Connection,
+  createState,
+  type EventLayer,
+  type EventState,
+  type LayerState,
+  type ListingState,
+  type TaskState,
+} from './state.ts';
+
+/** Everything but listings and books: the item `core` of a checkpoint. */
+export const coreToJson = (state: TaskState): string =>
+  JSON.stringify({
+    ...state,
+    connections: [...state.connections.values()],
+    collectorAlive: [...state.collectorAlive],
+    unknown: [...state.unknown],
+    mappers: [...state.mappers],
+    order: [...state.listings.keys()],
+    listings: undefined,
+    books: undefined,
+  });
+
+type CorePlain = Omit<TaskState, 'connections' | 'listings' | 'books' | 'collectorAlive' | 'unknown' | 'mappers'> & {
+  readonly connections: Connection[];
+  readonly collectorAlive: Micros[];
+  readonly unknown: string[];
+  readonly mappers: [string, MapState][];
+  readonly order: string[];
+};
+
+/** The state of an item `core`, and the order its listings must have: it decides the order of outputs. */
+export const coreFromJson = (text: string): { readonly state: TaskState; readonly order: readonly string[] } => {
+  const { order, ...plain } = JSON.parse(text) as CorePlain;
+  const state: TaskState = {
+    ...createState(),
+    ...plain,
+    connections: new Map(plain.connections.map((c) => [c.conn_id, c])),
+    collectorAlive: new Set(plain.collectorAlive),
+    unknown: new Set(plain.unknown),
+    mappers: new Map(plain.mappers),
+    listings: new Map(),
+    books: new Map(),
+  };
+  return { state, order };
+};
+
+// ---- listings ----
+
+/** Remembers what was made of an object that is never changed. */
+const once = <T extends object>(make: (of: T) => string): ((of: T) => string) => {
+  const made = new WeakMap<T, string>();
+  return (of) => {
+    const known = made.get(of) ?? make(of);
+    made.set(of, known);
+    return known;
+  };
+};
+
+const versionText = once<ListingVersion>(JSON.stringify);
+
+/** A window's reading by place: there are eleven of them a layer, in each of two dozen rounds. */
+type PlainCandidate = readonly [
+  offset: number,
+  rev: number,
+  valid: boolean,
+  gapCause: string | null,
+  venueTs: Micros | null,
+  receivedAt: Micros,
+  recordedAt: Micros,
+  connId: string,
+  horizonMs: number | null,
+  horizonSource: string | null,
+  anchor: Reading['anchor'],
+  validUntil: Micros | null,
+  values: Reading['values'],
+  nullReasons: Reading['null_reasons'],
+  instants: Reading['instants'],
+  quantityUnit: string | null,
+];
+
+const candidateText = once<Candidate>(({ offset, reading: r }) => {
+  const plain: PlainCandidate = [
+    offset,
+    r.rev,
+    r.valid,
+    r.gap_cause,
+    r.venue_ts,
+    r.received_at,
+    r.recorded_at,
+    r.conn_id,
+    r.horizon_ms,
+    r.horizon_source,
+    r.anchor,
+    r.valid_until,
+    r.values,
+    r.null_reasons,
+    r.instants,
+    r.quantity_unit,
+  ];
+  return JSON.stringify(plain);
+});
+
+const candidateFrom = (layer: ReadingLayer, plain: PlainCandidate): Candidate => {
+  const [offset, rev, valid, gap_cause, venue_ts, received_at, recorded_at, conn_id, ...rest] = plain;
+  const [horizon_ms, horizon_source, anchor, valid_until, values, null_reasons, instants, quantity_unit] = rest;
+  const stamps = { venue_ts, received_at, recorded_at, conn_id };
+  const horizon = { horizon_ms, horizon_source, anchor, valid_until };
+  const members = { values, null_reasons, instants, quantity_unit, book: null, raw: null };
+  return { reading: { layer, rev, valid, gap_cause, ...stamps, ...horizon, ...members }, offset };
+};
+
+type PlainLayer = Omit<LayerState, 'windows'> & { readonly windows: [Micros, PlainCandidate][] };
+/** Many ids have one instant: it is told once, as the time since the one before it. */
+type PlainEvents = Omit<EventState, 'seen'> & { readonly seen: [Micros, string[]][] };
+type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
+  readonly layers: [ReadingLayer, PlainLayer][];
+  readonly events: [EventLayer, PlainEvents][];
+};
+
+const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {
+  const told: [Micros, string[]][] = [];
+  let before = 0;
+  for (const [id, at] of seen) {
+    if (at === before) told.at(-1)?.[1].push(id);
+    else told.push([at - before, [id]]);
+    before = at;
+  }
+  return { seen: told, delivered };
+};
+
+const eventsFromPlain = ({ seen, delivered }: PlainEvents): EventState => {
+  const ids = new Map<string, Micros>();
+  let at = 0;
+  for (const [since, told] of seen) {
+    at += since;
+    for (const id of told) ids.set(id, at);
+  }
+  return { seen: ids, delivered };
+};
+
+/** The JSON of `plain` with one more member, whose text is known. */
+const withMember = (plain: string, name: string, text: string): string => `${plain.slice(0, -1)},"${name}":${text}}`;
+
+const layerText = ({ windows, ...layer }: LayerState): string => {
+  const told = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
+  return withMember(JSON.stringify(layer), 'windows', `[${told.join()}]`);
+};
+
+/** One listing without its books: the item `listing:<symbol>`. */
+export const listingToJson = ({ version, layers, events, ...listing }: ListingState): string => {
+  const told = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
+  const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
+  const versioned = withMember(JSON.stringify({ ...listing, events: told }), 'version', versionText(version));
+  return withMember(versioned, 'layers', `[${named.join()}]`);
+};
+
+const layerFrom = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
+  ...plain,
+  windows: new Map(plain.windows.map(([end, candidate]) => [end, candidateFrom(name, candidate)])),
+});
+
+export const listingFromJson = (text: string): ListingState => {
+  const plain = JSON.parse(text) as PlainListing;
+  return {
+    ...plain,
+    layers: new Map(plain.layers.map(([name, layer]) => [name, layerFrom(name, layer)])),
+    events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
+  };
+};
