@@ -31,6 +31,8 @@ export type Restored = {
   readonly state: TaskState;
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly emittedTo: number;
+  /** End of the log when it was looked at. */
+  readonly logEnd: number;
   /** Set when an earlier life's checkpoint could not be used. */
   readonly unusable: Unusable | null;
 };
@@ -90,18 +92,19 @@ export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const { state, problem } = await findCheckpoint(spec, said.checkpointAt);
   const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
   const emittedTo = said.newest?.offset ?? -1;
-  if (state !== null && state.offset + 1 >= log.earliest) return { state, emittedTo, unusable: null };
+  const logEnd = log.latest;
+  if (state !== null && state.offset + 1 >= log.earliest) return { state, emittedTo, logEnd, unusable: null };
   const isFirst = said.newest === null && state === null;
   const unusable = isFirst ? null : state === null ? problem : 'behind';
   // The whole log makes the whole state: nothing is lost but time.
-  if (log.earliest === 0) return { state: createState(), emittedTo, unusable };
+  if (log.earliest === 0) return { state: createState(), emittedTo, logEnd, unusable };
   const recovery = await readRecovery(spec, said.newest);
-  if (recovery === null) return { state: createState(log.earliest), emittedTo, unusable };
+  if (recovery === null) return { state: createState(log.earliest), emittedTo, logEnd, unusable };
   if (recovery.spokenTo >= log.latest)
     throw new RangeError(
       `${names.raw(venue)}/${partition} ends at ${log.latest}, but outputs speak of ${recovery.spokenTo}: the log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
     );
-  return { state: createState(log.earliest, recovery), emittedTo, unusable: unusable ?? 'lost' };
+  return { state: createState(log.earliest, recovery), emittedTo, logEnd, unusable: unusable ?? 'lost' };
 };
 
 /** Null when no earlier life has left anything: then this is the first one. */

@@ -41,7 +41,7 @@ export type RunnerSpec = {
   readonly log: Logger;
 };
 
-type Begun = { readonly task: Task; readonly emittedTo: number };
+type Begun = { readonly task: Task; readonly emittedTo: number; readonly logEnd: number };
 
 export class TaskRunner {
   readonly #spec: RunnerSpec;
@@ -79,16 +79,17 @@ export class TaskRunner {
   /** Restores the task from its newest complete checkpoint, or starts it empty at its log's start. */
   static async start(spec: RunnerSpec): Promise<TaskRunner> {
     const names = topics(spec.namespace);
+    const began = performance.now();
     const outputs = [names.live, names.state, names.rows, names.checkpoints].map((of) => of(spec.venue.id));
     const [restored, ends] = await Promise.all([
       begin(spec, names),
       Promise.all(outputs.map(async (topic) => [topic, await endOffsets(spec.handle, topic)] as const)),
     ]);
     const starts = new Map(ends.map(([topic, found]) => [topic, found.get(spec.partition)?.latest ?? 0]));
-    spec.log.info(
-      { task: restored.task.id, offset: restored.task.state.offset, emittedTo: restored.emittedTo },
-      'task restored',
-    );
+    const { task, emittedTo, logEnd } = restored;
+    const { offset } = task.state;
+    const ms = Math.round(performance.now() - began);
+    spec.log.info({ task: task.id, offset, emittedTo, behind: logEnd - offset - 1, ms }, 'task restored');
     return new TaskRunner(spec, restored, starts);
   }
 
@@ -359,7 +360,7 @@ export class TaskRunner {
 /** The task as its restored state says, and the alarm when that is not a checkpoint's. */
 const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
   const { handle, venue, partition, shards, metrics, log } = spec;
-  const { state, emittedTo, unusable } = await restore({ handle, names, venue: venue.id, partition });
+  const { state, emittedTo, logEnd, unusable } = await restore({ handle, names, venue: venue.id, partition });
   const task = new Task({ venue, partition, shards, state });
   if (unusable !== null) {
     metrics.checkpointUnusable(task.id, unusable);
@@ -367,7 +368,7 @@ const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
     const lost = state.recovery !== null;
     log.error({ task: task.id, unusable, from, emittedTo, lost }, "no usable checkpoint: begins at the log's start");
   }
-  return { task, emittedTo };
+  return { task, emittedTo, logEnd };
 };
 
 /** Null for bytes that are no raw message: somebody else wrote to the topic. */

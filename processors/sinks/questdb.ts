@@ -133,7 +133,7 @@ class Sink {
 
   /** Until stopped: flush, wait until it is visible, say so, commit. One batch at a time, so nothing overtakes. */
   async run(member: GroupMember): Promise<void> {
-    const { flushEveryMs = 500, reader, namespace } = this.#deps;
+    const { flushEveryMs = 1_000, reader, namespace } = this.#deps;
     if (!(await this.#untilDone(() => ensureTables((text) => reader.query({ text }), { namespace })))) return;
     const stopped = this.#stopping.signal;
     let due = Date.now();
