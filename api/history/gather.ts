@@ -49,10 +49,11 @@ const merge = (parts: readonly Rows[]): Rows => {
 
 const readPeriods = (reader: HistoryReader, question: RowQuestion, asked: Asked & { mode: 'interval' }) => {
   const range: Range = { after: asked.from, to: asked.to };
-  const long = reader.longGaps(question, range);
-  if (asked.length === windowMicros(question.layer)) return [reader.windows(question, range), long];
+  // Those that end within the range are among its windows.
+  if (asked.length === windowMicros(question.layer))
+    return [reader.windows(question, range), reader.longGaps(question, { after: asked.to, to: asked.to })];
   const last = (kind: 'reading' | 'gap') => reader.lastOfPeriods(question, range, { length: asked.length, kind });
-  return [last('reading'), last('gap'), long];
+  return [last('reading'), last('gap'), reader.longGaps(question, range)];
 };
 
 /** Runs of instants that lie near each other. */
@@ -73,11 +74,11 @@ const readInstants = (reader: HistoryReader, question: RowQuestion, instants: re
     return last === first ? [before] : [before, reader.windows(question, { after: first, to: last })];
   });
 
-const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Span) => [
+const readRaw = (reader: HistoryReader, question: RowQuestion, { from, to }: Span) => {
   // The window of a reading received before `to` may end after it.
-  reader.windows(question, { after: from - 1, to: to + windowMicros(question.layer) }),
-  reader.longGaps(question, { after: from - 1, to }),
-];
+  const end = to + windowMicros(question.layer);
+  return [reader.windows(question, { after: from - 1, to: end }), reader.longGaps(question, { after: end, to })];
+};
 
 const readAsked = (reader: HistoryReader, question: RowQuestion, asked: Asked): Promise<Rows>[] => {
   switch (asked.mode) {

@@ -106,7 +106,7 @@ export class HistoryReader {
     return this.#ask(question, { text, values: this.#values([after, to], question) });
   }
 
-  /** Gaps over several windows that reach into the range; none crosses a midnight. */
+  /** Gaps over several windows that end after `after` and begin before `to`; none crosses a midnight. */
   longGaps(question: RowQuestion, { after, to }: Range): Promise<Rows> {
     const seconds = LAYERS[question.layer].windowMs / 1_000;
     const where =

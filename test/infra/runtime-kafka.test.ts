@@ -87,6 +87,23 @@ t.test('records arrive in the order of the calls, and positions are the brokers 
   await publisher.close();
 });
 
+t.test('a record lingers also behind a request under way, until it is told to go', async (t) => {
+  const topic = await newTopic();
+  const publisher = createPublisher(handle, { lingerMs: 600_000 });
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(0) });
+  const first = publisher.flush();
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(1) });
+  await first;
+  t.equal(publisher.position(topic, 0), 1, 'a flush waits for what was published before it');
+  t.ok(publisher.queuedBytes() > 0);
+  t.equal(publisher.stalledMs(), 0, 'nothing is under way');
+  publisher.send();
+  await until(() => publisher.position(topic, 0) === 2);
+  publisher.publish({ topic, partition: 0, key: null, value: numbered(2) });
+  await publisher.close();
+  t.equal(publisher.position(topic, 0), 3, 'the last ones go out before it closes');
+});
+
 t.test('a key without a partition goes where murmur2 says, and all of a record arrives', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle);
