@@ -1,7 +1,7 @@
 // Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
-import { bookStateFromJson, bookStateToJson } from './task/books.ts';
+import type { BookState } from './task/books.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
 import { coreFromJson, coreToJson, listingFromJson, listingToJson } from './task/state-json.ts';
 import type { Task } from './task/task.ts';
@@ -26,7 +26,7 @@ const serialise = (state: TaskState, item: string): string | null => {
     return listing ? listingToJson(listing) : null;
   }
   const book = state.books.get(item.slice(BOOK.length));
-  return book ? bookStateToJson(book) : null;
+  return book ? JSON.stringify(book) : null;
 };
 
 /**
@@ -132,7 +132,7 @@ const buildState = (items: ReadonlyMap<string, string>): TaskState | null => {
     state.listings.set(symbol, listingFromJson(body));
   }
   for (const [key, body] of items) {
-    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), bookStateFromJson(body));
+    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), JSON.parse(body) as BookState);
   }
   return state;
 };

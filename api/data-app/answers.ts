@@ -100,9 +100,7 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
   if (etag !== null && matches(request, etag)) return reply.code(304).send();
-  // As bytes: a text would be gone through once for its length, once joined to the headers and once more written.
-  const { content } = body;
-  return reply.type(body.type).send(typeof content === 'string' ? Buffer.from(content) : content);
+  return reply.type(body.type).send(body.content);
 };
 
 /** Members of an error in the documented order (E-05). */

@@ -27,6 +27,7 @@ type Payload = {
   readonly full?: FullSides | undefined;
 };
 
+/** Plain data: the item `book:<symbol>|<conn_id>` of a checkpoint is its JSON. */
 export type BookState = {
   readonly symbol: string;
   readonly connId: string;
@@ -85,8 +86,3 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
   if (last === undefined || !isWhole(step.state)) return { became: 'waiting', venueTs };
   return { became: 'changed', venueTs: last.venueTs ?? venueTs };
 };
-
-/** The item `book:<symbol>|<conn_id>` of a checkpoint. */
-export const bookStateToJson = (book: BookState): string => JSON.stringify(book);
-
-export const bookStateFromJson = (text: string): BookState => JSON.parse(text) as BookState;
