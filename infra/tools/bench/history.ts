@@ -20,7 +20,8 @@ import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres.ts';
 import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb.ts';
 import { type ApiClient, openApiClient } from './api-client.ts';
-import { below, type Figure, figureOf, quantile, renderTable } from './figures.ts';
+import { type Call, callFigures, timed } from './calls.ts';
+import { type Figure, renderTable, sum } from './figures.ts';
 import {
   type Known,
   knownAt,
@@ -129,16 +130,16 @@ const statementsOf = async (
   return asked;
 };
 
-/** Milliseconds of so many calls; the statements of one side by side, as answers ask them. */
-const timesOf = async (calls: number, work: () => Promise<unknown>): Promise<number[]> => {
-  const times: number[] = [];
-  await work();
-  for (let i = 0; i < calls; i++) {
-    const began = performance.now();
-    await work();
-    times.push(performance.now() - began);
-  }
-  return times;
+/** So many calls one after the other; the statements of one side by side, as answers ask them. */
+const callsOf = async (count: number, work: () => Promise<unknown>): Promise<Call[]> => {
+  const calls: Call[] = [];
+  for (let i = 0; i < count; i++) calls.push(await timed(work));
+  return calls;
+};
+
+/** What has just started compiles what it runs often, meanwhile it is not what a user meets. */
+const warmUp = async (count: number, work: () => Promise<unknown>): Promise<void> => {
+  await callsOf(count, work);
 };
 
 // ---- an API of its own ----
@@ -177,24 +178,17 @@ const measureOne = async (one: Case, { client, reader, statements, calls, pid }:
   let size = 0;
   const headers = accept === undefined ? {} : { accept };
   const before = usageOf(pid)?.cpuSeconds ?? 0;
-  const times = await timesOf(calls, async () => {
+  const answered = await callsOf(calls, async () => {
     size = (await client.post(operation.path, body, headers)).bytes;
   });
-  // One call more than is timed.
-  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / (calls + 1);
-  const bare = await timesOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
-  const limit = { limitIs: `QuestDB for the same ${statements.length} statements` };
-  const half = quantile(times, 0.5) ?? Number.NaN;
-  return [
-    figureOf(`${name} p50`, 'ms', half, {
-      ...{ ...limit, limit: quantile(bare, 0.5) },
-      note: `${Math.round(size / 1_024)} kB, ${Math.round((rows * 1_000) / half).toLocaleString('en-US')} rows/s, ${times.length} calls, ${cpuMs.toFixed(0)} ms of the API's processor each`,
-    }),
-    figureOf(`${name} p99`, 'ms', quantile(times, 0.99), {
-      ...{ ...limit, limit: quantile(bare, 0.99) },
-      aim: aimMs === null ? null : below(aimMs),
-    }),
-  ];
+  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
+  const bare = await callsOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
+  const spentMs = sum(answered.map(({ ms }) => ms));
+  const perSecond = Math.round((rows * calls * 1_000) / spentMs).toLocaleString('en-US');
+  return callFigures(name, answered, {
+    ...{ aimMs, bare, limitIs: `QuestDB for the same ${statements.length} statements` },
+    note: `${Math.round(size / 1_024)} kB, ${perSecond} rows/s, ${calls} calls, ${cpuMs.toFixed(0)} ms of the API's processor each`,
+  });
 };
 
 export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
@@ -215,6 +209,9 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
       const statements = await statementsOf(one, { live, reader, now });
       const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
       const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
+      await warmUp(calls, () =>
+        client.post(one.operation.path, one.body, one.accept === undefined ? {} : { accept: one.accept }),
+      );
       figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
     }
     return figures;

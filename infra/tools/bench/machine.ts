@@ -76,6 +76,16 @@ export const coresBetween = (
 export const machineCpuSeconds = (): number =>
   cpus().reduce((total, { times }) => total + times.user + times.nice + times.sys + times.irq, 0) / 1_000;
 
+/** Milliseconds, of all cores since its start, that a virtual machine was ready to run and its host ran others; 0 where nobody tells. */
+export const stolenMs = (): number => {
+  try {
+    const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').slice(0, 200).split(/\s+/);
+    return (Number(stolen ?? 0) * 1_000) / TICKS_PER_SECOND;
+  } catch {
+    return 0;
+  }
+};
+
 const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
   for (const file of readdirSync(engineJars(engine))) {
     const version = pattern.exec(file)?.[1];

@@ -20,7 +20,8 @@ import type { Row } from '../../../schemas/topics.ts';
 import { startEngines } from '../../engines/engines.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../runtime/questdb.ts';
-import { below, type Figure, figureOf, quantile, renderTable } from './figures.ts';
+import { type Call, callFigures, timed } from './calls.ts';
+import { below, type Figure, figureOf, renderTable } from './figures.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import { candle, listedAt, marketOf, NOW } from './screen-market.ts';
 
@@ -53,23 +54,21 @@ const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
     ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
   }) as Context;
 
-type Asked = { readonly ms: number; readonly bytes: number };
-
-const ask = async (query: string, context: Context): Promise<Asked> => {
-  const began = performance.now();
+/** Bytes of the answer. */
+const ask = async (query: string, context: Context): Promise<number> => {
   const { body, numberFormat } = await screen.run({ query, include_unknown: true, limit: 500 }, context);
-  const text = writeJson(body, { numberFormat });
-  return { ms: performance.now() - began, bytes: text.length };
+  return writeJson(body, { numberFormat }).length;
 };
 
+type Asked = { readonly bytes: number; readonly isRefused: boolean };
+
 /** On a machine that does something else meanwhile an evaluation may not end within its budget. */
-const askOrRefusal = async (query: string, context: Context): Promise<Asked & { readonly isRefused: boolean }> => {
-  const began = performance.now();
+const askOrRefusal = async (query: string, context: Context): Promise<Asked> => {
   try {
-    return { ...(await ask(query, context)), isRefused: false };
+    return { bytes: await ask(query, context), isRefused: false };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return { ms: performance.now() - began, bytes: 0, isRefused: true };
+    return { bytes: 0, isRefused: true };
   }
 };
 
@@ -101,24 +100,21 @@ type Case = {
 };
 
 const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promise<Figure[]> => {
-  const asked: Asked[] = [];
   const before = process.cpuUsage();
-  let late = 0;
+  const asked: Call[] = [];
+  let [late, kilobytes] = [0, 0];
   for (let i = 0; i < calls; i++) {
-    const { bytes, ms, isRefused } = await askOrRefusal(query, context);
-    late += isRefused ? 1 : 0;
-    asked.push({ ms, bytes });
+    const ask = async (): Promise<void> => {
+      const { bytes, isRefused } = await askOrRefusal(query, context);
+      late += isRefused ? 1 : 0;
+      kilobytes = Math.round(bytes / 1024);
+    };
+    asked.push(await timed(ask));
   }
   const { user, system } = process.cpuUsage(before);
-  const times = asked.map(({ ms }) => ms);
   const cpuMs = (user + system) / 1_000 / calls;
-  const kilobytes = Math.round((asked.at(-1)?.bytes ?? 0) / 1024);
-  return [
-    figureOf(`${name} p50`, 'ms', quantile(times, 0.5), {
-      note: `${kilobytes} kB, ${calls} calls (${late} refused), ${cpuMs.toFixed(1)} ms of processor each`,
-    }),
-    figureOf(`${name} p99`, 'ms', quantile(times, 0.99), { aim: below(aimMs) }),
-  ];
+  const note = `${kilobytes} kB, ${calls} calls (${late} refused), ${cpuMs.toFixed(1)} ms of processor each`;
+  return callFigures(name, asked, { aimMs, note });
 };
 
 /** There is one first answer; the others come in rounds. */

@@ -1,6 +1,8 @@
 // Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
 import type { ApiClient } from './api-client.ts';
-import { below, type Figure, figureOf, quantile } from './figures.ts';
+import { type Call, callFigures, timed, timesOf } from './calls.ts';
+import { type Figure, figureOf, quantile } from './figures.ts';
+import { stolenMs } from './machine.ts';
 import { inRounds } from './rounds.ts';
 
 export type SnapshotsSpec = {
@@ -15,7 +17,7 @@ const CONNECTIONS = 8;
 const SOME = 32;
 const STRINGIFY_ROUNDS = 50;
 
-type Loop = { readonly times: number[]; readonly perSecond: number; readonly text: string };
+type Loop = { readonly calls: readonly Call[]; readonly perSecond: number; readonly text: string };
 
 /** So many callers at once, each asking again when it has its answer. */
 const ask = async (
@@ -23,27 +25,25 @@ const ask = async (
   body: unknown,
   { callers, seconds }: { callers: number; seconds: number },
 ): Promise<Loop> => {
-  const times: number[] = [];
+  const calls: Call[] = [];
   const began = performance.now();
   let last = '';
   const caller = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1_000) {
+      const before = stolenMs();
       const { ms, text } = await client.post('/v2/snapshots', body);
-      times.push(ms);
+      calls.push({ ms, stolen: stolenMs() - before });
       last = text;
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));
-  return { times, perSecond: (times.length * 1_000) / (performance.now() - began), text: last };
+  return { calls, perSecond: (calls.length * 1_000) / (performance.now() - began), text: last };
 };
 
-const stringifyMs = (value: unknown): number => {
-  const times = Array.from({ length: STRINGIFY_ROUNDS }, () => {
-    const began = performance.now();
-    JSON.stringify(value);
-    return performance.now() - began;
-  });
-  return quantile(times, 0.5) ?? 0;
+const stringify = async (value: unknown): Promise<Call[]> => {
+  const calls: Call[] = [];
+  for (let i = 0; i < STRINGIFY_ROUNDS; i++) calls.push(await timed(async () => JSON.stringify(value)));
+  return calls;
 };
 
 type Case = { readonly body: unknown; readonly layers: string; readonly aimMs: number | null };
@@ -52,24 +52,19 @@ const measureRound = async ({ client, seconds }: SnapshotsSpec, { body, layers, 
   const alone = await ask(client, body, { callers: 1, seconds });
   const many = await ask(client, body, { callers: CONNECTIONS, seconds });
   const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
-  const limit = stringifyMs(answer);
+  const bare = await stringify(answer);
   const name = `snapshot of ${answer.items.length} listings x ${layers}`;
   const limitIs = 'JSON.stringify of the same answer';
+  const manyMs = timesOf(many.calls);
   return [
-    figureOf(`${name} p50`, 'ms', quantile(alone.times, 0.5), {
-      limit,
-      limitIs,
-      note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.times.length} calls, one after the other`,
-    }),
-    figureOf(`${name} p99`, 'ms', quantile(alone.times, 0.99), {
-      limit,
-      limitIs,
-      aim: aimMs === null ? null : below(aimMs),
+    ...callFigures(name, alone.calls, {
+      ...{ aimMs, bare, limitIs },
+      note: `${Math.round(Buffer.byteLength(alone.text) / 1024)} kB, ${alone.calls.length} calls, one after the other`,
     }),
     figureOf(`${name}, ${CONNECTIONS} callers`, '/s', many.perSecond, {
-      limit: 1_000 / limit,
+      limit: 1_000 / (quantile(timesOf(bare), 0.5) ?? Number.NaN),
       limitIs,
-      note: `p50 ${quantile(many.times, 0.5)?.toFixed(1)} ms, p99 ${quantile(many.times, 0.99)?.toFixed(1)} ms`,
+      note: `p50 ${quantile(manyMs, 0.5)?.toFixed(1)} ms, p99 ${quantile(manyMs, 0.99)?.toFixed(1)} ms`,
     }),
   ];
 };

@@ -1,10 +1,12 @@
 // The measurements of a bench one after the other, each from the log's end.
+import { availableParallelism } from 'node:os';
 import type { Service } from '../../local/service.ts';
 import type { ApiClient } from './api-client.ts';
 import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
 import { measureLimits } from './limits.ts';
+import { stolenMs } from './machine.ts';
 import type { FigurePlan } from './plan.ts';
 import { measureRestart } from './restart.ts';
 import { ROUNDS } from './rounds.ts';
@@ -83,6 +85,14 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
 const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
 const CATCH_UP_MS = 60_000;
 
+/** Less is not worth a word. */
+const TOLD_FROM = 0.01;
+
+const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
+  ...figure,
+  note: [figure.note, ...notes].filter((note) => note !== '').join('; '),
+});
+
 /** A stage that fails is named and the rest still measured. */
 export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
   const { run } = measuring;
@@ -92,10 +102,13 @@ export const measureStages = async (measuring: Measuring): Promise<Figure[]> => 
     await run.setRate(1);
     const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
     progress.say(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
+    const [began, before] = [performance.now(), stolenMs()];
     try {
       const measured = await progress.during(name, stage());
+      const stolen = (stolenMs() - before) / (performance.now() - began) / availableParallelism();
+      const taken = stolen < TOLD_FROM ? '' : `the host gave ${(stolen * 100).toFixed(0)} % of the cores to others`;
       figures.push(
-        ...(behind ? measured.map((figure) => ({ ...figure, note: `${BEHIND}; ${figure.note}` })) : measured),
+        ...measured.map((figure) => withNotes(figure, [behind ? BEHIND : '', figure.aim === null ? '' : taken])),
       );
     } catch (error) {
       progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
