@@ -2,7 +2,15 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
-import { type EncodedRecord, encodeRecord, groupMessages, type RecordIn } from '../../infra/runtime/kafkajs.ts';
+import {
+  type BatchIn,
+  type EncodedRecord,
+  encodeBatch,
+  encodeRecord,
+  groupMessages,
+  type RecordIn,
+  UnzeroedEncoder,
+} from '../../infra/runtime/kafkajs.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -70,7 +78,65 @@ t.test('messages stand in the groups and the order of kafkajs’s own', (t) => {
   t.end();
 });
 
+const integer = fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 });
+const batches: fc.Arbitrary<BatchIn> = fc.record(
+  {
+    ...{ firstOffset: fc.oneof(integer, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String)) },
+    ...{ firstTimestamp: integer, maxTimestamp: integer.map(String), producerId: integer },
+    ...{ partitionLeaderEpoch: fc.integer(), lastOffsetDelta: fc.nat(2 ** 31 - 1), firstSequence: fc.nat(2 ** 31 - 1) },
+    ...{ producerEpoch: fc.integer({ min: -1, max: 32_767 }), transactional: fc.boolean() },
+    compression: fc.constantFrom(0, 1),
+    records: fc.array(records.map(encodeRecord), { maxLength: 20 }),
+  },
+  { requiredKeys: ['firstTimestamp', 'maxTimestamp'] },
+);
+
+t.test('a batch has the bytes of kafkajs’s own writer, with each codec', async (t) => {
+  const own = ownOf<{ RecordBatch: (batch: BatchIn) => Promise<EncodedRecord> }>('kafkajs/src/protocol/recordBatch/v0');
+  t.not(own.RecordBatch, encodeBatch);
+  const isSame = fc.asyncProperty(batches, async (batch) => {
+    const [ours, theirs] = [await encodeBatch(batch), await own.RecordBatch(batch)];
+    return ours.buffer.equals(theirs.buffer);
+  });
+  await fc.assert(isSame, { numRuns: 1_000 });
+});
+
+t.test('an encoder holds what was written to it, whatever memory it was given', (t) => {
+  const Own = ownOf<typeof UnzeroedEncoder>('kafkajs/src/protocol/encoder') as unknown as typeof UnzeroedEncoder;
+  t.not(Own, UnzeroedEncoder);
+  type Writer = Record<
+    'writeInt8' | 'writeInt64' | 'writeString' | 'writeBytes' | 'writeUVarInt',
+    (value: unknown) => unknown
+  >;
+  const writes = fc.oneof(
+    fc.tuple(fc.constant('writeInt8' as const), fc.integer({ min: -128, max: 127 })),
+    fc.tuple(fc.constant('writeInt64' as const), integer),
+    fc.tuple(fc.constant('writeUVarInt' as const), fc.nat(2 ** 31 - 1)),
+    fc.tuple(fc.constant('writeString' as const), fc.string({ unit: 'grapheme', maxLength: 2_000 })),
+    fc.tuple(
+      fc.constant('writeBytes' as const),
+      fc.uint8Array({ maxLength: 9_000 }).map((array) => Buffer.from(array)),
+    ),
+  );
+  const isSame = fc.property(
+    fc.array(writes, { maxLength: 30 }),
+    fc.option(fc.nat(600), { nil: undefined }),
+    (all, size) => {
+      const [ours, theirs] = [new UnzeroedEncoder(size), new Own(size)];
+      for (const [write, value] of all) {
+        (ours as unknown as Writer)[write](value);
+        (theirs as unknown as Writer)[write](value);
+      }
+      return ours.buffer.equals(theirs.buffer);
+    },
+  );
+  fc.assert(isSame, { numRuns: 1_000 });
+  t.end();
+});
+
 t.test('the client in use has the replaced parts', (t) => {
+  t.equal(require('kafkajs/src/protocol/encoder'), UnzeroedEncoder);
+  t.equal(require('kafkajs/src/protocol/recordBatch/v0').RecordBatch, encodeBatch);
   t.equal(require('kafkajs/src/protocol/recordBatch/record/v0'), encodeRecord);
   t.equal(require('kafkajs/src/producer/groupMessagesPerPartition'), groupMessages);
   t.end();
