@@ -1,7 +1,7 @@
 // Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
-import type { BookState } from './task/books.ts';
+import { type BookState, copyBookState } from './task/books.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
 import { coreFromJson, coreToJson, listingFromJson, listingToJson } from './task/state-json.ts';
 import type { Task } from './task/task.ts';
@@ -14,48 +14,65 @@ export type Round = {
   readonly offset: number;
   readonly watermark: number;
   readonly pending: Set<string>;
+  /** Books that changed since the offset, as they stood after it: a copy costs a hundredth of writing one, and all change at once. */
+  readonly copies: Map<string, BookState>;
   saved: number;
 };
 
 type Save = (entry: CheckpointEntry) => void;
 
-const serialise = (state: TaskState, item: string): string | null => {
+const bookAt = (state: TaskState, item: string): BookState | undefined =>
+  item.startsWith(BOOK) ? state.books.get(item.slice(BOOK.length)) : undefined;
+
+const serialise = (state: TaskState, { copies }: Round, item: string): string | null => {
   if (item === 'core') return coreToJson(state);
   if (item.startsWith(LISTING)) {
     const listing = state.listings.get(item.slice(LISTING.length));
     return listing ? listingToJson(listing) : null;
   }
-  const book = state.books.get(item.slice(BOOK.length));
+  const book = copies.get(item) ?? bookAt(state, item);
   return book ? JSON.stringify(book) : null;
 };
 
 /**
- * Begins a round at the task's present offset. The core is saved at once; from here on each item is saved before the
+ * Begins a round at the task's present offset. The core is saved at once; from here on each item is saved, or a book copied, before the
  * first record above the offset changes it, and `saveSome` saves the rest when there is time.
  */
 export const beginRound = (task: Task, save: Save): Round => {
   const { state } = task;
-  const round: Round = { offset: state.offset, watermark: task.watermark, pending: new Set(), saved: 0 };
+  const begun = { offset: state.offset, watermark: task.watermark };
+  const round: Round = { ...begun, pending: new Set(), copies: new Map(), saved: 0 };
   for (const symbol of state.listings.keys()) round.pending.add(`${LISTING}${symbol}`);
   for (const key of state.books.keys()) round.pending.add(`${BOOK}${key}`);
   saveItem(task, round, 'core', save);
   task.beforeChange = (item) => {
-    if (round.pending.has(item)) saveItem(task, round, item, save);
+    if (!round.pending.has(item) || round.copies.has(item)) return;
+    const book = bookAt(state, item);
+    if (book === undefined) saveItem(task, round, item, save);
+    else round.copies.set(item, copyBookState(book));
   };
   return round;
 };
 
 const saveItem = (task: Task, round: Round, item: string, save: Save): void => {
   round.pending.delete(item);
-  const body = serialise(task.state, item);
+  const body = serialise(task.state, round, item);
+  round.copies.delete(item);
   if (body === null) return;
   round.saved += 1;
   save({ round: round.offset, offset: round.offset, kind: 'item', key: item, body, marker: null });
 };
 
-/** Saves items until `deadline` (performance.now clock). Answers true when the round is whole. */
-export const saveSome = (task: Task, round: Round, deadline: number, save: Save): boolean => {
+/** Saves at most so many items, until `deadline` (performance.now clock). Answers true when the round is whole. */
+export const saveSome = (
+  task: Task,
+  round: Round,
+  { most, deadline }: { most: number; deadline: number },
+  save: Save,
+): boolean => {
+  let left = most;
   for (const item of round.pending) {
+    if (left-- <= 0) break;
     saveItem(task, round, item, save);
     if (performance.now() >= deadline) break;
   }

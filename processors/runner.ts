@@ -16,6 +16,7 @@ import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
 
 const CHECKPOINT_EVERY_MS = 5_000;
+const ROUND_LASTS_MS = 2_000;
 const IDLE_SLICE_MS = 4;
 /** The slice of a task that stops. */
 const WHOLE = Number.POSITIVE_INFINITY;
@@ -303,8 +304,15 @@ export class TaskRunner {
     const round = this.#round;
     if (round === null || this.#closing !== null) return;
     if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
-    if (!saveSome(this.#task, round, performance.now() + sliceMs, this.#save)) return;
+    const now = performance.now();
+    const most = sliceMs === WHOLE ? WHOLE : this.#dueOf(round, now - this.#roundAtMs);
+    if (!saveSome(this.#task, round, { most, deadline: now + sliceMs }, this.#save)) return;
     this.#closing = this.#closeRound(round);
+  }
+
+  /** Items that should be saved by now and are not: a round in one go would hold up what is awaited for a second. */
+  #dueOf({ saved, pending }: Round, sinceMs: number): number {
+    return Math.ceil((saved + pending.size) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
   }
 
   async #closeRound(round: Round): Promise<void> {

@@ -67,6 +67,10 @@ export const createBook = (): Book => ({
   sequence: null,
 });
 
+const copySide = ({ keys, sizes, full }: BookSide): BookSide => ({ keys: keys.slice(), sizes: sizes.slice(), full });
+
+export const copyBook = (book: Book): Book => ({ ...book, bids: copySide(book.bids), asks: copySide(book.asks) });
+
 /** Replaces the whole book. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
 export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
   const fresh = createBook();

@@ -4,7 +4,7 @@ import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
 import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
-import { applySnapshot, applyUpdate, type Book, createBook } from './book.ts';
+import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
 const BUCKET: Micros = 100_000;
@@ -54,6 +54,9 @@ export const createBookState = (symbol: string, connId: string): BookState => ({
   change: null,
   pending: null,
 });
+
+/** The book as it stands, whatever becomes of it: its levels are changed in place, all else is replaced. */
+export const copyBookState = (book: BookState): BookState => ({ ...book, levels: copyBook(book.levels) });
 
 /** End of the `(start, end]` bucket of an instant; sampling windows end on bucket ends, so a window's end closes its bucket. */
 export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / BUCKET) * BUCKET;

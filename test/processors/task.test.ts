@@ -534,18 +534,25 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
   }
   t.equal(digestOf(outputs), expected);
 
+  let copied = 0;
   for (const cut of [1, 77, 311, 650, 901, 1203, records.length - 5]) {
     const first = new Task(SPEC);
     const before = records.slice(0, cut).map((r) => first.process(r));
     const entries: CheckpointEntry[] = [];
     const save = (entry: CheckpointEntry) => void entries.push(entry);
     const round = beginRound(first, save);
+    const begun = entries.length;
+    const isWhole = round.pending.size === 0;
+    t.equal(saveSome(first, round, { most: 0, deadline: Number.POSITIVE_INFINITY }, save), isWhole);
+    t.equal(entries.length, begun, 'no more than asked');
     // The task goes on while the round is saved: what is restored is the state at the cut all the same.
     for (const record of records.slice(cut, cut + 40)) {
       first.process(record);
-      saveSome(first, round, 0, save);
+      copied += round.copies.size;
+      saveSome(first, round, { most: Number.POSITIVE_INFINITY, deadline: 0 }, save);
     }
-    while (!saveSome(first, round, Number.POSITIVE_INFINITY, save));
+    const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
+    while (!saveSome(first, round, all, save));
     save(markerOf(round));
     const restorer = createRestorer();
     for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
@@ -555,5 +562,6 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     const after = records.slice(cut).map((r) => second.process(r));
     t.equal(digestOf([...before, ...after]), expected, `cut after ${cut} records`);
   }
+  t.ok(copied > 0, 'books changed before they were saved');
   t.end();
 });
