@@ -3,7 +3,14 @@
 import type { CheckpointEntry } from '../schemas/topics.ts';
 import { type BookState, copyBookState } from './task/books.ts';
 import { STATE_VERSION, type TaskState } from './task/state.ts';
-import { coreFromJson, coreToJson, listingFromJson, listingToJson } from './task/state-json.ts';
+import {
+  bookFromJson,
+  bookToJson,
+  coreFromJson,
+  coreToJson,
+  listingFromJson,
+  listingToJson,
+} from './task/state-json.ts';
 import type { Task } from './task/task.ts';
 
 const LISTING = 'listing:';
@@ -31,7 +38,7 @@ const serialise = (state: TaskState, { copies }: Round, item: string): string | 
     return listing ? listingToJson(listing) : null;
   }
   const book = copies.get(item) ?? bookAt(state, item);
-  return book ? JSON.stringify(book) : null;
+  return book ? bookToJson(book) : null;
 };
 
 /**
@@ -149,7 +156,7 @@ const buildState = (items: ReadonlyMap<string, string>): TaskState | null => {
     state.listings.set(symbol, listingFromJson(body));
   }
   for (const [key, body] of items) {
-    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), JSON.parse(body) as BookState);
+    if (key.startsWith(BOOK)) state.books.set(key.slice(BOOK.length), bookFromJson(body));
   }
   return state;
 };

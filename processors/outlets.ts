@@ -1,5 +1,5 @@
 // The three ways out of a processor to Kafka. Each has one request in flight, so what is small and awaited does not stand behind what is large.
-import { createPublisher, type KafkaHandle, type Publisher } from '../infra/runtime/kafka.ts';
+import { createPublisher, type KafkaHandle, type Publisher, type PublisherOptions } from '../infra/runtime/kafka.ts';
 
 export type Outlets = {
   /** `live`, and what keeps the service moving: watermarks and ticks. */
@@ -18,8 +18,14 @@ const KEPT_LINGER_MS = 50;
 const LIVE_LINGER_MS = 2;
 
 export const openOutlets = (handle: KafkaHandle): Outlets => {
-  const open = (lingerMs: number): Publisher => createPublisher(handle, { maxRecords: MAX_RECORDS, lingerMs });
-  return { live: open(LIVE_LINGER_MS), kept: open(KEPT_LINGER_MS), checkpoints: open(KEPT_LINGER_MS) };
+  const open = (options: PublisherOptions): Publisher =>
+    createPublisher(handle, { maxRecords: MAX_RECORDS, ...options });
+  return {
+    live: open({ lingerMs: LIVE_LINGER_MS }),
+    kept: open({ lingerMs: KEPT_LINGER_MS }),
+    // Read once, at most, and gone within the hour.
+    checkpoints: open({ lingerMs: KEPT_LINGER_MS, compresses: false }),
+  };
 };
 
 /** Everything readers may know of is with the brokers. */

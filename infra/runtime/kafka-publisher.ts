@@ -31,6 +31,8 @@ export type PublisherOptions = {
   readonly lingerMs?: number;
   /** A request is sent at once when so many records wait, and carries no more. */
   readonly maxRecords?: number;
+  /** Whether batches are compressed: what is written once and soon deleted is not worth it. */
+  readonly compresses?: boolean;
   /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
   readonly maxQueuedBytes?: number;
   /** What cannot succeed by trying again (no right to write, record too large); default: the process ends. */
@@ -301,11 +303,13 @@ class PublishQueue {
   /** The same records in the same order until the brokers have them: nothing is lost, a repeat is possible. */
   private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<RecordMetadata[]> {
     const topicMessages = byTopic(batch);
+    const { GZIP, None } = kafkajs.CompressionTypes;
+    const compression = this.limits.compresses ? GZIP : None;
     const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
     for (;;) {
       try {
         await this.producer.connect();
-        return await this.producer.sendBatch({ topicMessages, acks: -1, compression: kafkajs.CompressionTypes.GZIP });
+        return await this.producer.sendBatch({ topicMessages, acks: -1, compression });
       } catch (error) {
         if (this.failure !== null) throw this.failure;
         if (isFinal(error)) throw error;
@@ -342,6 +346,7 @@ class PublishQueue {
 const DEFAULTS: Required<PublisherOptions> = {
   lingerMs: 5,
   maxRecords: 500,
+  compresses: true,
   maxQueuedBytes: 64 * 1024 * 1024,
   onFatal: endProcess,
 };

@@ -27,7 +27,7 @@ type Payload = {
   readonly full?: FullSides | undefined;
 };
 
-/** Plain data: the item `book:<symbol>|<conn_id>` of a checkpoint is its JSON. */
+/** Plain data: the item `book:<symbol>|<conn_id>` of a checkpoint. */
 export type BookState = {
   readonly symbol: string;
   readonly connId: string;

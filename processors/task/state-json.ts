@@ -3,6 +3,8 @@ import type { MapState } from '../../ingest/venue.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
+import type { BookState } from './books.ts';
+import { sideFromText, sideToText } from './side-text.ts';
 import {
   type Candidate,
   type Connection,
@@ -173,4 +175,28 @@ export const listingFromJson = (text: string): ListingState => {
     layers: new Map(plain.layers.map(([name, layer]) => [name, layerFrom(name, layer)])),
     events: new Map(plain.events.map(([layer, events]) => [layer, eventsFromPlain(events)])),
   };
+};
+
+// ---- books ----
+
+type Side = BookState['levels']['bids'];
+type SidePlain = { readonly full: boolean; readonly levels: string };
+type BookPlain = Omit<BookState, 'levels'> & {
+  readonly levels: Omit<BookState['levels'], 'bids' | 'asks'> & { readonly bids: SidePlain; readonly asks: SidePlain };
+};
+
+const sideToPlain = (side: Side): SidePlain => ({ full: side.full, levels: sideToText(side) });
+const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
+
+export const bookToJson = (book: BookState): string => {
+  const { bids, asks, ...rest } = book.levels;
+  const plain: BookPlain = { ...book, levels: { ...rest, bids: sideToPlain(bids), asks: sideToPlain(asks) } };
+  return JSON.stringify(plain);
+};
+
+/** Throws SyntaxError for a text that is no book's. */
+export const bookFromJson = (text: string): BookState => {
+  const plain = JSON.parse(text) as BookPlain;
+  const { bids, asks, ...rest } = plain.levels;
+  return { ...plain, levels: { ...rest, bids: sideFromPlain(bids), asks: sideFromPlain(asks) } };
 };
