@@ -20,10 +20,7 @@ const SOME_MORE = 64;
 const ENCODER = 'kafkajs/src/protocol/encoder';
 const OwnEncoder = require(ENCODER) as EncoderClass;
 
-/**
- * kafkajs's own takes memory of its own for each part of a request and writes zeros into it. Outside the heap so much came and went (25 MB a second
- * at 3,000 frames a second) that V8 marked the whole heap every three seconds. Nothing is read that was not written.
- */
+/** kafkajs's own takes fresh memory for each part of a request and writes zeros into it. Nothing is read here that was not written. */
 export class UnzeroedEncoder extends OwnEncoder {
   constructor(initialSize = 511) {
     super(0);

@@ -2,10 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { createLog } from './log.ts';
 
-/**
- * V8 marks the whole heap each time 64 MB of buffers came and went since the last time, whatever the heap is: every three seconds in a busy processor,
- * a twelfth of a core and pauses of 40 ms. With this, V8's default since 13.8, buffers count as the heap does, and grow with it (D-59).
- */
+/** V8 marks the whole heap each time buffers have grown by 64 MB, however large the heap is. So they count as the heap does, and grow with it (D-59). */
 setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 export type Stop = () => Promise<void>;
