@@ -30,8 +30,9 @@ export class UnzeroedEncoder extends OwnEncoder {
   ensureAvailable(length: number): void {
     const needed = this.offset + length;
     if (needed <= this.buf.length) return;
-    // What is large is written last, in one piece: doubled memory would stay empty.
-    const larger = Buffer.allocUnsafe(needed < LARGE ? OwnEncoder.nextPowerOfTwo(needed) : needed + SOME_MORE);
+    // What is large comes in one piece and last: doubled memory would stay empty. Small pieces double it, or each would copy all before it.
+    const isLarge = length >= LARGE && length > this.buf.length;
+    const larger = Buffer.allocUnsafe(isLarge ? needed + SOME_MORE : OwnEncoder.nextPowerOfTwo(needed));
     this.buf.copy(larger, 0, 0, this.offset);
     this.buf = larger;
   }
