@@ -14,6 +14,15 @@ export const timed = async (work: () => Promise<unknown>): Promise<Call> => {
   return { ms: performance.now() - began, stolen: stolenMs() - before };
 };
 
+const STRINGIFIED = 50;
+
+/** What writing an answer costs that is already put together. */
+export const stringifyCalls = async (answer: unknown): Promise<Call[]> => {
+  const calls: Call[] = [];
+  for (let i = 0; i < STRINGIFIED; i++) calls.push(await timed(async () => JSON.stringify(answer)));
+  return calls;
+};
+
 const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED;
 
 export const timesOf = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);

@@ -9,6 +9,8 @@ import { type Figure, figureOf, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
 
+export const kafkaHop = (q: string): string => `machine: Kafka hop ${q} at 200/s`;
+
 const SAMPLED_FRAMES = 3_000;
 const BENCH_TOPIC = 'bench.limit';
 
@@ -116,8 +118,8 @@ const measureRound = async (run: Run, frames: readonly Buffer[], seconds: number
     }),
     figureOf('machine: loopback WebSocket frames', '/s', received, { note: 'sender in another thread' }),
     figureOf('machine: Kafka, written and read by one process', '/s', moved.rate),
-    figureOf('machine: Kafka hop p50 at 200/s', 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
-    figureOf('machine: Kafka hop p99 at 200/s', 'ms', moved.hopP99),
+    figureOf(kafkaHop('p50'), 'ms', moved.hopP50, { note: 'of it 5 ms the publisher lingers' }),
+    figureOf(kafkaHop('p99'), 'ms', moved.hopP99),
   ];
 };
 

@@ -20,7 +20,7 @@ import type { Row } from '../../../schemas/topics.ts';
 import { startEngines } from '../../engines/engines.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../runtime/questdb.ts';
-import { type Call, callFigures, timed } from './calls.ts';
+import { type Call, callFigures, stringifyCalls, timed } from './calls.ts';
 import { below, type Figure, figureOf, renderTable } from './figures.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import { candle, listedAt, marketOf, NOW } from './screen-market.ts';
@@ -54,21 +54,18 @@ const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
     ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
   }) as Context;
 
-/** Bytes of the answer. */
-const ask = async (query: string, context: Context): Promise<number> => {
+const ask = async (query: string, context: Context): Promise<string> => {
   const { body, numberFormat } = await screen.run({ query, include_unknown: true, limit: 500 }, context);
-  return writeJson(body, { numberFormat }).length;
+  return writeJson(body, { numberFormat });
 };
 
-type Asked = { readonly bytes: number; readonly isRefused: boolean };
-
 /** On a machine that does something else meanwhile an evaluation may not end within its budget. */
-const askOrRefusal = async (query: string, context: Context): Promise<Asked> => {
+const askOrRefusal = async (query: string, context: Context): Promise<string | null> => {
   try {
-    return { bytes: await ask(query, context), isRefused: false };
+    return await ask(query, context);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return { bytes: 0, isRefused: true };
+    return null;
   }
 };
 
@@ -102,19 +99,23 @@ type Case = {
 const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promise<Figure[]> => {
   const before = process.cpuUsage();
   const asked: Call[] = [];
-  let [late, kilobytes] = [0, 0];
+  let [late, text] = [0, ''];
   for (let i = 0; i < calls; i++) {
     const ask = async (): Promise<void> => {
-      const { bytes, isRefused } = await askOrRefusal(query, context);
-      late += isRefused ? 1 : 0;
-      kilobytes = Math.round(bytes / 1024);
+      const answer = await askOrRefusal(query, context);
+      if (answer === null) late += 1;
+      text = answer ?? text;
     };
     asked.push(await timed(ask));
   }
   const { user, system } = process.cpuUsage(before);
   const cpuMs = (user + system) / 1_000 / calls;
-  const note = `${kilobytes} kB, ${calls} calls (${late} refused), ${cpuMs.toFixed(1)} ms of processor each`;
-  return callFigures(name, asked, { aimMs, note });
+  const kilobytes = Math.round(text.length / 1024);
+  return callFigures(name, asked, {
+    ...{ aimMs, bare: text === '' ? [] : await stringifyCalls(JSON.parse(text)) },
+    ...{ limitIs: 'JSON.stringify of the same answer' },
+    note: `${kilobytes} kB, ${calls} calls (${late} refused), ${cpuMs.toFixed(1)} ms of processor each`,
+  });
 };
 
 /** There is one first answer; the others come in rounds. */

@@ -1,6 +1,6 @@
 // Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
 import type { ApiClient } from './api-client.ts';
-import { type Call, callFigures, timed, timesOf } from './calls.ts';
+import { type Call, callFigures, stringifyCalls, timesOf } from './calls.ts';
 import { type Figure, figureOf, quantile } from './figures.ts';
 import { stolenMs } from './machine.ts';
 import { inRounds } from './rounds.ts';
@@ -15,7 +15,6 @@ export type SnapshotsSpec = {
 const CONNECTIONS = 8;
 /** `where` takes at most 32 members a list. */
 const SOME = 32;
-const STRINGIFY_ROUNDS = 50;
 
 type Loop = { readonly calls: readonly Call[]; readonly perSecond: number; readonly text: string };
 
@@ -40,19 +39,13 @@ const ask = async (
   return { calls, perSecond: (calls.length * 1_000) / (performance.now() - began), text: last };
 };
 
-const stringify = async (value: unknown): Promise<Call[]> => {
-  const calls: Call[] = [];
-  for (let i = 0; i < STRINGIFY_ROUNDS; i++) calls.push(await timed(async () => JSON.stringify(value)));
-  return calls;
-};
-
 type Case = { readonly body: unknown; readonly layers: string; readonly aimMs: number | null };
 
 const measureRound = async ({ client, seconds }: SnapshotsSpec, { body, layers, aimMs }: Case): Promise<Figure[]> => {
   const alone = await ask(client, body, { callers: 1, seconds });
   const many = await ask(client, body, { callers: CONNECTIONS, seconds });
   const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
-  const bare = await stringify(answer);
+  const bare = await stringifyCalls(answer);
   const name = `snapshot of ${answer.items.length} listings x ${layers}`;
   const limitIs = 'JSON.stringify of the same answer';
   const manyMs = timesOf(many.calls);
