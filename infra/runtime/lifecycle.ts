@@ -1,9 +1,5 @@
 // The life of a process: start gives stop; signals stop it within a deadline, a second signal ends it at once.
-import { setFlagsFromString } from 'node:v8';
 import { createLog } from './log.ts';
-
-/** V8 marks the whole heap each time buffers have grown by 64 MB, however large the heap is. So they count as the heap does, and grow with it (D-59). */
-setFlagsFromString('--external-memory-accounted-in-global-limit');
 
 export type Stop = () => Promise<void>;
 
