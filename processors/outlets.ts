@@ -23,7 +23,7 @@ export const openOutlets = (handle: KafkaHandle): Outlets => {
   return {
     live: open({ lingerMs: LIVE_LINGER_MS }),
     kept: open({ lingerMs: KEPT_LINGER_MS }),
-    // Read once, at most, and gone within the hour.
+    // Each is read once, at most; a gigabyte of them is kept.
     checkpoints: open({ lingerMs: KEPT_LINGER_MS, compresses: false }),
   };
 };

@@ -38,12 +38,14 @@ const gunzipOptions = (packed: Buffer): ZlibOptions => {
 };
 
 kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
-  compress: async ({ buffer }: { readonly buffer: Buffer }) =>
-    buffer.length <= AT_ONCE_BYTES
-      ? gzipSync(buffer, gzipOptions(buffer.length))
-      : gzip(buffer, gzipOptions(buffer.length)),
-  decompress: async (buffer: Buffer) =>
-    buffer.length <= AT_ONCE_BYTES ? gunzipSync(buffer, gunzipOptions(buffer)) : gunzip(buffer, gunzipOptions(buffer)),
+  compress: async ({ buffer }: { readonly buffer: Buffer }) => {
+    const options = gzipOptions(buffer.length);
+    return buffer.length <= AT_ONCE_BYTES ? gzipSync(buffer, options) : gzip(buffer, options);
+  },
+  decompress: async (buffer: Buffer) => {
+    const options = gunzipOptions(buffer);
+    return buffer.length <= AT_ONCE_BYTES ? gunzipSync(buffer, options) : gunzip(buffer, options);
+  },
 });
 
 /** kafkajs's own way of opening a connection, for clients made beside its own. */

@@ -31,7 +31,7 @@ export type PublisherOptions = {
   readonly lingerMs?: number;
   /** A request is sent at once when so many records wait, and carries no more. */
   readonly maxRecords?: number;
-  /** Whether batches are compressed: what is written once and soon deleted is not worth it. */
+  /** Whether batches are compressed: what is hardly ever read is not worth it. */
   readonly compresses?: boolean;
   /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
   readonly maxQueuedBytes?: number;

@@ -8,20 +8,24 @@ export type Call = { readonly ms: number; readonly stolen: number };
 /** From this share of its own time on a call was disturbed. */
 const DISTURBED = 0.25;
 
-export const timed = async (work: () => Promise<unknown>): Promise<Call> => {
+const timed = async (work: () => Promise<unknown>): Promise<Call> => {
   const [began, before] = [performance.now(), stolenMs()];
   await work();
   return { ms: performance.now() - began, stolen: stolenMs() - before };
 };
 
+/** So many calls one after the other. */
+export const callsOf = async (count: number, work: () => Promise<unknown>): Promise<Call[]> => {
+  const calls: Call[] = [];
+  for (let i = 0; i < count; i++) calls.push(await timed(work));
+  return calls;
+};
+
 const STRINGIFIED = 50;
 
 /** What writing an answer costs that is already put together. */
-export const stringifyCalls = async (answer: unknown): Promise<Call[]> => {
-  const calls: Call[] = [];
-  for (let i = 0; i < STRINGIFIED; i++) calls.push(await timed(async () => JSON.stringify(answer)));
-  return calls;
-};
+export const stringifyCalls = (answer: unknown): Promise<Call[]> =>
+  callsOf(STRINGIFIED, async () => JSON.stringify(answer));
 
 const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED;
 

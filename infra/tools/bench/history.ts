@@ -19,8 +19,8 @@ import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres.ts';
 import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb.ts';
-import { type ApiClient, openApiClient } from './api-client.ts';
-import { type Call, callFigures, timed } from './calls.ts';
+import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
+import { callFigures, callsOf } from './calls.ts';
 import { type Figure, renderTable, sum } from './figures.ts';
 import {
   type Known,
@@ -130,18 +130,6 @@ const statementsOf = async (
   return asked;
 };
 
-/** So many calls one after the other; the statements of one side by side, as answers ask them. */
-const callsOf = async (count: number, work: () => Promise<unknown>): Promise<Call[]> => {
-  const calls: Call[] = [];
-  for (let i = 0; i < count; i++) calls.push(await timed(work));
-  return calls;
-};
-
-/** What has just started compiles what it runs often, meanwhile it is not what a user meets. */
-const warmUp = async (count: number, work: () => Promise<unknown>): Promise<void> => {
-  await callsOf(count, work);
-};
-
 // ---- an API of its own ----
 
 const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
@@ -173,13 +161,15 @@ type Measuring = {
   readonly pid: number;
 };
 
+const askOnce = (client: ApiClient, { operation, body, accept }: Case): Promise<Timed> =>
+  client.post(operation.path, body, accept === undefined ? {} : { accept });
+
 const measureOne = async (one: Case, { client, reader, statements, calls, pid }: Measuring): Promise<Figure[]> => {
-  const { operation, body, accept, rows, name, aimMs } = one;
+  const { rows, name, aimMs } = one;
   let size = 0;
-  const headers = accept === undefined ? {} : { accept };
   const before = usageOf(pid)?.cpuSeconds ?? 0;
   const answered = await callsOf(calls, async () => {
-    size = (await client.post(operation.path, body, headers)).bytes;
+    size = (await askOnce(client, one)).bytes;
   });
   const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
   const bare = await callsOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
@@ -209,9 +199,8 @@ export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
       const statements = await statementsOf(one, { live, reader, now });
       const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
       const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
-      await warmUp(calls, () =>
-        client.post(one.operation.path, one.body, one.accept === undefined ? {} : { accept: one.accept }),
-      );
+      // What has just started compiles what it runs often: meanwhile it is not what a user meets.
+      await callsOf(calls, () => askOnce(client, one));
       figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
     }
     return figures;

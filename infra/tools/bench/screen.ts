@@ -20,7 +20,7 @@ import type { Row } from '../../../schemas/topics.ts';
 import { startEngines } from '../../engines/engines.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../runtime/questdb.ts';
-import { type Call, callFigures, stringifyCalls, timed } from './calls.ts';
+import { callFigures, callsOf, stringifyCalls } from './calls.ts';
 import { below, type Figure, figureOf, renderTable } from './figures.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import { candle, listedAt, marketOf, NOW } from './screen-market.ts';
@@ -98,16 +98,12 @@ type Case = {
 
 const measureRound = async ({ name, query, calls, aimMs, context }: Case): Promise<Figure[]> => {
   const before = process.cpuUsage();
-  const asked: Call[] = [];
   let [late, text] = [0, ''];
-  for (let i = 0; i < calls; i++) {
-    const ask = async (): Promise<void> => {
-      const answer = await askOrRefusal(query, context);
-      if (answer === null) late += 1;
-      text = answer ?? text;
-    };
-    asked.push(await timed(ask));
-  }
+  const asked = await callsOf(calls, async () => {
+    const answer = await askOrRefusal(query, context);
+    if (answer === null) late += 1;
+    text = answer ?? text;
+  });
   const { user, system } = process.cpuUsage(before);
   const cpuMs = (user + system) / 1_000 / calls;
   const kilobytes = Math.round(text.length / 1024);
