@@ -136,8 +136,6 @@ export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: 
   };
 };
 
-/** A producer's first send right after a creation may be answered NOT_LEADER in part, and kafkajs then repeats all of it. */
-const AFTER_CREATION_MS = 300;
 const LEADERS_DEADLINE_MS = 15_000;
 const LEADERS_POLL_MS = 100;
 
@@ -158,19 +156,24 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
   return new Map(topics.map(({ name, partitions }) => [name, count(partitions)]));
 };
 
-/** kafkajs's own wait gives up when a broker does not know a new topic yet (UNKNOWN_TOPIC_OR_PARTITION). */
+/**
+ * A broker names the leader of a new partition before that leader takes records, and kafkajs repeats a whole send when one of its partitions was
+ * refused: records would stand twice. Who leads answers for its offsets. kafkajs's own wait gives up on a topic a broker does not know yet.
+ */
 const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
-  const names = specs.map(({ topic }) => topic);
-  const isLed = async (): Promise<boolean> => {
-    const counts = await countPartitions(admin, names);
-    return specs.every(({ topic, partitions }) => counts.get(topic)?.led === partitions);
-  };
+  const waiting = new Map(specs.map(({ topic, partitions }) => [topic, partitions]));
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
-  while (!(await isLed().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${names.join(', ')}`);
+  for (;;) {
+    const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
+    for (const [topic, partitions] of waiting) {
+      if (counts.get(topic)?.led !== partitions) continue;
+      const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
+      if (offsets.length === partitions) waiting.delete(topic);
+    }
+    if (waiting.size === 0) return;
+    if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${[...waiting.keys()].join(', ')}`);
     await pause(LEADERS_POLL_MS);
   }
-  await pause(AFTER_CREATION_MS);
 };
 
 /** Creates the topics that do not exist. Throws TopicMismatch when one exists with another number of partitions. */

@@ -63,6 +63,19 @@ t.test('topics are created once, with their retention, and never with another nu
   await t.rejects(ensureTopics(handle, more), TopicMismatch);
 });
 
+t.test('a topic that was made takes records at once: none is refused in part and sent again', async (t) => {
+  const partitions = 30;
+  for (const _ of countTo(8)) {
+    const topic = await newTopic(partitions);
+    const publisher = createPublisher(handle);
+    for (const n of countTo(300))
+      publisher.publish({ topic, partition: n % partitions, key: null, value: numbered(n) });
+    await publisher.close();
+    const positions = countTo(partitions).map((p) => publisher.position(topic, p));
+    t.strictSame(positions, Array(partitions).fill(10));
+  }
+});
+
 t.test('records arrive in the order of the calls, and positions are the brokers own', async (t) => {
   const topic = await newTopic();
   const publisher = createPublisher(handle, { maxRecords: 50 });
@@ -386,16 +399,16 @@ t.test('one publisher and one reader keep up with far more than the service need
   const value = Buffer.alloc(350, 'mark price update ');
   const begun = performance.now();
   for (const n of countTo(records)) {
-    publisher.publish({ topic, partition: n % PARTITIONS, key: 'BTCUSDT', value });
+    publisher.publish({ topic, partition: n % PARTITIONS, key: String(n), value });
     if (n % 1_000 === 0) await publisher.ready();
   }
   await publisher.close();
   const published = performance.now();
-  let count = 0;
-  await readToEnd(handle, { topic, from: () => 'earliest' }, () => {
-    count += 1;
-  });
-  t.equal(count, records);
+  const keys: string[] = [];
+  await readToEnd(handle, { topic, from: () => 'earliest' }, ({ key }) => void keys.push(String(key)));
+  const held = countTo(PARTITIONS).reduce((sum, p) => sum + (publisher.position(topic, p) ?? 0), 0);
+  t.equal(keys.length, held, 'every offset the brokers acknowledged, once');
+  t.equal(new Set(keys).size, records, 'every record; a broker that was slow to answer may hold one twice');
   const rate = (ms: number) => `${Math.round(records / ms)}k/s`;
   t.comment(`published ${rate(published - begun)}, read ${rate(performance.now() - published)}`);
 });
@@ -414,7 +427,8 @@ t.test('reading to the end passes empty partitions and the holes of compaction',
     await publisher.flush();
     offsets = [];
     await readToEnd(handle, { topic, from: () => 'earliest' }, ({ offset }) => void offsets.push(offset));
-    return offsets.length < 200;
+    // The cleaner works segment by segment, and a read may pass it.
+    return (offsets[0] ?? 0) >= 195;
   });
   t.strictSame(offsets.slice(0, 5), [195, 196, 197, 198, 199], 'the newest record of each key');
   t.equal(offsets.at(-1), (publisher.position(topic, 0) ?? 0) - 1, 'up to the end');
