@@ -9,7 +9,7 @@ import type { BookRule, Chain } from '../venue.ts';
 /** `unsynced`: waiting for the first snapshot; `joined`: stands exactly at a snapshot; `live`: diffs follow it; `broken`: a diff is missing. */
 export type SyncPhase = 'unsynced' | 'joined' | 'live' | 'broken';
 
-type Waiting<P> = {
+export type Waiting<P> = {
   readonly first: string | null;
   readonly last: string | null;
   readonly previous: string | null;

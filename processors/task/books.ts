@@ -1,7 +1,14 @@
 // Books of a task, one a listing and connection: joined, continuity-checked, published by 100 ms buckets of `received_at` (design section 5).
 
 import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
-import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
+import {
+  type BookSync,
+  isConfirmed,
+  isWhole,
+  newBookSync,
+  stepBookSync,
+  type Waiting,
+} from '../../ingest/venues/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
@@ -27,11 +34,16 @@ type Payload = {
   readonly full?: FullSides | undefined;
 };
 
+/** A payload as JSON. Hundreds of diffs of a book may wait for its snapshot, and every checkpoint writes them: as text they are small and written once. */
+export type PayloadText = string;
+/** What a book has heard and not applied. */
+export type WaitingDiff = Waiting<PayloadText>;
+
 /** Plain data: the item `book:<symbol>|<conn_id>` of a checkpoint. */
 export type BookState = {
   readonly symbol: string;
   readonly connId: string;
-  sync: BookSync<Payload>;
+  sync: BookSync<PayloadText>;
   levels: Book;
   /** End of the bucket of the last change. */
   bucket: Micros;
@@ -70,22 +82,40 @@ export const dueAt = ({ bucket, change }: BookState): Micros => {
   return isLate ? change.recordedAt + BUCKET : bucket;
 };
 
+const payloadText = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
+  JSON.stringify([kind, venueTs, sequence, bids, asks, full]);
+
+const payloadOf = (of: Payload | PayloadText): Payload => {
+  if (typeof of !== 'string') return of;
+  const [kind, venueTs, sequence, bids, asks, full] = JSON.parse(of);
+  return { kind, venueTs, sequence, bids, asks, full: full ?? undefined };
+};
+
+/** Of what waits only the newest may have come just now. */
+const asText = ({ waiting, ...sync }: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
+  const held = waiting as readonly WaitingDiff[];
+  const last = waiting.at(-1);
+  if (last === undefined || typeof last.payload === 'string') return { ...sync, waiting: held };
+  return { ...sync, waiting: held.with(-1, { ...last, payload: payloadText(last.payload) }) };
+};
+
 /** Feeds one book message through the venue's rule and the levels; a confirmed book is told anew as it stands (F-03). A figure that cannot be held leaves the book unsynced, and is thrown on. */
 export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: BookRecord): BookOutcome => {
   const { values, venue_ts: venueTs } = record;
   if (chain.kind === 'confirmation') return { became: isConfirmed(book.sync, chain) ? 'changed' : 'waiting', venueTs };
   const { kind, bids, asks, sequence } = values;
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
-  const step = stepBookSync<Payload>(rule, book.sync, chain, payload);
+  const step = stepBookSync<Payload | PayloadText>(rule, book.sync, chain, payload);
   book.sync = newBookSync();
-  for (const taken of step.apply) {
+  const apply = step.apply.map(payloadOf);
+  for (const taken of apply) {
     if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);
     else applyUpdate(book.levels, taken);
   }
-  book.sync = step.state;
+  book.sync = asText(step.state);
   if (step.broke) return { became: 'broke', venueTs };
   // A snapshot may join diffs that came before it and are newer.
-  const last = step.apply.at(-1);
+  const last = apply.at(-1);
   if (last === undefined || !isWhole(step.state)) return { became: 'waiting', venueTs };
   return { became: 'changed', venueTs: last.venueTs ?? venueTs };
 };

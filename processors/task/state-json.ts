@@ -3,7 +3,7 @@ import type { MapState } from '../../ingest/venue.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import type { BookState } from './books.ts';
+import type { BookState, WaitingDiff } from './books.ts';
 import { sideFromText, sideToText } from './side-text.ts';
 import {
   type Candidate,
@@ -147,20 +147,22 @@ const eventsFromPlain = ({ seen, delivered }: PlainEvents): EventState => {
   return { seen: ids, delivered };
 };
 
-/** The JSON of `plain` with one more member, whose text is known. */
-const withMember = (plain: string, name: string, text: string): string => `${plain.slice(0, -1)},"${name}":${text}}`;
+/** The JSON of `plain`, an object with members, with more of them, whose texts are known. */
+const withMembers = (plain: object, texts: Readonly<Record<string, string>>): string => {
+  const members = Object.entries(texts).map(([name, text]) => `,"${name}":${text}`);
+  return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
+};
 
 const layerText = ({ windows, ...layer }: LayerState): string => {
   const told = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
-  return withMember(JSON.stringify(layer), 'windows', `[${told.join()}]`);
+  return withMembers(layer, { windows: `[${told.join()}]` });
 };
 
 /** One listing without its books: the item `listing:<symbol>`. */
 export const listingToJson = ({ version, layers, events, ...listing }: ListingState): string => {
   const told = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
   const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
-  const versioned = withMember(JSON.stringify({ ...listing, events: told }), 'version', versionText(version));
-  return withMember(versioned, 'layers', `[${named.join()}]`);
+  return withMembers({ ...listing, events: told }, { version: versionText(version), layers: `[${named.join()}]` });
 };
 
 const layerFrom = (name: ReadingLayer, plain: PlainLayer): LayerState => ({
@@ -181,22 +183,42 @@ export const listingFromJson = (text: string): ListingState => {
 
 type Side = BookState['levels']['bids'];
 type SidePlain = { readonly full: boolean; readonly levels: string };
-type BookPlain = Omit<BookState, 'levels'> & {
+type WaitingPlain = readonly [first: string | null, last: string | null, previous: string | null, payload: unknown];
+type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
+  readonly sync: Omit<BookState['sync'], 'waiting'> & { readonly waiting: readonly WaitingPlain[] };
   readonly levels: Omit<BookState['levels'], 'bids' | 'asks'> & { readonly bids: SidePlain; readonly asks: SidePlain };
 };
 
-const sideToPlain = (side: Side): SidePlain => ({ full: side.full, levels: sideToText(side) });
+/** What is already JSON or needs no escapes stands in the text as it is: JSON.stringify would look through all of it again. */
+const sideText = ({ full, ...side }: Side): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
 const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
 
-export const bookToJson = (book: BookState): string => {
-  const { bids, asks, ...rest } = book.levels;
-  const plain: BookPlain = { ...book, levels: { ...rest, bids: sideToPlain(bids), asks: sideToPlain(asks) } };
-  return JSON.stringify(plain);
+const idText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
+const waitingText = ({ first, last, previous, payload }: WaitingDiff): string =>
+  `[${idText(first)},${idText(last)},${idText(previous)},${payload}]`;
+const waitingFromPlain = ([first, last, previous, payload]: WaitingPlain): WaitingDiff => ({
+  first,
+  last,
+  previous,
+  payload: JSON.stringify(payload),
+});
+
+export const bookToJson = ({ sync, levels, ...book }: BookState): string => {
+  const { waiting, ...synced } = sync;
+  const { bids, asks, ...rest } = levels;
+  return withMembers(book, {
+    sync: withMembers(synced, { waiting: `[${waiting.map(waitingText).join()}]` }),
+    levels: withMembers(rest, { bids: sideText(bids), asks: sideText(asks) }),
+  });
 };
 
 /** Throws SyntaxError for a text that is no book's. */
 export const bookFromJson = (text: string): BookState => {
   const plain = JSON.parse(text) as BookPlain;
   const { bids, asks, ...rest } = plain.levels;
-  return { ...plain, levels: { ...rest, bids: sideFromPlain(bids), asks: sideFromPlain(asks) } };
+  return {
+    ...plain,
+    sync: { ...plain.sync, waiting: plain.sync.waiting.map(waitingFromPlain) },
+    levels: { ...rest, bids: sideFromPlain(bids), asks: sideFromPlain(asks) },
+  };
 };

@@ -7,7 +7,7 @@ import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
-export const STATE_VERSION = 4;
+export const STATE_VERSION = 5;
 
 /** A connection as the log shows it. `span` is the current or last alive span. */
 export type Connection = {
