@@ -15,6 +15,12 @@ export const INGEST_CONFIG = {
     default: {},
     description: 'JSON {"<venue>": {"<endpoint>": "<url>"}} laid over the venues\' own endpoints (simulators)',
   },
+  VENUE_REST_WEIGHTS: {
+    type: 'json',
+    default: {},
+    description:
+      'JSON {"<venue>": <weight a minute>} in place of the limit a venue documents (another allowance, simulators)',
+  },
   SPOOL_DIR: {
     type: 'string',
     default: '.local/spool',

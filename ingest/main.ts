@@ -57,6 +57,19 @@ const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
   );
 };
 
+/** What a venue lets this address ask for in a minute, by venue. Throws when the JSON is not an object of whole numbers by known venue. */
+export const parseRestWeights = (value: unknown): Readonly<Record<string, number>> => {
+  if (!isRecord(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
+  return Object.fromEntries(
+    Object.entries(value).map(([venue, weight]) => {
+      if (!venues.has(venue)) throw new Error(`VENUE_REST_WEIGHTS.${venue} is an unknown venue`);
+      if (!Number.isSafeInteger(weight) || Number(weight) < 1)
+        throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
+      return [venue, Number(weight)];
+    }),
+  );
+};
+
 const parseVenues = (ids: readonly string[]): readonly Venue[] => {
   if (ids.length === 0) throw new Error('VENUES names no venue');
   return ids.map((id) => {
@@ -70,6 +83,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const config = readConfig(INGEST_CONFIG, env);
   const chosen = parseVenues(config.VENUES);
   const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
+  const restWeights = parseRestWeights(config.VENUE_REST_WEIGHTS);
   const { COLLECTOR_ID: collector, SHARDS: shards, TOPIC_NAMESPACE: namespace } = config;
   if (shards < 1) throw new Error(`SHARDS must be at least 1, found ${shards}`);
   const log = createLog('ingest');
@@ -95,6 +109,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     startCollector({
       venue,
       endpoints: endpoints[venue.id] ?? {},
+      restWeightPerMinute: restWeights[venue.id],
       shards,
       collector,
       writer: createRawWriter({ outlet, topic: topicOf(venue.id), onTickSkipped: meters.ticksSkipped }),

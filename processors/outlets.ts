@@ -14,7 +14,7 @@ export type Outlets = {
 const MAX_RECORDS = 5_000;
 
 /** `md` alone has sixty partitions, and each one in a request is a batch of its own: a request every 5 ms would be batches of one record. */
-const KEPT_LINGER_MS = 50;
+const KEPT_LINGER_MS = 100;
 const LIVE_LINGER_MS = 2;
 
 export const openOutlets = (handle: KafkaHandle): Outlets => {

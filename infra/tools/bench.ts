@@ -46,6 +46,8 @@ const DIR = join(LOCAL, 'bench');
 const PROFILES = join(LOCAL, 'bench-profiles');
 const PROFILED = ['processors', 'ingest', 'api', 'simulator'] as const;
 
+const REST_WEIGHT = '1000000';
+
 /** What runs now and is stopped with the bench. */
 type Running = { stop(): Promise<void> };
 type Bench = {
@@ -65,10 +67,11 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
       LOG_LEVEL: 'info',
       SHARDS: String(plan.shards),
       SIM_LISTINGS: String(plan.listings),
-      // The books are loaded first, the load comes with the stages.
+      // The load comes with the stages.
       SIM_RATE: '1',
-      // Every book is asked for at once.
-      SIM_WEIGHT: '1000000',
+      // Every book is asked for at once: neither side has a limit that counts.
+      SIM_WEIGHT: REST_WEIGHT,
+      VENUE_REST_WEIGHTS: `{"${VENUE}":${REST_WEIGHT}}`,
       ...(plan.kind === 'profile' ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${PROFILES}` } : {}),
     },
     progress,

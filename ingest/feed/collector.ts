@@ -21,6 +21,8 @@ export type CollectorOptions = {
   readonly venue: Venue;
   /** Laid over the venue's own endpoints, name by name. */
   readonly endpoints: Readonly<Record<string, string>>;
+  /** In place of the limit the venue documents. */
+  readonly restWeightPerMinute?: number | undefined;
   readonly shards: number;
   readonly collector: string;
   readonly writer: RawWriter;
@@ -51,7 +53,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const endpoints = { ...venue.endpoints, ...options.endpoints };
   const connections = createConnectionLog(options);
   const rest = createRestClient({
-    weightPerMinute: venue.limits.restWeightPerMinute,
+    weightPerMinute: options.restWeightPerMinute ?? venue.limits.restWeightPerMinute,
     burst: venue.limits.restBurst,
     meters,
     headers: venue.headers,

@@ -176,13 +176,31 @@ export const topLevels = (book: Book, n: number): { readonly bids: Level[]; read
   asks: topOf(book, book.asks, n),
 });
 
+const levelAt = (book: Book, side: BookSide, at: number): Level => [
+  toDecimal(Math.abs(side.keys[at] as number), book.priceScale),
+  toDecimal(side.sizes[at] as number, book.sizeScale),
+];
+
+/** What was told of a side last: most levels stand as they stood, and their digits take more time than finding that out. */
+type Told = { readonly priceScale: number; readonly sizeScale: number; readonly levels: readonly ToldLevel[] };
+type ToldLevel = { readonly key: number; readonly size: number; readonly level: Level };
+const toldOf = new WeakMap<BookSide, Told>();
+
 const topOf = (book: Book, side: BookSide, n: number): Level[] => {
-  const levels: Level[] = [];
-  for (let i = side.keys.length - 1; i >= 0 && levels.length < n; i--) {
-    const price = toDecimal(Math.abs(side.keys[i] as number), book.priceScale);
-    levels.push([price, toDecimal(side.sizes[i] as number, book.sizeScale)]);
+  const { priceScale, sizeScale } = book;
+  const told = toldOf.get(side);
+  const before = told?.priceScale === priceScale && told.sizeScale === sizeScale ? told.levels : [];
+  const levels: ToldLevel[] = [];
+  // Both from the best level down.
+  for (let at = side.keys.length - 1, i = 0; at >= 0 && levels.length < n; at--) {
+    const [key, size] = [side.keys[at] as number, side.sizes[at] as number];
+    while ((before[i]?.key ?? Number.NEGATIVE_INFINITY) > key) i++;
+    const same = before[i];
+    const stands = same?.key === key && same.size === size;
+    levels.push(stands ? same : { key, size, level: levelAt(book, side, at) });
   }
-  return levels;
+  toldOf.set(side, { priceScale, sizeScale, levels });
+  return levels.map(({ level }) => level);
 };
 
 const toDecimal = (scaled: number | bigint, scale: number): Digits => {
@@ -204,10 +222,10 @@ export const isCrossed = (book: Book): boolean => {
 
 /** Values of layer `book` (L-02): an empty side and what needs it has `no_value`. */
 export const bookValues = (book: Book): BookReading => {
-  const { bids, asks } = topLevels(book, 1);
+  const { bids, asks } = book;
   const values: Record<string, Digits> = {};
-  if (bids[0]) [values.bid, values.bid_size] = bids[0];
-  if (asks[0]) [values.ask, values.ask_size] = asks[0];
+  if (bids.keys.length > 0) [values.bid, values.bid_size] = levelAt(book, bids, bids.keys.length - 1);
+  if (asks.keys.length > 0) [values.ask, values.ask_size] = levelAt(book, asks, asks.keys.length - 1);
   const mid = midOf(book);
   if (mid !== null && values.bid !== undefined && values.ask !== undefined) {
     values.mid = mid;

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   type BatchIn,
+  crc32c,
   type EncodedRecord,
   encodeBatch,
   encodeRecord,
@@ -43,6 +44,23 @@ const records: fc.Arbitrary<RecordIn> = fc.record(
   },
   { requiredKeys: [] },
 );
+
+t.test('a checksum is CRC-32C', (t) => {
+  const own = ownOf<(bytes: Buffer) => number>('kafkajs/src/protocol/recordBatch/crc32C');
+  // RFC 3720, B.4
+  const known: [Buffer, number][] = [
+    [Buffer.alloc(32), 0x8a9136aa],
+    [Buffer.alloc(32, 0xff), 0x62a8ab43],
+    [Buffer.from(Array.from({ length: 32 }, (_, i) => i)), 0x46dd794e],
+    [Buffer.from('123456789'), 0xe3069283],
+  ];
+  for (const [bytes, sum] of known) t.equal(crc32c(bytes), sum);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (array) => crc32c(Buffer.from(array)) === own(Buffer.from(array))),
+    { numRuns: 2_000 },
+  );
+  t.end();
+});
 
 t.test('a record has the bytes of kafkajs’s own writer', (t) => {
   const own = ownOf<(record: RecordIn) => EncodedRecord>('kafkajs/src/protocol/recordBatch/record/v0');

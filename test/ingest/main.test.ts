@@ -7,7 +7,7 @@ import { openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { frameDigest } from '../../infra/simulator/sent-log.ts';
 import { type Simulator, startSimulator } from '../../infra/simulator/simulator.ts';
-import { parseEndpoints, startIngest } from '../../ingest/main.ts';
+import { parseEndpoints, parseRestWeights, startIngest } from '../../ingest/main.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import { type RawMessage, type TickBody, topics } from '../../schemas/topics.ts';
@@ -228,4 +228,8 @@ t.test('settings that cannot be meant are refused before anything is opened', as
   );
   t.throws(() => parseEndpoints({ binance: { usdm_rest: 'here' } }), /must be a URL/);
   t.throws(() => parseEndpoints([]), /must be a JSON object/);
+  t.same(parseRestWeights({ binance: 6_000 }), { binance: 6_000 });
+  t.throws(() => parseRestWeights({ binnance: 1 }), /VENUE_REST_WEIGHTS.binnance is an unknown venue/);
+  t.throws(() => parseRestWeights({ binance: '1' }), /VENUE_REST_WEIGHTS.binance must be a whole number above 0/);
+  t.throws(() => parseRestWeights([]), /must be a JSON object/);
 });

@@ -11,6 +11,7 @@ import {
   bandValues,
   bookBands,
   bookValues,
+  copyBook,
   countLevels,
   createBook,
   isCrossed,
@@ -38,6 +39,29 @@ const bookOf = (bids: readonly Level[], asks: readonly Level[]): Book => {
   applySnapshot(book, levels(bids, asks));
   return book;
 };
+
+/** Few prices of several digits, so that levels stand, change, go and come again, and digits get longer meanwhile. */
+const someLevel = fc.record({ price: fc.integer({ min: 1, max: 60 }), digits: fc.nat(2), size: fc.nat(3) });
+const toLevels = (of: readonly { price: number; digits: number; size: number }[], from: number): Level[] =>
+  of.map(({ price, digits, size }) => [(from + price / 10).toFixed(1 + digits), String(size)]);
+
+t.test('a top that was told before is told as that of a book nobody asked', (t) => {
+  const steps = fc.array(
+    fc.record({ isSnapshot: fc.nat(9).map((n) => n === 0), bids: fc.array(someLevel), asks: fc.array(someLevel) }),
+    { minLength: 1, maxLength: 20 },
+  );
+  const isSame = fc.property(steps, fc.integer({ min: 1, max: 30 }), (taken, n) =>
+    ((book: Book) =>
+      taken.every(({ isSnapshot, bids, asks }) => {
+        const message = levels(toLevels(bids, 100), toLevels(asks, 200));
+        if (isSnapshot) applySnapshot(book, message);
+        else applyUpdate(book, message);
+        return JSON.stringify(topLevels(book, n)) === JSON.stringify(topLevels(copyBook(book), n));
+      }))(createBook()),
+  );
+  fc.assert(isSame, { numRuns: 1_000 });
+  t.end();
+});
 
 t.test('the top of the book with its exact middle and spread', (t) => {
   const book = bookOf(

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import type { Service } from '../../local/service.ts';
 import type { ApiClient } from './api-client.ts';
+import { waitForBooks } from './books.ts';
 import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
@@ -104,9 +105,12 @@ const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
 
 /** A stage that fails is named and the rest still measured. */
 export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
-  const { run } = measuring;
+  const { plan, run, client } = measuring;
   const { progress } = run;
   const figures: Figure[] = [];
+  await run.setRate(plan.rates[0] ?? 1_000);
+  const missing = await progress.during('every book', waitForBooks(client));
+  if (missing > 0) progress.say(`${missing} books never came: figures are of a service that does less than it will`);
   for (const [name, stage] of stagesOf(measuring)) {
     await run.setRate(1);
     const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
