@@ -40,20 +40,20 @@ const bookOf = (bids: readonly Level[], asks: readonly Level[]): Book => {
   return book;
 };
 
-/** Few prices of several digits, so that levels stand, change, go and come again, and digits get longer meanwhile. */
-const someLevel = fc.record({ price: fc.integer({ min: 1, max: 60 }), digits: fc.nat(2), size: fc.nat(3) });
-const toLevels = (of: readonly { price: number; digits: number; size: number }[], from: number): Level[] =>
-  of.map(({ price, digits, size }) => [(from + price / 10).toFixed(1 + digits), String(size)]);
+/** Few prices and sizes, so that levels stand, change, go and come again; the digits of a message differ from those before. */
+const someLevels = fc.array(fc.record({ price: fc.integer({ min: 1, max: 60 }), size: fc.nat(3) }));
+const toLevels = (of: readonly { price: number; size: number }[], digits: number): Level[] =>
+  of.map(({ price, size }) => [(price / 10 ** digits).toFixed(digits), String(size)]);
 
 t.test('a top that was told before is told as that of a book nobody asked', (t) => {
   const steps = fc.array(
-    fc.record({ isSnapshot: fc.nat(9).map((n) => n === 0), bids: fc.array(someLevel), asks: fc.array(someLevel) }),
+    fc.record({ isSnapshot: fc.nat(9).map((n) => n === 0), digits: fc.nat(3), bids: someLevels, asks: someLevels }),
     { minLength: 1, maxLength: 20 },
   );
   const isSame = fc.property(steps, fc.integer({ min: 1, max: 30 }), (taken, n) =>
     ((book: Book) =>
-      taken.every(({ isSnapshot, bids, asks }) => {
-        const message = levels(toLevels(bids, 100), toLevels(asks, 200));
+      taken.every(({ isSnapshot, digits, bids, asks }) => {
+        const message = levels(toLevels(bids, digits), toLevels(asks, digits));
         if (isSnapshot) applySnapshot(book, message);
         else applyUpdate(book, message);
         return JSON.stringify(topLevels(book, n)) === JSON.stringify(topLevels(copyBook(book), n));
