@@ -1,8 +1,8 @@
 // Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
-import { type BookState, copyBookState } from './task/books.ts';
-import { STATE_VERSION, type TaskState } from './task/state.ts';
+import { copyBookState } from './task/books.ts';
+import { copyListing, STATE_VERSION, type TaskState } from './task/state.ts';
 import {
   bookFromJson,
   bookToJson,
@@ -16,34 +16,37 @@ import type { Task } from './task/task.ts';
 const LISTING = 'listing:';
 const BOOK = 'book:';
 
+/** Writes an item when it is asked to. */
+type Text = () => string;
+
 /** A round in the making: items not saved yet, as the state stood after `offset`. */
 export type Round = {
   readonly offset: number;
   readonly watermark: number;
   readonly pending: Set<string>;
-  /** Books that changed since the offset, as they stood after it: a copy costs a hundredth of writing one, and all change at once. */
-  readonly copies: Map<string, BookState>;
+  /** Items that changed since the offset, as they stood after it: a copy costs a hundredth of writing one, and all change at once. */
+  readonly copies: Map<string, Text>;
   saved: number;
 };
 
 type Save = (entry: CheckpointEntry) => void;
 
-const bookAt = (state: TaskState, item: string): BookState | undefined =>
-  item.startsWith(BOOK) ? state.books.get(item.slice(BOOK.length)) : undefined;
-
-const serialise = (state: TaskState, { copies }: Round, item: string): string | null => {
-  if (item === 'core') return coreToJson(state);
+/** `copies`: what is written is the item as it stands now, whatever becomes of it. Null when there is no such item. */
+const textOf = ({ state }: Task, item: string, { copies }: { copies: boolean }): Text | null => {
+  if (item === 'core') return () => coreToJson(state);
   if (item.startsWith(LISTING)) {
-    const listing = state.listings.get(item.slice(LISTING.length));
-    return listing ? listingToJson(listing) : null;
+    const held = state.listings.get(item.slice(LISTING.length));
+    const listing = held && copies ? copyListing(held) : held;
+    return listing ? () => listingToJson(listing) : null;
   }
-  const book = copies.get(item) ?? bookAt(state, item);
-  return book ? bookToJson(book) : null;
+  const held = state.books.get(item.slice(BOOK.length));
+  const book = held && copies ? copyBookState(held) : held;
+  return book ? () => bookToJson(book) : null;
 };
 
 /**
- * Begins a round at the task's present offset. The core is saved at once; from here on each item is saved, or a book copied, before the
- * first record above the offset changes it, and `saveSome` saves the rest when there is time.
+ * Begins a round at the task's present offset. The core is saved at once; from here on each item is copied before the first record above
+ * the offset changes it, and `saveSome` saves all of them when there is time.
  */
 export const beginRound = (task: Task, save: Save): Round => {
   const { state } = task;
@@ -54,20 +57,19 @@ export const beginRound = (task: Task, save: Save): Round => {
   saveItem(task, round, 'core', save);
   task.beforeChange = (item) => {
     if (!round.pending.has(item) || round.copies.has(item)) return;
-    const book = bookAt(state, item);
-    if (book === undefined) saveItem(task, round, item, save);
-    else round.copies.set(item, copyBookState(book));
+    const text = textOf(task, item, { copies: true });
+    if (text !== null) round.copies.set(item, text);
   };
   return round;
 };
 
 const saveItem = (task: Task, round: Round, item: string, save: Save): void => {
+  const text = round.copies.get(item) ?? textOf(task, item, { copies: false });
   round.pending.delete(item);
-  const body = serialise(task.state, round, item);
   round.copies.delete(item);
-  if (body === null) return;
+  if (text === null) return;
   round.saved += 1;
-  save({ round: round.offset, offset: round.offset, kind: 'item', key: item, body, marker: null });
+  save({ round: round.offset, offset: round.offset, kind: 'item', key: item, body: text(), marker: null });
 };
 
 /** Saves at most so many items, until `deadline` (performance.now clock). Answers true when the round is whole. */

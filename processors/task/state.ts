@@ -100,6 +100,36 @@ export type CandleState = {
   readonly rollups: Record<string, Rollup>;
 };
 
+const copyLayer = (layer: LayerState): LayerState => ({
+  ...layer,
+  delivered: [...layer.delivered],
+  windows: new Map(layer.windows),
+  faults: layer.faults.map((fault) => ({ ...fault })),
+  parts: { ...layer.parts },
+});
+
+const copyEvents = ({ seen, delivered }: EventState): EventState => ({
+  seen: new Map(seen),
+  delivered: [...delivered],
+});
+
+const copyCandles = (of: CandleState): CandleState => ({
+  ...of,
+  minutes: { ...of.minutes },
+  proved: { ...of.proved },
+  newest: { ...of.newest },
+  rollups: { ...of.rollups },
+  ...(of.told === undefined ? {} : { told: { ...of.told } }),
+});
+
+/** The listing as it stands, whatever becomes of it: what is not copied is replaced, never changed. */
+export const copyListing = (listing: ListingState): ListingState => ({
+  ...listing,
+  layers: new Map(Array.from(listing.layers, ([name, layer]) => [name, copyLayer(layer)])),
+  events: new Map(Array.from(listing.events, ([name, events]) => [name, copyEvents(events)])),
+  candles: Object.fromEntries(Object.entries(listing.candles).map(([price, of]) => [price, copyCandles(of)])),
+});
+
 export type TaskState = {
   /** Raw offset of the last applied record; -1 before the first. */
   offset: number;

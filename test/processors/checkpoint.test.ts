@@ -1,0 +1,96 @@
+// A round of checkpoints is the state after its offset, however much the task does before it is written.
+import t from 'tap';
+import type { Venue } from '../../ingest/venue.ts';
+import { binance } from '../../ingest/venues/binance.ts';
+import { beginRound, saveSome } from '../../processors/checkpoint.ts';
+import { Task } from '../../processors/task/task.ts';
+import type { CheckpointEntry } from '../../schemas/topics.ts';
+import { SECOND, START, TestLog } from '../support/task-driver.ts';
+import { diff, mark, reference, snapshot } from '../support/task-logs.ts';
+
+const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
+const venue: Venue = { ...binance, layers: { ...binance.layers, candles: ON, trades: ON, liquidation: ON } };
+const SPEC = { venue, partition: 0, shards: 1 };
+const COVERS = [{ layers: ['mark', 'funding', 'book', 'trades', 'liquidation', 'candles'], symbols: null }];
+const MINUTE_MS = 60_000;
+
+const trade = (log: TestLog, id: number, connId: string): void => {
+  const at = Math.floor(log.now / 1000);
+  const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
+  log.json('frame', 'market', connId, body);
+};
+
+const liquidation = (log: TestLog, connId: string): void => {
+  const at = Math.floor(log.now / 1000);
+  const order = { o: 'LIMIT', f: 'IOC', q: '0.01', p: '99.1', ap: '99.2', X: 'FILLED', l: '0.01', z: '0.01' };
+  log.json('frame', 'market', connId, { e: 'forceOrder', E: at, o: { s: 'BTCUSDT', S: 'SELL', ...order, T: at } });
+};
+
+const kline = (log: TestLog, connId: string, isClosed: boolean): void => {
+  const at = Math.floor(log.now / 1000);
+  const t = Math.floor((at - (isClosed ? MINUTE_MS : 0)) / MINUTE_MS) * MINUTE_MS;
+  const bar = { o: '100', h: '110', l: '90', c: `${100 + (at % 9)}`, v: '2.5', n: 7, q: '250.1', V: '1', Q: '1' };
+  const k = { t, T: t + MINUTE_MS - 1, s: 'BTCUSDT', i: '1m', f: 1, L: 9, ...bar, x: isClosed, B: '0' };
+  log.json('frame', 'market', connId, { e: 'kline', E: at, s: 'BTCUSDT', k });
+};
+
+/** Everything a listing holds changes again and again: two connections, every kind of message, figures nobody can read. */
+const fullLog = (): TestLog => {
+  const log = new TestLog();
+  log.capability(venue);
+  reference(log, ['BTCUSDT', 'ETHUSDT']);
+  log.open('k1', 'market', COVERS);
+  snapshot(log, 10);
+  for (let i = 0; i < 1_200; i++) {
+    log.now += 300_000;
+    const connId = i % 3 === 0 && i > 400 ? 'k2' : 'k1';
+    if (i === 400) log.open('k2', 'market', COVERS);
+    mark(log, i % 97 > 90 ? 'none' : `${100 + (i % 13)}`, { connId, symbol: i % 2 === 0 ? 'BTCUSDT' : 'ETHUSDT' });
+    const ids = { U: 11 + i, u: 11 + i, pu: 10 + i };
+    // For a while the second connection's book waits for a snapshot, and the first one's has a hole.
+    if (i % 400 !== 333) diff(log, ids, { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] });
+    if (i % 5 === 0) trade(log, Math.floor(i / 10), connId);
+    if (i % 50 === 0) liquidation(log, connId);
+    if (i % 7 === 0) kline(log, connId, (log.now - START) % (60 * SECOND) < 2 * SECOND);
+    if (i % 2 === 0) log.tick(['k1', 'k2']);
+  }
+  return log;
+};
+
+type Bodies = ReadonlyMap<string, string>;
+
+/** A round after `cut` records, all of it written when the task has worked on `more` others. */
+const roundAfter = (records: TestLog['records'], cut: number, more: number): Bodies => {
+  const task = new Task(SPEC);
+  for (const record of records.slice(0, cut)) task.process(record);
+  const bodies = new Map<string, string>();
+  const save = ({ key, body }: CheckpointEntry): void => {
+    if (key !== null && body !== null) bodies.set(key, body);
+  };
+  const round = beginRound(task, save);
+  for (const record of records.slice(cut, cut + more)) task.process(record);
+  saveSome(task, round, { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
+  return bodies;
+};
+
+t.test('what is written late is what stood at the offset', (t) => {
+  const { records } = fullLog();
+  const [more, changed] = [900, new Set<string>()];
+  for (let cut = 40; cut + more < records.length; cut += 211) {
+    const atOnce = roundAfter(records, cut, 0);
+    const later = roundAfter(records, cut, more);
+    t.strictSame([...later.keys()].sort(), [...atOnce.keys()].sort());
+    t.ok(
+      [...atOnce].every(([key, body]) => later.get(key) === body),
+      `the round after ${cut} records`,
+    );
+    const next = roundAfter(records, cut + more, 0);
+    for (const [key, body] of atOnce) if (next.get(key) !== body) changed.add(key);
+  }
+  t.ok(changed.has('listing:BTCUSDT') && changed.has('listing:ETHUSDT'), 'listings had changed meanwhile');
+  t.ok(
+    [...changed].some((key) => key.startsWith('book:')),
+    'and books',
+  );
+  t.end();
+});
