@@ -181,26 +181,10 @@ const levelAt = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];
 
-/** What was told of a side last: most levels stand as they stood, and their digits take more time than finding that out. */
-type Told = { readonly priceScale: number; readonly sizeScale: number; readonly levels: readonly ToldLevel[] };
-type ToldLevel = { readonly key: number; readonly size: number; readonly level: Level };
-const toldOf = new WeakMap<BookSide, Told>();
-
 const topOf = (book: Book, side: BookSide, n: number): Level[] => {
-  const { priceScale, sizeScale } = book;
-  const told = toldOf.get(side);
-  const before = told?.priceScale === priceScale && told.sizeScale === sizeScale ? told.levels : [];
-  const levels: ToldLevel[] = [];
-  // Both from the best level down.
-  for (let at = side.keys.length - 1, i = 0; at >= 0 && levels.length < n; at--) {
-    const [key, size] = [side.keys[at] as number, side.sizes[at] as number];
-    while ((before[i]?.key ?? Number.NEGATIVE_INFINITY) > key) i++;
-    const same = before[i];
-    const stands = same?.key === key && same.size === size;
-    levels.push(stands ? same : { key, size, level: levelAt(book, side, at) });
-  }
-  toldOf.set(side, { priceScale, sizeScale, levels });
-  return levels.map(({ level }) => level);
+  const levels: Level[] = [];
+  for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(levelAt(book, side, at));
+  return levels;
 };
 
 const toDecimal = (scaled: number | bigint, scale: number): Digits => {

@@ -11,7 +11,6 @@ import {
   bandValues,
   bookBands,
   bookValues,
-  copyBook,
   countLevels,
   createBook,
   isCrossed,
@@ -39,29 +38,6 @@ const bookOf = (bids: readonly Level[], asks: readonly Level[]): Book => {
   applySnapshot(book, levels(bids, asks));
   return book;
 };
-
-/** Few prices and sizes, so that levels stand, change, go and come again; the digits of a message differ from those before. */
-const someLevels = fc.array(fc.record({ price: fc.integer({ min: 1, max: 60 }), size: fc.nat(3) }));
-const toLevels = (of: readonly { price: number; size: number }[], digits: number): Level[] =>
-  of.map(({ price, size }) => [(price / 10 ** digits).toFixed(digits), String(size)]);
-
-t.test('a top that was told before is told as that of a book nobody asked', (t) => {
-  const steps = fc.array(
-    fc.record({ isSnapshot: fc.nat(9).map((n) => n === 0), digits: fc.nat(3), bids: someLevels, asks: someLevels }),
-    { minLength: 1, maxLength: 20 },
-  );
-  const isSame = fc.property(steps, fc.integer({ min: 1, max: 30 }), (taken, n) =>
-    ((book: Book) =>
-      taken.every(({ isSnapshot, digits, bids, asks }) => {
-        const message = levels(toLevels(bids, digits), toLevels(asks, digits));
-        if (isSnapshot) applySnapshot(book, message);
-        else applyUpdate(book, message);
-        return JSON.stringify(topLevels(book, n)) === JSON.stringify(topLevels(copyBook(book), n));
-      }))(createBook()),
-  );
-  fc.assert(isSame, { numRuns: 1_000 });
-  t.end();
-});
 
 t.test('the top of the book with its exact middle and spread', (t) => {
   const book = bookOf(
