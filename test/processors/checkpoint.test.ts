@@ -51,7 +51,9 @@ const fullLog = (): TestLog => {
     if (i % 400 !== 333) diff(log, ids, { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] });
     if (i % 5 === 0) trade(log, Math.floor(i / 10), connId);
     if (i % 50 === 0) liquidation(log, connId);
-    if (i % 7 === 0) kline(log, connId, (log.now - START) % (60 * SECOND) < 2 * SECOND);
+    // A minute in three has no trades, which the next one proves.
+    const intoMinutes = (log.now - START) % (180 * SECOND);
+    if (i % 7 === 0 && intoMinutes > 60 * SECOND) kline(log, connId, intoMinutes % (60 * SECOND) < 2 * SECOND);
     if (i % 2 === 0) log.tick(['k1', 'k2']);
   }
   return log;
