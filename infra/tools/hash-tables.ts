@@ -1,8 +1,10 @@
 // Hashes of all tables of a namespace: equal hashes mean equal rows, whatever order or files they are stored in.
 import { createHash, type Hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { TABLES, type TableSpec } from '../../processors/sinks/tables.ts';
 import { tableName } from '../../schemas/tables.ts';
+import { createBackoff } from '../runtime/backoff.ts';
 import type { Credentials } from '../runtime/questdb.ts';
 
 export type TableHash = { readonly rows: number; readonly sha256: string };
@@ -50,13 +52,24 @@ async function daysOf(
   });
 }
 
+/** QuestDB exports for two connections at a time, and counts one that ended until it looks: it then says 429. */
+const BUSY = 429;
+const BUSY_FOR_MS = 60_000;
+
 /** CSV with a heading line; an empty text is `""`, a null is nothing. */
 async function exported({ url, auth }: HashOptions, query: string): Promise<ReadableStream<Uint8Array>> {
   const target = new URL('/exp', url);
   target.searchParams.set('query', query);
   const headers: Record<string, string> =
     auth === undefined ? {} : { authorization: `Basic ${btoa(`${auth.user}:${auth.password}`)}` };
-  const answer = await fetch(target, { headers });
+  const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+  const deadline = performance.now() + BUSY_FOR_MS;
+  let answer = await fetch(target, { headers });
+  while (answer.status === BUSY && performance.now() < deadline) {
+    await answer.body?.cancel();
+    await pause(backoff.next());
+    answer = await fetch(target, { headers });
+  }
   if (!answer.ok || answer.body === null)
     throw new Error(`QuestDB answered ${answer.status} to ${query}: ${await answer.text()}`);
   return answer.body;
