@@ -286,8 +286,11 @@ const causesOf = async (topic: string): Promise<string[]> => {
   return lost.map(({ payload }) => (JSON.parse(Buffer.from(payload).toString()) as LostBody).cause);
 };
 
-/** Ends the collector in order and holds what was sent against the log. */
+/** Ends the collector in order and holds what was sent against the log. What is still on disk then would be the next process's. */
 const checkAccount = async (t: Test, collector: Collector, { simulator, topic }: World): Promise<void> => {
+  await until('Kafka has everything', 40_000, async () =>
+    (await metric(collector, 'ingest_spooling')) === 0 ? true : null,
+  );
   await collector.child.kill('SIGTERM');
   t.equal(await collector.child.exited, 0);
   const account = await accountFrames(handle, topic, await readSent(simulator));
