@@ -62,7 +62,8 @@ export const parseRestWeights = (value: unknown): Readonly<Record<string, number
   if (!isRecord(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
   return Object.fromEntries(
     Object.entries(value).map(([venue, weight]) => {
-      if (!venues.has(venue)) throw new Error(`VENUE_REST_WEIGHTS.${venue} is an unknown venue`);
+      if (!venues.has(venue))
+        throw new Error(`VENUE_REST_WEIGHTS.${venue} is an unknown venue; known: ${[...venues.keys()].join(', ')}`);
       if (!Number.isSafeInteger(weight) || Number(weight) < 1)
         throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
       return [venue, Number(weight)];

@@ -31,17 +31,19 @@ export type Round = {
 
 type Save = (entry: CheckpointEntry) => void;
 
-/** `copies`: what is written is the item as it stands now, whatever becomes of it. Null when there is no such item. */
-const textOf = ({ state }: Task, item: string, { copies }: { copies: boolean }): Text | null => {
+/** The item as it stands now, whatever becomes of it before it is written. Null when there is no such item. */
+const textOf = ({ state }: Task, item: string): Text | null => {
   if (item === 'core') return () => coreToJson(state);
   if (item.startsWith(LISTING)) {
-    const held = state.listings.get(item.slice(LISTING.length));
-    const listing = held && copies ? copyListing(held) : held;
-    return listing ? () => listingToJson(listing) : null;
+    const listing = state.listings.get(item.slice(LISTING.length));
+    if (listing === undefined) return null;
+    const copy = copyListing(listing);
+    return () => listingToJson(copy);
   }
-  const held = state.books.get(item.slice(BOOK.length));
-  const book = held && copies ? copyBookState(held) : held;
-  return book ? () => bookToJson(book) : null;
+  const book = state.books.get(item.slice(BOOK.length));
+  if (book === undefined) return null;
+  const copy = copyBookState(book);
+  return () => bookToJson(copy);
 };
 
 /**
@@ -57,14 +59,14 @@ export const beginRound = (task: Task, save: Save): Round => {
   saveItem(task, round, 'core', save);
   task.beforeChange = (item) => {
     if (!round.pending.has(item) || round.copies.has(item)) return;
-    const text = textOf(task, item, { copies: true });
+    const text = textOf(task, item);
     if (text !== null) round.copies.set(item, text);
   };
   return round;
 };
 
 const saveItem = (task: Task, round: Round, item: string, save: Save): void => {
-  const text = round.copies.get(item) ?? textOf(task, item, { copies: false });
+  const text = round.copies.get(item) ?? textOf(task, item);
   round.pending.delete(item);
   round.copies.delete(item);
   if (text === null) return;

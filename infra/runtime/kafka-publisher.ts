@@ -31,7 +31,7 @@ export type PublisherOptions = {
   readonly lingerMs?: number;
   /** A request is sent at once when so many records wait, and carries no more. */
   readonly maxRecords?: number;
-  /** Whether batches are compressed: what is hardly ever read is not worth it. */
+  /** Whether batches are compressed: not worth it for what is kept for minutes or hardly ever read. */
   readonly compresses?: boolean;
   /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
   readonly maxQueuedBytes?: number;

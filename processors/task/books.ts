@@ -82,21 +82,30 @@ export const dueAt = ({ bucket, change }: BookState): Micros => {
   return isLate ? change.recordedAt + BUCKET : bucket;
 };
 
+type PayloadPlain = readonly [
+  kind: Payload['kind'],
+  venueTs: Micros | null,
+  sequence: string | null,
+  bids: readonly Level[],
+  asks: readonly Level[],
+  full: FullSides | null,
+];
+
 const payloadText = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
-  JSON.stringify([kind, venueTs, sequence, bids, asks, full]);
+  JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null] satisfies PayloadPlain);
 
 const payloadOf = (of: Payload | PayloadText): Payload => {
   if (typeof of !== 'string') return of;
-  const [kind, venueTs, sequence, bids, asks, full] = JSON.parse(of);
+  const [kind, venueTs, sequence, bids, asks, full] = JSON.parse(of) as PayloadPlain;
   return { kind, venueTs, sequence, bids, asks, full: full ?? undefined };
 };
 
 /** Of what waits only the newest may have come just now. */
-const asText = ({ waiting, ...sync }: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
-  const held = waiting as readonly WaitingDiff[];
-  const last = waiting.at(-1);
-  if (last === undefined || typeof last.payload === 'string') return { ...sync, waiting: held };
-  return { ...sync, waiting: held.with(-1, { ...last, payload: payloadText(last.payload) }) };
+const asText = (sync: BookSync<Payload | PayloadText>): BookSync<PayloadText> => {
+  const held = sync as BookSync<PayloadText>;
+  const newest = sync.waiting.at(-1);
+  if (newest === undefined || typeof newest.payload === 'string') return held;
+  return { ...held, waiting: held.waiting.with(-1, { ...newest, payload: payloadText(newest.payload) }) };
 };
 
 /** Feeds one book message through the venue's rule and the levels; a confirmed book is told anew as it stands (F-03). A figure that cannot be held leaves the book unsynced, and is thrown on. */
