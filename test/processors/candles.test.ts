@@ -1,20 +1,16 @@
 // Candles and events of the task: what a minute keeps, proved empty minutes, gaps, exact roll-ups, repeats of ids.
 import { Decimal } from 'decimal.js';
 import t from 'tap';
-import type { Venue } from '../../ingest/venue.ts';
-import { binance } from '../../ingest/venues/binance.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+import { allLayers, BAR, type Bar, kline, MINUTE, trade } from '../support/task-logs.ts';
 
-const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
-const venue: Venue = { ...binance, layers: { ...binance.layers, candles: ON, trades: ON, liquidation: ON } };
-const SPEC = { venue, partition: 0, shards: 1 };
-const MINUTE = 60 * SECOND;
+const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [{ layers: ['trades', 'liquidation', 'candles'], symbols: null }];
 
 const begin = (): TestLog => {
   const log = new TestLog();
-  log.capability(venue);
+  log.capability(allLayers);
   const symbol = {
     symbol: 'BTCUSDT',
     pair: 'BTCUSDT',
@@ -44,41 +40,6 @@ const begin = (): TestLog => {
   );
   log.open('k1', 'market', COVERS);
   return log;
-};
-
-type Bar = { readonly o: string; readonly h: string; readonly l: string; readonly c: string; readonly v: string };
-const BAR: Bar = { o: '100', h: '110', l: '90', c: '105', v: '2.5' };
-
-const kline = (
-  log: TestLog,
-  minute: number,
-  bar: Bar = BAR,
-  over: { closed?: boolean; connId?: string; recordedAt?: number } = {},
-): void => {
-  const open = (START + minute * MINUTE) / 1000;
-  const k = {
-    t: open,
-    T: open + 59_999,
-    s: 'BTCUSDT',
-    i: '1m',
-    f: 1,
-    L: 9,
-    ...bar,
-    n: 7,
-    x: over.closed ?? true,
-    q: '250.1',
-    V: '1',
-    Q: '1',
-    B: '0',
-  };
-  const body = { e: 'kline', E: Math.floor(log.now / 1000), s: 'BTCUSDT', k };
-  log.json(
-    'frame',
-    'market',
-    over.connId ?? 'k1',
-    body,
-    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
-  );
 };
 
 /** Runs to just after the end of `minute`, where its kline comes. */
@@ -225,17 +186,6 @@ t.test(
   },
 );
 
-const trade = (log: TestLog, id: number, over: { connId?: string; recordedAt?: number } = {}): void => {
-  const at = Math.floor(log.now / 1000);
-  const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
-  log.json(
-    'frame',
-    'market',
-    over.connId ?? 'k1',
-    body,
-    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
-  );
-};
 const tradesOf = (log: TestLog): readonly Row[] => rowsOf(runTask(SPEC, log.records).outputs, 'trades');
 
 t.test('a trade is a row at once; repeats of its id within ten minutes are none, from whichever connection', (t) => {

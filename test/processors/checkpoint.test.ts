@@ -1,24 +1,13 @@
 // A round of checkpoints is the state after its offset, however much the task does before it is written.
 import t from 'tap';
-import type { Venue } from '../../ingest/venue.ts';
-import { binance } from '../../ingest/venues/binance.ts';
 import { beginRound, saveSome } from '../../processors/checkpoint.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { CheckpointEntry } from '../../schemas/topics.ts';
 import { SECOND, START, TestLog } from '../support/task-driver.ts';
-import { diff, mark, reference, snapshot } from '../support/task-logs.ts';
+import { allLayers, BAR, diff, kline, MINUTE, mark, reference, snapshot, trade } from '../support/task-logs.ts';
 
-const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
-const venue: Venue = { ...binance, layers: { ...binance.layers, candles: ON, trades: ON, liquidation: ON } };
-const SPEC = { venue, partition: 0, shards: 1 };
+const SPEC = { venue: allLayers, partition: 0, shards: 1 };
 const COVERS = [{ layers: ['mark', 'funding', 'book', 'trades', 'liquidation', 'candles'], symbols: null }];
-const MINUTE_MS = 60_000;
-
-const trade = (log: TestLog, id: number, connId: string): void => {
-  const at = Math.floor(log.now / 1000);
-  const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
-  log.json('frame', 'market', connId, body);
-};
 
 const liquidation = (log: TestLog, connId: string): void => {
   const at = Math.floor(log.now / 1000);
@@ -26,18 +15,10 @@ const liquidation = (log: TestLog, connId: string): void => {
   log.json('frame', 'market', connId, { e: 'forceOrder', E: at, o: { s: 'BTCUSDT', S: 'SELL', ...order, T: at } });
 };
 
-const kline = (log: TestLog, connId: string, isClosed: boolean): void => {
-  const at = Math.floor(log.now / 1000);
-  const t = Math.floor((at - (isClosed ? MINUTE_MS : 0)) / MINUTE_MS) * MINUTE_MS;
-  const bar = { o: '100', h: '110', l: '90', c: `${100 + (at % 9)}`, v: '2.5', n: 7, q: '250.1', V: '1', Q: '1' };
-  const k = { t, T: t + MINUTE_MS - 1, s: 'BTCUSDT', i: '1m', f: 1, L: 9, ...bar, x: isClosed, B: '0' };
-  log.json('frame', 'market', connId, { e: 'kline', E: at, s: 'BTCUSDT', k });
-};
-
 /** Everything a listing holds changes again and again: two connections, every kind of message, figures nobody can read. */
 const fullLog = (): TestLog => {
   const log = new TestLog();
-  log.capability(venue);
+  log.capability(allLayers);
   reference(log, ['BTCUSDT', 'ETHUSDT']);
   log.open('k1', 'market', COVERS);
   snapshot(log, 10);
@@ -49,11 +30,13 @@ const fullLog = (): TestLog => {
     const ids = { U: 11 + i, u: 11 + i, pu: 10 + i };
     // For a while the second connection's book waits for a snapshot, and the first one's has a hole.
     if (i % 400 !== 333) diff(log, ids, { b: [[`99.${i % 9}`, `${i % 5}`]], a: [[`100.${1 + (i % 7)}`, `${i % 4}`]] });
-    if (i % 5 === 0) trade(log, Math.floor(i / 10), connId);
+    if (i % 5 === 0) trade(log, Math.floor(i / 10), { connId });
     if (i % 50 === 0) liquidation(log, connId);
     // A minute in three has no trades, which the next one proves.
-    const intoMinutes = (log.now - START) % (180 * SECOND);
-    if (i % 7 === 0 && intoMinutes > 60 * SECOND) kline(log, connId, intoMinutes % (60 * SECOND) < 2 * SECOND);
+    const into = log.now - START;
+    const closed = into % MINUTE < 2 * SECOND;
+    if (i % 7 === 0 && into % (3 * MINUTE) > MINUTE)
+      kline(log, Math.floor(into / MINUTE) - (closed ? 1 : 0), { ...BAR, c: `${100 + (i % 9)}` }, { closed, connId });
     if (i % 2 === 0) log.tick(['k1', 'k2']);
   }
   return log;

@@ -1,11 +1,20 @@
 // Logs of one simulated Binance connection for tests of the task: listings, marks, books with holes, losses, late records.
+import type { Venue } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Row } from '../../schemas/topics.ts';
-import { SECOND, TestLog } from './task-driver.ts';
+import { SECOND, START, TestLog } from './task-driver.ts';
 
 export const SPEC = { venue: binance, partition: 0, shards: 1 };
 export const COVERS = [{ layers: ['mark', 'funding', 'book'], symbols: null }];
+
+const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;
+/** Binance with the layers too that nobody collects unless asked. */
+export const allLayers: Venue = {
+  ...binance,
+  layers: { ...binance.layers, candles: ON, trades: ON, liquidation: ON },
+};
+export const MINUTE = 60 * SECOND;
 
 const symbolInfo = (symbol: string) => ({
   symbol,
@@ -82,6 +91,59 @@ export const snapshot = (log: TestLog, id: number): ReturnType<TestLog['json']> 
     },
     { request: 'GET https://fapi.binance.com/fapi/v1/depth?symbol=BTCUSDT&limit=1000' },
   );
+
+export type Bar = {
+  readonly o: string;
+  readonly h: string;
+  readonly l: string;
+  readonly c: string;
+  readonly v: string;
+};
+export const BAR: Bar = { o: '100', h: '110', l: '90', c: '105', v: '2.5' };
+
+export const kline = (
+  log: TestLog,
+  minute: number,
+  bar: Bar = BAR,
+  over: { closed?: boolean; connId?: string; recordedAt?: number } = {},
+): void => {
+  const open = (START + minute * MINUTE) / 1000;
+  const k = {
+    t: open,
+    T: open + 59_999,
+    s: 'BTCUSDT',
+    i: '1m',
+    f: 1,
+    L: 9,
+    ...bar,
+    n: 7,
+    x: over.closed ?? true,
+    q: '250.1',
+    V: '1',
+    Q: '1',
+    B: '0',
+  };
+  const body = { e: 'kline', E: Math.floor(log.now / 1000), s: 'BTCUSDT', k };
+  log.json(
+    'frame',
+    'market',
+    over.connId ?? 'k1',
+    body,
+    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
+  );
+};
+
+export const trade = (log: TestLog, id: number, over: { connId?: string; recordedAt?: number } = {}): void => {
+  const at = Math.floor(log.now / 1000);
+  const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
+  log.json(
+    'frame',
+    'market',
+    over.connId ?? 'k1',
+    body,
+    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
+  );
+};
 
 /** A long log with everything in it: two listings, books, holes, losses, silence, late records. */
 export const busyLog = (): TestLog => {
