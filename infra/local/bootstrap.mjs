@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ENGINES = join(ROOT, '.local', 'engines');
 const MODULES = join(ROOT, 'node_modules');
+/** Compiled modules, kept for every process that a script starts: loading ours takes a third of the time (D-62). */
+const COMPILED = join(ROOT, '.local', 'compiled');
 const TELL_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 
@@ -148,7 +150,7 @@ function runScript({ file, env }, scriptArgs) {
   const node = existsSync(own) ? own : process.execPath;
   const child = spawn(node, [join(ROOT, file), ...scriptArgs], {
     stdio: 'inherit',
-    env: { ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
   });
   // The script stops in order and decides the exit code. A terminal sends Ctrl-C to the whole group, others only to us.
   process.on('SIGINT', () => undefined);

@@ -1,4 +1,5 @@
 // The life of a process: start gives stop; signals stop it within a deadline, a second signal ends it at once.
+import { flushCompileCache } from 'node:module';
 import { createLog } from './log.ts';
 
 export type Stop = () => Promise<void>;
@@ -22,7 +23,11 @@ export const runProcess = (name: string, start: () => Promise<Stop>): void => {
   // A tick later, so that a signal during the start finds its handler.
   const started = Promise.resolve().then(start);
   started.then(
-    () => log.info('started'),
+    () => {
+      log.info('started');
+      // Node writes what it compiled when a process ends in order: one that is killed would leave nothing to its successor (D-62).
+      flushCompileCache();
+    },
     (error: unknown) => fail(error, 'could not start'),
   );
   const onSignal = (signal: NodeJS.Signals, number: number): void => {

@@ -8,6 +8,11 @@ export type Timed = { readonly ms: number; readonly text: string; readonly bytes
 
 export type ApiClient = {
   readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Timed>;
+  /** Follows a stream; once it is ready, gives the function that ends it. `onEvent` gets each event's name and its data as JSON. */
+  readonly stream: (
+    query: Readonly<Record<string, string>>,
+    onEvent: (event: string, data: string) => void,
+  ) => Promise<() => void>;
   /** Venue symbols the API lists, ascending. */
   readonly symbols: () => Promise<readonly string[]>;
   /** One of its keys, the same for the same number. */
@@ -17,6 +22,7 @@ export type ApiClient = {
 
 /** A key may ask 50 times a second: so many keys in turn that no limit is met. */
 const KEYS = 200;
+const FRAME = /^event: (.*)\ndata: (.*)$/m;
 const ACCOUNT = 'acc_bench';
 
 export const storeKeys = async (databaseUrl: string): Promise<readonly string[]> => {
@@ -68,8 +74,31 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
       call.end(payload);
     });
   };
+  const stream: ApiClient['stream'] = (query, onEvent) =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${keys[0]}` };
+      const path = `/v2/stream?${new URLSearchParams(query)}`;
+      const call = request(`${baseUrl}${path}`, { agent: false, headers }, (answer) => {
+        let rest = '';
+        answer.on('error', () => undefined);
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          if (answer.statusCode !== 200)
+            return reject(new Error(`${path}: ${answer.statusCode} ${chunk.slice(0, 500)}`));
+          const frames = `${rest}${chunk}`.split('\n\n');
+          rest = frames.pop() ?? '';
+          for (const frame of frames) {
+            const [, event = '', data = ''] = FRAME.exec(frame) ?? [];
+            if (event === 'ready') resolve(() => call.destroy());
+            onEvent(event, data);
+          }
+        });
+      });
+      call.on('error', reject);
+      call.end();
+    });
   return {
     post,
+    stream,
     symbols: async () => {
       const { text } = await post('/v2/snapshots', { layers: ['mark'] });
       const { items } = JSON.parse(text) as { items: readonly { readonly venue_symbol: string }[] };

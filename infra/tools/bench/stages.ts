@@ -70,11 +70,15 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
   const quick = plan.kind === 'quick';
   const calm = plan.rates[0] ?? 1_000;
   const busy = plan.rates.find((rate) => rate >= 3_000) ?? calm;
-  const hops = { rate: busy, seconds: quick ? 1 : 4, rounds: ROUNDS, client };
+  const hops = { seconds: quick ? 1 : 4, rounds: ROUNDS, client };
+  const hopsAt = (rate: number): Stage => [
+    `latency of each hop at ${rate}/s`,
+    () => measureHops(run, { ...hops, rate }),
+  ];
   const snapshots = { client, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
   return [
     ...throughputStages(measuring),
-    ['latency of each hop', () => measureHops(run, hops)],
+    ...[...new Set([busy, calm])].map(hopsAt),
     ['snapshots', () => run.setRate(calm).then(() => measureSnapshots(snapshots))],
     ...streamStages(measuring, calm),
     ['memory', async () => measureMemory(run)],
@@ -89,7 +93,7 @@ const CATCH_UP_MS = 60_000;
 /** A value passes Kafka twice on its way, whatever we do: to the task, and to the API. */
 const withHops = (figures: readonly Figure[]): Figure[] =>
   figures.map((figure) => {
-    const q = /venue's stamp to (?:served|client) (p\d+)$/.exec(figure.name)?.[1];
+    const q = /(?:frame to served|stamp to client).* (p\d+)$/.exec(figure.name)?.[1];
     const hop = q === undefined ? undefined : figures.find(({ name }) => name === kafkaHop(q));
     if (hop?.measured == null) return figure;
     return { ...figure, limit: 2 * hop.measured, limitIs: `two hops through Kafka, while the service rests` };
