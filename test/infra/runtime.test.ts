@@ -221,10 +221,14 @@ const LIFECYCLE = new URL('../../infra/runtime/lifecycle.ts', import.meta.url).h
 type Ending = { readonly code: number | null; readonly out: string; readonly log: string };
 
 /** Runs a process of `body`, sends the signals one by one each time it prints a line, and gives how it ended. */
-const runLife = async (body: string, signals: readonly NodeJS.Signals[] = []): Promise<Ending> => {
+const runLife = async (
+  body: string,
+  signals: readonly NodeJS.Signals[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Ending> => {
   const script = `import { runProcess } from ${JSON.stringify(LIFECYCLE)}; ${body}`;
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
-    env: { ...process.env, LOG_LEVEL: 'info' },
+    env: { ...process.env, LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const waiting = [...signals];
@@ -263,4 +267,14 @@ t.test('a process stops in order at a signal, ends at once at the second, and wi
   t.match(failing, { code: 1, log: /could not start/ });
   t.match(careless, { code: 1, log: /thrown late/ });
   t.match(promiser, { code: 1, log: /not awaited/ });
+});
+
+t.test('a process that is killed has left its compiled modules to its successor (D-62)', async (t) => {
+  const dir = t.testdir({});
+  const look = `import { globSync } from 'node:fs';
+    setInterval(() => { if (globSync('**/*', { cwd: ${JSON.stringify(dir)} }).length > 1) console.log('kept'); }, 20);`;
+  const killed = await runLife(`${look} runProcess('p', async () => async () => {})`, ['SIGKILL'], {
+    NODE_COMPILE_CACHE: dir,
+  });
+  t.match(killed, { code: null, out: 'kept\n' });
 });
