@@ -1,9 +1,8 @@
 // Waits for the books: one without its snapshot is neither applied nor told, so a service without books does half its work.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ApiClient } from './api-client.ts';
+import { until } from './until.ts';
 
-const DEADLINE_MS = 120_000;
-const POLL_MS = 500;
+const PATIENCE = { everyMs: 500, forMs: 120_000 };
 
 type Item = { readonly layers: { readonly book?: { readonly status: string } } };
 
@@ -16,10 +15,10 @@ const countMissing = async ({ post }: ApiClient): Promise<number> => {
 
 /** Answers how many have not come in time. */
 export const waitForBooks = async (client: ApiClient): Promise<number> => {
-  const deadline = performance.now() + DEADLINE_MS;
-  for (;;) {
-    const missing = await countMissing(client);
-    if (missing === 0 || performance.now() > deadline) return missing;
-    await pause(POLL_MS);
-  }
+  let missing = 0;
+  await until(async () => {
+    missing = await countMissing(client);
+    return missing === 0;
+  }, PATIENCE);
+  return missing;
 };

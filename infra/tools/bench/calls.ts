@@ -8,7 +8,7 @@ export type Call = { readonly ms: number; readonly stolen: number };
 /** From this share of its own time on a call was disturbed. */
 const DISTURBED = 0.25;
 
-const timed = async (work: () => Promise<unknown>): Promise<Call> => {
+export const timed = async (work: () => Promise<unknown>): Promise<Call> => {
   const [began, before] = [performance.now(), stolenMs()];
   await work();
   return { ms: performance.now() - began, stolen: stolenMs() - before };

@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { PLANS } from '../../../api/access/plans.ts';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
@@ -35,6 +34,7 @@ import {
 } from './history-day.ts';
 import { usageOf } from './machine.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
+import { until } from './until.ts';
 
 export type HistorySpec = Stores & {
   readonly database_url: string;
@@ -44,7 +44,7 @@ export type HistorySpec = Stores & {
 };
 
 const MINUTE: Micros = 60_000_000;
-const START_MS = 60_000;
+const STARTS = { everyMs: 100, forMs: 60_000 };
 
 type Case = {
   readonly name: string;
@@ -144,10 +144,12 @@ const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProce
     },
   });
   const baseUrl = `http://127.0.0.1:${port}`;
-  for (const deadline = performance.now() + START_MS; performance.now() < deadline; await pause(100)) {
-    const answer = await fetch(`${baseUrl}/v2/venues`).catch(() => null);
-    if (answer?.ok === true) return { child, baseUrl };
-  }
+  const serves = (): Promise<boolean> =>
+    fetch(`${baseUrl}/v2/venues`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  if (await until(serves, STARTS)) return { child, baseUrl };
   child.kill();
   throw new Error('the API of the bench does not answer');
 };

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pidOf } from './machine.ts';
 import type { Run } from './run.ts';
+import { until } from './until.ts';
 
 /** The sink is a part of the processors. */
 export const VICTIMS = ['ingest', 'processors', 'api'] as const;
@@ -12,8 +13,7 @@ export type Kill = {
   readonly backMs: number | null;
 };
 
-const BACK_MS = 60_000;
-const POLL_MS = 50;
+const PATIENCE = { everyMs: 50, forMs: 60_000 };
 
 const readyUrl = ({ service }: Run, victim: Victim): string => {
   const { base_url: base, metrics_urls: metrics } = service.endpoints;
@@ -39,13 +39,11 @@ const killOne = async (run: Run, victim: Victim): Promise<Kill> => {
   run.progress.say(`kill -9 of ${victim}`);
   const began = performance.now();
   process.kill(pid, 'SIGKILL');
-  while (performance.now() - began < BACK_MS) {
-    await pause(POLL_MS);
+  const isBack = await until(async () => {
     const successor = pidOf(run.dir, victim);
-    if (successor === null || successor === pid || !(await isReady(readyUrl(run, victim)))) continue;
-    return { victim, backMs: performance.now() - began };
-  }
-  return { victim, backMs: null };
+    return successor !== null && successor !== pid && (await isReady(readyUrl(run, victim)));
+  }, PATIENCE);
+  return { victim, backMs: isBack ? performance.now() - began : null };
 };
 
 /** One every `everyMs` until less than half of that is left of `lastingMs`; none when `everyMs` is 0. */

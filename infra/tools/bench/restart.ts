@@ -7,9 +7,9 @@ import { below, type Figure, figureOf } from './figures.ts';
 import { pidOf } from './machine.ts';
 import { inRounds, ROUNDS } from './rounds.ts';
 import type { Run } from './run.ts';
+import { until } from './until.ts';
 
-const DEADLINE_MS = 60_000;
-const POLL_MS = 20;
+const PATIENCE = { everyMs: 20, forMs: 60_000 };
 const AT_END_MS = 1_000;
 /** Longer than a round of checkpoints is apart from the next. */
 const SETTLE_MS = 8_000;
@@ -28,18 +28,9 @@ const bareStartMs = (): number => {
   return performance.now() - began;
 };
 
-const until = async (holds: () => boolean): Promise<boolean> => {
-  const deadline = performance.now() + DEADLINE_MS;
-  while (!holds()) {
-    if (performance.now() > deadline) return false;
-    await pause(POLL_MS);
-  }
-  return true;
-};
-
 /** One kill. The supervisor waits before it starts a process again, the longer the sooner it died: that is not the process's. */
 const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
-  await run.caughtUp(DEADLINE_MS);
+  await run.caughtUp(PATIENCE.forMs);
   await pause(SETTLE_MS);
   const pid = pidOf(run.dir, 'processors');
   if (pid === null) throw new Error('the processors do not run');
@@ -47,11 +38,11 @@ const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
   const killedAtMicros = Date.now() * 1_000;
   const killed = performance.now();
   process.kill(pid, 'SIGKILL');
-  await until(() => ![pid, null].includes(pidOf(run.dir, 'processors')));
+  await until(() => ![pid, null].includes(pidOf(run.dir, 'processors')), PATIENCE);
   const began = performance.now();
-  const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros));
+  const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
   const spokeMs = performance.now() - began;
-  const atEnd = spoke && (await until(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS));
+  const atEnd = spoke && (await until(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS, PATIENCE));
   const atEndMs = performance.now() - began;
   const limit = bareStartMs() / 1_000;
   const parts = { limit, limitIs: 'Node starts and loads the modules' };

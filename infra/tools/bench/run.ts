@@ -1,11 +1,11 @@
 // One run of the service under load: the service itself, the simulator's knobs, the processes' own metrics.
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Progress } from '../../local/progress.ts';
 import type { Service } from '../../local/service.ts';
 import { openKafka } from '../../runtime/kafka.ts';
 import { createLog } from '../../runtime/log.ts';
 import { sum } from './figures.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
+import { until } from './until.ts';
 
 export const VENUE = 'binance';
 
@@ -31,7 +31,7 @@ export type Run = {
   fault(request: object): Promise<void>;
   counters(): Promise<Counters>;
   /** Waits until the tasks are less than a second behind. */
-  caughtUp(deadlineMs: number): Promise<boolean>;
+  caughtUp(forMs: number): Promise<boolean>;
   close(): Promise<void>;
 };
 
@@ -94,14 +94,8 @@ export const openRun = async (service: Service, dir: string, progress: Progress)
       if (!answer.ok) throw new Error(`the simulator refused ${JSON.stringify(request)}: ${await answer.text()}`);
     },
     counters: () => readCounters(service),
-    caughtUp: async (deadlineMs) => {
-      const deadline = performance.now() + deadlineMs;
-      while (watch.lagMs() === null || (watch.lagMs() ?? 0) > CAUGHT_UP_MS) {
-        if (performance.now() > deadline) return false;
-        await pause(POLL_MS);
-      }
-      return true;
-    },
+    caughtUp: (forMs) =>
+      until(() => (watch.lagMs() ?? Number.POSITIVE_INFINITY) <= CAUGHT_UP_MS, { everyMs: POLL_MS, forMs }),
     close: async () => {
       await watch.stop();
       await handle.close();

@@ -6,6 +6,7 @@ import { below, type Figure, figureOf, quantile } from './figures.ts';
 import type { SealDelay } from './log-watch.ts';
 import { combineRounds } from './rounds.ts';
 import type { Run } from './run.ts';
+import { until } from './until.ts';
 
 export type SealSpec = {
   /** The first windows seal about 110 s after the first reading. */
@@ -64,13 +65,12 @@ const POLL_MS = 200;
 
 /** Rows of each round, from the first window that seals on; nothing when none does in time. */
 const collect = async (run: Run, { waitMs, seconds, rounds }: SealSpec): Promise<readonly (readonly SealDelay[])[]> => {
-  const deadline = performance.now() + waitMs;
-  let first = run.watch.takeSealed();
-  while (first.length === 0 && performance.now() < deadline) {
-    await pause(POLL_MS);
+  let first: readonly SealDelay[] = [];
+  const hasSealed = (): boolean => {
     first = run.watch.takeSealed();
-  }
-  if (first.length === 0) return [];
+    return first.length > 0;
+  };
+  if (!(await until(hasSealed, { everyMs: POLL_MS, forMs: waitMs }))) return [];
   const collected: (readonly SealDelay[])[] = [];
   for (let round = 0; round < rounds; round += 1) {
     await pause(seconds * 1_000);

@@ -1,8 +1,7 @@
 // Latency of snapshots while the service takes its load, beside what writing the same answer as JSON costs.
 import type { ApiClient } from './api-client.ts';
-import { type Call, callFigures, stringifyCalls, timesOf } from './calls.ts';
+import { type Call, callFigures, stringifyCalls, timed, timesOf } from './calls.ts';
 import { type Figure, figureOf, quantile } from './figures.ts';
-import { stolenMs } from './machine.ts';
 import { inRounds } from './rounds.ts';
 
 export type SnapshotsSpec = {
@@ -29,10 +28,11 @@ const ask = async (
   let last = '';
   const caller = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1_000) {
-      const before = stolenMs();
-      const { ms, text } = await client.post('/v2/snapshots', body);
-      calls.push({ ms, stolen: stolenMs() - before });
-      last = text;
+      calls.push(
+        await timed(async () => {
+          last = (await client.post('/v2/snapshots', body)).text;
+        }),
+      );
     }
   };
   await Promise.all(Array.from({ length: callers }, caller));

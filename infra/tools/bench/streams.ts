@@ -8,6 +8,7 @@ import { coresBetween, readUsage } from './machine.ts';
 import { inRounds } from './rounds.ts';
 import type { Run } from './run.ts';
 import type { ReaderData, ReaderReport } from './stream-reader.ts';
+import { until } from './until.ts';
 
 export type StreamsSpec = {
   readonly clients: number;
@@ -19,7 +20,7 @@ export type StreamsSpec = {
   readonly client: ApiClient;
 };
 
-const READY_MS = 60_000;
+const PATIENCE = { everyMs: 100, forMs: 60_000 };
 const SETTLE_MS = 3_000;
 /** A list of `where` names at most so many (S-01). */
 const MOST_NAMED = 32;
@@ -31,14 +32,14 @@ const reportOf = async (reader: Worker): Promise<ReaderReport> => {
 };
 
 const untilReady = async (reader: Worker, clients: number): Promise<void> => {
-  const deadline = performance.now() + READY_MS;
-  for (;;) {
+  let open = 0;
+  const areReady = await until(async () => {
     const { ready, refused } = await reportOf(reader);
-    if (ready >= clients) return;
     if (refused !== null) throw new Error(`a stream was refused: ${refused.slice(0, 300)}`);
-    if (performance.now() > deadline) throw new Error(`${ready} of ${clients} streams are ready`);
-    await pause(100);
-  }
+    open = ready;
+    return ready >= clients;
+  }, PATIENCE);
+  if (!areReady) throw new Error(`${open} of ${clients} streams are ready`);
 };
 
 /** Listings of one client: the first ones by quote for many, else by name, shifted from client to client. */
