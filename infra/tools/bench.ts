@@ -34,7 +34,7 @@ import { examineAftermath } from './bench/aftermath.ts';
 import { openApiClient } from './bench/api-client.ts';
 import { type Figure, isMet, ratioOf, renderTable } from './bench/figures.ts';
 import { describeMachine, pidOf } from './bench/machine.ts';
-import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan } from './bench/plan.ts';
+import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan, USAGE } from './bench/plan.ts';
 import { readProfile } from './bench/profile.ts';
 import { openRun, VENUE } from './bench/run.ts';
 import { soak } from './bench/soak.ts';
@@ -165,7 +165,7 @@ const readPlanOrExit = (say: (line: string) => void): Plan => {
   } catch (error) {
     // An unknown option is refused by Node itself.
     if (!(error instanceof PlanError || error instanceof TypeError)) throw error;
-    say(error.message);
+    say(`${error.message}\n${USAGE}`);
     process.exit(2);
   }
 };

@@ -47,6 +47,11 @@ const OPTIONS = {
   json: { type: 'string' },
 } as const;
 
+/** Said beside what is wrong with a command line. */
+export const USAGE = `npm run bench -- [--quick | --profile] [--rates 1000,3000,5000] [--seconds 20] [--faults]
+npm run bench -- --minutes 60 [--rate 2000] [--kill-every 120] [--no-replay]
+both take [--listings 500] [--shards 1] [--json FILE]`;
+
 const numberOf = (option: string, text: string, least = Number.MIN_VALUE): number => {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value) && value >= least) return value;
