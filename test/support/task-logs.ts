@@ -107,6 +107,7 @@ export const kline = (
   bar: Bar = BAR,
   over: { closed?: boolean; connId?: string; recordedAt?: number } = {},
 ): void => {
+  const { connId = 'k1', closed = true, ...rest } = over;
   const open = (START + minute * MINUTE) / 1000;
   const k = {
     t: open,
@@ -117,32 +118,21 @@ export const kline = (
     L: 9,
     ...bar,
     n: 7,
-    x: over.closed ?? true,
+    x: closed,
     q: '250.1',
     V: '1',
     Q: '1',
     B: '0',
   };
   const body = { e: 'kline', E: Math.floor(log.now / 1000), s: 'BTCUSDT', k };
-  log.json(
-    'frame',
-    'market',
-    over.connId ?? 'k1',
-    body,
-    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
-  );
+  log.json('frame', 'market', connId, body, rest);
 };
 
 export const trade = (log: TestLog, id: number, over: { connId?: string; recordedAt?: number } = {}): void => {
+  const { connId = 'k1', ...rest } = over;
   const at = Math.floor(log.now / 1000);
   const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
-  log.json(
-    'frame',
-    'market',
-    over.connId ?? 'k1',
-    body,
-    over.recordedAt === undefined ? {} : { recordedAt: over.recordedAt },
-  );
+  log.json('frame', 'market', connId, body, rest);
 };
 
 /** A long log with everything in it: two listings, books, holes, losses, silence, late records. */

@@ -9,6 +9,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { createClock } from '../../runtime/clock.ts';
 import { readPartitions } from '../../runtime/kafka.ts';
 import type { ApiClient } from './api-client.ts';
+import { isConfirmation } from './confirmation.ts';
 import { below, type Figure, figureOf, quantile } from './figures.ts';
 import { inRounds } from './rounds.ts';
 import { type Run, VENUE } from './run.ts';
@@ -28,19 +29,16 @@ const noSamples = (): Samples => ({ received: [], recorded: [], sent: [], live: 
 /** Their mark and index come in two streams, and the reading bears the older stamp, up to a second. */
 const JOINED = /_PERP$/;
 
-/** One of so many records is looked into: reading them all would take a fifth of a core from what is measured. */
+/** One of so many records is looked into: reading them all would be a load within what is measured. */
 const READ_ONE_OF = 8;
 const SERVED_LISTINGS = 20;
 
 type Times = { readonly sent: Micros; readonly arrived: Micros };
 
-/** A reading that was longer on its way to us confirms a quiet book, and its stamp is that of the last change: it says nothing of our speed. */
-const CONFIRMED: Micros = 1_000_000;
-
 /** Only the first reading with a stamp tells its way. */
 const addReading = (samples: Samples, reading: Reading, { sent, arrived }: Times): void => {
   const { venue_ts: venueTs, received_at: received, recorded_at: recorded } = reading;
-  if (venueTs === null || received - venueTs >= CONFIRMED) return;
+  if (venueTs === null || isConfirmation(venueTs, received)) return;
   samples.received.push((received - venueTs) / 1_000);
   samples.recorded.push((recorded - received) / 1_000);
   samples.sent.push((sent - recorded) / 1_000);
@@ -107,7 +105,7 @@ const followServed = async (client: ApiClient, symbols: readonly string[]) => {
     const update = JSON.parse(data) as Update;
     const [stamp, received] = [update.state.venue_ts, update.state.received_at].map((text) => parseInstant(text ?? ''));
     if (update.change === 'status' || isTail(update) || stamp == null || received == null) return;
-    if (received - stamp >= CONFIRMED) return;
+    if (isConfirmation(stamp, received)) return;
     delays.push({ layer: update.layer, ms: (arrived - stamp) / 1_000 });
   });
   return { delays, stop };

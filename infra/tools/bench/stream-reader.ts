@@ -1,6 +1,8 @@
 // A thread that holds many streams open and reads them as cheaply as it can: counts events, and times one in many from the venue's stamp.
 import { request } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
+import { parseInstant } from '../../../schemas/instants.ts';
+import { isConfirmation } from './confirmation.ts';
 
 export type ReaderData = {
   readonly baseUrl: string;
@@ -21,8 +23,6 @@ const { baseUrl, streams } = workerData as ReaderData;
 /** Of this many chunks one is looked into. */
 const TIMED_CHUNKS = 50;
 const STAMPS = /"change":"(?:value|both)".*?"venue_ts":"([^"]+)","received_at":"([^"]+)"/;
-/** A reading that was longer on its way to us confirms a quiet book (its stamp is that of the last change): it says nothing of our speed. */
-const CONFIRMED_MS = 1_000;
 const BLANK_LINE = Buffer.from('\n\n');
 const READY = Buffer.from('event: ready\n');
 
@@ -51,8 +51,9 @@ const open = ({ key, query }: ReaderData['streams'][number]): void => {
       chunks += 1;
       if (chunks % TIMED_CHUNKS !== 0) return;
       const [, stamp = '', received = ''] = STAMPS.exec(chunk.toString('latin1', 0, 4_096)) ?? [];
-      const stampedMs = Date.parse(stamp);
-      if (Date.parse(received) - stampedMs < CONFIRMED_MS) delaysMs.push(Date.now() - stampedMs);
+      const [stampedAt, receivedAt] = [parseInstant(stamp), parseInstant(received)];
+      if (stampedAt === null || receivedAt === null || isConfirmation(stampedAt, receivedAt)) return;
+      delaysMs.push(Date.now() - stampedAt / 1_000);
     });
     answer.on('error', () => undefined);
   });

@@ -1,7 +1,7 @@
 // Waits for what cannot tell that it has come: asked again and again, for so long and no longer.
 import { setTimeout as pause } from 'node:timers/promises';
 
-export type Patience = { readonly everyMs: number; readonly forMs: number };
+type Patience = { readonly everyMs: number; readonly forMs: number };
 
 /** Whether it held in time; it is asked at least once. */
 export const until = async (
