@@ -1,14 +1,25 @@
 // The last 300 seconds of `live`, from which streams resume (ST-05): bounded in time and number, `drop-oldest`.
-// Held as bytes outside of the heap: collecting hundreds of thousands of objects would keep every stream waiting.
+// Columns and bytes outside of the heap: hundreds of thousands of objects would be moved and marked by collections, and every
+// stream would wait for that.
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
+import { ByteLog } from './byte-log.ts';
 
 const KEPT: Micros = 300_000_000;
 const MOST_ENTRIES = 262_144;
-/** Dropped entries are cut off the array in strides, so that a push costs no copy. */
-const STRIDE = 4_096;
+const NONE = -1;
+const KINDS: readonly LiveEntry['kind'][] = [
+  'reading',
+  'connection',
+  'listing',
+  'capability',
+  'provisional',
+  'sealed',
+  'event',
+  'watermark',
+];
 
 export type Applied = {
   readonly venue: string;
@@ -19,100 +30,207 @@ export type Applied = {
   readonly replaced: HeldReading | null;
 };
 
-/** An entry that is held; what it carries is decoded when it is asked for. */
-export class RingEntry implements Place {
+/** An entry that is held. What it carries is decoded when it is asked for, which must be before the next one is pushed. */
+export type RingEntry = Place & {
   readonly venue: string;
   readonly task: string;
-  readonly offset: number;
-  readonly index: number;
   readonly kind: LiveEntry['kind'];
-  readonly recordedAt: Micros;
   /** `<venue>|<venue_symbol>|<layer>` of a reading, else null. */
   readonly track: string | null;
-  // Not the messages: what they once decoded would be held with them.
-  readonly #bytes: Buffer;
-  readonly #replaced: Buffer | Reading | null;
-
-  constructor({ venue, task, message, replaced }: Applied, track: string | null) {
-    this.venue = venue;
-    this.task = task;
-    this.offset = message.offset;
-    this.index = message.index;
-    this.kind = message.kind;
-    this.recordedAt = message.recorded_at;
-    this.track = track;
-    this.#bytes = message.bytes;
-    this.#replaced = replaced instanceof LiveMessage ? replaced.bytes : (replaced?.reading ?? null);
-  }
-
-  entry(): LiveEntry {
-    return codecs.live.decode(this.#bytes);
-  }
-
+  entry(): LiveEntry;
   /** The reading of the same track before this one. */
-  replaced(): Reading | null {
-    return Buffer.isBuffer(this.#replaced) ? codecs.live.decode(this.#replaced).reading : this.#replaced;
+  replaced(): Reading | null;
+};
+
+/** `floor`: the newest place that is not held; what lies above it is. */
+type Task = { readonly name: string; readonly venue: string; floor: Place };
+
+/** A listing and layer. */
+class HeldTrack {
+  readonly name: string;
+  /** Number of its newest entry. */
+  newest = NONE;
+  /** The reading before its oldest entry that is held: as it is held elsewhere, or copied here. */
+  #before: HeldReading | null = null;
+  #copy: Buffer | null = null;
+  #copied = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  keepBefore(held: HeldReading | null): void {
+    if (held instanceof LiveMessage) this.copyBefore(held.bytes);
+    else [this.#before, this.#copied] = [held, 0];
+  }
+
+  /** Over what was copied before: most tracks drop an entry a second. */
+  copyBefore(bytes: Buffer): void {
+    if (this.#copy === null || this.#copy.length < bytes.length) this.#copy = Buffer.allocUnsafeSlow(bytes.length);
+    [this.#before, this.#copied] = [null, bytes.copy(this.#copy)];
+  }
+
+  before(): Reading | null {
+    if (this.#copy === null || this.#copied === 0) return this.#before?.reading ?? null;
+    return codecs.live.decode(this.#copy.subarray(0, this.#copied)).reading;
+  }
+}
+
+/** A row an entry. Entries are numbered on and on; rows are used again. */
+class Columns {
+  readonly offset: Float64Array;
+  readonly index: Float64Array;
+  readonly recordedAt: Float64Array;
+  /** Number of the entry of the same track before. */
+  readonly previous: Float64Array;
+  readonly chunk: Float64Array;
+  readonly start: Uint32Array;
+  readonly length: Uint32Array;
+  readonly task: Uint16Array;
+  readonly track: Int32Array;
+  readonly kind: Uint8Array;
+
+  constructor(rows: number) {
+    this.offset = new Float64Array(rows);
+    this.index = new Float64Array(rows);
+    this.recordedAt = new Float64Array(rows);
+    this.previous = new Float64Array(rows);
+    this.chunk = new Float64Array(rows);
+    this.start = new Uint32Array(rows);
+    this.length = new Uint32Array(rows);
+    this.task = new Uint16Array(rows);
+    this.track = new Int32Array(rows);
+    this.kind = new Uint8Array(rows);
   }
 }
 
 export class Ring {
-  #entries: RingEntry[] = [];
+  readonly #most: number;
+  readonly #columns: Columns;
+  readonly #bytes = new ByteLog();
+  /** Numbers of the oldest entry that is held, and of the one that comes next. */
   #first = 0;
-  /** By task, the newest place that is not held: what lies above it is. */
-  readonly #floors = new Map<string, Place>();
-  /** One text for all entries of a track. */
-  readonly #tracks = new Map<string, string>();
+  #next = 0;
+  readonly #tasks: Task[] = [];
+  readonly #tracks: HeldTrack[] = [];
+  readonly #taskNumbers = new Map<string, number>();
+  readonly #trackNumbers = new Map<string, number>();
+
+  constructor(most = MOST_ENTRIES) {
+    this.#most = most;
+    this.#columns = new Columns(most);
+  }
 
   /** A task is followed from `place` on. */
   begin(task: string, place: Place): void {
-    if (!this.#floors.has(task)) this.#floors.set(task, place);
+    if (this.#taskNumbers.has(task)) return;
+    this.#taskNumbers.set(task, this.#tasks.length);
+    this.#tasks.push({ name: task, venue: task.slice(0, task.lastIndexOf('/')), floor: place });
   }
 
+  /** Of a task that has begun. */
   push(applied: Applied, now: Micros): void {
-    this.#entries.push(new RingEntry(applied, this.#trackOf(applied)));
-    this.#drop(now);
-  }
-
-  #trackOf({ venue, message: { symbol, layer } }: Applied): string | null {
-    if (layer === null) return null;
-    const track = `${venue}|${symbol}|${layer}`;
-    const known = this.#tracks.get(track);
-    if (known === undefined) this.#tracks.set(track, track);
-    return known ?? track;
+    if (this.#next - this.#first === this.#most) this.#dropFirst();
+    const { message, task } = applied;
+    const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
+    const span = this.#bytes.append(message.bytes);
+    columns.offset[row] = message.offset;
+    columns.index[row] = message.index;
+    columns.recordedAt[row] = message.recorded_at;
+    columns.previous[row] = this.#tracks[track]?.newest ?? NONE;
+    columns.chunk[row] = span.chunk;
+    columns.start[row] = span.start;
+    columns.length[row] = message.bytes.length;
+    columns.task[row] = this.#taskNumbers.get(task) ?? this.#noTask(task);
+    columns.track[row] = track;
+    columns.kind[row] = KINDS.indexOf(message.kind);
+    const held = this.#tracks[track];
+    if (held !== undefined) {
+      if (held.newest < this.#first) held.keepBefore(applied.replaced);
+      held.newest = this.#next;
+    }
+    this.#next++;
+    this.#dropOld(now);
   }
 
   /** Whether everything after the places is held. */
   covers(places: ReadonlyMap<string, Place>): boolean {
-    for (const [task, place] of places) {
-      const floor = this.#floors.get(task);
-      if (floor === undefined || isAbove(floor, place)) return false;
+    for (const [name, place] of places) {
+      const task = this.#tasks[this.#taskNumbers.get(name) ?? NONE];
+      if (task === undefined || isAbove(task.floor, place)) return false;
     }
     return true;
   }
 
   /** What came after the places, in the order it came. */
   *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
-    for (let i = this.#first; i < this.#entries.length; i++) {
-      const held = this.#entries[i] as RingEntry;
-      const place = places.get(held.task);
-      if (place !== undefined && isAbove(held, place)) yield held;
+    const { offset, index, task } = this.#columns;
+    const told = this.#tasks.map(({ name }) => places.get(name));
+    for (let number = this.#first; number < this.#next; number++) {
+      const row = number % this.#most;
+      const place = told[task[row] as number];
+      if (place === undefined) continue;
+      if (isAbove({ offset: offset[row] as number, index: index[row] as number }, place)) yield this.#entry(number);
     }
   }
 
   /** The instant from which on everything can be resumed. */
   from(now: Micros): Micros {
-    return this.#entries[this.#first]?.recordedAt ?? now;
+    return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
   }
 
-  #drop(now: Micros): void {
-    for (; this.#first < this.#entries.length; this.#first++) {
-      const { task, offset, index, recordedAt } = this.#entries[this.#first] as RingEntry;
-      const isOld = recordedAt < now - KEPT;
-      if (!isOld && this.#entries.length - this.#first <= MOST_ENTRIES) break;
-      this.#floors.set(task, { offset, index });
-    }
-    if (this.#first < STRIDE) return;
-    this.#entries = this.#entries.slice(this.#first);
-    this.#first = 0;
+  #noTask(task: string): never {
+    throw new Error(`the ring does not follow "${task}"`);
+  }
+
+  #trackOf({ venue, message: { symbol, layer } }: Applied): number {
+    if (layer === null) return NONE;
+    const name = `${venue}|${symbol}|${layer}`;
+    const known = this.#trackNumbers.get(name);
+    if (known !== undefined) return known;
+    this.#trackNumbers.set(name, this.#tracks.length);
+    return this.#tracks.push(new HeldTrack(name)) - 1;
+  }
+
+  #entry(number: number): RingEntry {
+    const [columns, row] = [this.#columns, number % this.#most];
+    const task = this.#tasks[columns.task[row] as number] as Task;
+    const track = this.#tracks[columns.track[row] as number];
+    return {
+      offset: columns.offset[row] as number,
+      index: columns.index[row] as number,
+      venue: task.venue,
+      task: task.name,
+      kind: KINDS[columns.kind[row] as number] as LiveEntry['kind'],
+      track: track?.name ?? null,
+      entry: () => codecs.live.decode(this.#bytesOf(number)),
+      replaced: () => (track === undefined ? null : this.#replaced(track, columns.previous[row] as number)),
+    };
+  }
+
+  #replaced(track: HeldTrack, previous: number): Reading | null {
+    return previous < this.#first ? track.before() : codecs.live.decode(this.#bytesOf(previous)).reading;
+  }
+
+  #bytesOf(number: number): Buffer {
+    const [columns, row] = [this.#columns, number % this.#most];
+    const [chunk, start] = [columns.chunk[row] as number, columns.start[row] as number];
+    return this.#bytes.at({ chunk, start }, columns.length[row] as number);
+  }
+
+  #dropOld(now: Micros): void {
+    const { recordedAt } = this.#columns;
+    while (this.#first < this.#next && (recordedAt[this.#first % this.#most] as Micros) < now - KEPT) this.#dropFirst();
+  }
+
+  #dropFirst(): void {
+    const [columns, row] = [this.#columns, this.#first % this.#most];
+    const task = this.#tasks[columns.task[row] as number] as Task;
+    task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };
+    const track = this.#tracks[columns.track[row] as number];
+    // What comes after its newest is told what it replaced.
+    if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#bytesOf(this.#first));
+    this.#bytes.leave(columns.chunk[row] as number);
+    this.#first++;
   }
 }

@@ -1,23 +1,35 @@
-// How long calls took, and which of them the host disturbed: a virtual machine is told how long its cores were others'.
-import { below, type Figure, figureOf, quantile } from './figures.ts';
-import { stolenMs } from './machine.ts';
+// How long calls took, and what of it was not the service's: cores that the host gave to other guests, and waiting for a core of ours.
+import { below, type Figure, figureOf, quantile, sum } from './figures.ts';
+import { mainThreadOf, stolenMs } from './machine.ts';
 
-/** `stolen`: milliseconds of all cores that were others' during the call. */
-export type Call = { readonly ms: number; readonly stolen: number };
+/**
+ * `stolen`: milliseconds of all cores that were other guests' during the call. `waited`: milliseconds in which the main threads a
+ * call passes were ready to run and other processes had the cores.
+ */
+export type Call = { readonly ms: number; readonly stolen: number; readonly waited: number };
 
-/** From this share of its own time on a call was disturbed. */
+/** From this share of its own time on a call was disturbed by the host. */
 const DISTURBED = 0.25;
 
-export const timed = async (work: () => Promise<unknown>): Promise<Call> => {
-  const [began, before] = [performance.now(), stolenMs()];
+const waitedMs = (pids: readonly number[]): number => sum(pids.map((pid) => mainThreadOf(pid)?.waitedMs ?? 0));
+
+/** `passes` are the processes that work for a call one after the other; the asking one always does. */
+export const timed = async (work: () => Promise<unknown>, passes: readonly number[] = []): Promise<Call> => {
+  const pids = [process.pid, ...passes];
+  const [stolen, waited, began] = [stolenMs(), waitedMs(pids), performance.now()];
   await work();
-  return { ms: performance.now() - began, stolen: stolenMs() - before };
+  const ms = performance.now() - began;
+  return { ms, stolen: stolenMs() - stolen, waited: Math.min(ms, waitedMs(pids) - waited) };
 };
 
 /** So many calls one after the other. */
-export const callsOf = async (count: number, work: () => Promise<unknown>): Promise<Call[]> => {
+export const callsOf = async (
+  count: number,
+  work: () => Promise<unknown>,
+  passes: readonly number[] = [],
+): Promise<Call[]> => {
   const calls: Call[] = [];
-  for (let i = 0; i < count; i++) calls.push(await timed(work));
+  for (let i = 0; i < count; i++) calls.push(await timed(work, passes));
   return calls;
 };
 
@@ -31,28 +43,32 @@ const isUndisturbed = ({ ms, stolen }: Call): boolean => stolen < ms * DISTURBED
 
 export const timesOf = (calls: readonly Call[]): number[] => calls.map(({ ms }) => ms);
 
+const ownTimesOf = (calls: readonly Call[]): number[] =>
+  calls.filter(isUndisturbed).map(({ ms, waited }) => ms - waited);
+
 type Parts = Pick<Figure, 'limitIs' | 'note'> & {
   readonly aimMs: number | null;
   /** The same without the service. */
   readonly bare: readonly Call[];
 };
 
-/** Half and nearly all of the calls; with an aim also without those that the host disturbed: what the service would take by itself. */
+/** Half and nearly all of the calls; with an aim also what they took by themselves, on a machine of which nobody else takes a core. */
 export const callFigures = (name: string, calls: readonly Call[], parts: Partial<Parts> = {}): Figure[] => {
   const { aimMs = null, bare = [], limitIs = '', note = '' } = parts;
-  const limitAt = (q: number, of: readonly Call[]) => ({ limit: quantile(timesOf(of), q), limitIs });
+  const limitAt = (q: number, of: readonly number[]) => ({ limit: quantile(of, q), limitIs });
   const aim = aimMs === null ? null : below(aimMs);
   const whole = [
-    figureOf(`${name} p50`, 'ms', quantile(timesOf(calls), 0.5), { ...limitAt(0.5, bare), note }),
-    figureOf(`${name} p99`, 'ms', quantile(timesOf(calls), 0.99), { ...limitAt(0.99, bare), aim }),
+    figureOf(`${name} p50`, 'ms', quantile(timesOf(calls), 0.5), { ...limitAt(0.5, timesOf(bare)), note }),
+    figureOf(`${name} p99`, 'ms', quantile(timesOf(calls), 0.99), { ...limitAt(0.99, timesOf(bare)), aim }),
   ];
   if (aim === null) return whole;
-  const [own, ownBare] = [calls.filter(isUndisturbed), bare.filter(isUndisturbed)];
+  const disturbed = calls.filter((call) => !isUndisturbed(call)).length;
+  const slowest = calls.reduce((most, call) => (call.ms > most.ms ? call : most), { ms: 0, stolen: 0, waited: 0 });
   return [
     ...whole,
-    figureOf(`${name} p99, host's part left out`, 'ms', quantile(timesOf(own), 0.99), {
-      ...{ ...limitAt(0.99, ownBare), aim },
-      note: `${calls.length - own.length} of ${calls.length} calls lost a quarter of their time, or more, to other guests of the host`,
+    figureOf(`${name} p99, waits for a core left out`, 'ms', quantile(ownTimesOf(calls), 0.99), {
+      ...{ ...limitAt(0.99, ownTimesOf(bare)), aim },
+      note: `the slowest call waited ${Math.round(slowest.waited)} of its ${Math.round(slowest.ms)} ms; ${disturbed} of ${calls.length}, which the host disturbed, are left out`,
     }),
   ];
 };

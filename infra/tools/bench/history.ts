@@ -172,7 +172,7 @@ const measureOne = async (one: Case, { client, reader, statements, calls, pid }:
   const before = usageOf(pid)?.cpuSeconds ?? 0;
   const answered = await callsOf(calls, async () => {
     size = (await askOnce(client, one)).bytes;
-  });
+  }, [pid]);
   const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
   const bare = await callsOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
   const spentMs = sum(answered.map(({ ms }) => ms));

@@ -35,6 +35,19 @@ export const usageOf = (pid: number): Usage | null => {
   }
 };
 
+/** Milliseconds since its start that a main thread had a core, and that it was ready for one while all were others'. */
+export type ThreadTimes = { readonly ranMs: number; readonly waitedMs: number };
+
+/** The first thread of a process, on which JavaScript runs (proc_pid_schedstat: nanoseconds); null where nobody tells. */
+export const mainThreadOf = (pid: number): ThreadTimes | null => {
+  try {
+    const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+    return { ranMs: (ran ?? 0) / 1e6, waitedMs: (waited ?? 0) / 1e6 };
+  } catch {
+    return null;
+  }
+};
+
 /** Open file descriptors; null when it is none of ours any more. */
 export const descriptorsOf = (pid: number): number | null => {
   try {

@@ -6,6 +6,8 @@ import { inRounds } from './rounds.ts';
 
 export type SnapshotsSpec = {
   readonly client: ApiClient;
+  /** Process ids of the API. */
+  readonly passes: readonly number[];
   /** Of each round and number of callers. */
   readonly seconds: number;
   readonly rounds: number;
@@ -19,9 +21,9 @@ type Loop = { readonly calls: readonly Call[]; readonly perSecond: number; reado
 
 /** So many callers at once, each asking again when it has its answer. */
 const ask = async (
-  client: ApiClient,
+  { client, passes, seconds }: Omit<SnapshotsSpec, 'rounds'>,
   body: unknown,
-  { callers, seconds }: { callers: number; seconds: number },
+  callers: number,
 ): Promise<Loop> => {
   const calls: Call[] = [];
   const began = performance.now();
@@ -31,7 +33,7 @@ const ask = async (
       calls.push(
         await timed(async () => {
           last = (await client.post('/v2/snapshots', body)).text;
-        }),
+        }, passes),
       );
     }
   };
@@ -41,9 +43,9 @@ const ask = async (
 
 type Case = { readonly body: unknown; readonly layers: string; readonly aimMs: number | null };
 
-const measureRound = async ({ client, seconds }: SnapshotsSpec, { body, layers, aimMs }: Case): Promise<Figure[]> => {
-  const alone = await ask(client, body, { callers: 1, seconds });
-  const many = await ask(client, body, { callers: CONNECTIONS, seconds });
+const measureRound = async (spec: SnapshotsSpec, { body, layers, aimMs }: Case): Promise<Figure[]> => {
+  const alone = await ask(spec, body, 1);
+  const many = await ask(spec, body, CONNECTIONS);
   const answer = JSON.parse(alone.text) as { readonly items: readonly unknown[] };
   const bare = await stringifyCalls(answer);
   const name = `snapshot of ${answer.items.length} listings x ${layers}`;
@@ -72,7 +74,7 @@ export const measureSnapshots = async (spec: SnapshotsSpec): Promise<Figure[]> =
   ];
   const figures: Figure[] = [];
   for (const one of cases) {
-    await ask(client, one.body, { callers: 1, seconds: 1 });
+    await ask({ ...spec, seconds: 1 }, one.body, 1);
     figures.push(...(await inRounds(rounds, () => measureRound(spec, one))));
   }
   return figures;

@@ -7,7 +7,7 @@ import type { Figure } from './figures.ts';
 import { type HistorySpec, measureHistory } from './history.ts';
 import { measureHops } from './hops.ts';
 import { kafkaHop, measureLimits } from './limits.ts';
-import { stolenMs } from './machine.ts';
+import { pidOf, stolenMs } from './machine.ts';
 import type { FigurePlan } from './plan.ts';
 import { measureRestart } from './restart.ts';
 import { ROUNDS } from './rounds.ts';
@@ -75,7 +75,9 @@ const stagesOf = (measuring: Measuring): readonly Stage[] => {
     `latency of each hop at ${rate}/s`,
     () => measureHops(run, { ...hops, rate }),
   ];
-  const snapshots = { client, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
+  const api = pidOf(run.dir, 'api');
+  const passes = api === null ? [] : [api];
+  const snapshots = { client, passes, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
   return [
     ...throughputStages(measuring),
     ...[...new Set([busy, calm])].map(hopsAt),

@@ -3,7 +3,15 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { injectFaults } from './faults.ts';
 import { atLeast, below, type Figure, figureOf, quantile } from './figures.ts';
-import { coresBetween, machineCpuSeconds, PROCESSES, readUsage } from './machine.ts';
+import {
+  coresBetween,
+  machineCpuSeconds,
+  mainThreadOf,
+  PROCESSES,
+  pidOf,
+  readUsage,
+  type ThreadTimes,
+} from './machine.ts';
 import { combineRounds, spreadOf } from './rounds.ts';
 import type { Run } from './run.ts';
 
@@ -37,13 +45,46 @@ type Part = { readonly figures: readonly Figure[]; readonly lags: readonly numbe
 
 const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
 
+/** What a record or an answer passes: each does its work on one thread, so none can do more than a second of it in a second. */
+const ON_ONE_THREAD = ['ingest', 'processors', 'api'] as const;
+
+const mainThreads = ({ dir }: Run): readonly (ThreadTimes | null)[] =>
+  ON_ONE_THREAD.map((name) => mainThreadOf(pidOf(dir, name) ?? 0));
+
+const mainThreadFigures = (
+  at: string,
+  {
+    before,
+    after,
+    tookS,
+  }: { before: ReturnType<typeof mainThreads>; after: ReturnType<typeof mainThreads>; tookS: number },
+): Figure[] =>
+  ON_ONE_THREAD.map((name, i) => {
+    const [from, to] = [before[i], after[i]];
+    const share = (time: keyof ThreadTimes): number | null =>
+      from == null || to == null ? null : (to[time] - from[time]) / 1_000 / tookS;
+    const [ran, waited] = [share('ranMs'), share('waitedMs')];
+    return figureOf(
+      `${name} ${at}: its main thread ran or waited for a core`,
+      's',
+      ran === null || waited === null ? null : ran + waited,
+      {
+        limit: 1,
+        limitIs: 'a second has no more',
+        note: `of a second; it ran ${ran?.toFixed(2)}, it waited ${waited?.toFixed(2)}`,
+      },
+    );
+  });
+
 const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec): Promise<Part> => {
   const before = await run.counters();
   const [usageBefore, machineBefore, began] = [readUsage(run.dir), machineCpuSeconds(), performance.now()];
+  const threadsBefore = mainThreads(run);
   const lags = await sampleLag(run, seconds / rounds);
   const after = await run.counters();
   const tookS = (performance.now() - began) / 1_000;
   const [usageAfter, machineAfter] = [readUsage(run.dir), machineCpuSeconds()];
+  const threads = { before: threadsBefore, after: mainThreads(run), tookS };
   const cores = coresBetween(usageBefore, usageAfter, tookS);
   const at = atRate(rate);
   const figures = [
@@ -64,6 +105,7 @@ const measurePart = async (run: Run, { rate, seconds, rounds }: ThroughputSpec):
         note: `resident ${Math.round(usageAfter.get(name)?.residentMb ?? 0)} MB`,
       }),
     ),
+    ...mainThreadFigures(at, threads),
   ];
   return { figures, lags };
 };
