@@ -101,7 +101,7 @@ export class LiveMemory {
     const isReading = message.kind === 'reading';
     const entry = isReading ? null : message.entry();
     const replaced = isReading ? this.#applyReading(venue, message) : null;
-    if (entry !== null) this.#applyBody(venue, at, entry);
+    if (entry !== null) this.#applyBody(venue, at, { entry, message });
     for (const observer of this.#observers) observer({ venue: venueCode, partition, message, entry, replaced });
   }
 
@@ -203,7 +203,11 @@ export class LiveMemory {
     return sum;
   }
 
-  #applyBody(venue: LiveVenue, at: Partition, entry: LiveEntry): void {
+  #applyBody(
+    venue: LiveVenue,
+    at: Partition,
+    { entry, message: { bytes } }: { entry: LiveEntry; message: LiveMessage },
+  ): void {
     switch (entry.kind) {
       case 'reading':
         return;
@@ -219,7 +223,8 @@ export class LiveMemory {
         return;
       case 'provisional':
       case 'sealed':
-        if (entry.row && entry.symbol !== null) at.recent.apply(entry.symbol, entry.row, entry.kind === 'sealed');
+        if (entry.row && entry.symbol !== null)
+          at.recent.apply(entry.symbol, entry.row, { sealed: entry.kind === 'sealed', bytes });
         return;
       case 'watermark':
         if (entry.watermark === null) return;
@@ -230,7 +235,7 @@ export class LiveMemory {
       case 'event':
         // Trades are no stored history that is answered, and there are many.
         if (entry.row?.table !== 'liquidations' || entry.symbol === null) return;
-        at.recent.apply(entry.symbol, entry.row, true);
+        at.recent.apply(entry.symbol, entry.row, { sealed: true, bytes });
         return;
       default:
         entry.kind satisfies never;

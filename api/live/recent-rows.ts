@@ -1,14 +1,12 @@
 // The windows that QuestDB may not show yet: provisional and sealed rows of the last fifteen minutes (design section 7).
+import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { sealsAt } from '../../schemas/windows.ts';
+import { ByteLog, type BytePlace } from './byte-log.ts';
 
 /** Rows that ended longer than this behind the watermark are in QuestDB or lost: `drop-oldest`. */
 export const KEPT: Micros = 900_000_000;
-
-export type RecentRow = { readonly row: Row; readonly sealed: boolean };
-
-type Kept = RecentRow & { readonly series: string };
 
 const isLate = (row: Row): boolean => row.flags.late === true;
 
@@ -26,20 +24,53 @@ const keyOf = (series: string, row: Row): string => {
   return `${series}|${row.at}|${price_type}|${timeframe}|${id}|${isLate(row) ? row.integers.src_offset : ''}`;
 };
 
+/** A row that is held as it came: tens of thousands are, each is thirty objects, and most are never looked at. */
+export class RecentRow {
+  readonly sealed: boolean;
+  readonly series: string;
+  readonly end: Micros;
+  readonly visibleFrom: Micros;
+  readonly place: BytePlace;
+  readonly #log: ByteLog;
+  #row: Row | null = null;
+
+  /** `place`: of the entry in `log`. */
+  constructor(
+    row: Row,
+    { series, sealed, log, place }: Pick<RecentRow, 'series' | 'sealed' | 'place'> & { log: ByteLog },
+  ) {
+    this.sealed = sealed;
+    this.series = series;
+    this.end = endOf(row);
+    this.visibleFrom = visibleFrom(row);
+    this.place = place;
+    this.#log = log;
+  }
+
+  /** The same object whenever it is asked for, as long as the row is held. */
+  get row(): Row {
+    this.#row ??= codecs.live.decode(this.#log.at(this.place)).row as Row;
+    return this.#row;
+  }
+}
+
 export class RecentRows {
   /** In order of first appearance, which is the order of the log: the oldest stand first. */
-  readonly #rows = new Map<string, Kept>();
-  readonly #bySeries = new Map<string, Map<string, Kept>>();
+  readonly #rows = new Map<string, RecentRow>();
+  readonly #log = new ByteLog();
+  readonly #bySeries = new Map<string, Map<string, RecentRow>>();
 
   get size(): number {
     return this.#rows.size;
   }
 
-  /** A provisional row may come again when it changes; its sealed one replaces it. */
-  apply(symbol: string, row: Row, sealed: boolean): void {
+  /** `bytes`: the entry of `live` that the row came in. A provisional row may come again when it changes; its sealed one replaces it. */
+  apply(symbol: string, row: Row, { sealed, bytes }: { sealed: boolean; bytes: Buffer }): void {
     const series = seriesOf(row.table, symbol);
     const key = keyOf(series, row);
-    const kept: Kept = { row, sealed, series };
+    const kept = new RecentRow(row, { series, sealed, log: this.#log, place: this.#log.append(bytes) });
+    const before = this.#rows.get(key);
+    if (before !== undefined) this.#log.free(before.place);
     this.#rows.set(key, kept);
     const held = this.#bySeries.get(series);
     if (held === undefined) this.#bySeries.set(series, new Map([[key, kept]]));
@@ -48,18 +79,15 @@ export class RecentRows {
 
   /** Drops what QuestDB shows by the history watermark, and what is too old in any case. */
   prune(watermark: Micros, history: Micros | null): void {
-    for (const [key, { row, series }] of this.#rows) {
-      const isVisible = history !== null && history >= visibleFrom(row);
-      if (!isVisible && endOf(row) > watermark - KEPT) return;
+    for (const [key, { series, end, visibleFrom: visible, place }] of this.#rows) {
+      const isVisible = history !== null && history >= visible;
+      if (!isVisible && end > watermark - KEPT) return;
       this.#rows.delete(key);
+      this.#log.free(place);
       const held = this.#bySeries.get(series);
       held?.delete(key);
       if (held?.size === 0) this.#bySeries.delete(series);
     }
-  }
-
-  values(): IterableIterator<RecentRow> {
-    return this.#rows.values();
   }
 
   /** Rows of one listing in one table. */

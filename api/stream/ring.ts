@@ -4,8 +4,8 @@
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
+import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
-import { ByteLog } from './byte-log.ts';
 
 const KEPT: Micros = 300_000_000;
 const MOST_ENTRIES = 262_144;
@@ -133,14 +133,14 @@ export class Ring {
     if (this.#next - this.#first === this.#most) this.#dropFirst();
     const { message, task } = applied;
     const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
-    const span = this.#bytes.append(message.bytes);
+    const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
     columns.index[row] = message.index;
     columns.recordedAt[row] = message.recorded_at;
     columns.previous[row] = this.#tracks[track]?.newest ?? NONE;
-    columns.chunk[row] = span.chunk;
-    columns.start[row] = span.start;
-    columns.length[row] = message.bytes.length;
+    columns.chunk[row] = place.chunk;
+    columns.start[row] = place.start;
+    columns.length[row] = place.length;
     columns.task[row] = this.#taskNumbers.get(task) ?? this.#noTask(task);
     columns.track[row] = track;
     columns.kind[row] = KINDS.indexOf(message.kind);
@@ -214,8 +214,8 @@ export class Ring {
 
   #bytesOf(number: number): Buffer {
     const [columns, row] = [this.#columns, number % this.#most];
-    const [chunk, start] = [columns.chunk[row] as number, columns.start[row] as number];
-    return this.#bytes.at({ chunk, start }, columns.length[row] as number);
+    const [chunk, start, length] = [columns.chunk[row], columns.start[row], columns.length[row]];
+    return this.#bytes.at({ chunk, start, length } as BytePlace);
   }
 
   #dropOld(now: Micros): void {
@@ -230,7 +230,7 @@ export class Ring {
     const track = this.#tracks[columns.track[row] as number];
     // What comes after its newest is told what it replaced.
     if (track !== undefined && track.newest > this.#first) track.copyBefore(this.#bytesOf(this.#first));
-    this.#bytes.leave(columns.chunk[row] as number);
+    this.#bytes.free({ chunk: columns.chunk[row] as number });
     this.#first++;
   }
 }

@@ -1,7 +1,7 @@
 // What streams resume from, held against a list of everything that ever came (ST-05).
 import t from 'tap';
+import { ByteLog } from '../../api/live/byte-log.ts';
 import { type LiveMessage, messageAbove } from '../../api/live/live-message.ts';
-import { ByteLog } from '../../api/stream/byte-log.ts';
 import { type Applied, Ring } from '../../api/stream/ring.ts';
 import { createRandom } from '../../infra/simulator/random.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
@@ -139,24 +139,24 @@ t.test('gives what came after any place, with what each reading replaced', (t) =
   t.end();
 });
 
-t.test('bytes are left by chunks', (t) => {
+t.test('bytes are held until they are freed', (t) => {
   const log = new ByteLog();
   const half = Buffer.alloc(600_000, 1);
-  const places = [half, half, half].map((bytes) => log.append(bytes));
-  t.same(
-    places.map(({ chunk }) => chunk),
-    [0, 1, 2],
-    'none is cut in two',
-  );
+  const [first, second, third] = [half, half, half].map((bytes) => log.append(bytes));
+  if (!first || !second || !third) throw new Error('three were appended');
+  t.same([first.chunk, second.chunk, third.chunk], [0, 1, 2], 'none is cut in two');
   const small = log.append(Buffer.from('abc'));
   t.equal(small.chunk, 2);
-  log.leave(1);
-  t.throws(() => log.at({ chunk: 0, start: 0 }, 3), /chunk 0 is not held/);
-  t.equal(log.at(small, 3).toString(), 'abc');
+  log.free(second);
+  t.equal(log.at(first).at(-1), 1, 'the one before is held still');
+  log.free(first);
+  for (const freed of [first, second]) t.throws(() => log.at(freed), /is not held/);
+  t.equal(log.at(small).toString(), 'abc');
   const long = log.append(Buffer.alloc(3_000_000, 7));
-  t.equal(log.at(long, 3_000_000).at(-1), 7, 'longer than a chunk');
-  t.equal(log.at(small, 3).toString(), 'abc');
-  log.leave(3);
-  t.equal(log.append(Buffer.from('def')).chunk, 4, 'a chunk of its own is not filled up');
+  t.equal(log.at(long).at(-1), 7, 'longer than a chunk');
+  for (const place of [third, small, long]) log.free(place);
+  const last = log.append(Buffer.from('def'));
+  t.equal(last.chunk, 4, 'a chunk of its own is not filled up');
+  t.equal(log.at(last).toString(), 'def');
   t.end();
 });
