@@ -8,7 +8,8 @@ import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 
 const KEPT: Micros = 300_000_000;
-const MOST_ENTRIES = 262_144;
+/** Three thousand a second for as long as they are kept, and some more. */
+const MOST_ENTRIES = 1_048_576;
 const NONE = -1;
 const KINDS: readonly LiveEntry['kind'][] = [
   'reading',
