@@ -1,9 +1,9 @@
 // The collector process: for each venue of VENUES its messages to the raw topic, until it is told to stop.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { createClock } from '../infra/runtime/clock.ts';
 import { printableConfig, readConfig } from '../infra/runtime/config.ts';
+import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import {
   createPublisher,
   endProcess,
@@ -29,8 +29,7 @@ import { Spool } from './spool.ts';
 import type { Venue } from './venue.ts';
 import { venues } from './venues/index.ts';
 
-/** The heap is small and buffers come and go: V8 would mark it whole every three seconds (D-59). */
-setFlagsFromString('--external-memory-accounted-in-global-limit');
+countBuffersAsHeap();
 
 const CLOCK_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 250;

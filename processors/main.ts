@@ -1,6 +1,6 @@
 // The processors' process: tasks over raw partitions and the sink into QuestDB. Reads its configuration, starts, stops.
-import { setFlagsFromString } from 'node:v8';
 import { type Config, readConfig } from '../infra/runtime/config.ts';
+import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
@@ -15,8 +15,7 @@ import { startTasks } from './run.ts';
 import { createSinkMetrics } from './sinks/metrics.ts';
 import { startSink } from './sinks/questdb.ts';
 
-/** V8 marks the whole heap each time buffers have grown by 64 MB, however large the heap is. So they count as the heap does, and grow with it (D-59). */
-setFlagsFromString('--external-memory-accounted-in-global-limit');
+countBuffersAsHeap();
 
 type Settings = Config<typeof PROCESSORS_CONFIG>;
 type Parts = {

@@ -143,10 +143,21 @@ export type Place = { readonly offset: number; readonly index: number };
 export const isAbove = (a: Place, b: Place): boolean =>
   a.offset > b.offset || (a.offset === b.offset && a.index > b.index);
 
+export const LIVE_KINDS = [
+  'reading',
+  'connection',
+  'listing',
+  'capability',
+  'provisional',
+  'sealed',
+  'event',
+  'watermark',
+] as const;
+
 /** Value of `live.<venue>`: exactly one of the bodies is set, named by `kind`. */
 export type LiveEntry = Place & {
   readonly recorded_at: Micros;
-  readonly kind: 'reading' | 'connection' | 'listing' | 'capability' | 'provisional' | 'sealed' | 'event' | 'watermark';
+  readonly kind: (typeof LIVE_KINDS)[number];
 } & LiveBodies;
 
 export type LiveBodies = {

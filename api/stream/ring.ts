@@ -3,7 +3,7 @@
 // stream would wait for that.
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { isAbove, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
+import { isAbove, LIVE_KINDS, type LiveEntry, type Place, type Reading } from '../../schemas/topics.ts';
 import { ByteLog, type BytePlace } from '../live/byte-log.ts';
 import { type HeldReading, LiveMessage } from '../live/live-message.ts';
 
@@ -11,16 +11,6 @@ const KEPT: Micros = 300_000_000;
 /** Three thousand a second for as long as they are kept, and some more. */
 const MOST_ENTRIES = 1_048_576;
 const NONE = -1;
-const KINDS: readonly LiveEntry['kind'][] = [
-  'reading',
-  'connection',
-  'listing',
-  'capability',
-  'provisional',
-  'sealed',
-  'event',
-  'watermark',
-];
 
 export type Applied = {
   readonly venue: string;
@@ -131,8 +121,10 @@ export class Ring {
 
   /** Of a task that has begun. */
   push(applied: Applied, now: Micros): void {
+    const { message } = applied;
+    const task = this.#taskNumbers.get(applied.task);
+    if (task === undefined) throw new Error(`the ring does not follow "${applied.task}"`);
     if (this.#next - this.#first === this.#most) this.#dropFirst();
-    const { message, task } = applied;
     const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
     const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
@@ -142,9 +134,9 @@ export class Ring {
     columns.chunk[row] = place.chunk;
     columns.start[row] = place.start;
     columns.length[row] = place.length;
-    columns.task[row] = this.#taskNumbers.get(task) ?? this.#noTask(task);
+    columns.task[row] = task;
     columns.track[row] = track;
-    columns.kind[row] = KINDS.indexOf(message.kind);
+    columns.kind[row] = LIVE_KINDS.indexOf(message.kind);
     const held = this.#tracks[track];
     if (held !== undefined) {
       if (held.newest < this.#first) held.keepBefore(applied.replaced);
@@ -180,10 +172,6 @@ export class Ring {
     return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
   }
 
-  #noTask(task: string): never {
-    throw new Error(`the ring does not follow "${task}"`);
-  }
-
   #trackOf({ venue, message: { symbol, layer } }: Applied): number {
     if (layer === null) return NONE;
     const name = `${venue}|${symbol}|${layer}`;
@@ -202,7 +190,7 @@ export class Ring {
       index: columns.index[row] as number,
       venue: task.venue,
       task: task.name,
-      kind: KINDS[columns.kind[row] as number] as LiveEntry['kind'],
+      kind: LIVE_KINDS[columns.kind[row] as number] as LiveEntry['kind'],
       track: track?.name ?? null,
       entry: () => codecs.live.decode(this.#bytesOf(number)),
       replaced: () => (track === undefined ? null : this.#replaced(track, columns.previous[row] as number)),

@@ -91,19 +91,6 @@ class Bench {
   }
 }
 
-const appliedMark = (mark: string): Applied => {
-  const entry = liveEntry({
-    offset: 1,
-    index: 0,
-    recorded_at: NOW,
-    kind: 'reading',
-    symbol: 'S',
-    reading: markReading(mark),
-  });
-  const message = messageAbove({ offset: -1, index: 0 }, codecs.live.encode(entry)) as LiveMessage;
-  return { venue: 'okx', task: 'okx/0', message, replaced: null };
-};
-
 t.test('gives what came after any place, with what each reading replaced', (t) => {
   const { below: random } = createRandom(20_261_122);
   const bench = new Bench(60);
@@ -135,7 +122,7 @@ t.test('gives what came after any place, with what each reading replaced', (t) =
   t.ok(covered > 50 && uncovered > 50, `both were met: ${covered} covered, ${uncovered} not`);
   t.notOk(bench.ring.covers(new Map([['okx/7', { offset: 0, index: 0 }]])), 'a task it does not follow');
   t.equal(new Ring(1).from(NOW), NOW, 'nothing held: from now on');
-  t.throws(() => new Ring(1).push({ ...appliedMark('1'), task: 'okx/7' }, NOW), /does not follow "okx\/7"/);
+  t.throws(() => bench.push('okx/7', 'S0'), /does not follow "okx\/7"/);
   t.end();
 });
 

@@ -48,16 +48,12 @@ const atRate = (rate: number): string => `at ${rate.toLocaleString('en-US')}/s`;
 /** What a record or an answer passes: each does its work on one thread, so none can do more than a second of it in a second. */
 const ON_ONE_THREAD = ['ingest', 'processors', 'api'] as const;
 
-const mainThreads = ({ dir }: Run): readonly (ThreadTimes | null)[] =>
-  ON_ONE_THREAD.map((name) => mainThreadOf(pidOf(dir, name) ?? 0));
+type Threads = readonly (ThreadTimes | null)[];
+const mainThreads = ({ dir }: Run): Threads => ON_ONE_THREAD.map((name) => mainThreadOf(pidOf(dir, name) ?? 0));
 
 const mainThreadFigures = (
   at: string,
-  {
-    before,
-    after,
-    tookS,
-  }: { before: ReturnType<typeof mainThreads>; after: ReturnType<typeof mainThreads>; tookS: number },
+  { before, after, tookS }: { before: Threads; after: Threads; tookS: number },
 ): Figure[] =>
   ON_ONE_THREAD.map((name, i) => {
     const [from, to] = [before[i], after[i]];

@@ -19,6 +19,7 @@ import type {
   StateEntry,
   WatermarkEntry,
 } from '../../../schemas/topics.ts';
+import { LIVE_KINDS } from '../../../schemas/topics.ts';
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
 const digits = fc.stringMatching(/^-?[1-9][0-9]{0,8}(\.[0-9]{0,5}[1-9])?$/);
@@ -165,16 +166,7 @@ const live: Arbitrary<LiveEntry> = fc.record({
   offset: long,
   index: int,
   recorded_at: micros,
-  kind: fc.constantFrom(
-    'reading',
-    'connection',
-    'listing',
-    'capability',
-    'provisional',
-    'sealed',
-    'event',
-    'watermark',
-  ),
+  kind: fc.constantFrom(...LIVE_KINDS),
   symbol: orNull(text),
   reading: orNull(reading),
   span: orNull(span),
