@@ -100,12 +100,38 @@ const isJoined = ({ venue, symbol }: Subject): boolean => venue === 'okx' || sym
 /** A listing's mark and index lie at most so many rows apart. */
 const JOIN_ROWS = 60;
 
+/** A new listing's mark may come before its index, or the other way: at most so long after its market began. */
+const HALF_JOINED = 60_000_000;
+
+/** Of a join one half has come: it is the truth of its own stamp, and the other and the basis say that they have no value yet (records.md). */
+const halfJoinedDifferences = (
+  seen: Seen,
+  rows: readonly TruthRow[],
+  half: 'mark' | 'index',
+  truth: TruthIndex,
+): string[] => {
+  const other = half === 'mark' ? 'index' : 'mark';
+  const { null_reasons, withheld, venue_ts } = seen.object;
+  const reasons = withheld?.null_reasons ?? null_reasons;
+  const began = truth.all(seen, 'mark')[0]?.venue_ts ?? Number.NaN;
+  if (!isJoined(seen) || !(microsOf(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
+  const found = figuresOf(seen.object)[half];
+  const isOwn = rows.some(({ values }) => values[half] === found);
+  const silent = [other, 'basis'].filter((name) => reasons?.[name] !== 'no_value');
+  return [
+    ...(isOwn ? [] : [`${half} is ${found}, true is ${String(rows[0]?.values[half])}`]),
+    ...silent.map((name) => `${name} is null without its reason`),
+  ];
+};
+
 /**
  * What is joined has the older stamp (records.md): each member is then the truth of that stamp or of a later one by receipt, and at least one
  * is of that stamp.
  */
 const markDifferences = (seen: Seen, rows: readonly TruthRow[], truth: TruthIndex): string[] => {
   const found = figuresOf(seen.object);
+  if (found.mark === null || found.index === null)
+    return halfJoinedDifferences(seen, rows, found.index === null ? 'mark' : 'index', truth);
   const [mark, index] = [new Exact(String(found.mark)), new Exact(String(found.index))];
   const basis = differing(found, { basis: quotient(mark.minus(index), index) });
   const members = ['mark', 'index'] as const;

@@ -21,7 +21,10 @@ export type LayerObject = {
   readonly null_reasons?: Readonly<Record<string, string>>;
   readonly units: Readonly<Record<string, string>>;
   readonly instants?: Readonly<Record<string, string>>;
-  readonly withheld?: { readonly values: Readonly<Record<string, string | number | null>> };
+  readonly withheld?: {
+    readonly values: Readonly<Record<string, string | number | null>>;
+    readonly null_reasons?: Readonly<Record<string, string>>;
+  };
 };
 export type Snapshots = {
   readonly evaluated_at: string;
