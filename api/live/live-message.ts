@@ -14,7 +14,7 @@ export class LiveMessage implements LiveHead, HeldReading {
   readonly kind: LiveEntry['kind'];
   readonly symbol: string | null;
   readonly layer: ReadingLayer | null;
-  /** The entry's own: those of the message would keep the whole batch they came in. */
+  /** A reading's own, since it is held and would keep the whole batch it came in; of the others good while the entry is applied. */
   readonly bytes: Buffer;
   #reading: Reading | null = null;
 
@@ -25,7 +25,7 @@ export class LiveMessage implements LiveHead, HeldReading {
     this.kind = kind;
     this.symbol = symbol;
     this.layer = layer;
-    this.bytes = Buffer.from(bytes);
+    this.bytes = kind === 'reading' ? Buffer.from(bytes) : bytes;
   }
 
   /** Everything it carries, decoded at each call. */

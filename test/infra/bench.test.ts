@@ -85,15 +85,22 @@ t.test('growth is of warm processes: within a life, and from one life to the nex
   const filling = Array.from({ length: 10 }, (_, i) => i * 50);
   const steady = Array.from({ length: 50 }, (_, i) => 500 + i / 2);
   const long = lifeOf(1, 0, [...filling, ...steady]);
-  t.equal(Math.round(slopeWithin(long) ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
+  t.equal(Math.round(slopeWithin(long)?.perHour ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
   t.equal(slopeAcross(long), null, 'one life does not follow another');
-  const lives = Array.from({ length: 6 }, (_, n) =>
-    lifeOf(n, n * 6, [100, 200, 250, 300 + n, 300 + n, 300 + n]),
+  const level = (n: number): number => (n < 2 ? 200 : 300 + n);
+  const lives = Array.from({ length: 8 }, (_, n) =>
+    lifeOf(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
   ).flat();
-  t.equal(Math.round(slopeAcross(lives) ?? Number.NaN), 10, 'each life of six minutes is one higher');
-  t.equal(slopeWithin(lives), 0, 'the first half of each short life is left out');
+  const across = slopeAcross(lives);
+  t.equal(
+    Math.round(across?.perHour ?? Number.NaN),
+    10,
+    'each life of six minutes is one higher, once windows are full',
+  );
+  t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
+  t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
   t.equal(slopeWithin(lifeOf(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
-  t.equal(slopeAcross(lives.slice(0, 12)), null, 'nor do two lives');
+  t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
   t.end();
 });
 
@@ -109,11 +116,28 @@ t.test('memory is flat when an hour adds less than a tenth', (t) => {
   const hour = Array.from({ length: 61 }, (_, i) => i);
   const [flat, descriptors] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + (i % 2))));
   t.match(flat, { process: 'ingest', lives: 1, at10: 300, at50: 300, at100: 300, highest: 301, flat: true });
-  t.match(descriptors, { of: 'descriptors', at50: 40, within: 0, flat: true });
+  t.match(descriptors, { of: 'descriptors', at50: 40, within: { perHour: 0, error: 0 }, flat: true });
   const [leaking] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + i)));
   t.match(leaking, { at10: 306, at50: 330, at100: 360, flat: false });
   const [short] = growthsOf(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
   t.equal(short?.flat, null, 'too short to say');
-  t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*-$/);
+  t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*\?$/);
+  t.end();
+});
+
+t.test('a growth that may be chance is told as not known', (t) => {
+  // Lives of six minutes whose levels jump by a hundred, and rise by fifteen.
+  const jumping = Array.from({ length: 72 }, (_, i) => {
+    const life = Math.floor(i / 6);
+    return sampleAt(i, life, 300 + (life % 2) * 100 + life * 15);
+  });
+  const [chance] = growthsOf(jumping);
+  t.ok(
+    (chance?.across?.perHour ?? 0) > 100 && (chance?.across?.error ?? 0) > 50,
+    'more than a tenth, by points far apart',
+  );
+  t.equal(chance?.flat, null);
+  const rising = jumping.map((_, i) => sampleAt(i, Math.floor(i / 6), 300 + Math.floor(i / 6) * 15));
+  t.equal(growthsOf(rising)[0]?.flat, false, 'the same rise without jumps is growth');
   t.end();
 });

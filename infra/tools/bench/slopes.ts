@@ -13,17 +13,26 @@ type Line = readonly { readonly x: number; readonly y: number }[];
 
 const meanOf = (values: readonly number[]): number => values.reduce((sum, v) => sum + v, 0) / values.length;
 
+/** `error`: its standard error, by how far the points lie beside the lines; infinite where they are too few to say. */
+export type Slope = { readonly perHour: number; readonly error: number };
+
 /** One slope (least squares) common to lines that each have their own height; null when nothing moves along x. */
-const commonSlope = (lines: readonly Line[]): number | null => {
-  let [along, across] = [0, 0];
+const commonSlope = (lines: readonly Line[]): Slope | null => {
+  let [along, across, high, points] = [0, 0, 0, 0];
   for (const line of lines) {
     const [mx, my] = [meanOf(line.map(({ x }) => x)), meanOf(line.map(({ y }) => y))];
     for (const { x, y } of line) {
       along += (x - mx) ** 2;
       across += (x - mx) * (y - my);
+      high += (y - my) ** 2;
+      points++;
     }
   }
-  return along === 0 ? null : across / along;
+  if (along === 0) return null;
+  const perHour = across / along;
+  const free = points - lines.length - 1;
+  const beside = Math.max(0, high - perHour * across);
+  return { perHour, error: free > 0 ? Math.sqrt(beside / free / along) : Number.POSITIVE_INFINITY };
 };
 
 /** Samples by the process that they are of, in the order of time. */
@@ -41,7 +50,7 @@ const warmPart = (life: readonly Point[]): readonly Point[] => {
 const asLine = (points: readonly Point[]): Line => points.map(({ atMs, value }) => ({ x: atMs / HOUR_MS, y: value }));
 
 /** Growth an hour within the warm parts of all lives; null when these are less than five minutes. */
-export const slopeWithin = (points: readonly Point[]): number | null => {
+export const slopeWithin = (points: readonly Point[]): Slope | null => {
   const warm = livesOf(points).map(warmPart);
   const spanMs = warm.reduce((sum, life) => sum + spanOf(life), 0);
   return spanMs < LEAST_SPAN_MS ? null : commonSlope(warm.map(asLine));
@@ -54,8 +63,13 @@ const levelOf = (life: readonly Point[]): Point[] => {
   return last === undefined || middle === undefined ? [] : [{ ...last, value: middle.value }];
 };
 
-/** Growth an hour from the level of one life to the next; null with less than three lives or five minutes. The last life has not ended. */
-export const slopeAcross = (points: readonly Point[]): number | null => {
-  const levels = livesOf(points).slice(0, -1).flatMap(levelOf);
+/**
+ * Growth an hour from the level of one life to the next; null with less than three lives or five minutes. The last life has not ended, and
+ * what began within the first ten minutes took over windows that were still filling.
+ */
+export const slopeAcross = (points: readonly Point[]): Slope | null => {
+  const from = (points[0]?.atMs ?? 0) + WARM_UP_MS;
+  const lives = livesOf(points).filter(([first]) => (first?.atMs ?? 0) >= from);
+  const levels = lives.slice(0, -1).flatMap(levelOf);
   return levels.length < LEAST_LIVES || spanOf(levels) < LEAST_SPAN_MS ? null : commonSlope([asLine(levels)]);
 };

@@ -5,7 +5,7 @@ import type { Sample } from './health.ts';
 import { VICTIMS } from './kills.ts';
 import { EVERY_PROCESS, type ProcessName } from './machine.ts';
 import { spreadOf } from './rounds.ts';
-import { livesOf, type Point, slopeAcross, slopeWithin } from './slopes.ts';
+import { livesOf, type Point, type Slope, slopeAcross, slopeWithin } from './slopes.ts';
 import type { Load } from './soak.ts';
 import { renderColumns } from './table.ts';
 
@@ -20,8 +20,9 @@ export type Growth = {
   readonly at100: number | null;
   readonly highest: number | null;
   /** Growth an hour, the warm-up of each life left out; null where the time is too short to say. */
-  readonly within: number | null;
-  readonly across: number | null;
+  readonly within: Slope | null;
+  readonly across: Slope | null;
+  /** Null where the time is too short, or its points too far apart, to say. */
   readonly flat: boolean | null;
 };
 
@@ -30,6 +31,8 @@ const FLAT_SHARE = 0.1;
 const FLAT_LEAST = { 'memory, MB': 10, descriptors: 5 } as const;
 /** With so many lives their levels say more than the slope of what is left of each after its warm-up. */
 const MANY_LIVES = 4;
+/** Of a slope's standard errors: what lies within them may be chance. */
+const CHANCE = 2;
 
 const nearest = (points: readonly Point[], atMs: number): number | null =>
   points.toSorted((a, b) => Math.abs(a.atMs - atMs) - Math.abs(b.atMs - atMs))[0]?.value ?? null;
@@ -42,9 +45,11 @@ const pointsOf = (samples: readonly Sample[], process: ProcessName, of: Growth['
   });
 
 const isFlat = (growth: Pick<Growth, 'of' | 'lives' | 'at50' | 'within' | 'across'>): boolean | null => {
-  const perHour = growth.lives >= MANY_LIVES ? growth.across : growth.within;
-  if (perHour === null) return null;
-  return perHour < Math.max(FLAT_LEAST[growth.of], (growth.at50 ?? 0) * FLAT_SHARE);
+  const slope = growth.lives >= MANY_LIVES ? growth.across : growth.within;
+  if (slope === null) return null;
+  const bound = Math.max(FLAT_LEAST[growth.of], (growth.at50 ?? 0) * FLAT_SHARE);
+  if (slope.perHour < bound) return true;
+  return slope.perHour - CHANCE * slope.error < bound ? null : false;
 };
 
 const growthOf = (samples: readonly Sample[], process: ProcessName, of: Growth['of']): Growth => {
@@ -69,11 +74,11 @@ const HEAD = ['process', 'of', 'lives', '10 %', '50 %', '100 %', 'highest', 'an 
 
 export const renderGrowths = (growths: readonly Growth[]): string => {
   const whole = (value: number | null): string => (value === null ? '-' : Math.round(value).toLocaleString('en-US'));
-  const signed = (value: number | null): string =>
-    value === null ? '-' : `${value < 0 ? '' : '+'}${value.toFixed(1)}`;
+  const signed = (slope: Slope | null): string =>
+    slope === null ? '-' : `${slope.perHour < 0 ? '' : '+'}${slope.perHour.toFixed(1)} ± ${slope.error.toFixed(1)}`;
   const rows = growths.map(({ process, of, lives, at10, at50, at100, highest, within, across, flat }) => [
     ...[process, of, String(lives), whole(at10), whole(at50), whole(at100), whole(highest)],
-    ...[signed(within), signed(across), flat === null ? '-' : flat ? 'yes' : 'NO'],
+    ...[signed(within), signed(across), flat === null ? '?' : flat ? 'yes' : 'NO'],
   ]);
   return renderColumns(HEAD, rows, new Set([2, 3, 4, 5, 6, 7, 8]));
 };
@@ -104,7 +109,7 @@ const lagFigures = ({ samples }: Load): Figure[] => {
     ),
     figureOf('task lag, usual in the first third', 'ms', usual(known.slice(0, third))),
     figureOf('task lag, usual in the last third', 'ms', usual(known.slice(-third))),
-    figureOf('drift of the usual lag', 'ms/h', slopeWithin(points), {
+    figureOf('drift of the usual lag', 'ms/h', slopeWithin(points)?.perHour ?? null, {
       aim: below(100),
       note: 'the first ten minutes, or half of the time, left out',
     }),
