@@ -1,6 +1,7 @@
 // The one serialiser: figures as their digits, documented order, no white space (N-01, N-05, N-06).
 import { plainDouble } from './decimals.ts';
 import type { Digits } from './records.ts';
+import { compareBytes } from './text-order.ts';
 
 /** A market figure: printed with exactly its digits, as a number or a string by `number_format` (N-06). */
 export class Figure {
@@ -34,17 +35,10 @@ export type JsonValue =
 export type NumberFormat = 'json' | 'string';
 export type WriteOptions = { readonly numberFormat?: NumberFormat };
 
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-const isPlainAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
-const compareKeys = (a: string, b: string): number => {
-  if (isPlainAscii(a) && isPlainAscii(b)) return a < b ? -1 : a > b ? 1 : 0;
-  return byBytes(a, b);
-};
-
 /** The members of a map keyed by data, in ascending byte order of the key (N-01). Keys are names of ours (layers, values, bands, venues): an object would put integer-like ones first. */
 export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
   const sorted: Record<string, T> = {};
-  for (const key of Object.keys(map).sort(compareKeys)) sorted[key] = map[key] as T;
+  for (const key of Object.keys(map).sort(compareBytes)) sorted[key] = map[key] as T;
   return sorted;
 };
 

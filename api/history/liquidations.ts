@@ -1,7 +1,9 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
+
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { compareBytes } from '../../schemas/text-order.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
@@ -44,13 +46,11 @@ export type LiquidationPage = {
 
 type Event = StoredLiquidation & Pick<Place, 'venue' | 'venueSymbol'>;
 
-const byBytes = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)));
-
 const inOrder = (a: Place, b: Place): number =>
   a.receivedAt - b.receivedAt ||
-  byBytes(a.venue, b.venue) ||
-  byBytes(a.venueSymbol, b.venueSymbol) ||
-  byBytes(a.id, b.id);
+  compareBytes(a.venue, b.venue) ||
+  compareBytes(a.venueSymbol, b.venueSymbol) ||
+  compareBytes(a.id, b.id);
 
 const MISSING_RULE = '1';
 

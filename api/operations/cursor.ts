@@ -1,5 +1,7 @@
 // Page cursors of instruments: the pinned instant and the last listing given, opaque to callers (V-05).
+
 import type { Micros } from '../../schemas/records.ts';
+import { compareBytes } from '../../schemas/text-order.ts';
 
 export type Cursor = { readonly at: Micros; readonly venue: string; readonly venueSymbol: string };
 
@@ -23,6 +25,4 @@ export const readCursor = (text: string): Cursor | null => {
 export const isAfter = (
   listing: { readonly venue: string; readonly venueSymbol: string },
   { venue, venueSymbol }: Cursor,
-): boolean =>
-  listing.venue > venue ||
-  (listing.venue === venue && Buffer.compare(Buffer.from(listing.venueSymbol), Buffer.from(venueSymbol)) > 0);
+): boolean => listing.venue > venue || (listing.venue === venue && compareBytes(listing.venueSymbol, venueSymbol) > 0);

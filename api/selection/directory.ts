@@ -1,4 +1,5 @@
 // Every name ever listed, for reading selections: codes known, their catalogue spelling, listings by instrument (S-03, S-04).
+import { compareBytes } from '../../schemas/text-order.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { SelectionKey } from './selection.ts';
@@ -26,7 +27,7 @@ const buildDirectory = (memory: LiveMemory): Directory => {
   for (const { venue, listings: listed } of memory.venues()) {
     know('venue', venue);
     const inOrder = [...listed.values()].filter((l) => l.versions.length > 0);
-    listings.push(...inOrder.sort((a, b) => Buffer.compare(Buffer.from(a.venueSymbol), Buffer.from(b.venueSymbol))));
+    listings.push(...inOrder.sort((a, b) => compareBytes(a.venueSymbol, b.venueSymbol)));
     for (const { versions } of inOrder) {
       for (const { record } of versions) {
         know('instrument', record.values.instrument);

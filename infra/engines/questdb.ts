@@ -32,8 +32,7 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
     name: 'questdb',
     command: javaCommand(),
     args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
-    // Each thread's own arena keeps what its busiest moment took: without a bound the process grows for hours.
-    env: { MALLOC_ARENA_MAX: '2' },
+    env: MALLOC,
     readyTimeoutMs: 60_000,
     stopGraceMs: 15_000,
     isReady: () => answers(ports, dataDir.secrets.questdb_password),
@@ -46,6 +45,10 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
 const HEAP = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
 const JVM = [...HEAP, '-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
+
+// Each thread's own arena keeps what its busiest moment took, and glibc raises by itself the size from which memory is mapped and given back: buffers
+// of connections that are gone then lie between what is in use. Without these bounds the process grows for hours.
+const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
 
 async function answers(ports: QuestdbPorts, password: string): Promise<boolean> {
   const health = await fetch(`http://127.0.0.1:${ports.min}/status`, { signal: AbortSignal.timeout(2000) });

@@ -1,5 +1,7 @@
 // What a checked query needs before it can be evaluated: leaves by number, layers, columns, and what its answer shows (DQL-18, SC-03).
+
 import { READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import { compareBytes } from '../../../schemas/text-order.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import type { Need } from '../../series/cache.ts';
 import { specId } from '../../series/column-spec.ts';
@@ -100,12 +102,10 @@ const shownNodes = ({ condition, select, orderBy }: CheckedQuery): Node[] => {
   return shown;
 };
 
-const byBytes = (a: Shown, b: Shown): number => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key));
-
 const shownAt = (nodes: readonly Node[], level: Level): Shown[] => {
   const shown = new Map<string, Shown>();
   for (const node of nodes) if (levelOf(node) === level) shown.set(printNode(node), { key: printNode(node), node });
-  return [...shown.values()].sort(byBytes);
+  return [...shown.values()].sort((a, b) => compareBytes(a.key, b.key));
 };
 
 /** Made once a query; holds for every instrument. */

@@ -1,7 +1,9 @@
 // Evaluates a plan over all instruments in slices, so that other calls are answered meanwhile; orders and writes what holds (DQL-19, SC-03, SC-04, SC-06, SC-07).
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serviceError } from '../../../schemas/errors.ts';
 import { type JsonValue, type NumberFormat, writeJson } from '../../../schemas/json.ts';
+import { compareBytes } from '../../../schemas/text-order.ts';
 import { because } from './because.ts';
 import type { Facts } from './facts.ts';
 import { type Element, Instrument } from './instrument.ts';
@@ -67,8 +69,6 @@ export class Budget {
 
 type Outcome = { readonly instrument: Instrument; readonly result: Truth; readonly keys: readonly Value[] };
 
-const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-
 /** Known before unknown in either direction (SC-04). */
 const compareKeys = (a: Value, b: Value, descending: boolean): number => {
   const [isA, isB] = [a.kind === 'number' || a.kind === 'text', b.kind === 'number' || b.kind === 'text'];
@@ -76,10 +76,11 @@ const compareKeys = (a: Value, b: Value, descending: boolean): number => {
   const order =
     a.kind === 'number' && b.kind === 'number'
       ? a.value - b.value
-      : byBytes(String((a as { value: unknown }).value), String((b as { value: unknown }).value));
+      : compareBytes(String((a as { value: unknown }).value), String((b as { value: unknown }).value));
   return descending ? -order : order;
 };
 
+/** Of outcomes that are in the order of their codes already. */
 const inOrder =
   ({ query }: Plan) =>
   (a: Outcome, b: Outcome): number => {
@@ -87,7 +88,7 @@ const inOrder =
       const order = compareKeys(a.keys[i] as Value, b.keys[i] as Value, descending);
       if (order !== 0) return order;
     }
-    return byBytes(a.instrument.code, b.instrument.code);
+    return 0;
   };
 
 const valuesOf = (shown: readonly Shown[], instrument: Instrument, element: Element | null): JsonValue =>
@@ -120,8 +121,8 @@ const itemOf = ({ instrument, result }: Outcome): JsonValue => ({
   because: result === true ? undefined : causesOf(instrument),
 });
 
-/** Listings by instrument, in the order given. */
-const groupsOf = (facts: readonly Facts[]): Map<string, Facts[]> => {
+/** Listings by instrument, in the order of their codes; those of one in the order given. */
+const groupsOf = (facts: readonly Facts[]): [string, Facts[]][] => {
   const groups = new Map<string, Facts[]>();
   for (const one of facts) {
     const { instrument } = one.version.record.values;
@@ -129,7 +130,7 @@ const groupsOf = (facts: readonly Facts[]): Map<string, Facts[]> => {
     if (held === undefined) groups.set(instrument, [one]);
     else held.push(one);
   }
-  return groups;
+  return [...groups].sort(([a], [b]) => compareBytes(a, b));
 };
 
 export type ScreenOptions = {
@@ -138,24 +139,33 @@ export type ScreenOptions = {
   readonly budget: Budget;
 };
 
-/** The items of an answer as JSON texts, in their order. Throws ServiceError past the budget. */
+/**
+ * The items of an answer as JSON texts, in their order. Without `order by` each instrument is written as soon as it is evaluated: what
+ * lives until the end is copied by every collection of garbage meanwhile. Throws ServiceError past the budget.
+ */
 export const screenItems = async (
   plan: Plan,
   facts: readonly Facts[],
   { includeUnknown, numberFormat, budget }: ScreenOptions,
 ): Promise<string[]> => {
+  const { orderBy } = plan.query;
+  const items: string[] = [];
+  const write = (outcome: Outcome): void => {
+    items.push(writeJson(itemOf(outcome), { numberFormat }));
+  };
   const outcomes: Outcome[] = [];
   for (const [code, group] of groupsOf(facts)) {
     const instrument = new Instrument(code, plan, group);
     const result = instrument.result();
     if (result === true || (result === null && includeUnknown)) {
-      outcomes.push({ instrument, result, keys: plan.query.orderBy.map(({ expr }) => instrument.value(expr, null)) });
+      const outcome = { instrument, result, keys: orderBy.map(({ expr }) => instrument.value(expr, null)) };
+      if (orderBy.length === 0) write(outcome);
+      else outcomes.push(outcome);
     }
     await budget.breathe();
   }
-  const items: string[] = [];
   for (const outcome of outcomes.sort(inOrder(plan))) {
-    items.push(writeJson(itemOf(outcome), { numberFormat }));
+    write(outcome);
     await budget.breathe();
   }
   return items;
