@@ -1,5 +1,4 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
-
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,4 @@
 // Page cursors of instruments: the pinned instant and the last listing given, opaque to callers (V-05).
-
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 
@@ -25,4 +24,4 @@ export const readCursor = (text: string): Cursor | null => {
 export const isAfter = (
   listing: { readonly venue: string; readonly venueSymbol: string },
   { venue, venueSymbol }: Cursor,
-): boolean => listing.venue > venue || (listing.venue === venue && compareBytes(listing.venueSymbol, venueSymbol) > 0);
+): boolean => (compareBytes(listing.venue, venue) || compareBytes(listing.venueSymbol, venueSymbol)) > 0;

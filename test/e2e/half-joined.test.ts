@@ -61,6 +61,11 @@ t.test('a mark without its index', (t) => {
     ['basis is null without its reason'],
     'and so is a silent null',
   );
+  t.same(
+    judged('okx', BEGAN, { ...HALF, values: { ...values, basis: '0.004' } }),
+    ['basis is 0.004 of one half'],
+    'and a basis of one half',
+  );
   t.same(judged('okx', BEGAN + 90 * SECOND, HALF), ['index has no value'], 'a market of 90 s has both');
   t.same(judged('bybit', BEGAN, HALF), ['index has no value'], 'a venue that tells both at once has both');
   t.end();

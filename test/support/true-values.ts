@@ -115,11 +115,12 @@ const halfJoinedDifferences = (
   const reasons = withheld?.null_reasons ?? null_reasons;
   const began = truth.all(seen, 'mark')[0]?.venue_ts ?? Number.NaN;
   if (!isJoined(seen) || !(microsOf(venue_ts) - began <= HALF_JOINED)) return [`${other} has no value`];
-  const found = figuresOf(seen.object)[half];
-  const isOwn = rows.some(({ values }) => values[half] === found);
+  const found = figuresOf(seen.object);
+  const isOwn = rows.some(({ values }) => values[half] === found[half]);
   const silent = [other, 'basis'].filter((name) => reasons?.[name] !== 'no_value');
   return [
-    ...(isOwn ? [] : [`${half} is ${found}, true is ${String(rows[0]?.values[half])}`]),
+    ...(isOwn ? [] : [`${half} is ${found[half]}, true is ${String(rows[0]?.values[half])}`]),
+    ...(found.basis === null ? [] : [`basis is ${found.basis} of one half`]),
     ...silent.map((name) => `${name} is null without its reason`),
   ];
 };

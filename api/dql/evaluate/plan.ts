@@ -1,5 +1,4 @@
 // What a checked query needs before it can be evaluated: leaves by number, layers, columns, and what its answer shows (DQL-18, SC-03).
-
 import { READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';

@@ -1,5 +1,4 @@
 // Evaluates a plan over all instruments in slices, so that other calls are answered meanwhile; orders and writes what holds (DQL-19, SC-03, SC-04, SC-06, SC-07).
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serviceError } from '../../../schemas/errors.ts';
 import { type JsonValue, type NumberFormat, writeJson } from '../../../schemas/json.ts';
