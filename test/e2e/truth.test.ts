@@ -125,7 +125,10 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   t.same(gaps.unexplained.slice(0, 5), [], `each gap's cause is its fault's (${gaps.unexplained.length} are not)`);
   for (const table of EVENT_TABLES) {
     const events = await judgeEvents(table, rows, { windows, truth, run, listed });
-    t.comment(`${table}: ${events.rows} rows, ${events.expected} expected outside the fault log`);
+    const { expected, doubled } = events;
+    t.comment(
+      `${table}: ${events.rows} rows, ${expected} expected outside the fault log, ${doubled} of doubled frames`,
+    );
     t.same(events.wrong.slice(0, 3), [], `every row is one of the market's (${events.wrong.length} are not)`);
     t.same(events.twice.slice(0, 3), [], 'none stands twice');
     t.same(events.missing.slice(0, 3), [], `none is missing (${events.missing.length} are)`);

@@ -1,6 +1,6 @@
 // What an injected fault may make of what is served and stored: states by L-07, causes of gaps by L-08, from when until when, for which layers.
 import type { FaultEntry, FaultKind } from '../../infra/simulator/faults.ts';
-import type { Seen } from './truth.ts';
+import type { Subject } from './truth.ts';
 
 type Rule = {
   /** States of a snapshot's layer, as `status reason gap_cause`; `present` is always right. */
@@ -30,7 +30,7 @@ const RULES: Readonly<Record<Kind, Rule>> = {
   // One frame less: a book has a hole, a stated rate is late once; a value that holds by its connection does not notice.
   drop: { states: [PASSED, SEQUENCE], causes: ['sequence_break', 'no_update'] },
   sequence_hole: { states: [SEQUENCE], causes: ['sequence_break'] },
-  // Repeats are skipped by their ids (books) or say the same again.
+  // Repeats are skipped by their ids (books, trades), say the same again, or are events without an id that came twice (`doubled`).
   duplicate: NOTHING,
   reorder: { states: [PASSED, SEQUENCE], causes: ['sequence_break'] },
   // A frame that cannot be read: of a book it is a hole; of others nothing came, and the dead letter says why.
@@ -166,7 +166,8 @@ const toWindows = (entry: FaultEntry, firstSeen: FirstSeen): FaultWindow[] => {
   });
 };
 
-type Place = Pick<Seen, 'venue' | 'symbol'> & { readonly layer: string };
+type Place = Subject & { readonly layer: string };
+type FaultHit = FaultEntry['hits'][number];
 
 /** The simulator's fault log as questions: which faults explain what was seen, and whether what was seen follows from them. */
 export class FaultWindows {
@@ -193,6 +194,13 @@ export class FaultWindows {
         entry.from - AFTER <= to &&
         from <= (entry.to ?? Number.POSITIVE_INFINITY) + AFTER,
     );
+  }
+
+  /** Frames about a listing that went out twice within the span. */
+  doubled({ venue, symbol }: Subject, from: number, to: number): readonly FaultHit[] {
+    return this.#log
+      .filter((entry) => entry.kind === 'duplicate' && entry.venue === venue && entry.symbols.includes(symbol))
+      .flatMap(({ hits }) => hits.filter(({ at }) => at >= from && at <= to));
   }
 
   /** Whether an unreadable frame lay in the span, whosever: what it held of its connection cannot be read from it. */
