@@ -119,3 +119,6 @@ export const LAYERS: Readonly<Record<ReadingLayer, LayerSpec>> = {
     derived: [],
   },
 };
+
+/** Whether a layer counts anything: its rows state the unit. */
+export const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');

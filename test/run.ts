@@ -16,7 +16,7 @@ const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = ['away', 'chaos', 'settled', 'screen'];
 /** They wait most of their minutes and measure no time: one after the other beside all others, from the beginning. */
-const BESIDE = ['purity', 'owners'].map((name) => `test/e2e/${name}.test.ts`);
+const BESIDE = ['purity', 'owners', 'examples'].map((name) => `test/e2e/${name}.test.ts`);
 const FILE_LIMIT_MS = 4 * 60_000;
 const END_TO_END_LIMIT_MS = 10 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */

@@ -7,7 +7,7 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 4;
 const SHAPE = /^sk_[0-9A-Za-z]{36}$/;
 /** The same anywhere in a text: a key in a URL value counts whatever surrounds it. */
-const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/;
+const SHAPE_WITHIN = /sk_[0-9A-Za-z]{36}/g;
 const DISPLAYED = 8;
 
 /** CRC-32 of what stands before it, modulo 62^4, most significant character first. */
@@ -35,7 +35,8 @@ export const makeKey = (): string => keyOf(randomCharacters(RANDOM_LENGTH));
 export const isKey = (text: string): boolean =>
   SHAPE.test(text) && checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 
-export const findKeyShape = (text: string): string | null => SHAPE_WITHIN.exec(text)?.[0] ?? null;
+/** Everything in a text that has the shape of a key. */
+export const findKeyShapes = (text: string): readonly string[] => text.match(SHAPE_WITHIN) ?? [];
 
 export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest();
 

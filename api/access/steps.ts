@@ -5,7 +5,7 @@ import type { Endpoint } from '../operations/operation.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
 import type { Limits } from './held-permits.ts';
 import type { Account, KeyStore } from './key-store.ts';
-import { findKeyShape, isKey } from './keys.ts';
+import { findKeyShapes, isKey } from './keys.ts';
 import { limitHeaders, type Refusal, sayLimit } from './limits.ts';
 import type { Meter } from './meter.ts';
 import { QUOTAS, quotaName } from './quotas.ts';
@@ -63,16 +63,17 @@ const KEY_NAMES = new Set([
 
 /** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
 const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
+  let isRefused = false;
   for (const [name, value] of query) {
-    const key = findKeyShape(value);
-    if (key === null && !KEY_NAMES.has(name.toLowerCase())) continue;
-    if (key !== null && isKey(key)) keys.markCompromised(key).catch(onFault);
-    return refuse('KEY_IN_URL', {
-      message: 'A key was sent in the URL and must be treated as compromised.',
-      hint: 'Send it as Authorization: Bearer <API_KEY>, and replace the key.',
-    });
+    const shapes = findKeyShapes(value);
+    for (const key of shapes.filter(isKey)) keys.markCompromised(key).catch(onFault);
+    isRefused ||= shapes.length > 0 || KEY_NAMES.has(name.toLowerCase());
   }
-  return null;
+  if (!isRefused) return null;
+  return refuse('KEY_IN_URL', {
+    message: 'A key was sent in the URL and must be treated as compromised.',
+    hint: 'Send it as Authorization: Bearer <API_KEY>, and replace the key.',
+  });
 };
 
 const BEARER = /^bearer +(\S+)$/i;

@@ -63,7 +63,7 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
   };
   app.addHook('onRequest', async (request, reply) => {
     const { operation } = request.routeOptions.config;
-    if (operation === undefined || request.is404) return;
+    if (operation === undefined) return;
     const call = callOf(request, operation);
     request.call = call;
     const refused = await checkAccess(call, access);

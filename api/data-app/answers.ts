@@ -15,8 +15,8 @@ const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
 const RETRY_AFTER_S = '5';
-/** What differs between two answers that say the same: the instant of evaluation and ages. */
-const VOLATILE = /"(?:evaluated_at|as_of)":"[^"]*"|"age_ms":-?\d+/g;
+/** What differs between two answers that say the same: the instant of evaluation, which a cursor holds too, and ages. */
+const VOLATILE = /"(?:evaluated_at|as_of|next_cursor)":"[^"]*"|"age_ms":-?\d+/g;
 
 /** `X-Service-Max-Bytes` may lower the limit (T-04). */
 const byteLimitOf = (request: FastifyRequest): number => {
@@ -122,6 +122,24 @@ export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyRep
   return reply.code(status).header('cache-control', 'no-store').type(JSON_TYPE).send(errorsText(errors));
 };
 
+export const WRONG_MEDIA_TYPE: ServiceError = serviceError(
+  'UNSUPPORTED_MEDIA_TYPE',
+  'The body is not application/json.',
+  { hint: 'Send Content-Type: application/json.' },
+);
+
+/** Codes of the HTTP parser that can be told more of. */
+const UNREADABLE: Readonly<Record<string, readonly [message: string, hint: string]>> = {
+  HPE_HEADER_OVERFLOW: ['The URL and headers are larger than 16 KiB.', 'Shorten them; long selections go in a body.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['The request did not come to its end in time.', 'Send it again, in one go.'],
+};
+
+/** A request that never became one. */
+export const unreadable = (code = ''): ServiceError => {
+  const [message, hint] = UNREADABLE[code] ?? ['The request cannot be read.', 'Send a well-formed URL and body.'];
+  return serviceError('DQL_JSON_SCHEMA', message, { hint });
+};
+
 const isFastifyError = (error: unknown): error is { readonly statusCode: number; readonly code: string } =>
   typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number';
 
@@ -134,7 +152,7 @@ export const asServiceError = (error: unknown): ServiceError | null => {
       hint: CATALOGUE.PAYLOAD_TOO_LARGE.fix,
     });
   }
-  return serviceError('DQL_JSON_SCHEMA', 'The request cannot be read.', { hint: 'Send a well-formed URL and body.' });
+  return error.statusCode === 415 ? WRONG_MEDIA_TYPE : unreadable(error.code);
 };
 
 export const INTERNAL: ServiceError = serviceError('INTERNAL', 'The service failed to answer.', {

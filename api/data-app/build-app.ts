@@ -1,5 +1,7 @@
 // What the data app is: plugins, checks, one route an operation, operational routes (design section 8). `main.ts` listens.
 
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { constants } from 'node:zlib';
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
@@ -21,12 +23,21 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { StreamHub } from '../stream/hub.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors } from './answers.ts';
+import {
+  asServiceError,
+  errorsText,
+  INTERNAL,
+  itemsLimitOf,
+  sendAnswer,
+  sendErrors,
+  unreadable,
+  WRONG_MEDIA_TYPE,
+} from './answers.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 import { addOperational } from './operational.ts';
 import { makeReceiptId } from './receipt.ts';
 import { addStream } from './stream-route.ts';
-import { checkInput, prepareValidator, readBody, readQuery } from './validate.ts';
+import { checkInput, prepareValidator, type Read, readBody, readQuery, strayParameters } from './validate.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
@@ -99,19 +110,13 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
 const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
 
 /** The input of an operation as it was sent; its media type is checked after its size (E-01 step 5). */
-const readInput = (request: FastifyRequest, { operation, query }: Call): unknown => {
+const readInput = (request: FastifyRequest, { operation, query }: Call): Read => {
   if (operation.method === 'GET') return readQuery(operation, query);
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (body.length > 0 && !JSON_BODY.test(request.headers['content-type'] ?? '')) {
-    throw serviceError('UNSUPPORTED_MEDIA_TYPE', 'The body is not application/json.', {
-      hint: 'Send Content-Type: application/json.',
-    });
+    throw WRONG_MEDIA_TYPE;
   }
-  for (const [name] of query) {
-    const message = `"${name.slice(0, 40)}" stands in the URL, where this endpoint takes nothing.`;
-    throw serviceError('DQL_JSON_SCHEMA', message, { hint: 'Send it in the body.', path: '' });
-  }
-  return readBody(body);
+  return readBody(body, strayParameters(query));
 };
 
 const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
@@ -131,7 +136,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { call } = request;
     if (call === null) throw INTERNAL;
-    const input = checkInput(operation, readInput(request, call));
+    const read = readInput(request, call);
+    const input = checkInput(operation, read.input, read.faults);
     if (!deps.live.isReady()) {
       throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
         hint: 'Repeat the call in a few seconds.',
@@ -176,23 +182,35 @@ const methodsOf = (app: FastifyInstance): Map<string, Set<string>> => {
   return methods;
 };
 
-const addFailures = (app: FastifyInstance, methods: ReadonlyMap<string, ReadonlySet<string>>): void => {
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? '';
-    const known = methods.get(path);
-    if (known === undefined) {
-      return sendErrors(
-        reply,
-        serviceError('NOT_FOUND', `There is nothing at "${path.slice(0, 80)}".`, { hint: 'See /openapi.json.' }),
-      );
-    }
-    const allowed = [...known].sort().join(', ');
-    reply.header('allow', allowed);
+type Methods = ReadonlyMap<string, ReadonlySet<string>>;
+
+const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const path = request.url.split('?')[0] ?? '';
+  const known = methods.get(path);
+  if (known === undefined) {
     return sendErrors(
       reply,
-      serviceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, { hint: `Use ${allowed}.` }),
+      serviceError('NOT_FOUND', `There is nothing at "${path.slice(0, 80)}".`, { hint: 'See /openapi.json.' }),
     );
-  });
+  }
+  const allowed = [...known].sort().join(', ');
+  reply.header('allow', allowed);
+  return sendErrors(
+    reply,
+    serviceError('METHOD_NOT_ALLOWED', `${request.method} is not a method of ${path}.`, { hint: `Use ${allowed}.` }),
+  );
+};
+
+/** Step 1 of E-01: what has no route is told before its body is looked at. */
+const addRouteCheck = (app: FastifyInstance, methods: Methods): void => {
+  app.addHook('onRequest', async (request, reply) =>
+    request.is404 ? sendNotFound(methods, request, reply) : undefined,
+  );
+};
+
+const addFailures = (app: FastifyInstance, methods: Methods): void => {
+  // Nothing comes here: its own handler makes fastify run the hooks for what has no route.
+  app.setNotFoundHandler((request, reply) => sendNotFound(methods, request, reply));
   app.setErrorHandler((error, request, reply) => {
     const known: ServiceError | null = asServiceError(error);
     if (known === null) request.log.error({ err: error, receipt_id: request.receiptId }, 'request failed');
@@ -203,6 +221,27 @@ const addFailures = (app: FastifyInstance, methods: ReadonlyMap<string, Readonly
 const setReceipt = (request: FastifyRequest, reply: FastifyReply): void => {
   request.receiptId = makeReceiptId(Date.now());
   if (request.url.startsWith('/v2')) reply.header('x-service-receipt', request.receiptId);
+};
+
+/** What is no HTTP request, is too long in its head, or does not come to its end: told as every failure is, and the connection ends. */
+const answerUnreadable = (error: Error & { readonly code?: string }, socket: Duplex): void => {
+  // As Node's own handler asks it: into an answer that has begun nothing can be said.
+  const { _httpMessage: begun } = socket as { readonly _httpMessage?: ServerResponse | null };
+  if (error.code === 'ECONNRESET' || !socket.writable || begun?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  const body = errorsText(unreadable(error.code).errors);
+  const head = [
+    'HTTP/1.1 400 Bad Request',
+    'Access-Control-Allow-Origin: *',
+    'Cache-Control: no-store',
+    'Connection: close',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Content-Type: application/json; charset=utf-8',
+    `X-Service-Receipt: ${makeReceiptId(Date.now())}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 };
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
@@ -219,8 +258,10 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+      reply.header('access-control-allow-origin', '*');
       return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
     },
+    clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;
   app.decorateRequest('receiptId', '');
   app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
@@ -231,6 +272,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const methods = methodsOf(app);
   const choose = scopeChooser(deps.live, deps.turnover);
   await addPlugins(app);
+  addRouteCheck(app, methods);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addAccess(app, deps);

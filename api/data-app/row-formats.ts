@@ -93,7 +93,7 @@ const writeNdjson = async (table: Table): Promise<Buffer> => {
     const from = cursor.at;
     cursor.at = endOfValue(cursor.text, from);
     const line = `{${head.text}${cursor.text.slice(from + 1, cursor.at)}\n`;
-    bytes += line.length;
+    bytes += Buffer.byteLength(line);
     table.onBytes(bytes, cursor.at / cursor.text.length);
     lines.push(line);
   });
@@ -124,7 +124,7 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
     });
     // `join` writes nothing where a cell was never set.
     const text = cells.join(',');
-    bytes += text.length + 2;
+    bytes += Buffer.byteLength(text) + 2;
     table.onBytes(bytes, cursor.at / cursor.text.length);
     lines.push({ text, cells: cells.length });
   });

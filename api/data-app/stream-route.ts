@@ -1,4 +1,5 @@
 // GET /v2/stream as a route: ordinary errors while it can still answer in JSON, then a stream that the hub writes (ST-01).
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -56,10 +57,12 @@ export const addStream = (
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const account = request.call?.account;
     if (!account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
-    const input = checkInput(STREAM, readQuery(STREAM, request.call?.query ?? new URLSearchParams())) as StreamInput;
+    const read = readQuery(STREAM, request.call?.query ?? new URLSearchParams());
+    const input = checkInput(STREAM, read.input, read.faults) as StreamInput;
     refuseUnready(live);
     const at = nowMicros();
-    const asked = readRequest(input, { live, plan: account.plan, choice: choose(account.plan, at), at });
+    const choice = choose(account.plan, at);
+    const asked = readRequest(input, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
     if (request.method === 'HEAD') return reply.send();
     reply.hijack();
@@ -69,11 +72,12 @@ export const addStream = (
     request.release();
     const key = keyOf(request);
     const findKey = () => keys.find(key, Date.now());
+    const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
     const begin = (): void => {
       const lastEventId = lastEventIdOf(request);
-      const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey });
+      const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());
     };
     openings.add(() => {

@@ -134,15 +134,27 @@ const asFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? unionFault(error) : valueFault(error);
 };
 
-/** The input of an operation, or ServiceError with every fault of its shape. */
-export const checkInput = (operation: Endpoint, input: unknown): unknown => {
+const memberOf = ({ path = '' }: ApiError): string => path.split('/')[1] ?? '';
+
+/** What the schema cannot say of the members that it finds nothing wrong with, when they are lawful without the others. */
+const refineSound = (operation: Endpoint, input: unknown, faults: readonly ApiError[]): readonly ApiError[] => {
+  const wrong = new Set(faults.map(memberOf));
+  if (typeof input !== 'object' || input === null || wrong.has('')) return [];
+  const sound = Object.fromEntries(Object.entries(input).filter(([name]) => !wrong.has(pointer(name))));
+  // What is said of the whole, or of a member that is not there, may be so only because others were left out.
+  const isOfSound = (error: ApiError): boolean => Object.hasOwn(sound, memberOf(error));
+  return validatorOf(operation.input)(sound) ? operation.refine(sound).filter(isOfSound) : [];
+};
+
+/** The input of an operation, or ServiceError with every fault of its shape; `found` are those seen while it was read. */
+export const checkInput = (operation: Endpoint, input: unknown, found: readonly ApiError[] = []): unknown => {
   const validate = validatorOf(operation.input);
-  if (validate(input)) {
-    const faults = operation.refine(input);
-    if (faults.length > 0) throw new ServiceError(faults);
-    return input;
-  }
-  throw new ServiceError(withoutOtherKinds(validate.errors ?? []).map(asFault));
+  const isOfShape = validate(input);
+  const shape = isOfShape ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
+  const finer = isOfShape ? operation.refine(input) : refineSound(operation, input, shape);
+  const faults = [...found, ...shape, ...finer];
+  if (faults.length > 0) throw new ServiceError(faults);
+  return input;
 };
 
 const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
@@ -150,29 +162,42 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
   integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
 };
 
+export type Read = { readonly input: unknown; readonly faults: readonly ApiError[] };
+
 /** Query parameters as the members they stand for; a parameter given twice is a fault. */
-export const readQuery = (operation: Endpoint, query: URLSearchParams): unknown => {
+export const readQuery = (operation: Endpoint, query: URLSearchParams): Read => {
   const properties =
     (operation.input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> }).properties ??
     {};
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  const repeated: ApiError[] = [];
+  const faults: ApiError[] = [];
   for (const [name, text] of query) {
     if (Object.hasOwn(input, name))
-      repeated.push(fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'));
+      faults.push(fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'));
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
     input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
   }
-  if (repeated.length > 0) throw new ServiceError(repeated);
-  return input;
+  return { input, faults };
 };
 
+/** Parameters in the URL of an endpoint that takes a body. */
+export const strayParameters = (query: URLSearchParams): ApiError[] =>
+  [...new Set(query.keys())].map((name) =>
+    fault(
+      `/${pointer(name)}`,
+      `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
+      'Send it in the body.',
+    ),
+  );
+
 /** A body as JSON. A body that is none, or no UTF-8, is a fault of shape. */
-export const readBody = (body: Buffer): unknown => {
-  if (body.length === 0) throw new ServiceError([fault('', 'The body is empty.', 'Send a JSON object, such as {}.')]);
+export const readBody = (body: Buffer, found: readonly ApiError[]): Read => {
+  const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
+  if (body.length === 0) throw new ServiceError([...found, none]);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown;
+    return { input: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown, faults: found };
   } catch {
-    throw new ServiceError([fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.')]);
+    const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
+    throw new ServiceError([...found, broken]);
   }
 };

@@ -1,6 +1,8 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
-import { nearest } from '../../schemas/errors.ts';
+import { compare } from '../../schemas/decimals.ts';
+import { type ErrorCode, nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
+import type { Digits } from '../../schemas/records.ts';
 import { clip, type Place } from './faults.ts';
 import { FIELDS } from './fields.ts';
 import { FUNCTIONS, type FunctionSpec, type Parameter } from './functions.ts';
@@ -25,6 +27,8 @@ type Call = {
   readonly period: Period | null;
 };
 type Tools = { readonly check: Check; readonly findings: Findings };
+
+const OF_ARGUMENTS: ReadonlySet<ErrorCode> = new Set(['DQL_TIMEFRAME_REQUIRED']);
 
 const nameOf = ({ place, name }: CallNode): Place =>
   place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
@@ -52,7 +56,8 @@ const unsupported = ({ text, place }: OwnTimeframe, { faults }: Findings): void 
 /** A timeframe as written; `unknown` after its fault. */
 export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
   const period = timeframeNamed(written.text);
-  if (period === undefined) unsupported(written, findings);
+  // One of more than nine digits is no duration, which is told already (DQL-34e).
+  if (period === undefined && !/^\d{10}/.test(written.text)) unsupported(written, findings);
   return period ?? 'unknown';
 };
 
@@ -102,22 +107,24 @@ const countArguments = ({ spec, node }: Call, findings: Findings): void => {
   });
 };
 
-const literalNumber = (node: Node): number | null => (node.type === 'number' ? Number(node.value) : null);
+/** Digits of a number as written: a double would round what lies just beside a limit. */
+const literalDigits = (node: Node): Digits | null => (node.type === 'number' ? node.value : null);
 
 type Argument = { readonly node: Node; readonly call: Call };
 
 const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => {
-  const n = literalNumber(node);
-  if (node.type !== 'broken' && (n === null || !Number.isInteger(n) || n < 1 || n > LIMITS.window)) {
-    const message = `"${call.spec.name}" takes a whole number from 1 to ${LIMITS.window}${n === null ? '' : `, not "${clip(String(n))}"`}.`;
+  const n = literalDigits(node);
+  const isWindow = n !== null && /^[1-9]\d{0,8}$/.test(n) && Number(n) <= LIMITS.window;
+  if (node.type !== 'broken' && !isWindow) {
+    const message = `"${call.spec.name}" takes a whole number from 1 to ${LIMITS.window}${n === null ? '' : `, not "${clip(n)}"`}.`;
     refuseArgument(node.place, message, { hint: `Write ${call.spec.signature} with a number of periods.`, findings });
   }
   return checked(node, 'number');
 };
 
 const checkPercent = ({ node, call }: Argument, { findings }: Tools): Checked => {
-  const p = literalNumber(node);
-  if (node.type !== 'broken' && (p === null || p <= 0 || p > 100)) {
+  const p = literalDigits(node);
+  if (node.type !== 'broken' && (p === null || compare(p, '0') <= 0 || compare(p, '100') > 0)) {
     const message = `"${call.spec.name}" takes a percentage above 0 and at most 100.`;
     refuseArgument(node.place, message, { hint: 'Write a number such as 95.', findings });
   }
@@ -218,11 +225,11 @@ const isConstantPair = ({ spec }: Call, args: readonly Checked[]): boolean =>
 const resultOf = ({ spec, period }: Call, node: CallNode, args: readonly Checked[]): Checked => {
   const [first] = args;
   const additive = spec.additive === 'always' || (spec.additive === 'argument' && first?.additive === true);
-  const isQuantity = spec.additive === 'always' ? spec.unit === 'quantity' : first?.isQuantity === true;
+  // A rank or a change of a quantity is none itself (N-08).
+  const isQuantity = spec.unit === 'quantity' || (spec.unit === 'argument' && first?.isQuantity === true);
   if (spec.returns === 'argument') {
-    return checked(node, first?.kind === 'series' || first?.kind === 'number' ? first.kind : 'broken', {
-      period: first?.period ?? null,
-    });
+    const kind = first?.kind === 'series' || first?.kind === 'number' ? first.kind : 'broken';
+    return checked(node, kind, { period: first?.period ?? null, isQuantity });
   }
   return checked(node, spec.returns, { period: spec.returns === 'series' ? period : null, additive, isQuantity });
 };
@@ -255,8 +262,9 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const spec = FUNCTIONS.get(node.name);
   if (spec === undefined) {
     unknownFunction(node, findings);
-    for (const arg of node.args) {
-      if (!isLiteral(arg)) check(arg, { ...where, venueNames: true, series: 'unknown' });
+    // Nobody knows what it would have taken.
+    for (const arg of node.args.filter((one) => !isLiteral(one))) {
+      findings.faults.without(OF_ARGUMENTS, () => check(arg, { ...where, venueNames: true, series: null }));
     }
     return checked(node, 'broken');
   }

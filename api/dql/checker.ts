@@ -45,7 +45,12 @@ class Checker {
   }
 
   check(node: Node, where: Where): Checked {
-    if (where.series !== null) this.#refuseOutsideSeries(node);
+    const isOutside = where.series !== null && this.#refuseOutsideSeries(node);
+    const result = this.#check(node, where);
+    return isOutside ? { ...result, kind: 'broken' } : result;
+  }
+
+  #check(node: Node, where: Where): Checked {
     switch (node.type) {
       case 'number':
       case 'duration':
@@ -102,15 +107,15 @@ class Checker {
   }
 
   /** S is made of sources, sampleable fields, series functions, and arithmetic over these and numbers (DQL-33i). */
-  #refuseOutsideSeries({ type, place }: Node): void {
+  #refuseOutsideSeries({ type, place }: Node): boolean {
     const may = ['number', 'field', 'source', 'call', 'arith', 'broken'];
-    if (!may.includes(type)) {
-      this.#type(
-        place,
-        'A series is made of sources, sampleable fields, series functions and numbers.',
-        'Write a series here, such as close.',
-      );
-    }
+    if (may.includes(type)) return false;
+    this.#type(
+      place,
+      'A series is made of sources, sampleable fields, series functions and numbers.',
+      'Write a series here, such as close.',
+    );
+    return true;
   }
 
   #field(node: FieldNode, where: Where): Checked {
@@ -279,7 +284,8 @@ class Checker {
       node.where === undefined ? undefined : this.condition(node.where, inner, `The condition of "${fn}"`);
     const expr = this.check(node.expr, inner);
     const made = aggregateNode(fn, { expr: expr.node, where: condition }, place);
-    if (!isNumeric(expr.kind) && expr.kind !== 'duration') {
+    // Durations are allowed in max and min (DQL-34f).
+    if (!isNumeric(expr.kind) && (expr.kind !== 'duration' || fn === 'sum')) {
       this.#type(node.expr.place, `"${fn}" takes a number, not ${inWords(expr.kind)}.`, `Write ${fn}(venues, mark).`);
       return checked(made, 'broken');
     }

@@ -48,6 +48,13 @@ const positionBeside = (left: Node): Position => {
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
 };
 
+/** A field or function in upper case with an underscore, which no code has: the lexer takes it for a name (DQL-34d). */
+const isShouted = ({ kind, text }: Token): boolean => {
+  const lower = text.toLowerCase();
+  if (kind !== 'name' || text !== text.toUpperCase() || text === lower) return false;
+  return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
+};
+
 export class ExpressionParser {
   readonly #stream: TokenStream;
   #groups = 0;
@@ -205,7 +212,7 @@ export class ExpressionParser {
       );
     }
     if (stream.isClause) stream.stop('an expression', EXPRESSION);
-    if (token.kind === 'code') this.#stopAtCode(token, isCall);
+    if (token.kind === 'code' || isShouted(token)) this.#stopAtCode(token, isCall);
     stream.take();
     if (isCall) {
       stream.take();

@@ -56,6 +56,15 @@ export class Faults {
     this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
   }
 
+  /** Faults of these codes that `check` finds are not told: what is wrong already has made them. */
+  without<T>(codes: ReadonlySet<ErrorCode>, check: () => T): T {
+    const before = this.#faults.length;
+    const result = check();
+    const found = this.#faults.splice(before).filter(({ code }) => !codes.has(code));
+    this.#faults.push(...found);
+    return result;
+  }
+
   #originOf(place: Place): Origin {
     if (place === null) return {};
     if ('path' in place) return { path: place.path };

@@ -64,8 +64,9 @@ const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
 };
 
 const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy => {
-  const policy = listingPolicyOf(versionAt(capabilities, at), 'candles', selected.version);
-  const { price_types: published } = selected.version.record.values.candles;
+  const version = versionAt(selected.listing.versions, at) ?? selected.version;
+  const policy = listingPolicyOf(versionAt(capabilities, at), 'candles', version);
+  const { price_types: published } = version.record.values.candles;
   return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
 };
 
@@ -196,15 +197,25 @@ const itemText = (subject: Subject): string => {
 
 const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
+/** Whether a volume converts with a mark: by what each candle counts in, and the versions it may be of. */
+const convertsWithMark = (
+  { listing }: Selected,
+  candles: ReadonlyMap<Micros, StoredCandle> | undefined,
+  units: UnitsMode,
+): boolean => {
+  const counted = new Set([...(candles?.values() ?? [])].map(({ quantityUnit }) => quantityUnit));
+  return listing.versions.some((version) =>
+    [...counted].some((unit) => needsMark(unitCounted({ quantity_unit: unit }, version), units, version.record.values)),
+  );
+};
+
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
 const gatherMarks = async (
   { reader, live }: Sources,
-  listings: readonly Selected[],
+  { listings, candles }: { readonly listings: readonly Selected[]; readonly candles: Candles },
   { asked, units }: CandleOptions,
 ): Promise<ReadonlyMap<string, Marks>> => {
-  const converted = listings.filter(({ version }) =>
-    needsMark(unitCounted({ quantity_unit: null }, version), units, version.record.values),
-  );
+  const converted = listings.filter((one) => convertsWithMark(one, candles.get(idOf(one)), units));
   if (converted.length === 0 || asked.from >= asked.to) return new Map();
   const recent = converted.map((one) => recentOf(live, one, 'mark'));
   const range = { after: asked.from, to: asked.to };
@@ -271,11 +282,11 @@ export const candleItems = async (
   let bytes = 0;
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
-    const [candles, marks, lastMinutes] = await Promise.all([
+    const [candles, lastMinutes] = await Promise.all([
       gatherCandles(sources, group, asked),
-      gatherMarks(sources, group, options),
       gatherLastMinutes(sources, group, asked),
     ]);
+    const marks = await gatherMarks(sources, { listings: group, candles }, options);
     for (const one of group) {
       const id = idOf(one);
       const item = itemText({

@@ -1,9 +1,11 @@
 // Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
 import type { Cell } from '../../infra/runtime/questdb.ts';
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import type { Span } from './past.ts';
@@ -139,6 +141,14 @@ const joinGaps = (gaps: readonly StoredGap[], { from, to }: Span): StoredGap[] =
 /** No gap row crosses a midnight, so one that reaches into the window ends at most this long after it. */
 const DAY: Micros = 86_400_000_000;
 
+/** What the venue's tasks have not come to yet: nobody knows what happened there (H-15, H-16k). A settled answer has none. */
+const unheard = (live: LiveMemory, venue: string, { from, to }: Span): StoredGap[] => {
+  // What the store shows was sealed, however far behind this copy is.
+  const sealed = (live.historyWatermark(venue) ?? 0) - SEALS_AFTER;
+  const heard = Math.max(from, live.watermark(venue) ?? from, sealed);
+  return to - heard > STATE_LAG ? [{ from: heard, to, cause: 'unknown' }] : [];
+};
+
 /** Gaps of each listing that reach into the window, cut to it. */
 export const gatherGaps = async (
   { reader, live }: Sources,
@@ -148,7 +158,8 @@ export const gatherGaps = async (
   const gaps = new Map<string, StoredGap[]>();
   for (const one of listings) {
     const rows = [...live.recentRows(one.listing.venue, TABLE, one.listing.venueSymbol)].map(({ row }) => row);
-    gaps.set(idOf(one), rows.filter(({ texts }) => texts.status === 'missing').map(gapOf));
+    const missing = rows.filter(({ texts }) => texts.status === 'missing').map(gapOf);
+    gaps.set(idOf(one), [...missing, ...unheard(live, one.listing.venue, { from, to })]);
   }
   const ids = listings.map(idOf);
   const text =

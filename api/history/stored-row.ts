@@ -1,7 +1,7 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
 import type { Cell } from '../../infra/runtime/questdb.ts';
 import { canonicalDigits, plainDouble } from '../../schemas/decimals.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
@@ -54,7 +54,6 @@ const [VENUE_TS, RECEIVED_AT, RECORDED_AT] = [place('venue_ts'), place('received
 const [HORIZON_SOURCE, ANCHOR, VALID_UNTIL] = [place('horizon_source'), place('anchor'), place('valid_until')];
 const [CONN, DIGITS, NULL_REASONS] = [place('conn'), place('digits'), place('null_reasons')];
 
-const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
 const membersOf = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS[layer].members);
 
 const columnsOf = (layer: ReadingLayer): readonly Column[] => [

@@ -42,8 +42,8 @@ const levelsOf = (side: Side, count: number, convert: Convert): JsonValue[] =>
 const count = (digits: Digits | undefined): JsonValue => (digits === undefined ? null : rawJson(digits));
 
 /** A side is complete when its levels could be counted (L-03). */
-const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null): JsonValue => {
-  const size = (side: 'bid' | 'ask'): JsonValue => {
+const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Digits | null) => {
+  const size = (side: 'bid' | 'ask'): Digits | null => {
     const digits = values[`depth_${side}_${band}`];
     return digits === undefined ? null : convert(digits);
   };
@@ -59,6 +59,15 @@ const bandOf = (band: Band, { values }: Reading, convert: (digits: Digits) => Di
     complete: { bid: bidLevels !== undefined, ask: askLevels !== undefined },
   };
 };
+type BandObject = ReturnType<typeof bandOf>;
+
+const BAND_FIGURES = ['bid', 'ask', 'bid_value', 'ask_value'] as const;
+
+/** Figures of bands that are null although their side is known so far: the unit is not (N-07, L-03). */
+const unknownFigures = (bands: readonly BandObject[]): string[] =>
+  BAND_FIGURES.filter((name) =>
+    bands.some((band) => band[name] === null && band.complete[name.startsWith('bid') ? 'bid' : 'ask']),
+  );
 
 const isSameChange = (book: Reading, depth: Reading | null): depth is Reading =>
   depth?.valid === true && depth.received_at === book.received_at && depth.conn_id === book.conn_id;
@@ -72,19 +81,20 @@ const presentMembers = (question: BookQuestion, book: Reading, levels: BookLevel
   const mark = markFor(book, question, question.mark);
   const bids = levelsOf(levels.bids, question.levels, convert);
   const asks = levelsOf(levels.asks, question.levels, convert);
-  const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
   const bands = isSameChange(book, depth)
-    ? byKey(
-        Object.fromEntries(BANDS.map((band) => [band, bandOf(band, depth, (d) => convert(d, mark?.digits ?? null))])),
-      )
+    ? BANDS.map((band) => [band, bandOf(band, depth, (d) => convert(d, mark?.digits ?? null))] as const)
     : undefined;
+  const isUnknown = [...bids, ...asks].some((level) => Array.isArray(level) && level[1] === null);
+  const unknown = [...(isUnknown ? ['size'] : []), ...unknownFigures(bands?.map(([, band]) => band) ?? [])];
   return {
     sequence: levels.sequence,
     bids,
     asks,
-    ...(isUnknown ? { null_reasons: { size: 'unit_unknown' } } : {}),
+    ...(unknown.length === 0
+      ? {}
+      : { null_reasons: byKey(Object.fromEntries(unknown.map((name) => [name, 'unit_unknown']))) }),
     collected_levels: { bids: levels.collected_bids, asks: levels.collected_asks },
-    ...(bands === undefined ? {} : { bands }),
+    ...(bands === undefined ? {} : { bands: byKey(Object.fromEntries(bands)) }),
     ...(mode === 'published' ? {} : { conversion: conversionOf(version, mark) }),
   };
 };

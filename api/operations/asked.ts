@@ -1,6 +1,6 @@
 // What the operations over listings ask and check alike: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, nearest, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Plan } from '../access/plans.ts';
 import { scopeMember } from '../access/scope.ts';
@@ -72,6 +72,18 @@ export const layerFault = (name: string, index: number): ApiError[] => {
 export const readWhere = (where: Static<typeof Where> | undefined): Selection => {
   if (where === undefined) return {};
   return typeof where === 'string' ? parseSelection(where) : selectionOf(where, '/where');
+};
+
+/** What `read` gives; its errors and those `found` before are of one step, and told in one list (E-01). */
+export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
+  if (found.length === 0) return read();
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ServiceError) throw new ServiceError([...found, ...error.errors]);
+    throw error;
+  }
+  throw new ServiceError(found);
 };
 
 /** A plan states layers by the listing record's names or by the snapshot's (L-01). */

@@ -95,9 +95,8 @@ const Output = Type.Object({
 
 const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, plan: Plan): Selected[] => {
   const choice = scopeOf(plan);
-  throwAll(refuseOutside(names, plan, choice));
   const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
-  throwAll(listingLimit(selected.length, plan.limits.books_listings));
+  throwAll([...refuseOutside(names, plan, choice), ...listingLimit(selected.length, plan.limits.books_listings)]);
   return selected;
 };
 

@@ -5,7 +5,6 @@ import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
-import { throwAll } from '../access/scope.ts';
 import { TIMEFRAMES } from '../dql/limits.ts';
 import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
 import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
@@ -13,7 +12,7 @@ import { InstantInput } from '../history/request.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import { collected, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
@@ -135,16 +134,18 @@ type Question = { readonly asked: CandlesAsked; readonly names: Names; readonly 
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
   const { evaluatedAt } = context;
-  const refusals = reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' });
-  const selected = selectPast({ names, plan, span: asked }, context, refusals);
-  throwAll([...candleLimits(asked), ...listingLimit(selected.length, plan.limits.candles_listings)]);
-  return selected;
+  return selectPast({ names, plan, span: asked }, context, (listings) => [
+    ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
+    ...candleLimits(asked),
+    ...listingLimit(listings, plan.limits.candles_listings),
+  ]);
 };
 
 const questionOf = (input: Input, context: Context): Question => {
   const plan = requirePlan(context);
-  throwAll(timeframeFaults(input.timeframe));
-  const names = resolveNames(readWhere(input.where), directoryOf(context.live));
+  const names = collected(timeframeFaults(input.timeframe), () =>
+    resolveNames(readWhere(input.where), directoryOf(context.live)),
+  );
   return { asked: askedOf(input, context.evaluatedAt), names, plan };
 };
 

@@ -7,7 +7,6 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
-import { throwAll } from '../access/scope.ts';
 import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
@@ -16,7 +15,7 @@ import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from 
 import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { layerRefusals, layersOf, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import { collected, layerRefusals, layersOf, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { InstantText, ListingNames, NullableFigure, NullableInstant, SCOPE_CODES, WHERE_CODES } from './parameters.ts';
@@ -81,18 +80,15 @@ type Question = {
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ input, asked, names, plan, layers }: Question, context: Context): Selected[] => {
   const span = { from: firstInstant(asked), to: lastInstant(asked) };
-  const selected = selectPast({ names, plan, span }, context, [
+  return selectPast({ names, plan, span }, context, (listings) => [
     ...layerRefusals(input.layers, plan),
     ...planRefusals(input, asked, plan, context.evaluatedAt),
-  ]);
-  throwAll([
     ...freshnessLimits(input.freshness),
     ...cadenceLimits(asked, layers),
     ...rowLimits(asked),
-    ...rawLimits(asked, layers, selected.length),
-    ...listingLimit(selected.length, plan.limits.history_listings),
+    ...rawLimits(asked, layers, listings),
+    ...listingLimit(listings, plan.limits.history_listings),
   ]);
-  return selected;
 };
 
 /** The last window that the answer reads: one that holds a reading received before `to` of a raw answer may end after it. */
@@ -111,9 +107,10 @@ const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
 const questionOf = (input: Input, context: Context): Question => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
   const asked = askedOf(input, evaluatedAt);
-  throwAll(futureFaults(asked, input, evaluatedAt));
+  const names = collected(futureFaults(asked, input, evaluatedAt), () =>
+    resolveNames(readWhere(input.where), directoryOf(live)),
+  );
   return { input, asked, names, plan, layers: layersOf(input.layers, plan) };
 };
 

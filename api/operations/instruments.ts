@@ -11,7 +11,7 @@ import { presentMark, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { SelectionText } from '../selection/object.ts';
 import { resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { parseSelection } from '../selection/text.ts';
+import { collected, readWhere } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { isAfter, readCursor, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
@@ -146,19 +146,16 @@ export const earliestKnown = (listings: readonly LiveListing[]): Micros | null =
 /** T of the answer: the cursor's, else `as_of`, else now. */
 const describedInstant = ({ as_of, cursor }: Input, context: Context): Micros => {
   const pinned = cursor === undefined ? null : (readCursor(cursor)?.at ?? null);
-  const asked = pinned ?? (as_of === undefined ? null : parseInstant(as_of));
-  if (asked === null) return context.evaluatedAt;
-  const earliest = earliestKnown(directoryOf(context.live).listings);
-  if (asked <= context.evaluatedAt && (earliest === null || asked >= earliest)) return asked;
+  return pinned ?? (as_of === undefined ? null : parseInstant(as_of)) ?? context.evaluatedAt;
+};
+
+/** An instant of which nothing is known, or that has not come. */
+const instantRange = (at: Micros, { live, evaluatedAt }: Context): ApiError[] => {
+  const earliest = earliestKnown(directoryOf(live).listings);
+  if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
-  throw serviceError(
-    'DQL_AS_OF_RANGE',
-    `${formatInstant(asked)} lies outside ${from} to ${formatInstant(context.evaluatedAt)}.`,
-    {
-      hint: 'Ask for an instant within the range.',
-      path: '/as_of',
-    },
-  );
+  const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
+  return [{ code: 'DQL_AS_OF_RANGE', message, hint: 'Ask for an instant within the range.', path: '/as_of' }];
 };
 
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
@@ -210,8 +207,8 @@ const describe = (page: Page, live: Context['live'], at: Micros): Described[] =>
 
 const run = (input: Input, context: Context): Answer => {
   const { live, evaluatedAt } = context;
-  const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
   const at = describedInstant(input, context);
+  const names = collected(instantRange(at, context), () => resolveNames(readWhere(input.where), directoryOf(live)));
   refuseRaw(input, context);
   const page = pageOf(selectListings(names, directoryOf(live), { at }), input, at);
   const described = describe(page, live, at);

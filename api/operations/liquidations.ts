@@ -5,7 +5,6 @@ import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
-import { throwAll } from '../access/scope.ts';
 import { liquidationPage, type Place } from '../history/liquidations.ts';
 import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
@@ -135,7 +134,10 @@ const readCursor = (input: Input): Cursor | null => {
   const [, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
   if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) throw wrongCursor();
   if (typeof venue !== 'string' || typeof venueSymbol !== 'string' || typeof id !== 'string') throw wrongCursor();
-  return { to: to as number, after: { receivedAt: receivedAt as number, venue, venueSymbol, id } };
+  const cursor = { to: to as number, after: { receivedAt: receivedAt as number, venue, venueSymbol, id } };
+  const isInside = cursor.after.receivedAt >= (parseInstant(input.from) ?? 0) && cursor.after.receivedAt < cursor.to;
+  if (!isInside) throw wrongCursor();
+  return cursor;
 };
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
@@ -149,12 +151,11 @@ const layerRefusals = (plan: Plan): ApiError[] => {
 /** Checks of step 8, then the listings that were listed at some time of the answer. */
 const selectWithin = ({ asked, names, plan }: Question, context: Context): Selected[] => {
   const { evaluatedAt } = context;
-  const selected = selectPast({ names, plan, span: asked }, context, [
+  return selectPast({ names, plan, span: asked }, context, (listings) => [
     ...layerRefusals(plan),
     ...reachRefusals(asked.from, plan, { evaluatedAt, path: '/from' }),
+    ...listingLimit(listings, plan.limits.history_listings),
   ]);
-  throwAll(listingLimit(selected.length, plan.limits.history_listings));
-  return selected;
 };
 
 /** The window as it is answered: a later end is cut at now, and stays there on the pages that follow. */

@@ -6,6 +6,7 @@ import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { retentionFrom } from '../history/past.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
 import { figureOrNull } from '../live/members.ts';
@@ -18,18 +19,21 @@ export type RecordOptions = {
   readonly mark: Digits | null;
 };
 
+type Kept = Parameters<typeof retentionFrom>[0];
+
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
-/** What the events and candles say instead of a sampling window and a bound. */
-const OTHER_LAYERS: Readonly<Record<string, { readonly historyCadence: string }>> = {
-  candles: { historyCadence: '1m' },
-  trades: { historyCadence: 'raw' },
-  liquidation: { historyCadence: 'raw' },
+/** What the events and candles say instead of a sampling window and a bound, and how long they are kept. */
+const OTHER_LAYERS: Readonly<Record<string, { readonly historyCadence: string; readonly kept: Kept }>> = {
+  candles: { historyCadence: '1m', kept: 'candles' },
+  trades: { historyCadence: 'raw', kept: 'events' },
+  liquidation: { historyCadence: 'raw', kept: 'events' },
 };
 
 type LayerFacts = {
   readonly historyCadence: string;
+  readonly kept: Kept;
   readonly freshness: string | null;
   readonly anchor: string | null;
 };
@@ -37,7 +41,7 @@ type LayerFacts = {
 const layerEntry = (
   { policy, cadence_ms, horizon_ms, horizon_source }: LayerCapability,
   facts: LayerFacts,
-  from: Micros,
+  keptFrom: (kind: Kept) => Micros,
 ): JsonValue => {
   const on = policy === 'on';
   return {
@@ -48,7 +52,7 @@ const layerEntry = (
     horizon_source,
     anchor: facts.anchor,
     freshness: facts.freshness,
-    retention_from: on ? formatInstant(from) : null,
+    retention_from: on ? formatInstant(keptFrom(facts.kept)) : null,
   };
 };
 
@@ -58,8 +62,9 @@ const NONE: LayerCapability = { policy: 'off', cadence_ms: null, horizon_ms: nul
 const layersOf = (
   listing: LiveListing,
   { version, capability }: { readonly version: ListingVersion; readonly capability: CapabilityVersion | null },
+  at: Micros,
 ): JsonValue => {
-  const from = version.first_seen_at;
+  const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
   const capabilityOf = (layer: string): LayerCapability => {
     const policy = listingPolicyOf(capability, layer, version);
     return policy === 'not_published' ? { ...NONE, policy } : (capability?.layers[layer] ?? NONE);
@@ -71,14 +76,15 @@ const layersOf = (
       capabilityOf(layer),
       {
         historyCadence: formatDuration(windowMs),
+        kept: 'readings',
         freshness: formatSeconds(freshnessMs),
         anchor: listing.readings.get(layer)?.anchor ?? null,
       },
-      from,
+      keptFrom,
     );
   }
-  for (const [name, { historyCadence }] of Object.entries(OTHER_LAYERS)) {
-    entries[name] = layerEntry(capabilityOf(name), { historyCadence, freshness: null, anchor: null }, from);
+  for (const [name, facts] of Object.entries(OTHER_LAYERS)) {
+    entries[name] = layerEntry(capabilityOf(name), { ...facts, freshness: null, anchor: null }, keptFrom);
   }
   return byKey(entries);
 };
@@ -155,13 +161,14 @@ export const listingRecord = (
       price_types: values.candles.price_types,
       timeframes: values.candles.timeframes,
     },
-    layers: layersOf(listing, { version, capability }),
+    layers: layersOf(listing, { version, capability }, options.at),
     not_published: values.not_published,
     bands: values.bands,
     listed_at: instantOrNull(values.listed_at),
     first_seen_at: instantOrNull(version.first_seen_at),
     delisted_at: instantOrNull(delistedAt),
-    retention_from: instantOrNull(version.first_seen_at),
+    // The smallest of its layers' (V-03): readings and candles are kept longest.
+    retention_from: formatInstant(retentionFrom('readings', version, options.at)),
     venue_ts: instantOrNull(record.venue_ts),
     received_at: instantOrNull(record.received_at),
     age_ms: Math.floor((options.at - record.received_at) / 1_000),

@@ -27,19 +27,23 @@ export const PastVersions = {
 
 export type PastQuestion = { readonly names: Names; readonly plan: Plan; readonly span: Span };
 
-/** The listings that were listed at some time of the span; before them names outside the plan and `refusals` are told (E-01 step 8). */
+/**
+ * The listings that were listed at some time of the span. Names outside the plan are told with what else `refused` finds, given how many
+ * listings there are (E-01 step 8).
+ */
 export const selectPast = (
   { names, plan, span }: PastQuestion,
   { live, scopeOf }: Context,
-  refusals: readonly ApiError[],
+  refused: (listings: number) => readonly ApiError[],
 ): Selected[] => {
   const choice = scopeOf(plan);
-  throwAll([...refuseOutside(names, plan, choice), ...refusals]);
-  return selectListings(names, directoryOf(live), {
+  const selected = selectListings(names, directoryOf(live), {
     at: listingInstants(live, span.to),
     since: span.from,
     narrowing: narrowingOf(choice),
   });
+  throwAll([...refuseOutside(names, plan, choice), ...refused(selected.length)]);
+  return selected;
 };
 
 /** Where the span's rows are read; a ServiceError when nobody can say all of them now. */

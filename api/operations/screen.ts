@@ -169,8 +169,11 @@ const withoutPath = (error: ApiError): ApiError => {
 };
 
 /** Layers that the plan lacks: candles are in every plan, so only readings can be. */
-const layersRefused = (layers: readonly string[], plan: Plan): ApiError[] =>
-  layerRefusals(layers, plan).map((error) => ({ ...error, path: '/query' }));
+const layersRefused = (layers: readonly string[], plan: Plan, path: string): ApiError[] =>
+  layerRefusals(layers, plan).map((error) => ({ ...error, path }));
+
+/** The member that holds the query. */
+const pathOf = ({ query }: Input): string => (query === undefined ? '/query_object' : '/query');
 
 type Question = {
   readonly input: Input;
@@ -190,10 +193,10 @@ const selectWithin = (
   const choice = context.scopeOf(plan);
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...layersRefused(layers, plan),
-    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: '/query' })),
+    ...layersRefused(layers, plan, pathOf(input)),
+    ...(asOf === null ? [] : reachRefusals(asOf.at, plan, { evaluatedAt, path: pathOf(input) })),
+    ...freshnessLimits(input.freshness),
   ]);
-  throwAll(freshnessLimits(input.freshness));
   return selectListings(names, directoryOf(live), { at: asOf?.at ?? evaluatedAt, narrowing: narrowingOf(choice) });
 };
 

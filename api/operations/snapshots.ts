@@ -133,14 +133,14 @@ const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
 const selectWithin = (input: Input, names: Names, context: Context & { readonly plan: Plan }): Selected[] => {
   const { live, plan, evaluatedAt } = context;
   const choice = context.scopeOf(plan);
-  const refusals = [
+  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
+  throwAll([
     ...refuseOutside(names, plan, choice),
     ...layerRefusals(input.layers, plan),
     ...rawRefusal(input, plan),
-  ];
-  throwAll(refusals);
-  const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
-  throwAll([...freshnessLimits(input.freshness), ...listingLimit(selected.length, plan.limits.snapshots_listings)]);
+    ...freshnessLimits(input.freshness),
+    ...listingLimit(selected.length, plan.limits.snapshots_listings),
+  ]);
   return selected;
 };
 
@@ -202,7 +202,8 @@ const run = (input: Input, context: Context): Answer => {
     freshness: printBounds(options.bounds, layers),
     scope: scopeStated(plan, context),
     items: itemsOf(selected, context, { layers, options }),
-    missing: missingPairs(names, selected),
+    // What the plan leaves out is not missing: it is there (S-05, S-07).
+    missing: missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt })),
   };
   return { body, numberFormat: options.numberFormat };
 };

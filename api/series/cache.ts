@@ -62,7 +62,7 @@ const beginLoad = (missing: readonly Missing[], { reader, live, last }: Load) =>
         venue: listing.venue,
         symbol: listing.venueSymbol,
         spec,
-        column: new Column(first, reach.last, { keepsRecorded: isQuantitySpec(spec) }),
+        column: new Column(first, reach.last, { isQuantity: isQuantitySpec(spec) }),
       };
       fillFromMemory(live, target);
       return target;

@@ -1,5 +1,6 @@
 // One column of a series: values of consecutive periods and when each was received and recorded, growing at its newest end.
 import type { Digits, Micros } from '../../schemas/records.ts';
+import type { QuantityUnit } from '../../schemas/units.ts';
 
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;
@@ -17,11 +18,16 @@ export type PeriodValue = {
   readonly recorded?: Micros;
   /** Where the double does not give the figure back (N-05 rule 1). */
   readonly digits?: Digits | undefined;
+  /** What the row counts in, where it says so. Kept by the same columns as `recorded`. */
+  readonly unit?: QuantityUnit | null | undefined;
 };
 
+/** Units by the number that a column keeps of each; 0: the row states none. */
+const UNITS: readonly (QuantityUnit | null)[] = [null, 'base', 'contracts', 'quote'];
+
 export type ColumnOptions = {
-  /** For conversions: the versions that hold are those of the instant a row was recorded. */
-  readonly keepsRecorded?: boolean;
+  /** For conversions: the versions that hold are those of the instant a row was recorded, the unit is the row's own. */
+  readonly isQuantity?: boolean;
 };
 
 const none = (room: number): Float64Array => new Float64Array(room).fill(Number.NaN);
@@ -32,15 +38,17 @@ export class Column {
   #values: Float64Array;
   #received: Float64Array;
   #recorded: Float64Array | null;
+  #units: Uint8Array | null;
   readonly #digits = new Map<number, Digits>();
 
   /** Room for the periods `first` to `last`, and a few more. */
-  constructor(first: number, last: number, { keepsRecorded = false }: ColumnOptions = {}) {
+  constructor(first: number, last: number, { isQuantity = false }: ColumnOptions = {}) {
     const room = Math.max(0, last - first + 1) + SLACK;
     this.#first = first;
     this.#values = none(room);
     this.#received = none(room);
-    this.#recorded = keepsRecorded ? none(room) : null;
+    this.#recorded = isQuantity ? none(room) : null;
+    this.#units = isQuantity ? new Uint8Array(room) : null;
   }
 
   /** Every period from here on is known; what lies before must be loaded. */
@@ -49,11 +57,11 @@ export class Column {
   }
 
   get bytes(): number {
-    return this.#kept().length * this.#values.length * BYTES_A_FIGURE;
+    return this.#kept().length * this.#values.length * BYTES_A_FIGURE + (this.#units?.length ?? 0);
   }
 
   /** Puts an element; of several of one period the last received counts, and a repeat says the same. Older than the first is dropped. */
-  put(period: number, { value, received, recorded = Number.NaN, digits }: PeriodValue): void {
+  put(period: number, { value, received, recorded = Number.NaN, digits, unit = null }: PeriodValue): void {
     if (period < this.#first) return;
     if (period - this.#first >= this.#values.length) this.#moveTo(period);
     const i = period - this.#first;
@@ -62,6 +70,7 @@ export class Column {
     this.#values[i] = value;
     this.#received[i] = received;
     if (this.#recorded !== null) this.#recorded[i] = recorded;
+    if (this.#units !== null) this.#units[i] = UNITS.indexOf(unit);
     if (digits === undefined) this.#digits.delete(period);
     else this.#keepDigits(period, digits);
   }
@@ -95,6 +104,12 @@ export class Column {
     return this.#recorded === null ? null : this.#copyOf(this.#recorded, last, count);
   }
 
+  /** As `copy`, of what the rows count in; null where one does not say, or the column keeps no units. */
+  copyUnits(last: number, count: number): readonly (QuantityUnit | null)[] {
+    const start = last - count + 1 - this.#first;
+    return Array.from({ length: count }, (_, i) => UNITS[this.#units?.[start + i] ?? 0] ?? null);
+  }
+
   #copyOf(kept: Float64Array, last: number, count: number): Float64Array {
     const out = new Float64Array(count).fill(Number.NaN);
     const start = last - count + 1 - this.#first;
@@ -118,6 +133,8 @@ export class Column {
       kept.copyWithin(0, by);
       kept.fill(Number.NaN, kept.length - by);
     }
+    this.#units?.copyWithin(0, by);
+    this.#units?.fill(0, this.#units.length - by);
     this.#first += step;
   }
 }

@@ -1,14 +1,15 @@
 // Fills columns: with rows that memory holds, then with what the store has of the periods asked.
 import { fitsDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf, listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
+import type { QuantityUnit } from '../../schemas/units.ts';
 import { type HistoryReader, places } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Column, PeriodValue } from './column.ts';
-import { type ColumnGroup, type ColumnSpec, lengthOf, periodOfWindow } from './column-spec.ts';
+import { type ColumnGroup, type ColumnSpec, isQuantitySpec, lengthOf, periodOfWindow } from './column-spec.ts';
 
 /** Cells that one statement may answer. */
 const CELLS_AT_A_TIME = 400_000;
@@ -25,15 +26,18 @@ const tableOf = (group: ColumnGroup): string => (group.kind === 'candles' ? 'can
 
 const NONE = Number.NaN;
 
+/** As a row states it: only our own words stand there. */
+const unitOf = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
+
 /** Digits that a double does not give back, of the kind of row whose figures are printed as they are (L-10). */
 const exactOf = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
   digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
 
-const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits'> => {
+const figureOf = ({ texts, figures }: Row, spec: ColumnSpec): Pick<PeriodValue, 'value' | 'digits' | 'unit'> => {
   if (texts.status !== 'present') return { value: NONE };
   if (spec.member === 'present') return { value: 1 };
   const digits = figures[columnOf(spec.member)];
-  return { value: Number(digits ?? NONE), digits: exactOf(digits, spec) };
+  return { value: Number(digits ?? NONE), digits: exactOf(digits, spec), unit: unitOf(texts.quantity_unit) };
 };
 
 const isOf = ({ texts }: Row, spec: ColumnSpec): boolean =>
@@ -76,14 +80,15 @@ const statementOf = (
   if (group.kind === 'candles') {
     const text =
       `SELECT listing, open_time::long / ${length} + 1 period, received_at::long received_at, recorded_at::long recorded_at,` +
-      ` status, digits${columns.map((c) => `, ${c}`).join('')}` +
+      ` status, digits, quantity_unit${columns.map((c) => `, ${c}`).join('')}` +
       ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
       ` AND status = 'present' AND NOT late AND listing IN (${places(listings, 4)})`;
     return { text, values: [from, to, group.priceType, group.timeframe, ...listings] };
   }
+  const unit = hasQuantity(group.layer) ? 'last(quantity_unit)' : 'NULL';
   const text =
     `SELECT listing, (at::long - 1) / ${length} + 1 period, last(received_at)::long received_at,` +
-    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
+    ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
     ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(listings, 2)})` +
     ' GROUP BY listing, period';
   return { text, values: [from, to, ...listings] };
@@ -109,7 +114,7 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
   const listings = [...byListing.keys()];
   const query = statementOf(spec, { members, listings, reach }, reader.table(tableOf(spec)));
   for (const line of await reader.query(query)) {
-    const [listing, period, receivedAt, recordedAt, status, digits, ...cells] = line;
+    const [listing, period, receivedAt, recordedAt, status, digits, unit, ...cells] = line;
     const exact = parseDigits(digits);
     const stamps = { received: numberOf(receivedAt), recorded: numberOf(recordedAt) };
     for (const target of byListing.get(listing ?? '') ?? []) {
@@ -120,6 +125,7 @@ const fillChunk = async (reader: HistoryReader, { spec, targets, reach }: Group)
         ...stamps,
         value: isPresent ? value : NONE,
         digits: isPresent ? exact?.[columnOf(member)] : undefined,
+        unit: isQuantitySpec(target.spec) ? unitOf(unit) : null,
       });
     }
   }
@@ -130,7 +136,7 @@ export const fillFromStore = async (reader: HistoryReader, group: Group): Promis
   const { targets, reach } = group;
   const listings = [...new Set(targets.map(({ venue, symbol }) => listingId(venue, symbol)))];
   const members = new Set(targets.map(({ spec }) => spec.member)).size;
-  const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 3))));
+  const step = Math.max(1, Math.floor(CELLS_AT_A_TIME / ((reach.last - reach.first + 1) * (members + 4))));
   const chunks: Promise<void>[] = [];
   for (let i = 0; i < listings.length; i += step) {
     const wanted = new Set(listings.slice(i, i + step));

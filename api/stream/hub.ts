@@ -13,6 +13,7 @@ import {
   changeListing,
   followListing,
   listingOf,
+  retellEnds,
   retellListing,
   unfollowListing,
 } from './listing-changes.ts';
@@ -27,6 +28,7 @@ import { TrackBoard } from './track-board.ts';
 
 /** The clock is looked at this often: a change that time brings is told well within a second (ST-07). */
 const TICK_MS = 250;
+const TICK: Micros = TICK_MS * 1_000;
 const ROTATE: Micros = 86_400_000_000;
 /** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
@@ -44,6 +46,8 @@ export type Opening = {
   readonly lastEventId: string | null;
   readonly out: Writable;
   readonly findKey: () => Promise<KeyAnswer>;
+  /** Whether the plan narrows to what it did when the stream began: it is chosen anew each day (AC-02). */
+  readonly isInScope: () => boolean;
 };
 
 export class StreamHub {
@@ -137,6 +141,7 @@ export class StreamHub {
       now,
       idOf: (places) => printEventId(id, printPlaces(stream.tasks, places)),
       tellListing: (resumed, entry) => retellListing(resumed, entry, this.#changed(now)),
+      tellEnds: (resumed, told) => retellEnds(resumed, { since: id.toldAt, told }, this.#changed(now)),
     });
   }
 
@@ -153,19 +158,19 @@ export class StreamHub {
     return { live: this.#live, board: this.#board, now, awaitEnd };
   }
 
-  /** Tells everything that time alone has changed up to now. */
+  /** Tells everything that time alone has changed up to now, listings that end among it: no id may pass one untold. */
   #advance(): Micros {
     const now = this.#nowMicros();
+    for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
+      this.#changeListing(due.subject, now);
     this.#board.advance(now);
     return now;
   }
 
-  /** The same for the lag of venues too, which no single moment brings, and for listings that end; ends that step. */
+  /** The same for the lag of venues too, which no single moment brings; ends that step. */
   #advanceAll(): Micros {
     this.#endRows();
     const now = this.#advance();
-    for (let due = this.#ends.take(now); due !== null; due = this.#ends.take(now))
-      this.#changeListing(due.subject, now);
     for (const { venue } of this.#live.venues()) this.#board.checkLag(venue, now);
     this.#commit(now);
     this.#scheduleFlush();
@@ -276,7 +281,7 @@ export class StreamHub {
     for (const stream of [...this.#streams]) {
       stream.merge();
       if (now - stream.openedAt >= ROTATE) stream.end('rotate');
-      else if (now - stream.heartbeatAt >= HEARTBEAT) this.#heartbeat(stream, now);
+      else if (now - stream.heartbeatAt > HEARTBEAT - TICK) this.#heartbeat(stream, now);
     }
   }
 
@@ -284,7 +289,8 @@ export class StreamHub {
     stream.heartbeatAt = now;
     stream.add('heartbeat', heartbeatData(stream, this.#live, now));
     stream.commit(this.#idOf(stream, now));
-    void this.#checkKey(stream);
+    if (stream.isInScope()) void this.#checkKey(stream);
+    else stream.end('rotate');
   }
 
   /** A key that ended or changed its plan ends its streams within a minute (ST-08); the store never rejects. */

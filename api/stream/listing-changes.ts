@@ -6,11 +6,11 @@ import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { listingRecord } from '../operations/listing-record.ts';
 import type { Selected } from '../selection/resolve.ts';
-import { selectedAs } from './request.ts';
+import { selectedAs, selectedBy } from './request.ts';
 import type { Stream } from './stream.ts';
 import { listingKey, type TrackBoard } from './track-board.ts';
 
-type ListingChange = 'added' | 'changed' | 'delisted';
+export type ListingChange = 'added' | 'changed' | 'delisted';
 export type Changed = {
   readonly live: LiveMemory;
   readonly board: TrackBoard;
@@ -81,19 +81,33 @@ export const changeListing = (stream: Stream, listing: LiveListing, changed: Cha
   }
 };
 
-/** A listing's change of the past, told again; true when it was added, and so its snapshots are told too. */
-export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): boolean => {
+/** A listing's change of the past, told again; what was told, null for nothing. One that was added has its snapshots told too. */
+export const retellListing = (stream: Stream, entry: LiveEntry, changed: Changed): ListingChange | null => {
   const { live } = changed;
   const listing = listingOf(live, entry);
-  if (listing === undefined || entry.listing === null) return false;
+  if (listing === undefined || entry.listing === null) return null;
   const at = entry.listing.written_at;
   const before = selectedAs(stream.request, { live, listing, at: at - 1 });
   const after = selectedAs(stream.request, { live, listing, at });
-  if (before === null && after === null) return false;
+  if (before === null && after === null) return null;
   const change = after === null ? 'delisted' : before === null ? 'added' : 'changed';
   const key = listingKey(listing.venue, listing.venueSymbol);
-  if (change === 'added' && !stream.selected.has(key)) return false;
+  if (change === 'added' && !stream.selected.has(key)) return null;
   tell(stream, listing, { live, change, at });
   if (change === 'added') tellSnapshots(stream, key, changed);
-  return change === 'added';
+  return change;
+};
+
+/** Listings that came to an end that was known ahead: no entry says so. `told` are those whose end an entry said. */
+export const retellEnds = (
+  stream: Stream,
+  { since, told }: { readonly since: Micros; readonly told: ReadonlySet<string> },
+  { live, now }: Changed,
+): void => {
+  for (const { listing } of selectedBy(stream.request, live, since)) {
+    const key = listingKey(listing.venue, listing.venueSymbol);
+    if (told.has(key) || stream.selected.has(key) || selectedAs(stream.request, { live, listing, at: now }) !== null)
+      continue;
+    tell(stream, listing, { live, change: 'delisted', at: now });
+  }
 };

@@ -34,13 +34,13 @@ export type OutboxDeps = {
 const textOf = ({ id, event, data }: Frame): string => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
 
 /** An update says what changed before it says the state: the search ends there. */
-const isOfStatus = (update: string): boolean => /"change":"(\w+)"/.exec(update)?.[1] === 'status';
+const CHANGE = /"change":"(\w+)"/;
 
-/** A status change that stands for a value change too says both. */
+/** An update that stands for another kind of change too says both. */
 const absorb = (older: Frame, newer: Frame): Frame =>
-  !isOfStatus(newer.data) || isOfStatus(older.data)
+  CHANGE.exec(older.data)?.[1] === CHANGE.exec(newer.data)?.[1]
     ? newer
-    : { ...newer, data: newer.data.replace('"change":"status"', '"change":"both"') };
+    : { ...newer, data: newer.data.replace(CHANGE, '"change":"both"') };
 
 export class Outbox {
   readonly #deps: OutboxDeps;

@@ -1,7 +1,7 @@
 // GET /v2/stream as it is asked for: its declaration, and what a lawful request selects and how it is printed (ST-01, ST-08).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
 import type { NumberFormat } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -12,6 +12,7 @@ import { TIMEFRAMES } from '../dql/limits.ts';
 import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { listingLimit } from '../operations/asked.ts';
 import type { Endpoint } from '../operations/operation.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../operations/parameters.ts';
 import { directoryOf } from '../selection/directory.ts';
@@ -20,9 +21,15 @@ import { parseSelection } from '../selection/text.ts';
 import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
-/** Layers of rows, told each once as they come. */
+/** Layers of rows, told each once as they come; a collection and one of it name the same (L-01). */
 const ROW_LAYERS = ['candles', 'liquidation', 'trade'] as const;
 export type RowLayer = (typeof ROW_LAYERS)[number];
+const ROW_NAMES: ReadonlyMap<string, RowLayer> = new Map([
+  ...ROW_LAYERS.map((name) => [name, name] as const),
+  ['candle', 'candles'],
+  ['liquidations', 'liquidation'],
+  ['trades', 'trade'],
+]);
 const STREAMED: readonly string[] = [
   ...[...DEFAULT_LAYERS, 'venue_depth' as const].map((layer) => LAYERS[layer].recordName),
   ...ROW_LAYERS,
@@ -54,10 +61,8 @@ const Input = Type.Object(
 );
 export type StreamInput = Static<typeof Input>;
 
-const isRowLayer = (name: string): name is RowLayer => ROW_LAYERS.some((layer) => layer === name);
-
 const layerFault = (name: string): ApiError[] => {
-  if (layerNamed(name) !== undefined || isRowLayer(name)) return [];
+  if (layerNamed(name) !== undefined || ROW_NAMES.has(name)) return [];
   const near = nearest(name.slice(0, 40), STREAMED);
   const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${STREAMED.join(', ')}.`;
   return [
@@ -128,8 +133,10 @@ const inPlan = ({ layers }: Plan, name: string): boolean => layers.includes(name
 const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
 
-const rowsOf = (asked: string | undefined): RowLayer[] =>
-  ROW_LAYERS.filter((layer) => asked?.split(',').includes(layer));
+const rowsOf = (asked: string | undefined): RowLayer[] => {
+  const named = new Set(asked?.split(',').map((name) => ROW_NAMES.get(name)));
+  return ROW_LAYERS.filter((layer) => named.has(layer));
+};
 
 const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
@@ -139,7 +146,7 @@ const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));
 };
 
-const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
+const refuseLayers = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
   [
     ...layers.filter((layer) => !includesLayer(plan, layer)).map((layer) => LAYERS[layer].recordName),
     ...rows.filter((layer) => !inPlan(plan, layer)),
@@ -176,8 +183,6 @@ export const readRequest = (
   const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
   const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
   const timeframe = input.timeframe ?? '1m';
-  throwAll([...refuseOutside(names, plan, choice), ...layerRefusals(layers, rows, plan)]);
-  throwAll(freshnessLimits(input.freshness));
   const served = [...live.venues()].map(({ venue }) => venue);
   const venues = names.venue === undefined ? served : [...new Set(names.venue.map(({ code }) => code))].sort();
   const format = formatOf(input, plan);
@@ -193,15 +198,13 @@ export const readRequest = (
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
     selection: selectionName([codesOf(names), choice, layers, rows, timeframe, format.key]),
   };
-  refuseTooMany(selectedBy(request, live, at).length, plan);
+  throwAll([
+    ...refuseOutside(names, plan, choice),
+    ...refuseLayers(layers, rows, plan),
+    ...freshnessLimits(input.freshness),
+    ...listingLimit(selectedBy(request, live, at).length, plan.limits.stream_listings),
+  ]);
   return request;
-};
-
-const refuseTooMany = (count: number, { limits }: Plan): void => {
-  const limit = limits.stream_listings;
-  if (count <= limit) return;
-  const message = `The selection has ${count} listings, the limit of a stream is ${limit}.`;
-  throw serviceError('DQL_LIMIT', message, { hint: 'Narrow where, by venue, quote or base.', path: '/where' });
 };
 
 /** The listings of a stream at an instant. */

@@ -3,6 +3,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry, Place, Reading } from '../../schemas/topics.ts';
 import { venueView } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import type { ListingChange } from './listing-changes.ts';
 import type { EventId } from './positions.ts';
 import type { Ring, RingEntry } from './ring.ts';
 import { RowBatches } from './row-events.ts';
@@ -15,8 +16,10 @@ export type ResumeDeps = {
   readonly now: Micros;
   /** Id of the places given, with statuses told as in the id resumed from. */
   readonly idOf: (places: ReadonlyMap<string, Place>) => string;
-  /** Tells the stream of a listing's change as of the entry; true when the listing is told anew. */
-  readonly tellListing: (stream: Stream, entry: LiveEntry) => boolean;
+  /** Tells the stream of a listing's change as of the entry, and answers which; one that was added is told anew. */
+  readonly tellListing: (stream: Stream, entry: LiveEntry) => ListingChange | null;
+  /** Tells the stream of listings that ended since without an entry that says so; `told` are ends that were told. */
+  readonly tellEnds: (stream: Stream, told: ReadonlySet<string>) => void;
 };
 
 /** What the client knew when it was told the id. */
@@ -70,11 +73,12 @@ const tellReading = (
 
 /** Replays into the stream, whose tracks stand at `now`, everything after the id. */
 export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
-  const { live, ring, now, idOf, tellListing } = deps;
+  const { live, ring, now, idOf, tellListing, tellEnds } = deps;
   const entries = [...ring.after(id.places)];
   const memory = new Memory(entries, stream.tracks);
   const told = new Map<string, Told | null>();
   const anew = new Set<string>();
+  const ended = new Set<string>();
   const places = new Map(id.places);
   const rows = new RowBatches(live);
   for (const held of entries) {
@@ -84,7 +88,9 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     if (held.track !== null && track === undefined) continue;
     const entry = held.entry();
     const listing = `${venue}|${entry.symbol}`;
-    if (entry.kind === 'listing' && tellListing(stream, entry)) anew.add(listing);
+    const change = entry.kind === 'listing' ? tellListing(stream, entry) : null;
+    if (change === 'added') anew.add(listing);
+    if (change === 'delisted') ended.add(listing);
     if (entry.reading !== null && track !== undefined && !anew.has(listing)) {
       const before = told.has(track.key) ? (told.get(track.key) ?? null) : memory.told(track, id, live);
       told.set(track.key, tellReading(track, before, { live, stream, reading: entry.reading }));
@@ -93,6 +99,7 @@ export const resume = (stream: Stream, id: EventId, deps: ResumeDeps): void => {
     rows.tell();
     if (stream.hasDrafts) stream.commit(idOf(places));
   }
+  tellEnds(stream, ended);
   for (const track of stream.tracks.values()) {
     const { venue: code, venueSymbol } = track.listing;
     const before = told.has(track.key) ? told.get(track.key) : memory.told(track, id, live);

@@ -34,6 +34,8 @@ export type StreamDeps = {
   readonly nowMicros: () => Micros;
   /** The key as the store knows it now (E-03). */
   readonly findKey: () => Promise<KeyAnswer>;
+  /** Whether the plan still narrows to what the request was read with. */
+  readonly isInScope: () => boolean;
   readonly onEnd: (stream: Stream) => void;
 };
 
@@ -49,6 +51,7 @@ export class Stream {
   readonly account: Account;
   readonly request: StreamRequest;
   readonly findKey: () => Promise<KeyAnswer>;
+  readonly isInScope: () => boolean;
   readonly openedAt: Micros;
   /** Listings it follows, by `venue|venue_symbol`. */
   readonly selected = new Map<string, Selected>();
@@ -65,11 +68,12 @@ export class Stream {
   #isEnded = false;
 
   constructor(deps: StreamDeps, tasks: readonly string[]) {
-    const { id, account, request, out, nowMicros, findKey, onEnd } = deps;
+    const { id, account, request, out, nowMicros, findKey, isInScope, onEnd } = deps;
     this.id = id;
     this.account = account;
     this.request = request;
     this.findKey = findKey;
+    this.isInScope = isInScope;
     this.openedAt = nowMicros();
     this.heartbeatAt = this.openedAt;
     this.tasks = tasks;

@@ -113,7 +113,7 @@ export class TrackBoard {
     for (const track of this.ofVenue(venue)) this.refresh(track, now);
   }
 
-  /** Looks at a track again and tells its readers what changed since they were told. */
+  /** Looks at a track again and tells its readers what changed since they were told; after a hole, the whole picture (ST-03 `gap`). */
   refresh(track: StreamTrack, now: Micros): void {
     const [sight, version] = [this.sight(track, now), track.version(now)];
     if (sight === null || version === null) return;
@@ -123,12 +123,16 @@ export class TrackBoard {
     const isNew = after !== null && (before === null || after.rev !== before.rev);
     const isMoved = this.#take(track, sight);
     if (!isNew && !isMoved) return;
-    const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
-    const hole = isNew && before !== null && after.rev !== before.rev + 1 ? holeData(track, before, after) : null;
-    for (const stream of track.readers) {
-      if (hole !== null) stream.add('gap', hole);
-      stream.add('update', data, track.key, !isNew);
+    if (isNew && before !== null && after.rev !== before.rev + 1) {
+      const [hole, snapshot] = [holeData(track, before, after), track.data(sight, version)];
+      for (const stream of track.readers) {
+        stream.add('gap', hole);
+        stream.add('snapshot', snapshot);
+      }
+      return;
     }
+    const data = track.data(sight, version, isNew ? (isMoved ? 'both' : 'value') : 'status');
+    for (const stream of track.readers) stream.add('update', data, track.key, !isNew);
   }
 
   #make(

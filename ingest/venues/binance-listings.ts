@@ -6,7 +6,7 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts'
 import { carriesPriceCandles } from './binance-budget.ts';
 import type { Market } from './binance-symbols.ts';
 import { elementTexts } from './elements.ts';
-import { TIMEFRAMES } from './shape.ts';
+import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -147,13 +147,6 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     listed_at: readMsOrNull(symbol.onboardDate, 'onboardDate'),
     delisted_at: readEnd(symbol.deliveryDate),
   };
-};
-
-/** `1000PEPE`, `1000000MOG`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
-const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const match = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(asset);
-  if (!match) return { base: asset, multiplier: '1' };
-  return { base: match[2] as string, multiplier: match[1] === '1M' ? '1000000' : (match[1] as string) };
 };
 
 /** fundingInfo names the symbols whose interval was adjusted; the docs say eight hours for the others. */

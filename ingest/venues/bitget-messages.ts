@@ -179,7 +179,7 @@ const mapFills: AnswerMapper = (data, source) =>
     return symbol === null ? [] : [toTrade(symbol, toTradeFields(element), { element, source })];
   });
 
-/** All listings of a product type in one topic: the largest of a second and side. The side is the position's. */
+/** All listings of a product type in one topic: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
 const mapLiquidations: FrameMapper = (frame, source) =>
   readElements(frame.data).flatMap((element) => {
     const symbol = readSymbol(element.symbol);
@@ -190,7 +190,7 @@ const mapLiquidations: FrameMapper = (frame, source) =>
       price: readPrice(element.price, 'price'),
       price_kind: 'bankruptcy' as const,
       quantity: readAmount(element.amount, 'amount'),
-      quantity_unit: 'base' as const,
+      quantity_unit: 'quote' as const,
     };
     return [toMapped({ symbol, venueTs: readStamp(element.ts, source), source }, 'liquidation', values, element)];
   });

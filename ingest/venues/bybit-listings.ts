@@ -5,6 +5,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } fro
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import type { Market } from './bybit-symbols.ts';
 import { elementTexts } from './elements.ts';
+import { splitMultiplier } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -82,7 +83,7 @@ const STATUSES = words({
 
 const toValues = (instrument: Fields, market: Market): ListingValues => {
   const asset = readText(instrument.baseCoin, 'baseCoin');
-  const { base, multiplier } = splitMultiplier(asset);
+  const { base, multiplier } = splitAsset(asset);
   // Linear sizes are amounts of the base asset, inverse ones of US dollars: neither counts contracts.
   const quantity = market === 'linear' ? 'base' : 'quote';
   const rules = readRules(instrument);
@@ -131,13 +132,10 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
   };
 };
 
-/** `1000PEPE`, `1000000MOG`, `SHIB1000`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
-const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, ahead, name] = /^(10{3,6})([A-Z][A-Z0-9]+)$/.exec(asset) ?? [];
-  if (ahead !== undefined && name !== undefined) return { base: name, multiplier: ahead };
-  const [, stem, behind] = /^([A-Z]{2,})(10{3,6})$/.exec(asset) ?? [];
-  if (stem !== undefined && behind !== undefined) return { base: stem, multiplier: behind };
-  return { base: asset, multiplier: '1' };
+/** `SHIB1000`, besides the forms that all venues write. */
+const splitAsset = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
+  const [, stem, behind] = /^([A-Z]{2,})(10{3,7})$/.exec(asset) ?? [];
+  return stem === undefined || behind === undefined ? splitMultiplier(asset) : { base: stem, multiplier: behind };
 };
 
 /** Minutes. */

@@ -38,6 +38,8 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received): readonly Mapped[] => {
   const isFirst = type === 'subscribed';
   if (!isFirst && type !== 'channel_data' && type !== 'channel_batch_data') return [];
+  // Some changes say nothing.
+  if (contents === undefined || contents === null) return [];
   const parts = type === 'channel_batch_data' ? readList(contents, 'contents') : [contents];
   return parts.flatMap((part) => {
     const fields = readFields(part, 'contents');

@@ -156,8 +156,13 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
       return toMapped(atOf(trade, readTradeStamp(trade), source), 'trade', values, trade);
     });
 
+/** The docs write `time_ms`; frames as they are sent have `time`, in milliseconds. */
+const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
+  readMsOrNull(time_ms, 'time_ms') ??
+  (/^\d{13}$/.test(String(time)) ? readMsOrNull(time, 'time') : readSeconds(time, 'time'));
+
 /** The liquidation's order: one that sells (a size below zero) closes a long. */
-const mapLiquidations: Frame = (result, _envelope, source) =>
+const mapLiquidations: Frame = (result, envelope, source) =>
   elementsOf(result).map((order) => {
     const { isNegative, amount } = toSigned(order.size, 'size');
     const values = {
@@ -168,13 +173,15 @@ const mapLiquidations: Frame = (result, _envelope, source) =>
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(atOf(order, readMsOrNull(order.time_ms, 'time_ms'), source), 'liquidation', values, order);
+    return toMapped(atOf(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
   });
 
-/** The answer names the position instead: above zero it was a long. */
+/** The answer names the position instead: above zero it was a long. A position closed in steps stands in each with its whole size: what was closed is the order's. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
   elementsOf(body).map((order) => {
-    const { isNegative, amount } = toSigned(order.size, 'size');
+    const { isNegative, amount: size } = toSigned(order.size, 'size');
+    const isStep = order.order_size !== undefined && order.order_size !== null;
+    const amount = isStep ? toSigned(order.order_size, 'order_size').amount : size;
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
     const values = {
       id: null,

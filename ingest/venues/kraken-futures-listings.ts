@@ -121,7 +121,8 @@ type Assets = { readonly base: string; readonly alias: string | null; readonly q
 const readAssets = (instrument: Fields, symbol: string): Assets => {
   const [, symbolBase, symbolQuote] = /^.._(.+)(USDT|USDC|USD|EUR|XBT)$/.exec(symbol.toUpperCase()) ?? [];
   const asset = readText(instrument.base ?? symbolBase, 'base');
-  const base = ALIASES[asset] ?? asset;
+  // Tokenised shares are written `AAPLx`: codes are upper case (S-03).
+  const base = (ALIASES[asset] ?? asset).toUpperCase();
   const quote = readText(instrument.quote ?? symbolQuote, 'quote');
   return { base, alias: base === asset ? null : asset, quote: ALIASES[quote] ?? quote };
 };

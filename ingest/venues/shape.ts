@@ -107,9 +107,9 @@ export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecor
 export const chunks = <T>(items: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 
-/** `1000PEPE`, `1000000MOG`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
+/** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
 export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
-  const [, ahead, name] = /^(10{3,6}|1M)([A-Z][A-Z0-9]+)$/.exec(MILLIONS[asset] ?? asset) ?? [];
+  const [, ahead, name] = /^(10{3,7}|1M)([A-Z][A-Z0-9]*)$/.exec(MILLIONS[asset] ?? asset) ?? [];
   if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
   return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
 };

@@ -1,5 +1,5 @@
 // The one list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names, the DDL and the views are made from it.
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
 
 export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
@@ -21,8 +21,6 @@ const ttl = (floorDays: number): number => floorDays + 2;
 
 const figureColumns = (layer: ReadingLayer): Columns =>
   Object.fromEntries(Object.keys(LAYERS[layer].members).map((member) => [columnOf(member), 'double' as const]));
-
-const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
 
 /** Whose row it is and what it says: `present` is a row with a reading, `missing` a gap with its cause. */
 const identity: Columns = {

@@ -131,19 +131,22 @@ t.test('every endpoint × credential × body answers as E-01 orders it', async (
   t.equal(rows, (OPERATIONS.length + 1) * all.length * 2);
 });
 
+type Sent = {
+  method?: 'PUT';
+  url?: string;
+  key?: string;
+  type?: string;
+  payload?: string;
+  headers?: Record<string, string>;
+};
+
 t.test('of two faults the earlier step answers, whichever two they are', async (t) => {
   const pool = await freshPool(t);
   const { app } = await testApp(market(), { keys: openKeyStore(pool) });
   t.teardown(() => app.close());
-  const call = async (over: {
-    url?: string;
-    key?: string;
-    type?: string;
-    payload?: string;
-    headers?: Record<string, string>;
-  }): Promise<string> => {
+  const call = async (over: Sent): Promise<string> => {
     const answer = await app.inject({
-      method: 'POST',
+      method: over.method ?? 'POST',
       url: over.url ?? '/v2/snapshots',
       headers: {
         'content-type': over.type ?? 'application/json',
@@ -152,13 +155,22 @@ t.test('of two faults the earlier step answers, whichever two they are', async (
       },
       payload: over.payload ?? '{}',
     });
-    const [first] = (answer.json() as Partial<Errors>).errors ?? [];
-    return `${answer.statusCode} ${first?.code ?? 'answered'}`;
+    const codes = ((answer.json() as Partial<Errors>).errors ?? []).map(({ code }) => code);
+    const { allow } = answer.headers;
+    const said = codes.length === 0 ? 'answered' : codes.join(' ');
+    return `${answer.statusCode} ${said}${allow === undefined ? '' : ` (Allow: ${allow})`}`;
   };
   const free = () => newKey(pool, 'free');
   const large = `"${'x'.repeat(65_536)}"`;
   t.equal(await call({ url: '/v2/nothing?key=1', key: 'x' }), '404 NOT_FOUND', '1 before 2');
-  t.equal(await call({ url: '/v2/venues?key=1', key: 'x' }), '405 METHOD_NOT_ALLOWED', '1 before 2');
+  const notVenues = '405 METHOD_NOT_ALLOWED (Allow: GET, HEAD)';
+  t.equal(await call({ url: '/v2/venues?key=1', key: 'x' }), notVenues, '1 before 2');
+  const unread: readonly Sent[] = [{ payload: large }, { type: 'json' }];
+  for (const sent of unread) {
+    const wrongMethod = { ...sent, method: 'PUT', url: '/v2/candles' } as const;
+    t.equal(await call({ ...sent, url: '/v2/nothing' }), '404 NOT_FOUND', '1 before 5');
+    t.equal(await call(wrongMethod), '405 METHOD_NOT_ALLOWED (Allow: POST)', '1 before 5');
+  }
   t.equal(await call({ url: '/v2/snapshots?key=1', key: 'x' }), '400 KEY_IN_URL', '2 before 3');
   t.equal(await call({ key: 'x', headers: { 'payment-signature': 'e30=' } }), '401 AUTH_INVALID', 'the key decides');
   t.equal(await call({ key: 'x', payload: large, type: 'text/plain' }), '401 AUTH_INVALID', '3 before 5');
@@ -173,7 +185,8 @@ t.test('of two faults the earlier step answers, whichever two they are', async (
   const unknown = { where: 'venue = nowhere', layers: ['liquidation', 'venue_depth'].slice(1) };
   t.equal(await call({ key: await free(), payload: JSON.stringify(unknown) }), '400 DQL_UNKNOWN_VENUE', '7 before 8');
   const beyond = { layers: ['venue_depth'], include_raw: true, freshness: { mark: '0s' } };
-  t.equal(await call({ key: await free(), payload: JSON.stringify(beyond) }), '403 PLAN_LIMIT', '8');
+  const inOrder = '400 DQL_LIMIT PLAN_LIMIT PLAN_LIMIT';
+  t.equal(await call({ key: await free(), payload: JSON.stringify(beyond) }), inOrder, '8, all of it by path (E-05)');
 });
 
 t.test('every limit that a 429 names is of the closed set, and a bad key is refused in any disguise', async (t) => {

@@ -83,6 +83,21 @@ t.test('a key seen in a URL is marked, and stays valid', async (t) => {
   t.equal((await app.inject({ url: '/v2/venues', headers: as('pro') })).statusCode, 200);
 });
 
+t.test('every real key of a URL is marked, whatever else refuses it first (E-02)', async (t) => {
+  const { app, keys, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const idOf = (key: string) => table.row(key)?.key_id;
+  const named = await app.inject(`/v2/venues?auth=bearer&token=${keys.pro}`);
+  t.equal(named.statusCode, 400);
+  t.same(codes(named.body), ['KEY_IN_URL']);
+  t.same(table.compromised, [idOf(keys.pro)], 'although "auth" stands before it');
+  const two = await app.inject(`/v2/venues?x=${keys.free}&where=${keys.mini}`);
+  t.equal(two.statusCode, 400);
+  t.same(codes(two.body), ['KEY_IN_URL']);
+  const marked = [keys.pro, keys.free, keys.mini].map(idOf);
+  t.same(table.compromised, marked);
+});
+
 t.test('the challenge offers the call, then the plans, in header and body alike (P-01)', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
@@ -167,6 +182,11 @@ t.test('size is checked before media type, and both before shape', async (t) => 
   const form = await send('{}', 'application/x-www-form-urlencoded');
   t.equal(form.statusCode, 415);
   t.same(codes(form.body), ['UNSUPPORTED_MEDIA_TYPE']);
+  for (const type of ['json', 'application/']) {
+    const malformed = await send('{}', type);
+    t.equal(malformed.statusCode, 415, type);
+    t.same(codes(malformed.body), ['UNSUPPORTED_MEDIA_TYPE'], type);
+  }
   t.equal((await send('{}', 'application/json; charset=latin1')).statusCode, 415);
   t.equal((await send('{}', 'application/json;charset=UTF-8')).statusCode, 200);
   for (const payload of ['{', '', '{}{}', Buffer.from([0x22, 0xff, 0x22])]) {
@@ -181,6 +201,49 @@ t.test('size is checked before media type, and both before shape', async (t) => 
     headers: { ...as('pro_plus'), 'content-type': 'application/json' },
   });
   t.same(codes(both.body), ['DQL_JSON_SCHEMA']);
+});
+
+/** Faults of one step as code and path, in the order of E-05, whose first one decides the status. */
+const COLLECTED = [
+  {
+    step: '6: a member unknown and one of a wrong value',
+    plan: 'pro_plus',
+    url: '/v2/snapshots',
+    payload: { layers: ['bok'], freshnes: '1s' },
+    errors: ['DQL_JSON_SCHEMA /freshnes', 'DQL_JSON_SCHEMA /layers/0'],
+  },
+  {
+    step: '6: the URL and the body (N-13)',
+    plan: 'pro_plus',
+    url: '/v2/snapshots?units=base&x=1',
+    payload: { wher: '' },
+    errors: ['DQL_JSON_SCHEMA /units', 'DQL_JSON_SCHEMA /wher', 'DQL_JSON_SCHEMA /x'],
+  },
+  {
+    step: '7: the period and the selection',
+    plan: 'pro_plus',
+    url: '/v2/candles',
+    payload: { where: { venue: 'nowhere' }, timeframe: '7m', from: '2026-01-15T11:00:00Z', to: '2026-01-15T12:00:00Z' },
+    errors: ['DQL_TIMEFRAME_UNSUPPORTED /timeframe', 'DQL_UNKNOWN_VENUE /where/venue'],
+  },
+  {
+    step: '8: a limit and the plan',
+    plan: 'free',
+    url: '/v2/snapshots',
+    payload: { layers: ['venue_depth'], freshness: '0s' },
+    errors: ['DQL_LIMIT /freshness', 'PLAN_LIMIT /layers/0'],
+  },
+] as const;
+
+t.test('a step of 6 to 8 that fails tells all that it finds, in one list (E-01, E-05)', async (t) => {
+  const { app, as } = await testApp(market());
+  t.teardown(() => app.close());
+  for (const { step, plan, url, payload, errors } of COLLECTED) {
+    const answer = await app.inject({ method: 'POST', url, payload, headers: as(plan) });
+    const told = answer.json<Errors>().errors.map(({ code, path }) => `${code} ${path}`);
+    t.equal(answer.statusCode, 400, step);
+    t.same(told, errors, step);
+  }
 });
 
 t.test('the bucket of a key empties and fills by its plan', async (t) => {

@@ -162,6 +162,27 @@ t.test('a size that cannot be converted is null and says why', async (t) => {
   });
 });
 
+t.test('a figure of a band whose side is known but not its unit is null and says why (N-07, L-03)', async (t) => {
+  const quanto = market();
+  const values = listingValues({ venue_symbol: 'BTC-USDT-SWAP', venue_kind: 'quanto' });
+  const sums = { depth_bid_25bps: '2', levels_bid_25bps: '1', depth_ask_25bps: '1.5', levels_ask_25bps: '1' };
+  quanto.list(listing('okx', values, { writtenAt: NOW - 9_000_000 }));
+  quanto.read('okx', 'BTC-USDT-SWAP', bookReading({ quantity_unit: 'contracts' }));
+  quanto.read('okx', 'BTC-USDT-SWAP', depthReading({ values: { mid: '100.25', ...sums }, quantity_unit: 'contracts' }));
+  const published = (await ask(quanto, { where: 'venue = okx' })).json.items[0];
+  t.match(published?.bands, { '25bps': { bid: '2', ask: '1.5', bid_value: null, ask_value: null } });
+  t.same(published?.null_reasons, { ask_value: 'unit_unknown', bid_value: 'unit_unknown' });
+
+  const unmarked = new Feed(['binance']);
+  unmarked.venue('binance');
+  unmarked.list(listing('binance', listingValues()));
+  unmarked.read('binance', 'BTCUSDT', bookReading());
+  unmarked.read('binance', 'BTCUSDT', depthReading());
+  const quote = (await ask(unmarked, { units: 'quote' })).json.items[0];
+  t.match(quote?.bands, { '25bps': { bid: null, ask: null, bid_value: '200', ask_value: '150.75' } });
+  t.same(quote?.null_reasons, { ask: 'unit_unknown', bid: 'unit_unknown' }, 'levels need no mark');
+});
+
 t.test('a book that is not present has empty sides and no bands', async (t) => {
   const never = (await ask(market(), { where: BTC })).json.items[0];
   const members = ['venue_ts', 'received_at', 'age_ms', 'venue_age_ms', 'valid_until', 'horizon_source', 'anchor'];

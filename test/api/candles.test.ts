@@ -234,6 +234,33 @@ t.test('volumes convert with the mark of the period’s end', async (t) => {
   t.match(quote.text, '"volume":"10000"');
 });
 
+t.test('volumes convert from what their candles count in, whatever the listing does (N-07)', async (t) => {
+  // As Deribit's BTC-PERPETUAL: amounts in USD, candles in base.
+  const symbol = 'BTC-PERPETUAL';
+  const rules = { venue_symbol: symbol, quantity_unit: 'quote', contract_size: '10', multiplier: '2' } as const;
+  const feed = settledMarket();
+  feed.list(listing('binance', { ...BTCUSD, ...rules }));
+  await write([
+    present(minute(0), { symbol }),
+    present(minute(1), { symbol }),
+    markRow(minute(1) - 5 * SECOND, '50000', symbol),
+  ]);
+  const asked = (units: string) =>
+    ask({ ...FOUR, where: `symbol = "${symbol}"`, to: '2026-01-15T11:02Z', units }, { feed });
+  const said = async (units: string) => {
+    const answer = await asked(units);
+    return [answer.json.items[0]?.units.volume, ...rowsOf(answer).map(({ volume }) => volume)];
+  };
+  t.same(await said('published'), ['base', 1.5, 1.5]);
+  t.same(await said('base'), ['base', 3, 3]);
+  t.same(await said('quote'), ['quote', 75_000, null]);
+  t.match((await asked('base')).text, '"conversion":{"multiplier":2,"contract_size":10}}', 'without a mark');
+  const [marked, unmarked] = rowsOf(await asked('quote'));
+  const mark = { mark: 50_000, mark_received_at: '2026-01-15T11:00:55.000Z' };
+  t.same(marked?.conversion, { multiplier: 2, contract_size: 10, ...mark });
+  t.same(unmarked?.null_reasons, { volume: 'unit_unknown' });
+});
+
 t.test('what is over but not sealed is answered from memory, and no one else’s row takes its place', async (t) => {
   const feed = settledMarket(minute(4) + 105 * SECOND);
   const put = (kind: 'sealed' | 'provisional', one: Row): void =>

@@ -55,15 +55,29 @@ t.test('copies are oldest first, with NaN where nothing is', async (t) => {
 t.test(
   'a column keeps the digits of its newest periods that a double does not give back, and when quantities were recorded',
   async (t) => {
-    const column = new Column(10, 40, { keepsRecorded: true });
+    const column = new Column(10, 40, { isQuantity: true });
     for (let period = 10; period <= 40; period++) {
-      column.put(period, { value: 1, received: period, recorded: 2 * period, digits: `1.00000000000000000${period}1` });
+      const digits = `1.00000000000000000${period}1`;
+      column.put(period, { value: 1, received: period, recorded: 2 * period, digits, unit: 'contracts' });
     }
     t.equal(column.digitsOf(40), '1.00000000000000000401');
     t.equal(column.digitsOf(32), null, 'an older period is never printed');
     column.put(40, { value: 2, received: 41, recorded: 90 });
     t.equal(column.digitsOf(40), null, 'what replaced it is whole');
     t.same([...(column.copyRecorded(41, 3) ?? [])], [78, 90, Number.NaN]);
+    column.put(41, { value: 3, received: 42, unit: 'base' });
+    t.same(column.copyUnits(42, 4), ['contracts', null, 'base', null], 'and what each counts in, where it says so');
+    column.put(104, { value: 4, received: 43, unit: 'contracts' });
+    column.put(105, { value: 5, received: 44, unit: 'base' });
+    t.ok(column.first > 41, 'it has moved on');
+    t.same(column.copyUnits(105, 3), [null, 'contracts', 'base'], 'and its units with it');
+    column.put(300, { value: 6, received: 45, unit: 'quote' });
+    t.same(column.copyUnits(300, 2), [null, 'quote']);
+    t.same(column.copyUnits(41, 2), [null, null]);
+    const prices = new Column(10, 12);
+    prices.put(10, { value: 1, received: 1, unit: 'base' });
+    t.same(prices.copyUnits(10, 1), [null], 'a column of prices keeps none');
+    t.equal(new Column(10, 12, { isQuantity: true }).bytes, (prices.bytes * 3) / 2 + 67, 'a byte a period');
   },
 );
 

@@ -1,4 +1,5 @@
 // Whatever is sent, the answer is one of the documented ones: never a 5xx, always the one shape of errors.
+import { connect } from 'node:net';
 import fc from 'fast-check';
 import t from 'tap';
 import { isKey } from '../../api/access/keys.ts';
@@ -90,6 +91,48 @@ t.test('a thousand mutated requests never fail the service', async (t) => {
   t.ok((counts.get(200) ?? 0) > 20, 'and some of them are good requests');
   t.ok((counts.get(400) ?? 0) > 200);
   t.equal(counts.get(429), undefined);
+});
+
+/** What comes back for bytes over a socket of their own; a reset after it says nothing more. */
+const exchange = (port: number, sent: string): Promise<string> =>
+  new Promise((resolve) => {
+    let received = '';
+    const socket = connect(port, '127.0.0.1');
+    socket.on('data', (bytes) => {
+      received += bytes.toString();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(received));
+    socket.write(sent);
+  });
+
+const UNREADABLE = [
+  {
+    name: 'no HTTP',
+    sent: 'nonsense\r\n\r\n',
+    message: 'The request cannot be read.',
+    hint: 'Send a well-formed URL and body.',
+  },
+  {
+    name: 'a URL of 20 KB',
+    sent: `GET /v2/venues?where=${'x'.repeat(20_000)} HTTP/1.1\r\nHost: api.test\r\n\r\n`,
+    message: 'The URL and headers are larger than 16 KiB.',
+    hint: 'Shorten them; long selections go in a body.',
+  },
+] as const;
+
+t.test('what never becomes a request is told as every failure is (E-05, N-12, N-13)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  for (const { name, sent, message, hint } of UNREADABLE) {
+    const [head = '', body] = (await exchange(Number(port), sent)).split('\r\n\r\n');
+    t.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name);
+    t.match(head, /^Access-Control-Allow-Origin: \*$/m, name);
+    t.match(head, /^Content-Type: application\/json; charset=utf-8$/m, name);
+    t.match(head, /^X-Service-Receipt: rcp_[0-9A-HJKMNP-TV-Z]{26}$/m, name);
+    t.equal(body, JSON.stringify({ errors: [{ code: 'DQL_JSON_SCHEMA', message, hint }] }), name);
+  }
 });
 
 t.test('any text is a selection or a list of faults inside it', (t) => {

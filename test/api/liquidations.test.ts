@@ -179,6 +179,23 @@ t.test('a cursor belongs to its request, and keeps its end', async (t) => {
   }
 });
 
+t.test('a cursor changed by hand to stand outside its window is none (H-15)', async (t) => {
+  const first = await ask({ ...BTC, limit: 1 });
+  const parts = JSON.parse(Buffer.from(first.json.page.next_cursor ?? '', 'base64url').toString()) as unknown[];
+  t.equal(parts[2], at(1));
+  const moved = (receivedAt: Micros) => {
+    const cursor = Buffer.from(JSON.stringify(parts.with(2, receivedAt))).toString('base64url');
+    return ask({ ...BTC, limit: 1, cursor });
+  };
+  for (const outside of [0, ELEVEN - 1, at(60), at(61)]) {
+    const { status, json } = await moved(outside);
+    t.equal(status, 400, String(outside));
+    t.match(json.errors, [{ code: 'DQL_JSON_SCHEMA', path: '/cursor' }]);
+  }
+  t.same(idsOf(await moved(ELEVEN)), [['118273']]);
+  t.same(idsOf(await moved(at(60) - 1)), [[]]);
+});
+
 t.test('what memory holds and the store does not show yet is part of the answer, once', async (t) => {
   const feed = settledMarket({}, at(50));
   const put = (row: Row): void => feed.entry('binance', { kind: 'event', symbol: 'BTCUSDT', row });
@@ -211,6 +228,26 @@ t.test('how much a venue publishes, and what cannot be known, is said', async (t
     { from: '2026-01-15T11:00:22.500Z', to: '2026-01-15T11:00:25.000Z', gap_cause: 'collector_down' },
     { from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:01:00.000Z', gap_cause: 'not_listed' },
   ]);
+});
+
+t.test('what a venue was not heard of for more than five seconds is a gap until it is (H-15, H-16k)', async (t) => {
+  const heardUpTo = async (heard: Micros) => {
+    const feed = settledMarket({}, heard);
+    feed.watermark('binance', heard);
+    feed.watermark('okx', at(600));
+    const window = { from: '2026-01-15T11:05Z', to: '2026-01-15T11:06Z' };
+    const { json } = await ask(window, { feed, nowMicros: () => at(600) });
+    return [json.settled, ...json.items.map(({ gaps }) => gaps)];
+  };
+  const since = (second: string) => [
+    { from: `2026-01-15T11:05:${second}Z`, to: '2026-01-15T11:06:00.000Z', gap_cause: 'unknown' },
+  ];
+  t.same(await heardUpTo(at(290)), [false, since('00.000'), since('00.000'), []], 'nothing of the window');
+  t.same(await heardUpTo(at(350)), [false, since('50.000'), since('50.000'), []], 'each venue for itself');
+  t.same(await heardUpTo(at(355) - 1), [false, since('54.999999'), since('54.999999'), []]);
+  t.same(await heardUpTo(at(355)), [false, [], [], []], 'as far behind as any venue may be');
+  t.same(await heardUpTo(at(361)), [false, [], [], []]);
+  t.same(await heardUpTo(at(470)), [true, [], [], []]);
 });
 
 t.test('settles when the store shows every event and every gap that counts', async (t) => {

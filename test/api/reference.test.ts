@@ -238,13 +238,50 @@ t.test('describes the past by the versions of then', async (t) => {
     t.equal(status, 400);
     t.match(json?.errors, [{ code: 'DQL_AS_OF_RANGE', path: '/as_of' }]);
   }
+  const step7 = await get(feed, '/v2/instruments?where=venue=kraken&as_of=2026-01-16');
+  t.equal(step7.status, 400);
+  t.match(step7.json?.errors, [{ code: 'DQL_UNKNOWN_VENUE' }, { code: 'DQL_AS_OF_RANGE', path: '/as_of' }]);
   t.match((await get(feed, '/v2/instruments?as_of=yesterday&limit=0')).json?.errors, [
+    { code: 'DQL_JSON_SCHEMA', path: '/as_of' },
     { code: 'DQL_JSON_SCHEMA', path: '/limit' },
   ]);
   t.match((await get(feed, '/v2/instruments?as_of=yesterday&cursor=e30')).json?.errors, [
     { path: '/as_of' },
     { path: '/cursor' },
   ]);
+});
+
+t.test('says from when each layer is kept: its first sight, or the floor of its kind (V-03)', async (t) => {
+  const on = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } as const;
+  const readings = capability('binance');
+  const all = { ...readings, layers: { ...readings.layers, candles: on, liquidation: on, trades: on } };
+  const keptFrom = async (daysSeen: number) => {
+    const feed = new Feed(['binance']);
+    feed.venue('binance', all);
+    feed.list({ ...listing('binance', listingValues()), first_seen_at: NOW - daysSeen * 86_400_000_000 });
+    const item = (await get(feed, '/v2/instruments')).json?.items[0] ?? {};
+    const { mark, candles, trades, liquidation } = item.layers as Record<string, { retention_from: string }>;
+    return {
+      listing: item.retention_from,
+      mark: mark?.retention_from,
+      candles: candles?.retention_from,
+      trades: trades?.retention_from,
+      liquidation: liquidation?.retention_from,
+    };
+  };
+  const events = '2025-10-17T00:00:00.000Z';
+  const firstSeen = '2025-10-07T12:00:00.500Z';
+  t.same(
+    await keptFrom(100),
+    { listing: firstSeen, mark: firstSeen, candles: firstSeen, trades: events, liquidation: events },
+    'events are kept 90 days',
+  );
+  const floor = '2024-12-11T00:00:00.000Z';
+  t.same(
+    await keptFrom(500),
+    { listing: floor, mark: floor, candles: floor, trades: events, liquidation: events },
+    'readings and candles are kept 400 days',
+  );
 });
 
 t.test('the catalogue version counts the changes of its day', async (t) => {
@@ -288,12 +325,12 @@ t.test('rules that are quantities follow the units asked for', async (t) => {
   t.match(quote.json?.items[0], { lot_size: 600, units: { lot_size: 'quote' } });
 });
 
-t.test('an unchanged answer is 304 although its ages moved', async (t) => {
+t.test('an unchanged answer is 304 although its ages, and the instant in its cursor, moved (N-14)', async (t) => {
   const feed = market();
   let now = NOW;
   const { app } = await testApp(feed, { nowMicros: () => now });
   t.teardown(() => app.close());
-  for (const url of ['/v2/instruments', '/v2/venues']) {
+  for (const url of ['/v2/instruments', '/v2/instruments?limit=1', '/v2/venues']) {
     now = NOW;
     const first = await app.inject(url);
     t.equal(first.headers['cache-control'], 'public, max-age=10');
@@ -354,6 +391,9 @@ t.test('browsers of any origin may ask and read the headers (N-13)', async (t) =
   const answer = await app.inject({ url: '/v2/nothing', headers: { origin: 'https://a.test' } });
   t.match(answer.headers['access-control-expose-headers'], 'X-Service-Receipt');
   t.equal(answer.headers['x-content-type-options'], 'nosniff');
+  const unreadable = await app.inject({ url: '/v2/%zz', headers: { origin: 'https://a.test' } });
+  t.equal(unreadable.statusCode, 400);
+  t.equal(unreadable.headers['access-control-allow-origin'], '*');
 });
 
 t.test('says whether it lives, whether it is ready, and what it is', async (t) => {

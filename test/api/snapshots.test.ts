@@ -513,6 +513,23 @@ t.test('a narrowing plan says what it narrowed to, and refuses names outside', a
   );
 });
 
+t.test('a listing that the plan leaves out is not missing, one that does not exist is (S-05, S-07)', async (t) => {
+  const feed = new Feed(['binance']);
+  feed.venue('binance');
+  for (let i = 0; i < 12; i++) {
+    const base = `A${String(i).padStart(2, '0')}`;
+    feed.list(listing('binance', listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base })));
+  }
+  const outside = await ask(feed, { where: { venue: 'binance', symbol: 'A11USDT' } }, 'free');
+  t.equal(outside.status, 200);
+  t.same(outside.json.scope, { venues: ['binance'], instruments: 10, plan: 'free' });
+  t.same(outside.json.items, []);
+  t.same(outside.json.missing, []);
+  const both = await ask(feed, { where: { venue: 'binance', symbol: ['A11USDT', 'FOO'] } }, 'free');
+  t.same(both.json.items, []);
+  t.same(both.json.missing, [{ symbol: 'FOO', venue: 'binance' }]);
+});
+
 t.test('too many listings are refused with figure, limit and hint', async (t) => {
   const feed = new Feed(['binance']);
   feed.venue('binance');

@@ -3,7 +3,7 @@ import { serviceError } from '../../../schemas/errors.ts';
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../../schemas/topics.ts';
-import type { UnitsMode } from '../../../schemas/units.ts';
+import type { QuantityUnit, UnitsMode } from '../../../schemas/units.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { DAY } from '../../history/past.ts';
 import { listingPolicyOf } from '../../live/listing-view.ts';
@@ -15,12 +15,13 @@ import { FIELDS, SOURCES } from '../fields.ts';
 import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
-/** A column as it stood: its elements, or why the venue has none of it. `recorded` only of what is to be converted. */
+/** A column as it stood: its elements, or why the venue has none of it. `recorded` only of what is to be converted, `units` of quantities. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
   readonly receivedAt: Micros | null;
   readonly recorded: Float64Array | null;
+  readonly units: readonly (QuantityUnit | null)[] | null;
   /** Of the newest element, where its double does not give them back. */
   readonly digits: Digits | null;
 };
@@ -135,6 +136,7 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
         end: last * lengthOf(spec),
         receivedAt: column.receivedAt(last),
         recorded: isConverted ? column.copyRecorded(last, bars) : null,
+        units: isQuantitySpec(spec) ? column.copyUnits(last, bars) : null,
         digits: column.digitsOf(last),
       });
     }

@@ -3,7 +3,7 @@ import { plainDouble } from '../../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import { listingId } from '../../../schemas/tables.ts';
 import type { ListingVersion } from '../../../schemas/topics.ts';
-import { convertQuantity, needsMark } from '../../../schemas/units.ts';
+import { convertQuantity, needsMark, type QuantityUnit } from '../../../schemas/units.ts';
 import { gatherLosses, gatherSeries } from '../../history/gather.ts';
 import { markAt } from '../../history/marks.ts';
 import { readingsOf } from '../../history/series.ts';
@@ -20,11 +20,18 @@ export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => His
 /** The mark at the end of a period, when it was present there. */
 type Marks = (end: Micros) => Digits | null;
 
-const NO_COUNT = { quantity_unit: null } as const;
-const counted = (version: ListingVersion) => unitCounted(NO_COUNT, version);
+/** What an element counts in: as its row says, else as its listing does. */
+const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
+  unitCounted({ quantity_unit: units?.[i] ?? null }, version);
 
-const needsMarks = ({ listing, terms }: Facts): boolean =>
-  listing.versions.some((version) => needsMark(counted(version), terms.units, version.record.values));
+const needsMarks = ({ listing, terms }: Facts, column: CapturedColumn | null): boolean => {
+  const stated = new Set(column?.units ?? []);
+  return listing.versions.some((version) =>
+    [...stated].some((unit) =>
+      needsMark(unitCounted({ quantity_unit: unit }, version), terms.units, version.record.values),
+    ),
+  );
+};
 
 const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
   const captured: Captured | undefined = windows.get(specId(spec));
@@ -57,9 +64,10 @@ const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: Conver
 /** The column's elements in the unit asked, and the digits of the newest. */
 const convert = (
   facts: Facts,
-  { elements, end, recorded, digits: newest }: CapturedColumn,
+  column: CapturedColumn,
   of: { length: Micros; marks: Marks },
 ): { readonly elements: Elements; readonly digits: Digits | null } => {
+  const { elements, end, recorded, digits: newest } = column;
   const { values } = elements;
   const converted = new Float64Array(values.length).fill(Number.NaN);
   let reasons = elements.reasons?.slice() ?? null;
@@ -70,7 +78,7 @@ const convert = (
     const stamp = recorded?.[i] ?? Number.NaN;
     const version = versionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
     const listing = version.record.values;
-    const unit = counted(version);
+    const unit = unitAt(column, i, version);
     const mode = facts.terms.units;
     const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
     const isNewest = i === values.length - 1;
@@ -94,7 +102,7 @@ export const convertFacts = async (
 ): Promise<Facts[]> => {
   const windows = facts.map((one) => new Map(one.windows));
   for (const spec of specs) {
-    const marked = facts.filter((one) => columnOf(one, spec) !== null && needsMarks(one));
+    const marked = facts.filter((one) => needsMarks(one, columnOf(one, spec)));
     const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
     for (const [i, one] of facts.entries()) {
       const column = columnOf(one, spec);

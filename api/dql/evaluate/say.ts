@@ -210,8 +210,15 @@ const sayAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Sa
 
 // ---- series ----
 
-const quantityUnit = ({ version, terms }: Facts): string =>
-  quantityUnitFor(unitCounted({ quantity_unit: null }, version), terms.units);
+/** As the newest row says that states one, else as the listing counts. */
+const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
+  const stated = columnsOf(node).flatMap((spec) => {
+    const captured = windows.get(specId(spec));
+    return captured === undefined || isUnknown(captured) ? [] : (captured.units ?? []);
+  });
+  const unit = stated.findLast((one) => one !== null) ?? null;
+  return quantityUnitFor(unitCounted({ quantity_unit: unit }, version), terms.units);
+};
 
 /** Unit of a sum, difference, product or quotient (L-10). */
 export const unitOfArithmetic = (op: string, left: string, right: string): string => {
@@ -225,7 +232,7 @@ const unitOfSeries = (node: Node, facts: Facts): string => {
     case 'source':
     case 'field': {
       const unit = (node.type === 'source' ? SOURCES : FIELDS).get(node.name)?.unit ?? 'count';
-      return unit === 'quantity' ? quantityUnit(facts) : unit;
+      return unit === 'quantity' ? quantityUnit(node, facts) : unit;
     }
     case 'arith':
       return unitOfArithmetic(node.op, unitOfSeries(node.left, facts), unitOfSeries(node.right, facts));

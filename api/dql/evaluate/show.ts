@@ -131,8 +131,8 @@ const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string 
 /** Status of an unknown computed value: its first input's that is not just missing (DQL-33j). */
 const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
-  const { status, reason } = firstUnknown(value.kind === 'unknown' ? [value] : unknowns);
-  return { status, reason: value.kind === 'interval' ? 'no_value' : reason };
+  const { status } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
+  return { status, reason: value.kind === 'unknown' ? value.reason : 'no_value' };
 };
 
 const derivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {

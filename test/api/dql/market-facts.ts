@@ -53,6 +53,7 @@ const captured = (need: Need, { columns }: SlowListing): Captured => {
     end: NOW,
     receivedAt: null,
     recorded: null,
+    units: null,
     digits: null,
   };
 };

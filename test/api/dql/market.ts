@@ -3,6 +3,7 @@ import { candleRow, type RowSpan, readingRow } from '../../../processors/task/ro
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../../schemas/records.ts';
 import type { CapabilityVersion, Reading, Row } from '../../../schemas/topics.ts';
+import type { QuantityUnit } from '../../../schemas/units.ts';
 import { windowEnd } from '../../../schemas/windows.ts';
 import { capability, reading } from '../live-fixture.ts';
 
@@ -22,6 +23,8 @@ export type Bar = {
   readonly low?: string;
   readonly close?: string;
   readonly volume?: string;
+  /** What the volume counts in; base unless told otherwise. */
+  readonly unit?: QuantityUnit;
 };
 
 let offsets = 1;
@@ -39,12 +42,12 @@ type CandleOf = {
 export const candle = (of: CandleOf, bar: Bar | 'empty' | null): Row => {
   const { venue, symbol, timeframe, length, open, priceType = 'trade' } = of;
   const close = open + length;
-  const figures = bar === 'empty' ? { volume: '0' } : (bar ?? {});
+  const { unit = 'base', ...figures }: Bar = bar === 'empty' ? { volume: '0' } : (bar ?? {});
   const minute =
     bar === null || bar === 'empty'
       ? null
       : {
-          values: { volume_unit: 'base' } as never,
+          values: { volume_unit: unit } as never,
           venue_ts: null,
           received_at: close + 500_000,
           final: true,

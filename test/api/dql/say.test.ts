@@ -14,7 +14,7 @@ import { directoryOf } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
-import { type Feed, market, NOW, reading } from '../live-fixture.ts';
+import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts';
 
 /** BTC-PERP, whose listings are binance's, then okx's. */
 const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
@@ -43,6 +43,12 @@ const show = (feed: Feed, expression: string, units: UnitsMode = 'published'): R
   return instrument.elements.map(
     (element) => JSON.parse(writeJson(valueObject(node, instrument, element))) as Record<string, unknown>,
   );
+};
+
+/** The value object of an expression of the instrument. */
+const showWhole = (feed: Feed, expression: string): unknown => {
+  const { instrument, node } = bitcoin(feed, expression, 'published');
+  return JSON.parse(writeJson(valueObject(node, instrument, null)));
 };
 
 const both = (value: number): Value[] => [numberOf(value), numberOf(value)];
@@ -137,4 +143,26 @@ t.test('arithmetic says what it is made of, its unit and why it is unknown (L-10
   t.match(show(feed, 'mark + oi')[1], { value: null, status: 'off', reason: 'policy_off' });
   t.match(show(feed, 'oi > 0')[1], { value: null, unit: 'code', status: 'present', reason: 'policy_off' });
   t.match(show(feed, 'status(oi)')[1], { value: 'off', unit: 'code', status: 'present' });
+});
+
+t.test('what is computed of aggregates has the status of their open elements (DQL-23, DQL-33b, DQL-33j)', async (t) => {
+  const feed = market();
+  const old = { rev: 2, received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+  const spread = 'max(venues, mark) - min(venues, mark)';
+  t.match(showWhole(feed, spread), { value: 0, unit: 'quote', derived: true, status: 'present' });
+  feed.read('okx', 'BTC-USDT-SWAP', markReading('60000', old));
+  t.match(showWhole(feed, spread), { value: null, unit: 'quote', derived: true, status: 'stale', reason: 'no_value' });
+  const stats = { layer: 'stats' as const, values: { turnover_24h: '5' }, instants: {}, raw: null };
+  feed.read('binance', 'BTCUSDT', reading(stats));
+  const sum = 'sum(venues where funding > 0, turnover_24h)';
+  t.match(showWhole(feed, sum), { value: 5, unit: 'quote', status: 'present', fn: 'sum' });
+  feed.read('binance', 'BTCUSDT', reading(old));
+  t.match(
+    showWhole(feed, sum),
+    {
+      ...{ value: null, unit: 'quote', status: 'stale', reason: 'no_value', fn: 'sum' },
+      from: [{ venue: 'binance', value: 5, status: 'present' }],
+    },
+    'the value is known, whether it belongs is not',
+  );
 });

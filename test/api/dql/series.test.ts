@@ -217,6 +217,13 @@ t.test('an answer as of an instant is the same bytes whenever it is asked', asyn
   });
 });
 
+/** An expression at the listing of BTC-PERP, in the units asked for. */
+const btcIn = async (feed: Feed, units: string, expression: string): Promise<Shown> => {
+  const ask = await screener(feed);
+  const { instruments } = await ask({ query: `select ${expression} timeframe 1h where base = BTC`, units });
+  return Object.values(instruments[0]?.venues[0]?.values ?? {})[0] as Shown;
+};
+
 t.test('quantities of series convert with the mark of each period’s own end (DQL-33h)', async (t) => {
   const mark = (received: Micros, price: string): Row =>
     sampled({ ...BTC, layer: 'mark' }, received, { values: { mark: price } });
@@ -227,21 +234,61 @@ t.test('quantities of series convert with the mark of each period’s own end (D
     mark(NOON - 2 * HOUR - 40_000_000, '70'),
   ]);
   const feed = newFeed();
-  feed.list(
-    listing('binance', listingValues({ quantity_unit: 'contracts', contract_size: '0.5' }), { writtenAt: LISTED + 1 }),
-  );
-  const asked = async (units: string, expression: string) => {
-    const { instruments } = await (await screener(feed))({
-      query: `select ${expression} timeframe 1h where base = BTC`,
-      units,
-    });
-    return Object.values(instruments[0]?.venues[0]?.values ?? {})[0] as Shown;
+  feed.list(listing('binance', listingValues({ multiplier: '0.5' }), { writtenAt: LISTED + 1 }));
+  t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' });
+  t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' });
+  t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' });
+  t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 3)'), { value: null, reason: 'unit_unknown' });
+  t.match(await btcIn(feed, 'quote', 'sma(close, 2)'), { value: 109.5, unit: 'quote' });
+});
+
+t.test('a series counts in what its rows say, whatever its listing counts in (N-07, N-08)', async (t) => {
+  // The candles in the store are in base, as those of Deribit's BTC-PERPETUAL, whose amounts are in USD.
+  for (const rules of [
+    { venue_kind: 'inverse', quantity_unit: 'quote', contract_size: '10', multiplier: '0.5' },
+    { venue_kind: 'inverse', quantity_unit: 'contracts', contract_size: '10', multiplier: '0.5' },
+    { venue_kind: 'linear', quantity_unit: 'contracts', contract_size: '10', multiplier: '0.5' },
+  ] as const) {
+    const feed = newFeed();
+    feed.list(listing('binance', listingValues(rules), { writtenAt: LISTED + 1 }));
+    const said = `${rules.venue_kind}, ${rules.quantity_unit}`;
+    t.match(await btcIn(feed, 'published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'base' }, said);
+    // At the end of the oldest of the three there was no mark, and none is needed.
+    t.match(await btcIn(feed, 'base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' }, said);
+    t.match(await btcIn(feed, 'quote', 'rolling_sum(volume, 2)'), { value: 220, unit: 'quote' }, said);
+  }
+});
+
+t.test('each row of a series converts from its own unit, from the store and from memory (N-07)', async (t) => {
+  const rowsOf = (symbol: string): Row[] => {
+    const of = { venue: 'binance', symbol };
+    return [
+      hourly(of, NOON - 2 * HOUR, { volume: '4', unit: 'contracts' }),
+      hourly(of, NOON - HOUR, { volume: '4', unit: 'base' }),
+      sampled({ ...of, layer: 'oi' }, NOON - 13_000_000, { values: { oi: '7' }, quantity_unit: 'contracts' }),
+    ];
   };
-  t.match(await asked('published', 'rolling_sum(volume, 3)'), { value: 6, unit: 'contracts' });
-  t.match(await asked('base', 'rolling_sum(volume, 3)'), { value: 3, unit: 'base' });
-  t.match(await asked('quote', 'rolling_sum(volume, 2)'), { value: 110, unit: 'quote' });
-  t.match(await asked('quote', 'rolling_sum(volume, 3)'), { value: null, reason: 'unit_unknown' });
-  t.match(await asked('quote', 'sma(close, 2)'), { value: 109.5, unit: 'quote' });
+  const feed = newFeed();
+  const rules = { quantity_unit: 'quote', contract_size: '0.5', multiplier: '3' } as const;
+  for (const base of ['SOL', 'XRP']) {
+    const names = { instrument: `${base}-PERP`, base, venue_symbol: `${base}USDT` };
+    feed.list(listing('binance', listingValues({ ...rules, ...names })));
+  }
+  await write(rowsOf('SOLUSDT'));
+  for (const row of rowsOf('XRPUSDT')) feed.entry('binance', { kind: 'sealed', symbol: 'XRPUSDT', row });
+  const ask = await screener(feed);
+  for (const [units, expected] of [
+    ['published', { 'sma(volume, 1)': { value: 4, unit: 'base' }, 'sma(oi, 1)': { value: 7, unit: 'contracts' } }],
+    ['base', { 'rolling_sum(volume, 2)': { value: 18, unit: 'base' }, 'sma(oi, 1)': { value: 10.5, unit: 'base' } }],
+  ] as const) {
+    const query = `select ${Object.keys(expected).join(', ')} timeframe 1h where base in (SOL, XRP)`;
+    const { instruments } = await ask({ query, units });
+    t.match(
+      instruments.map(({ venues }) => venues[0]?.values),
+      [expected, expected],
+      units,
+    );
+  }
 });
 
 t.test(
@@ -284,7 +331,7 @@ t.test(
     const feed = newFeed();
     // The candle that closed an hour before noon was received before the version was written, and recorded after it.
     const writtenAt = NOON - HOUR + 550_000;
-    feed.list(listing('binance', listingValues({ quantity_unit: 'contracts', contract_size: '0.5' }), { writtenAt }));
+    feed.list(listing('binance', listingValues({ multiplier: '0.5' }), { writtenAt }));
     feed.watermark('binance', LATER);
     const ask = await screener(feed, store, () => LATER);
     const { instruments } = await ask({

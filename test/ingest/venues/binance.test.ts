@@ -815,6 +815,7 @@ t.test('multipliers in symbols are undone, names that begin with a digit are not
   t.same(multiplierOf('1000PEPE'), ['PEPE', '1000']);
   t.same(multiplierOf('1000000MOG'), ['MOG', '1000000']);
   t.same(multiplierOf('1MBABYDOGE'), ['BABYDOGE', '1000000']);
+  t.same(multiplierOf('1000X'), ['X', '1000']);
   t.same(multiplierOf('1INCH'), ['1INCH', '1']);
   t.end();
 });

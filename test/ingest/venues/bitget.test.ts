@@ -627,7 +627,7 @@ const DOCUMENTED_LIQUIDATION =
   '{"data":[{"symbol":"BTCUSDT","side":"buy","price":"89000","amount":"37.722858","ts":"1736371332162"}],' +
   '"arg":{"instType":"usdt-futures","topic":"liquidation"},"action":"update","ts":1736371332162}';
 
-t.test('the documented liquidation is of a long, in base', (t) => {
+t.test('the documented liquidation is of a long, in the quote coin', (t) => {
   t.same(map(frame(DOCUMENTED_LIQUIDATION)), [
     record('liquidation', 'BTCUSDT', [1736371332162], {
       id: null,
@@ -635,7 +635,7 @@ t.test('the documented liquidation is of a long, in base', (t) => {
       price: '89000',
       price_kind: 'bankruptcy',
       quantity: '37.722858',
-      quantity_unit: 'base',
+      quantity_unit: 'quote',
     }),
   ]);
   t.equal(bitget.classify(DOCUMENTED_LIQUIDATION), 'data');
@@ -652,7 +652,7 @@ t.test('v3 liquidations of all listings: the side is the position closed', (t) =
     ],
     ts: 1700000000003,
   });
-  const expected = { id: null, price_kind: 'bankruptcy', quantity_unit: 'base' };
+  const expected = { id: null, price_kind: 'bankruptcy', quantity_unit: 'quote' };
   t.same(map(message), [
     record('liquidation', 'AUSDT', [1700000000001], { ...expected, side: 'long', price: '89000', quantity: '37.5' }),
     record('liquidation', 'BUSDT', [1700000000002], { ...expected, side: 'short', price: '7', quantity: '8' }),

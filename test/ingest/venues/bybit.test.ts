@@ -881,6 +881,8 @@ t.test('multipliers before and behind a name are undone, names that begin with a
   for (const [baseCoin, base, multiplier] of [
     ['1000PEPE', 'PEPE', '1000'],
     ['1000000MOG', 'MOG', '1000000'],
+    ['10000000AIDOGE', 'AIDOGE', '10000000'],
+    ['1000X', 'X', '1000'],
     ['SHIB1000', 'SHIB', '1000'],
     ['1INCH', '1INCH', '1'],
     ['BTC', 'BTC', '1'],

@@ -209,6 +209,7 @@ t.test('what says nothing new of a market gives nothing', (t) => {
   );
   t.same(map(frame(push('channel_data', 'v4_subaccounts', 'x/0', {}))), [], 'other channels');
   t.same(map(frame({ type: 'connected', connection_id: 'c', message_id: 0 })), [], 'a greeting');
+  t.same(map(frame(push('channel_data', 'v4_orderbook', 'EOS-USD', undefined))), [], 'a change of nothing');
   t.same(map(frame(push('channel_data', 'v4_candles', 'BTC-USD/1DAY', { ...CANDLE, resolution: '1DAY' }))), []);
   t.end();
 });

@@ -321,9 +321,18 @@ t.test('a liquidation order that sells closes a long; an answer names the positi
   t.match(map(update('futures.public_liquidates', [{ ...order, size: 3 }])), [
     { values: { side: 'short', quantity: '3' } },
   ]);
+  // As captured in https://github.com/gateio/WebSocket-API/issues/132: `time` in milliseconds, and one order alone.
+  const captured = { contract: 'HEI_USDT', price: '0.13827', time: 1786327033531, size: -23 };
+  t.match(map(update('futures.public_liquidates', captured)), [
+    { venue_ts: 1786327033531_000, values: { side: 'long', price: '0.13827', quantity: '23' } },
+  ]);
   const past = { time: 1548654951, contract: 'BTC_USDT', size: 600, order_price: '3405', fill_price: '3424', left: 0 };
   t.match(map(answer(`${REST}/usdt/liq_orders`, [past])), [
     { venue_ts: 1548654951_000_000, values: { side: 'long', price: '3424', price_kind: 'fill', quantity: '600' } },
+  ]);
+  // https://www.gate.com/docs/developers/apiv4/en: `size` is the position's, `order_size` what this order closed.
+  t.match(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, order_size: '-200' }])), [
+    { values: { side: 'long', quantity: '200' } },
   ]);
   t.match(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, size: -600, fill_price: '0' }])), [
     { values: { side: 'short', price: '3405', price_kind: 'order', quantity: '600' } },

@@ -616,7 +616,12 @@ t.test('listings say how each rule was made', (t) => {
     { venue_symbol: 'PF_PEPEUSD', multiplier: '1', tick_size: '0.0000000001', lot_size: '1000', qty_decimals: -3 },
     'a precision below zero is a step of thousands',
   );
-  t.match(share?.values, { base: 'AAPLx', instrument: 'AAPLx-PERP', venue_symbol: 'PF_AAPLxUSD' });
+  t.match(share?.values, {
+    base: 'AAPLX',
+    base_venue_alias: 'AAPLx',
+    instrument: 'AAPLX-PERP',
+    venue_symbol: 'PF_AAPLxUSD',
+  });
   t.end();
 });
 
