@@ -6,7 +6,7 @@ import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '..
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
-import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from '../live/bounds.ts';
 import { versionAt } from '../live/listing-book.ts';
@@ -16,7 +16,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { retentionFrom } from './past.ts';
+import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { rowObject } from './row-object.ts';
 import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -65,8 +65,8 @@ const say = (series: readonly StoredRow[], layer: ReadingLayer, asked: Asked): r
 };
 
 /** Outside its life a listing has nothing to say (H-07); a period in which it still spoke is answered by what it said. */
-const withinLife = (said: Said, { delisted_at }: ListingVersion, { mode }: Asked): Said => {
-  if (delisted_at === null || said.at < delisted_at) return said;
+const withinLife = (said: Said, unlisted: readonly Span[], { mode }: Asked): Said => {
+  if (!unlisted.some(({ from, to }) => said.at >= from && said.at < to)) return said;
   return said.row === null || mode === 'at' ? { at: said.at, row: null, gapCause: 'not_listed' } : said;
 };
 
@@ -152,10 +152,12 @@ const groupTexts = async (
     needsMarks(options) ? gatherSeries(gathering, 'mark', { withBefore: true }) : NO_SERIES,
     ...layers.map((layer) => gatherSeries(gathering, layer)),
   ]);
-  const saidOf = (one: Selected, i: number): readonly Said[] =>
-    say(series[i]?.get(idOf(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
-      withinLife(said, one.version, asked),
+  const saidOf = (one: Selected, i: number): readonly Said[] => {
+    const unlisted = unlistedSpans(one.listing, one.version);
+    return say(series[i]?.get(idOf(one)) ?? [], layers[i] as ReadingLayer, asked).map((said) =>
+      withinLife(said, unlisted, asked),
     );
+  };
   const bySeries = new Map(
     layers.map((layer, i) => [layer, new Map(listings.map((one) => [idOf(one), saidOf(one, i)] as const))] as const),
   );

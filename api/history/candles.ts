@@ -16,7 +16,7 @@ import type { Selected } from '../selection/resolve.ts';
 import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, recentOf } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
-import { retentionFrom } from './past.ts';
+import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { joinSeries, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
@@ -48,6 +48,7 @@ type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 type Subject = {
   readonly selected: Selected;
   readonly capabilities: readonly CapabilityVersion[];
+  readonly unlisted: readonly Span[];
   readonly candles: ReadonlyMap<Micros, StoredCandle>;
   /** Minutes of the period in which the listing's life ended: such a period is never sealed as a whole. */
   readonly lastMinutes: ReadonlyMap<Micros, StoredCandle>;
@@ -70,9 +71,11 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
   return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
 };
 
+const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
+
 /** The minute a listing is delisted in is its last one. */
 const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
-  delisted_at === null ? Number.POSITIVE_INFINITY : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE;
+  delisted_at === null ? Number.POSITIVE_INFINITY : minuteEnd(delisted_at);
 
 /** What is said of the period that opens at `openTime` (H-07, H-11, H-16f, H-16k). */
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
@@ -84,7 +87,8 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
   const policy = policyAt(subject, openTime + length);
   if (policy !== 'on') return BY_POLICY[policy];
   if (candle !== undefined) return candle.gapCause === null ? PRESENT : gap(candle.gapCause);
-  return gap(openTime + length > lifeEnd(selected.version) ? 'not_listed' : 'unknown');
+  const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > minuteEnd(from) && openTime < to);
+  return gap(isUnlisted ? 'not_listed' : 'unknown');
 };
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
@@ -292,6 +296,7 @@ export const candleItems = async (
       const item = itemText({
         selected: one,
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
+        unlisted: unlistedSpans(one.listing, one.version),
         candles: candles.get(id) ?? new Map(),
         lastMinutes: lastMinutes.get(id) ?? new Map(),
         marks: marks.get(id) ?? null,

@@ -3,7 +3,6 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import type { ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
@@ -11,7 +10,7 @@ import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
-import { retentionFrom, type Span } from './past.ts';
+import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import type { HistoryReader } from './store.ts';
 
 /** The last row of the page before, in the order of pages. */
@@ -92,12 +91,12 @@ const completenessOf = (live: LiveMemory, { listing, version }: Selected, at: Mi
   return capability?.layers['liquidation']?.completeness ?? 'sampled';
 };
 
-/** What a listing cannot have events of: before they are kept, and after its life. */
-const outsideOf = ({ delisted_at }: ListingVersion, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
+/** What a listing cannot have events of: before they are kept, and while it was not listed. */
+const outsideOf = ({ listing, version }: Selected, keptFrom: Micros, { from, to }: Span): StoredGap[] => [
   ...(from < keptFrom ? [{ from, to: Math.min(to, keptFrom), cause: 'not_retained' }] : []),
-  ...(delisted_at !== null && delisted_at < to
-    ? [{ from: Math.max(from, delisted_at, keptFrom), to, cause: 'not_listed' }]
-    : []),
+  ...unlistedSpans(listing, version)
+    .map((span) => ({ from: Math.max(from, span.from, keptFrom), to: Math.min(to, span.to), cause: 'not_listed' }))
+    .filter((gap) => gap.from < gap.to),
 ];
 
 const byStart = (a: StoredGap, b: StoredGap): number => a.from - b.from || a.to - b.to;
@@ -118,7 +117,7 @@ const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, pa
   const within = gaps
     .map((gap) => ({ ...gap, from: Math.max(gap.from, keptFrom), to: Math.min(gap.to, end) }))
     .filter((gap) => gap.from < gap.to);
-  return [...within, ...outsideOf(selected.version, keptFrom, asked)]
+  return [...within, ...outsideOf(selected, keptFrom, asked)]
     .filter(({ from }) => from >= page.from && from < page.to)
     .sort(byStart);
 };

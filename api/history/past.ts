@@ -7,7 +7,7 @@ import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
-import { versionAt } from '../live/listing-book.ts';
+import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 
@@ -79,6 +79,21 @@ export const retentionFrom = (
   { first_seen_at }: ListingVersion,
   evaluatedAt: Micros,
 ): Micros => Math.max(first_seen_at, Math.floor((evaluatedAt - RETENTION_DAYS[kind] * DAY) / DAY) * DAY);
+
+/** Stretches in which a listing was not listed, by the versions up to the one an answer reads: one may be listed again (H-07). */
+export const unlistedSpans = ({ versions }: LiveListing, { written_at }: ListingVersion): Span[] => {
+  const known = versions.filter((version) => version.written_at <= written_at);
+  const spans: Span[] = [];
+  for (const [i, { delisted_at: from }] of known.entries()) {
+    const to = known[i + 1]?.written_at ?? Number.POSITIVE_INFINITY;
+    if (from === null || from >= to) continue;
+    const last = spans.at(-1);
+    // Another version of a listing that is gone goes on with the same stretch.
+    if (last !== undefined && last.to >= from) spans[spans.length - 1] = { from: last.from, to };
+    else spans.push({ from, to });
+  }
+  return spans;
+};
 
 export const shapeFault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',

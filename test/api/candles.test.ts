@@ -319,6 +319,12 @@ t.test('before what is kept and after a listing’s end each says so', async (t)
     [{ gap_cause: 'not_listed', base_candles: { expected: 5, present: 2, no_trades: 1 } }],
     'minutes that were there are counted',
   );
+  gone.list(listing('binance', listingValues(), { writtenAt: minute(5) + 1 }));
+  t.same(
+    rowsOf(await ask({ ...FOUR, to: '2026-01-15T11:08Z' }, { feed: gone })).map(({ gap_cause }) => gap_cause),
+    [undefined, undefined, 'collector_down', undefined, 'not_listed', 'not_listed', 'unknown', 'unknown'],
+    'listed again: the minutes between are those of nobody (H-07)',
+  );
 });
 
 t.test('settles when two minutes have passed and the store shows everything that counts', async (t) => {

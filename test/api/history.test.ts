@@ -363,6 +363,18 @@ t.test('before what is kept, outside a life, off and not published: each says so
     rowsOf(await ask({ where: MINUTE.where, layers: ['mark'], as_of: '2026-01-15T11:01:05Z' }, { feed: gone })),
     [],
   );
+  // Still gone by another version, then listed again (H-07).
+  gone.list(listing('binance', listingValues({ status: 'closed' }), { writtenAt: at(58), delistedAt: at(55) }));
+  gone.list(listing('binance', listingValues(), { writtenAt: at(75) }));
+  t.same(
+    rowsOf(
+      await ask(
+        { ...MINUTE, from: '2026-01-15T11:00:50Z', to: '2026-01-15T11:01:20Z', interval: '10s' },
+        { feed: gone },
+      ),
+    ).map((row) => row.gap_cause),
+    [undefined, 'not_listed', 'unknown'],
+  );
   const off = await ask({
     where: 'venue = okx',
     layers: ['oi', 'stats'],

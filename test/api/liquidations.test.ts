@@ -228,6 +228,13 @@ t.test('how much a venue publishes, and what cannot be known, is said', async (t
     { from: '2026-01-15T11:00:22.500Z', to: '2026-01-15T11:00:25.000Z', gap_cause: 'collector_down' },
     { from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:01:00.000Z', gap_cause: 'not_listed' },
   ]);
+  gone.list(listing('binance', listingValues(), { writtenAt: at(40) }));
+  const again = (await ask(BTC, { feed: gone })).json.items[0]?.gaps ?? [];
+  t.same(
+    again.filter(({ gap_cause }) => gap_cause === 'not_listed'),
+    [{ from: '2026-01-15T11:00:25.000Z', to: '2026-01-15T11:00:40.000Z', gap_cause: 'not_listed' }],
+    'listed again (H-07)',
+  );
 });
 
 t.test('what a venue was not heard of for more than five seconds is a gap until it is (H-15, H-16k)', async (t) => {
