@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
+import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Endpoint } from '../operations/operation.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
@@ -195,7 +196,7 @@ export const readBody = (body: Buffer, found: readonly ApiError[]): Read => {
   const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
   if (body.length === 0) throw new ServiceError([...found, none]);
   try {
-    return { input: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown, faults: found };
+    return { input: parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(body)), faults: found };
   } catch {
     const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
     throw new ServiceError([...found, broken]);

@@ -1,6 +1,7 @@
 // Nodes of the machine form to nodes of the tree (DQL-08): one reader for each `type`.
 import { plainDouble } from '../../schemas/decimals.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { roundedDigits } from '../../schemas/exact-json.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { plainDecimal } from './lexer.ts';
 import { LIMITS } from './limits.ts';
@@ -135,8 +136,9 @@ const membership: Reader = {
 
 const number: Reader = {
   members: { required: ['value'] },
-  read: ({ value }, place, { shape }) => {
-    const digits = digitsOf(value);
+  read: (object, place, { shape }) => {
+    const { value } = object;
+    const digits = digitsOf(roundedDigits(object, 'value') ?? value);
     if (digits === null) shape.wrong(`${place.path}/value`, value, 'a number, or its digits as a string');
     return digits === null ? undefined : numberNode(digits, place);
   },

@@ -15,7 +15,7 @@ const field = (names: readonly string[]) => fc.constantFrom(...names).map((name)
 const source = fc.constantFrom(...SOURCES.keys()).map((name): Json => ({ type: 'source', name }));
 
 /** More digits than a double has: only text and strings carry them. */
-export const TOO_LONG = '123456789012345678901234567890.5';
+const TOO_LONG = '123456789012345678901234567890.5';
 const digits = fc.oneof(
   fc.integer({ min: -1000, max: 1000 }),
   fc.double({ min: -1e9, max: 1e9, noNaN: true }),
