@@ -1106,11 +1106,12 @@ const figuresOf = (value: unknown, name = ''): string[] => {
     ? Object.entries(value).flatMap(([key, item]) => figuresOf(item, key))
     : [];
 };
+/** As figures are printed, and as they stand: a sequence is a name, which keeps a leading zero. */
 const digitsIn = (text: string): Set<string> =>
   new Set(
-    [...text.matchAll(/[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?/g)].map(([token]) => {
+    [...text.matchAll(/[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?/g)].flatMap(([token]) => {
       try {
-        return canonicalDigits(token);
+        return [token, canonicalDigits(token)];
       } catch {
         return token;
       }
