@@ -1,6 +1,6 @@
 // Checks a function call: name, number and kinds of arguments, timeframe, scope (DQL-10, DQL-12, DQL-13, DQL-34).
 import { compare } from '../../schemas/decimals.ts';
-import { type ErrorCode, nearest } from '../../schemas/errors.ts';
+import { nearest } from '../../schemas/errors.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { clip, type Place } from './faults.ts';
@@ -27,8 +27,6 @@ type Call = {
   readonly period: Period | null;
 };
 type Tools = { readonly check: Check; readonly findings: Findings };
-
-const OF_ARGUMENTS: ReadonlySet<ErrorCode> = new Set(['DQL_TIMEFRAME_REQUIRED']);
 
 const nameOf = ({ place, name }: CallNode): Place =>
   place !== null && 'from' in place ? { from: place.from, to: place.from + name.length } : place;
@@ -262,9 +260,11 @@ export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked =
   const spec = FUNCTIONS.get(node.name);
   if (spec === undefined) {
     unknownFunction(node, findings);
-    // Nobody knows what it would have taken.
+    // Nobody knows whether it would have said at which timeframe they are read.
     for (const arg of node.args.filter((one) => !isLiteral(one))) {
-      findings.faults.without(OF_ARGUMENTS, () => check(arg, { ...where, venueNames: true, series: null }));
+      findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {
+        check(arg, { ...where, venueNames: true, series: null });
+      });
     }
     return checked(node, 'broken');
   }

@@ -56,13 +56,11 @@ export class Faults {
     this.#faults.push({ code, origin, words: typeof words === 'function' ? words : () => words });
   }
 
-  /** Faults of these codes that `check` finds are not told: what is wrong already has made them. */
-  without<T>(codes: ReadonlySet<ErrorCode>, check: () => T): T {
+  /** Faults of the code that `check` finds are not told: what is wrong already has made them. */
+  without(code: ErrorCode, check: () => void): void {
     const before = this.#faults.length;
-    const result = check();
-    const found = this.#faults.splice(before).filter(({ code }) => !codes.has(code));
-    this.#faults.push(...found);
-    return result;
+    check();
+    this.#faults.push(...this.#faults.splice(before).filter((fault) => fault.code !== code));
   }
 
   #originOf(place: Place): Origin {

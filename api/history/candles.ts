@@ -10,7 +10,15 @@ import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts'
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
-import { conversionOf, figureOrNull, instantOrNull, type Mark, orNone, unitCounted } from '../live/members.ts';
+import {
+  conversionOf,
+  figureOrNull,
+  instantOrNull,
+  type Mark,
+  mayNeedMark,
+  orNone,
+  unitCounted,
+} from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
@@ -201,25 +209,15 @@ const itemText = (subject: Subject): string => {
 
 const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
 
-/** Whether a volume converts with a mark: by what each candle counts in, and the versions it may be of. */
-const convertsWithMark = (
-  { listing }: Selected,
-  candles: ReadonlyMap<Micros, StoredCandle> | undefined,
-  units: UnitsMode,
-): boolean => {
-  const counted = new Set([...(candles?.values() ?? [])].map(({ quantityUnit }) => quantityUnit));
-  return listing.versions.some((version) =>
-    [...counted].some((unit) => needsMark(unitCounted({ quantity_unit: unit }, version), units, version.record.values)),
-  );
-};
-
 /** Marks at the ends of the periods of listings whose volumes convert with one: the last reading of each period, for an older one is stale. */
 const gatherMarks = async (
   { reader, live }: Sources,
   { listings, candles }: { readonly listings: readonly Selected[]; readonly candles: Candles },
   { asked, units }: CandleOptions,
 ): Promise<ReadonlyMap<string, Marks>> => {
-  const converted = listings.filter((one) => convertsWithMark(one, candles.get(idOf(one)), units));
+  if (units === 'published') return new Map();
+  const counted = (one: Selected) => [...(candles.get(idOf(one))?.values() ?? [])].map((row) => row.quantityUnit);
+  const converted = listings.filter((one) => mayNeedMark(one.listing, counted(one), units));
   if (converted.length === 0 || asked.from >= asked.to) return new Map();
   const recent = converted.map((one) => recentOf(live, one, 'mark'));
   const range = { after: asked.from, to: asked.to };

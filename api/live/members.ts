@@ -5,6 +5,7 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import type { LiveListing } from './listing-book.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
 export type Mark = { readonly digits: Digits; readonly receivedAt: Micros };
@@ -44,6 +45,14 @@ export const isQuantity = (layer: ReadingLayer, member: string): boolean =>
 /** What the quantities of a reading are counted in. */
 export const unitCounted = (reading: Pick<Reading, 'quantity_unit'>, { record }: ListingVersion): QuantityUnit =>
   (reading.quantity_unit ?? record.values.quantity_unit) as QuantityUnit;
+
+/** Whether rows that count in these units (null: as the listing does) convert with a mark under any version of the listing. */
+export const mayNeedMark = ({ versions }: LiveListing, counted: Iterable<string | null>, mode: UnitsMode): boolean => {
+  const units = [...new Set(counted)];
+  return versions.some((version) =>
+    units.some((unit) => needsMark(unitCounted({ quantity_unit: unit }, version), mode, version.record.values)),
+  );
+};
 
 /** The mark that its quantities are converted with; null when none is needed, or none is present. */
 export const markFor = (

@@ -4,6 +4,7 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros } from '../../schemas/records.ts';
+import type { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { CapabilityVersion, LayerCapability, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { retentionFrom } from '../history/past.ts';
@@ -19,7 +20,7 @@ export type RecordOptions = {
   readonly mark: Digits | null;
 };
 
-type Kept = Parameters<typeof retentionFrom>[0];
+type Kept = keyof typeof RETENTION_DAYS;
 
 const instantOrNull = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));

@@ -11,7 +11,14 @@ import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } fr
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { missingPairs, type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import {
+  type MissingPair,
+  missingPairs,
+  type Names,
+  resolveNames,
+  type Selected,
+  selectListings,
+} from '../selection/resolve.ts';
 import {
   Layers,
   layerFault,
@@ -156,6 +163,13 @@ const servedAt = ({ live, evaluatedAt }: Context, venues: ReadonlySet<string>): 
   return Math.min(least, evaluatedAt);
 };
 
+/** Pairs that do not exist (S-05): what only the plan leaves out is there, so it is looked for without it (S-07). */
+const missingOf = (names: Names, selected: readonly Selected[], { live, evaluatedAt }: Context): MissingPair[] => {
+  const missing = missingPairs(names, selected);
+  if (missing.length === 0) return missing;
+  return missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt }));
+};
+
 const itemsOf = (
   selected: readonly Selected[],
   context: Context,
@@ -202,8 +216,7 @@ const run = (input: Input, context: Context): Answer => {
     freshness: printBounds(options.bounds, layers),
     scope: scopeStated(plan, context),
     items: itemsOf(selected, context, { layers, options }),
-    // What the plan leaves out is not missing: it is there (S-05, S-07).
-    missing: missingPairs(names, selectListings(names, directoryOf(live), { at: evaluatedAt })),
+    missing: missingOf(names, selected, context),
   };
   return { body, numberFormat: options.numberFormat };
 };

@@ -12,12 +12,11 @@ import { TIMEFRAMES } from '../dql/limits.ts';
 import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit } from '../operations/asked.ts';
+import { listingLimit, readWhere } from '../operations/asked.ts';
 import type { Endpoint } from '../operations/operation.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../operations/parameters.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { type Names, type Narrowing, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { parseSelection } from '../selection/text.ts';
 import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
@@ -146,7 +145,7 @@ const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));
 };
 
-const refuseLayers = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
+const layerRefusals = (layers: readonly ReadingLayer[], rows: readonly RowLayer[], plan: Plan): ApiError[] =>
   [
     ...layers.filter((layer) => !includesLayer(plan, layer)).map((layer) => LAYERS[layer].recordName),
     ...rows.filter((layer) => !inPlan(plan, layer)),
@@ -180,7 +179,7 @@ export const readRequest = (
   input: StreamInput,
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
-  const names = resolveNames(input.where === undefined ? {} : parseSelection(input.where), directoryOf(live));
+  const names = resolveNames(readWhere(input.where), directoryOf(live));
   const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
   const timeframe = input.timeframe ?? '1m';
   const served = [...live.venues()].map(({ venue }) => venue);
@@ -200,7 +199,7 @@ export const readRequest = (
   };
   throwAll([
     ...refuseOutside(names, plan, choice),
-    ...refuseLayers(layers, rows, plan),
+    ...layerRefusals(layers, rows, plan),
     ...freshnessLimits(input.freshness),
     ...listingLimit(selectedBy(request, live, at).length, plan.limits.stream_listings),
   ]);

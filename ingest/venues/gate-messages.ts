@@ -179,9 +179,8 @@ const mapLiquidations: Frame = (result, envelope, source) =>
 /** The answer names the position instead: above zero it was a long. A position closed in steps stands in each with its whole size: what was closed is the order's. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
   elementsOf(body).map((order) => {
-    const { isNegative, amount: size } = toSigned(order.size, 'size');
-    const isStep = order.order_size !== undefined && order.order_size !== null;
-    const amount = isStep ? toSigned(order.order_size, 'order_size').amount : size;
+    const { isNegative } = toSigned(order.size, 'size');
+    const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
     const values = {
       id: null,

@@ -9,7 +9,7 @@ import { markAt } from '../../history/marks.ts';
 import { readingsOf } from '../../history/series.ts';
 import type { HistoryReader } from '../../history/store.ts';
 import { versionAt } from '../../live/listing-book.ts';
-import { unitCounted } from '../../live/members.ts';
+import { mayNeedMark, unitCounted } from '../../live/members.ts';
 import type { LiveMemory } from '../../live/memory.ts';
 import { type ColumnSpec, lengthOf, specId } from '../../series/column-spec.ts';
 import type { Captured, CapturedColumn } from './capture.ts';
@@ -23,15 +23,6 @@ type Marks = (end: Micros) => Digits | null;
 /** What an element counts in: as its row says, else as its listing does. */
 const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
   unitCounted({ quantity_unit: units?.[i] ?? null }, version);
-
-const needsMarks = ({ listing, terms }: Facts, column: CapturedColumn | null): boolean => {
-  const stated = new Set(column?.units ?? []);
-  return listing.versions.some((version) =>
-    [...stated].some((unit) =>
-      needsMark(unitCounted({ quantity_unit: unit }, version), terms.units, version.record.values),
-    ),
-  );
-};
 
 const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
   const captured: Captured | undefined = windows.get(specId(spec));
@@ -102,7 +93,7 @@ export const convertFacts = async (
 ): Promise<Facts[]> => {
   const windows = facts.map((one) => new Map(one.windows));
   for (const spec of specs) {
-    const marked = facts.filter((one) => needsMarks(one, columnOf(one, spec)));
+    const marked = facts.filter((one) => mayNeedMark(one.listing, columnOf(one, spec)?.units ?? [], one.terms.units));
     const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
     for (const [i, one] of facts.entries()) {
       const column = columnOf(one, spec);
