@@ -1,0 +1,35 @@
+// RFC 8785 (JSON Canonicalization Scheme): the text that is hashed. Members ascend by UTF-16 code units, which is JavaScript's own order.
+
+/** A value that has no canonical text: a number that is not finite, a lone surrogate. */
+export class CanonicalJsonError extends Error {
+  override readonly name = 'CanonicalJsonError';
+}
+
+export type CanonicalValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly CanonicalValue[]
+  | { readonly [member: string]: CanonicalValue };
+
+/** Throws CanonicalJsonError for a lone surrogate, which JSON.stringify would escape silently. */
+export const canonicalString = (text: string): string => {
+  if (!text.isWellFormed()) throw new CanonicalJsonError(`a lone surrogate in ${JSON.stringify(text.slice(0, 80))}`);
+  return JSON.stringify(text);
+};
+
+const canonicalNumber = (value: number): string => {
+  if (!Number.isFinite(value)) throw new CanonicalJsonError(`${value} is not a JSON number`);
+  return JSON.stringify(value);
+};
+
+/** The canonical text. Throws CanonicalJsonError. */
+export const canonicalJson = (value: CanonicalValue): string => {
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (typeof value === 'number') return canonicalNumber(value);
+  if (typeof value === 'string') return canonicalString(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${canonicalString(name)}:${canonicalJson(member)}`).join(',')}}`;
+};

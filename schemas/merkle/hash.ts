@@ -1,0 +1,33 @@
+// Leaf and node hashes of an RFC 6962 tree over SHA-256. This folder imports nothing but node:crypto.
+import { hash } from 'node:crypto';
+
+/** A SHA-256 digest. Always 32 bytes. */
+export type Hash = Buffer;
+
+export const HASH_BYTES = 32;
+
+/** Not a tree, a path or a hash: the message names what differs. */
+export class MerkleError extends Error {
+  override readonly name = 'MerkleError';
+}
+
+const NODE_BYTES = 1 + 2 * HASH_BYTES;
+
+/** SHA-256(0x00 || data): the prefix keeps a leaf from being taken for a node (RFC 6962 section 2.1). */
+export const hashLeaf = (data: Uint8Array): Hash => {
+  const prefixed = Buffer.allocUnsafe(data.length + 1);
+  prefixed[0] = 0;
+  prefixed.set(data, 1);
+  return hash('sha256', prefixed, 'buffer');
+};
+
+/** SHA-256(0x01 || left || right). Throws MerkleError unless both are 32 bytes. */
+export const hashNode = (left: Uint8Array, right: Uint8Array): Hash => {
+  if (left.length !== HASH_BYTES || right.length !== HASH_BYTES)
+    throw new MerkleError(`a node has two hashes of 32 bytes, not ${left.length} and ${right.length}`);
+  const prefixed = Buffer.allocUnsafe(NODE_BYTES);
+  prefixed[0] = 1;
+  prefixed.set(left, 1);
+  prefixed.set(right, 1 + HASH_BYTES);
+  return hash('sha256', prefixed, 'buffer');
+};
