@@ -1,0 +1,70 @@
+// The anchor contract (AN-08): the committed artefact is what the pinned compiler gives, and behaves as the rule says on a real chain.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { type Abi, createPublicClient, createWalletClient, defineChain, type Hex, http } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { compileContract } from '../../infra/tools/compile-contract.ts';
+import { useEngines } from '../support/engines.ts';
+
+const ARTEFACT = JSON.parse(
+  readFileSync(new URL('../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
+) as { abi: Abi; bytecode: Hex; deployedBytecode: Hex };
+const ROOT = `0x${createHash('sha256').update('a day').digest('hex')}` as const;
+const NO_ROOT = `0x${'0'.repeat(64)}` as const;
+
+t.test('the artefact is what the compiler makes of the source', (t) => {
+  t.same(ARTEFACT, JSON.parse(JSON.stringify(compileContract())), 'run `node infra/tools/compile-contract.ts`');
+  const functions = ARTEFACT.abi.flatMap((entry) => (entry.type === 'function' ? [entry.name] : []));
+  t.same(functions.sort(), ['owner', 'post', 'roots'], 'nothing else can be called');
+  t.notOk(ARTEFACT.abi.some(({ type }) => type === 'receive' || type === 'fallback'));
+  t.end();
+});
+
+t.test('a root is posted once, by the owner', async (t) => {
+  const { endpoints } = await useEngines(t, ['anvil']);
+  const url = endpoints.rpc_url;
+  const transport = http(url);
+  const chain = defineChain({
+    id: 8453,
+    name: 'local',
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [url] } },
+  });
+  const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
+  const fund = async (): Promise<ReturnType<typeof privateKeyToAccount>> => {
+    const account = privateKeyToAccount(generatePrivateKey());
+    await reader.request({
+      method: 'anvil_setBalance' as never,
+      params: [account.address, '0xde0b6b3a7640000'] as never,
+    });
+    return account;
+  };
+  const [owner, stranger] = [await fund(), await fund()];
+  const wallet = createWalletClient({ chain, transport, account: owner });
+  const receiptOf = (hash: Hex) => reader.waitForTransactionReceipt({ hash });
+  const deployed = await receiptOf(
+    await wallet.deployContract({ abi: ARTEFACT.abi, bytecode: ARTEFACT.bytecode, args: [owner.address] }),
+  );
+  const address = deployed.contractAddress as Hex;
+  const contract = { address, abi: ARTEFACT.abi } as const;
+  const post = (day: number, root: Hex, account = owner): Promise<unknown> =>
+    reader.simulateContract({ ...contract, functionName: 'post', args: [day, root], account });
+
+  t.equal(await reader.getCode({ address }), ARTEFACT.deployedBytecode, 'the chain holds the committed code');
+  await t.rejects(post(20260110, ROOT, stranger), /NotOwner/);
+  await t.rejects(post(20260110, NO_ROOT), /EmptyRoot/);
+  for (const day of [20261310, 20260100, 20260132, 20190110]) await t.rejects(post(day, ROOT), /BadDay/, String(day));
+  await t.rejects(reader.call({ account: owner.address, to: address, value: 1n }), /revert/, 'it receives no funds');
+
+  const hash = await wallet.writeContract({ ...contract, functionName: 'post', args: [20260110, ROOT] });
+  const { blockNumber } = await receiptOf(hash);
+  const { timestamp } = await reader.getBlock({ blockNumber });
+  const data = `0x081dc681${(20260110).toString(16).padStart(64, '0')}` as const;
+  t.equal((await reader.call({ to: address, data })).data, ROOT, 'read with the published selector');
+  const [event] = await reader.getContractEvents({ ...contract, eventName: 'Anchored', fromBlock: blockNumber });
+  t.same(event?.args, { day: 20260110, root: ROOT, ts: timestamp });
+  t.equal(event?.topics[0], '0xc65c085fad1f04cace9334a961f4b11c9ba3cd3e53ac7e3d686d950cc8c32b42');
+  await t.rejects(post(20260110, ROOT), /AlreadyAnchored/);
+  t.equal(await reader.readContract({ ...contract, functionName: 'roots', args: [20260111] }), NO_ROOT);
+});
