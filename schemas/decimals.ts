@@ -113,3 +113,12 @@ export const fitsDouble = (digits: Digits): boolean => {
   const n = Number(digits);
   return Number.isFinite(n) && plainDouble(n) === digits;
 };
+
+/**
+ * The venue's digits again, from a stored DOUBLE as text and the exact digits kept beside it where the double cannot give them back
+ * (N-05 rule 1); null when nothing is stored.
+ */
+export const joinFigure = (double: string | null, exact: string | undefined): Digits | null => {
+  if (exact !== undefined) return canonicalDigits(exact);
+  return double === null || double === 'NaN' ? null : plainDouble(Number(double) || 0);
+};

@@ -1,5 +1,6 @@
 // Candles as they are stored and as memory holds them: the same digits from either, one row a period (H-12, H-13).
 import type { Cell } from '../../infra/runtime/questdb.ts';
+import { joinFigure } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
@@ -8,7 +9,6 @@ import { sealsAt } from '../../schemas/windows.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type HistoryReader, places } from './store.ts';
-import { joinFigure } from './stored-row.ts';
 
 const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
 export type CandleFigure = (typeof CANDLE_FIGURES)[number];

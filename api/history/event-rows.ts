@@ -1,5 +1,6 @@
 // Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
 import type { Cell } from '../../infra/runtime/questdb.ts';
+import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
@@ -10,7 +11,6 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import type { Span } from './past.ts';
 import { type HistoryReader, places } from './store.ts';
-import { joinFigure } from './stored-row.ts';
 
 const TABLE = 'liquidations';
 export type Side = 'long' | 'short';

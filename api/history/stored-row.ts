@@ -1,6 +1,6 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
 import type { Cell } from '../../infra/runtime/questdb.ts';
-import { canonicalDigits, plainDouble } from '../../schemas/decimals.ts';
+import { joinFigure } from '../../schemas/decimals.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
@@ -90,12 +90,6 @@ const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, placesOf
 const NO_TEXTS: Readonly<Record<string, string>> = {};
 const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
   json === null || json === undefined ? NO_TEXTS : (JSON.parse(json) as Record<string, string>);
-
-/** The one place where a DOUBLE and the sparse `digits` become the venue's digits again (N-05 rule 1). */
-export const joinFigure = (double: Cell, exact: string | undefined): Digits | null => {
-  if (exact !== undefined) return canonicalDigits(exact);
-  return double === null || double === 'NaN' ? null : plainDouble(Number(double) || 0);
-};
 
 type Line = readonly Cell[];
 const cell = (line: Line, at: number): Cell => line[at] ?? null;

@@ -1,4 +1,4 @@
-// Parquet files in memory: columns of four kinds, every one nullable, compressed with zstd (archive, N-15).
+// Parquet files: columns of four kinds, every one nullable, compressed with zstd (archive, N-15).
 import { setImmediate as breathe } from 'node:timers/promises';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
@@ -26,7 +26,7 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 const GROUP_ROWS = 10_000;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
-const elementOf = ({ name, kind }: ParquetColumn): SchemaElement => {
+const elementOf = ({ name, kind }: Pick<ParquetColumn, 'name' | 'kind'>): SchemaElement => {
   const element = { name, repetition_type: 'OPTIONAL' } as const;
   switch (kind) {
     case 'text':
@@ -48,18 +48,47 @@ const elementOf = ({ name, kind }: ParquetColumn): SchemaElement => {
 };
 
 /** INT64 cells are bigints to the writer. */
-const encoded = ({ kind, cells }: ParquetColumn, from: number): (ParquetCell | bigint)[] => {
-  const group = cells.slice(from, from + GROUP_ROWS);
-  if (kind !== 'instant' && kind !== 'integer') return group;
-  return group.map((cell) => (typeof cell === 'number' ? BigInt(cell) : null));
+const encode = (kind: ParquetKind, cells: readonly ParquetCell[]): (ParquetCell | bigint)[] => {
+  if (kind !== 'instant' && kind !== 'integer') return [...cells];
+  return cells.map((cell) => (typeof cell === 'number' ? BigInt(cell) : null));
 };
 
-/** The bytes of a file with these columns, all of one length. The same columns give the same bytes. */
-export const writeParquet = async (
-  columns: readonly ParquetColumn[],
-  { metadata = {}, onBytes = () => undefined }: ParquetOptions = {},
-): Promise<Buffer> => {
-  const writer = new ByteWriter();
+/** Gives the bytes of each row group away, so that a file never has to fit into memory. */
+class ForwardingWriter extends ByteWriter {
+  private readonly forward: (bytes: Uint8Array) => void | Promise<void>;
+  constructor(forward: (bytes: Uint8Array) => void | Promise<void>) {
+    super();
+    this.forward = forward;
+  }
+  async flush(): Promise<void> {
+    const bytes = this.getBytes().slice();
+    this.index = 0;
+    if (bytes.length > 0) await this.forward(bytes);
+  }
+  override async finish(): Promise<void> {
+    await this.flush();
+  }
+}
+
+export type ParquetFile = {
+  /** Adds rows: of each column, in the order of the columns, as many cells as of the others. */
+  readonly append: (cells: readonly (readonly ParquetCell[])[]) => Promise<void>;
+  /** Bytes written so far. */
+  readonly bytes: () => number;
+  readonly finish: () => Promise<void>;
+};
+export type ParquetSink = {
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Takes the file's bytes, piece by piece in order. */
+  readonly write: (bytes: Uint8Array) => void | Promise<void>;
+};
+
+/** A file written row group by row group. The same rows give the same bytes, however they were divided among calls. */
+export const openParquet = (
+  columns: readonly Pick<ParquetColumn, 'name' | 'kind'>[],
+  { metadata = {}, write }: ParquetSink,
+): ParquetFile => {
+  const writer = new ForwardingWriter(write);
   const file = new ParquetWriter({
     writer,
     schema: [{ name: 'rows', num_children: columns.length }, ...columns.map(elementOf)],
@@ -68,13 +97,42 @@ export const writeParquet = async (
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
     createdBy: 'perp-market-data',
   });
+  let held: ParquetCell[][] = columns.map(() => []);
+  const writeGroup = async (): Promise<void> => {
+    const columnData = columns.map(({ name, kind }, at) => ({
+      name,
+      data: encode(kind, (held[at] as ParquetCell[]).slice(0, GROUP_ROWS)),
+    }));
+    held = held.map((cells) => cells.slice(GROUP_ROWS));
+    await file.write({ columnData, rowGroupSize: GROUP_ROWS });
+    await breathe();
+  };
+  return {
+    append: async (cells) => {
+      for (const [at, more] of cells.entries()) for (const cell of more) held[at]?.push(cell);
+      while ((held[0]?.length ?? 0) >= GROUP_ROWS) await writeGroup();
+    },
+    bytes: () => writer.offset,
+    finish: async () => {
+      if ((held[0]?.length ?? 0) > 0) await writeGroup();
+      await file.finish();
+    },
+  };
+};
+
+/** The bytes of a file with these columns, all of one length. The same columns give the same bytes. */
+export const writeParquet = async (
+  columns: readonly ParquetColumn[],
+  { metadata = {}, onBytes = () => undefined }: ParquetOptions = {},
+): Promise<Buffer> => {
+  const pieces: Uint8Array[] = [];
+  const file = openParquet(columns, { metadata, write: (bytes) => void pieces.push(bytes) });
   const rows = columns[0]?.cells.length ?? 0;
   for (let from = 0; from < rows; from += GROUP_ROWS) {
-    const columnData = columns.map((column) => ({ name: column.name, data: encoded(column, from) }));
-    await file.write({ columnData, rowGroupSize: GROUP_ROWS });
-    onBytes(writer.offset, Math.min(1, (from + GROUP_ROWS) / rows));
-    await breathe();
+    await file.append(columns.map(({ cells }) => cells.slice(from, from + GROUP_ROWS)));
+    onBytes(file.bytes(), Math.min(1, (from + GROUP_ROWS) / rows));
   }
   await file.finish();
-  return Buffer.from(writer.getBuffer());
+  onBytes(file.bytes(), 1);
+  return Buffer.concat(pieces);
 };

@@ -6,8 +6,9 @@ import { runsOf } from '../../api/history/gather.ts';
 import { rawLimits } from '../../api/history/limits.ts';
 import { askedOf } from '../../api/history/request.ts';
 import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf } from '../../api/history/series.ts';
-import { fromCells, fromRow, joinFigure, type StoredRow } from '../../api/history/stored-row.ts';
+import { fromCells, fromRow, type StoredRow } from '../../api/history/stored-row.ts';
 import { readingRow } from '../../processors/task/rows.ts';
+import { joinFigure } from '../../schemas/decimals.ts';
 import { NOW, reading } from './live-fixture.ts';
 
 const WINDOW = 10;

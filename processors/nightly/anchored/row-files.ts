@@ -1,0 +1,164 @@
+// The three files of a listing, table and day: the same rows in the same order, the same rows always the same bytes (AR-03, AR-07).
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
+import { openParquet, type ParquetCell, type ParquetKind } from '../../../infra/runtime/parquet.ts';
+import type { AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
+import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
+import type { LeafRow } from './leaf-rows.ts';
+
+export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
+export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
+
+/** `leafIndex` is the place among the leaves of the partition, null until the day is closed. */
+export type FileRow = LeafRow & { readonly leafIndex: number | null };
+
+/** A finished file: its path, and what its manifest states. */
+export type WrittenFile = {
+  readonly format: ArchiveFormat;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+};
+
+const ZSTD_LEVEL = 6;
+/** Texts are compressed in pieces of one size, so that the bytes do not depend on how rows came. */
+const PIECE_BYTES = 256 * 1024;
+
+/** Columns of a file: those of the anchored row, then two that are not hashed (AR-03). */
+const fileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 'name' | 'kind'>[] => [
+  ...columns,
+  { name: 'recorded_at', kind: 'instant' },
+  { name: 'leaf_index', kind: 'integer' },
+];
+
+/** A file that is hashed and measured as it is written, and durable when it is closed. */
+type HashedFile = { readonly write: (bytes: Uint8Array) => Promise<void>; readonly close: () => Promise<WrittenFile> };
+
+const openHashed = async (format: ArchiveFormat, path: string): Promise<HashedFile> => {
+  const handle: FileHandle = await open(path, 'w');
+  const digest = createHash('sha256');
+  let bytes = 0;
+  return {
+    write: async (piece) => {
+      digest.update(piece);
+      bytes += piece.length;
+      await handle.writeFile(piece);
+    },
+    close: async () => {
+      await handle.sync();
+      await handle.close();
+      return { format, path, bytes, sha256: digest.digest('hex') };
+    },
+  };
+};
+
+type RowWriter = {
+  readonly append: (rows: readonly FileRow[]) => Promise<void>;
+  readonly finish: () => Promise<WrittenFile>;
+};
+
+const PARQUET_KINDS: Readonly<Record<AnchoredKind, ParquetKind>> = {
+  text: 'text',
+  figure: 'text',
+  integer: 'integer',
+  instant: 'instant',
+  boolean: 'boolean',
+};
+
+const toParquetCell = (kind: AnchoredKind, cell: string | boolean | null): ParquetCell => {
+  if (cell === null || typeof cell === 'boolean') return cell;
+  if (kind === 'instant') return parseInstant(cell);
+  return kind === 'integer' ? Number(cell) : cell;
+};
+
+const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowWriter> => {
+  const file = await openHashed('parquet', path);
+  const columns = fileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
+  const parquet = openParquet(columns, { write: file.write });
+  return {
+    append: (rows) =>
+      parquet.append([
+        ...table.columns.map(({ kind }, at) => rows.map(({ cells }) => toParquetCell(kind, cells[at] ?? null))),
+        rows.map(({ recordedAt }) => recordedAt),
+        rows.map(({ leafIndex }) => leafIndex),
+      ]),
+    finish: async () => {
+      await parquet.finish();
+      return file.close();
+    },
+  };
+};
+
+/** Lines of text in one zstd frame. */
+const openTextRows = async (
+  format: 'csv' | 'jsonl',
+  path: string,
+  { header, line }: { readonly header: string; readonly line: (row: FileRow) => string },
+): Promise<RowWriter> => {
+  const file = await openHashed(format, path);
+  const zstd: ZstdCompress = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
+  const written = (async () => {
+    for await (const piece of zstd) await file.write(piece as Uint8Array);
+  })();
+  let held = Buffer.from(header);
+  const put = (piece: Buffer): Promise<void> =>
+    new Promise((settle, fail) => zstd.write(piece, (error) => (error ? fail(error) : settle())));
+  return {
+    append: async (rows) => {
+      held = Buffer.concat([held, Buffer.from(rows.map(line).join(''))]);
+      for (; held.length >= PIECE_BYTES; held = held.subarray(PIECE_BYTES)) await put(held.subarray(0, PIECE_BYTES));
+    },
+    finish: async () => {
+      zstd.end(held);
+      await written;
+      return file.close();
+    },
+  };
+};
+
+const csvCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const textOf = (cell: string | boolean | number | null): string => (cell === null ? '' : csvCell(String(cell)));
+const recordedText = ({ recordedAt }: FileRow): string | null =>
+  recordedAt === null ? null : formatInstantMicros(recordedAt);
+
+const openCsvRows = (table: AnchoredTable, path: string): Promise<RowWriter> =>
+  openTextRows('csv', path, {
+    header: `${fileColumns(table)
+      .map(({ name }) => name)
+      .join(',')}\n`,
+    line: (row) => `${[...row.cells, recordedText(row), row.leafIndex].map(textOf).join(',')}\n`,
+  });
+
+const openJsonRows = (table: AnchoredTable, path: string): Promise<RowWriter> => {
+  const labels = fileColumns(table).map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+  return openTextRows('jsonl', path, {
+    header: '',
+    line: (row) => {
+      const cells = [...row.cells, recordedText(row), row.leafIndex];
+      return `${cells.map((cell, at) => `${labels[at]}${JSON.stringify(cell)}`).join('')}}\n`;
+    },
+  });
+};
+
+export type RowFiles = {
+  readonly append: (rows: readonly FileRow[]) => Promise<void>;
+  /** The files, durable on this machine's disk. */
+  readonly finish: () => Promise<readonly WrittenFile[]>;
+};
+
+/** Opens the files of one listing, table and day in `folder`, which exists and holds nothing else of these names. */
+export const openRowFiles = async (table: AnchoredTable, folder: string): Promise<RowFiles> => {
+  const writers = await Promise.all([
+    openParquetRows(table, join(folder, 'rows.parquet')),
+    openCsvRows(table, join(folder, 'rows.csv.zst')),
+    openJsonRows(table, join(folder, 'rows.jsonl.zst')),
+  ]);
+  return {
+    append: async (rows) => {
+      await Promise.all(writers.map((writer) => writer.append(rows)));
+    },
+    finish: () => Promise.all(writers.map((writer) => writer.finish())),
+  };
+};
