@@ -1,4 +1,4 @@
-// Holds the documents together: whatever code, tests and manuals cite is defined in docs/, and every link in Markdown leads somewhere.
+// Holds the documents together: whatever code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
@@ -82,7 +82,7 @@ t.test('a document that code names by its file name exists in docs/', async (t) 
       if (!existsSync(join(ROOT, 'docs', match[0])))
         t.fail(`${file} names ${match[0]}, which is not in docs/; cite a rule, or add the document`);
   }
-  t.pass('every name looked at');
+  t.pass('every file checked');
 });
 
 t.test('rule ids are unique and ascend within their prefix', async (t) => {
@@ -97,7 +97,7 @@ t.test('rule ids are unique and ascend within their prefix', async (t) => {
 
 const anchorsOf = (file: string): Set<string> => new Set(findHeadings(read(file)).map(({ anchor }) => anchor));
 
-t.test('every relative link in Markdown leads to a file, and to a heading of it', async (t) => {
+t.test('every relative link in Markdown resolves to a file and a heading', async (t) => {
   let count = 0;
   for (const file of markdown) {
     for (const { line, text, path, anchor } of findLinks(read(file))) {
@@ -148,7 +148,7 @@ t.test('citations are found as such, and what only looks like one is not', async
   for (const [text, found] of rows) t.same(names(text), found, JSON.stringify(text));
 });
 
-t.test('a citation of nothing is told with its place', async (t) => {
+t.test('a citation of what is not defined is reported with its line', async (t) => {
   const text = `one\n// as ${id('N', '99')} has it, ${id('E', '01')} step 40, ${id('D', '999')}, ${'design'} section 77`;
   const faults = findCitations(text).map((citation) => `${citation.line}: ${faultOf(citation)}`);
   t.equal(faults.length, 4);
