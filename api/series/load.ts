@@ -29,7 +29,7 @@ const NONE = Number.NaN;
 /** As a row states it: only our own words stand there. */
 const unitOf = (text: string | null | undefined): QuantityUnit | null => (text ?? null) as QuantityUnit | null;
 
-/** Digits that a double does not give back, of the kind of row whose figures are printed as they are (L-10). */
+/** Digits that a double does not give back, of the kind of row whose figures are printed as they are (N-05 rule 1, D-49). */
 const exactOf = (digits: Digits | undefined, spec: ColumnSpec): Digits | undefined =>
   digits === undefined || spec.kind === 'layer' || fitsDouble(digits) ? undefined : digits;
 

@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint and format, and the architecture of the project; all are run, then the result is told. */
+/** `npm run check`: types, lint and format, the architecture of the project, its documents; all are run, then the result is told. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
@@ -9,6 +9,7 @@ const CHECKS: readonly { readonly name: string; readonly command: string; readon
   { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
   { name: 'lint and format', command: bin('biome'), args: ['check'] },
   { name: 'architecture', command: process.execPath, args: ['test/architecture.test.ts'] },
+  { name: 'documents', command: process.execPath, args: ['test/docs.test.ts'] },
 ];
 
 const failed = CHECKS.filter(({ name, command, args }) => {

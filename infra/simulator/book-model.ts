@@ -30,7 +30,7 @@ export type BookModel = {
   readonly hash: () => number;
 };
 
-/** Part of the price that the book always reaches beyond the mid, so that the 100 bps band is complete (H-14). */
+/** Part of the price that the book always reaches beyond the mid, so that the 100 bps band is complete (L-03). */
 const REACH = 0.013;
 const REACH_MAX = 0.018;
 

@@ -1,0 +1,175 @@
+// Holds the documents together: whatever code, tests and manuals cite is defined in docs/, and every link in Markdown resolves.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import t from 'tap';
+import { type Citation, findCitations, findHeadings, findLinks } from './support/citations.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const TEXTS = /\.(?:ts|mjs|js|sql|md|json|avsc|dqltest|xml|py|example)$/;
+/** Not written by us: packages, what runs leave behind. */
+const LEFT_OUT = new Set(['node_modules', '.git', '.local', 'package-lock.json']);
+
+const walk = (folder: string, take: (name: string) => boolean): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (LEFT_OUT.has(entry.name)) return [];
+    if (entry.isDirectory()) return walk(path, take);
+    return take(path) ? [relative(ROOT, path)] : [];
+  });
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+const markdown = walk(ROOT, (path) => path.endsWith('.md'));
+/** Recordings may hold anything; their Markdown is ours. */
+const texts = walk(ROOT, (path) => TEXTS.test(path) && (path.endsWith('.md') || !path.includes('/fixtures/')));
+
+const rulesText = read('docs/rules.md');
+const rules = findHeadings(rulesText);
+const ruleNames = new Set(rules.map(({ text }) => text));
+const decisions = new Set(findHeadings(read('DECISIONS.md')).map(({ text }) => text.split(' ')[0]));
+const sectionsOf = (headings: readonly { readonly text: string }[]): Set<string> =>
+  new Set(headings.flatMap(({ text }) => /^(\d+)\. /.exec(text)?.[1] ?? []));
+const ruleSections = sectionsOf(rules);
+const designSections = sectionsOf(findHeadings(read('docs/design.md')));
+const annexes = new Set(rules.flatMap(({ text }) => /^Annex ([A-Z])\b/.exec(text)?.[1] ?? []));
+
+/** Text of a rule, from its heading to the next one. */
+const textOfRule = (name: string): string => {
+  const at = rules.findIndex(({ text }) => text === name);
+  const lines = rulesText.split('\n');
+  return lines.slice(rules[at]?.line, (rules[at + 1]?.line ?? lines.length + 1) - 1).join('\n');
+};
+const hasItem = (name: string, item: string): boolean =>
+  new RegExp(/\d/.test(item) ? `^${item}\\. ` : `^- \\(${item}\\) `, 'm').test(textOfRule(name));
+
+const RULE_HINT = 'add a heading with this id in its section of docs/rules.md, or cite the right rule';
+/** What is missing for a citation to hold, and where to add it; null when it holds. */
+const faultOf = ({ document, name, item }: Citation): string | null => {
+  switch (document) {
+    case 'rules':
+      if (!ruleNames.has(name)) return `docs/rules.md has no ${name}; ${RULE_HINT}`;
+      if (item !== null && !hasItem(name, item)) return `${name} in docs/rules.md has no item ${item}`;
+      return null;
+    case 'decisions':
+      return decisions.has(name) ? null : `DECISIONS.md has no ${name}; append it as "## ${name} ..."`;
+    case 'design':
+      return designSections.has(name) ? null : `docs/design.md has no section ${name}`;
+    case 'rules section':
+      return ruleSections.has(name) ? null : `docs/rules.md has no section ${name}`;
+    case 'annex':
+      return annexes.has(name) ? null : `docs/rules.md has no Annex ${name}`;
+    default:
+      return document satisfies never;
+  }
+};
+
+t.test('every id that is cited anywhere is defined in docs/ or DECISIONS.md', async (t) => {
+  let count = 0;
+  for (const file of texts) {
+    for (const citation of findCitations(read(file))) {
+      count += 1;
+      const fault = faultOf(citation);
+      if (fault !== null) t.fail(`${file}:${citation.line} cites "${citation.text}": ${fault}`);
+    }
+  }
+  t.ok(count > 1_000, `${count} citations resolved`);
+});
+
+t.test('a document that code names by its file name exists in docs/', async (t) => {
+  for (const file of texts.filter((name) => !name.endsWith('docs.test.ts'))) {
+    for (const match of read(file).matchAll(
+      /(?<![\w./-])(records|interface|decisions|design|conventions|rules)\.md\b/g,
+    ))
+      if (!existsSync(join(ROOT, 'docs', match[0])))
+        t.fail(`${file} names ${match[0]}, which is not in docs/; cite a rule, or add the document`);
+  }
+  t.pass('every file checked');
+});
+
+t.test('rule ids are unique and ascend within their prefix', async (t) => {
+  const ids = rules.map(({ text }) => text).filter((text) => /^[A-Z]+-\d+[a-z]?$/.test(text));
+  t.equal(new Set(ids).size, ids.length, 'no id has two headings');
+  const prefixOf = (id: string): string => id.split('-')[0] ?? '';
+  for (const [i, id] of ids.entries()) {
+    const before = ids.slice(0, i).findLast((other) => prefixOf(other) === prefixOf(id));
+    if (before !== undefined && before > id) t.fail(`docs/rules.md has ${id} after ${before}; move it before`);
+  }
+});
+
+const anchorsOf = (file: string): Set<string> => new Set(findHeadings(read(file)).map(({ anchor }) => anchor));
+
+t.test('every relative link in Markdown resolves to a file and a heading', async (t) => {
+  let count = 0;
+  for (const file of markdown) {
+    for (const { line, text, path, anchor } of findLinks(read(file))) {
+      count += 1;
+      const target = path === '' ? file : join(dirname(file), decodeURIComponent(path));
+      if (!existsSync(join(ROOT, target))) t.fail(`${file}:${line} links to ${text}; there is no ${target}`);
+      else if (anchor !== '' && (statSync(join(ROOT, target)).isDirectory() || !anchorsOf(target).has(anchor)))
+        t.fail(`${file}:${line} links to ${text}; ${target} has no heading with that anchor`);
+    }
+  }
+  t.ok(count > 100, `${count} links resolved`);
+});
+
+t.test('glossary terms are in alphabetical order', async (t) => {
+  const plain = (term: string): string =>
+    term
+      .toLowerCase()
+      .replaceAll('_', ' ')
+      .replace(/[^a-z0-9 ]/g, '');
+  const terms = [...read('docs/glossary.md').matchAll(/^\| (?!term \|)([^|-][^|]*) \|/gm)].map(
+    (match) => match[1] ?? '',
+  );
+  for (const [i, term] of terms.entries()) {
+    const before = terms[i - 1];
+    if (before !== undefined && plain(before) > plain(term)) t.fail(`docs/glossary.md has ${term} after ${before}`);
+  }
+  t.ok(terms.length > 50, `${terms.length} terms`);
+});
+
+/** Ids that no document defines are put together here, because this file is searched as well. */
+const id = (prefix: string, rest: string): string => `${prefix}-${rest}`;
+
+t.test('citations are found as such, and what only looks like one is not', async (t) => {
+  const names = (text: string): readonly string[] =>
+    findCitations(text).map(({ document, name, item }) => `${document} ${name}${item === null ? '' : ` ${item}`}`);
+  const rows: readonly (readonly [text: string, found: readonly string[]])[] = [
+    [`(${id('N', '11')}, ${id('F', '02')})`, ['rules N-11', 'rules F-02']],
+    [`${id('DQL', '33f')}: of several`, ['rules DQL-33f']],
+    [`${id('N', '05')} rule 2, ${id('E', '01')}, steps 2 to 5`, ['rules N-05 2', 'rules E-01 2']],
+    [`${id('DQL', '09')}.6 and ${id('N', '04')}(b).`, ['rules DQL-09 6', 'rules N-04 b']],
+    [`End of a sentence ${id('V', '03')}. Next`, ['rules V-03']],
+    [`see ${id('D', '12')}`, ['decisions D-12']],
+    ['(design sections 4 and 5)', ['design 4', 'design 5']],
+    ['in the design\nsection 7', ['design 7']],
+    ['decisions section 3, Annex B', ['rules section 3', 'annex B']],
+    [`BTC-PERP 2026-01-15 ${id('T', '10')}:00 A-1 x-${id('N', '11')} ${id('P', '20')}-A UTF-8 SHA-256`, []],
+  ];
+  for (const [text, found] of rows) t.same(names(text), found, JSON.stringify(text));
+});
+
+t.test('a citation of what is not defined is reported with its line', async (t) => {
+  const text = `one\n// as ${id('N', '99')} has it, ${id('E', '01')} step 40, ${id('D', '999')}, ${'design'} section 77`;
+  const faults = findCitations(text).map((citation) => `${citation.line}: ${faultOf(citation)}`);
+  t.equal(faults.length, 4);
+  t.ok(
+    faults.every((fault) => fault.startsWith('2: ') && !fault.includes('null')),
+    faults.join('\n'),
+  );
+});
+
+t.test('links and anchors are read as GitHub reads them', async (t) => {
+  const text =
+    '# One & two\n## One & two\n`[not](a.md)` [a](b.md#c) [site](https://x.y) [`code`](d.md)\n```\n# no\n```\n';
+  t.same(
+    findHeadings(text).map(({ anchor }) => anchor),
+    ['one--two', 'one--two-1'],
+  );
+  t.same(
+    findLinks(text).map(({ path, anchor }) => [path, anchor]),
+    [
+      ['b.md', 'c'],
+      ['d.md', ''],
+    ],
+  );
+});
