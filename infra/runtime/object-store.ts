@@ -1,0 +1,73 @@
+// Finished files by key: a folder of this machine. A file is there whole or not at all.
+
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, normalize, sep } from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** Bytes `[start, end)` of a file. */
+export type ByteRange = { readonly start: number; readonly end: number };
+
+export type ObjectStore = {
+  /** A folder on the store's own disk for files in progress; everything in it may go when the process starts. */
+  readonly workFolder: (name: string) => Promise<string>;
+  /** Moves a file that is durable into the store; a key that exists is replaced whole. */
+  readonly put: (key: string, path: string) => Promise<void>;
+  /** Length in bytes, null when there is no such file. */
+  readonly size: (key: string) => Promise<number | null>;
+  /** Rejects with ENOENT when there is no such file. */
+  readonly read: (key: string, range?: ByteRange) => Promise<Readable>;
+  readonly remove: (key: string) => Promise<void>;
+};
+
+/** Key parts are letters, digits and `. _ - = %`; an empty part, `.` and `..` are none. */
+const KEY = /^[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*(?:\/[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*)*$/;
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** A rename is durable once its folder is. */
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Throws for a key that is no path inside the store. */
+const toPath = (folder: string, key: string): string => {
+  const path = normalize(join(folder, key));
+  if (!KEY.test(key) || !path.startsWith(`${normalize(folder)}${sep}`)) throw new Error(`"${key}" is no key of a file`);
+  return path;
+};
+
+/** Opens a folder as a store; makes it when it is missing. */
+export const openFolderStore = (folder: string): ObjectStore => ({
+  workFolder: async (name) => {
+    const path = join(folder, '.partial', name);
+    await rm(path, { recursive: true, force: true });
+    await mkdir(path, { recursive: true });
+    return path;
+  },
+  put: async (key, path) => {
+    const target = toPath(folder, key);
+    await mkdir(dirname(target), { recursive: true });
+    await rename(path, target);
+    await syncFolder(dirname(target));
+  },
+  size: async (key) => {
+    try {
+      return (await stat(toPath(folder, key))).size;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  },
+  read: async (key, range) => {
+    const handle = await open(toPath(folder, key), 'r');
+    const bounds = range === undefined ? {} : { start: range.start, end: range.end - 1 };
+    return createReadStream('', { ...bounds, fd: handle });
+  },
+  remove: (key) => rm(toPath(folder, key), { force: true }),
+});

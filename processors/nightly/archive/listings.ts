@@ -1,0 +1,54 @@
+// Which listings have rows of a day, and whose instrument they are.
+
+import type { AnchoredTable } from '../../../schemas/anchored.ts';
+import { tableName } from '../../../schemas/tables.ts';
+import { compareBytes } from '../../../schemas/text-order.ts';
+import type { LeafSource } from '../anchored/leaf-rows.ts';
+import { type Day, dayAfter } from '../step.ts';
+
+export type DayListing = {
+  /** `venue:venue_symbol`. */
+  readonly id: string;
+  readonly venue: string;
+  readonly venueSymbol: string;
+  readonly instrument: string;
+};
+
+const INSTRUMENTS = (table: string): string => `SELECT listing, instrument FROM (
+SELECT listing, instrument FROM '${table}' WHERE written_at <= $1 LATEST ON written_at PARTITION BY listing)`;
+
+/** Instruments by listing, as they were listed at the end of the day or later. */
+export const readInstruments = async (
+  { questdb, namespace }: LeafSource,
+  now: string,
+): Promise<Map<string, string>> => {
+  const lines = await questdb.query({ text: INSTRUMENTS(tableName(namespace, 'listings')), values: [now] });
+  return new Map(lines.map(([listing, instrument]) => [listing ?? '', instrument ?? '']));
+};
+
+/** Listings with at least one row of the table that may be a leaf of the day, ascending by venue and symbol. */
+export const readDayListings = async (
+  { questdb, namespace }: LeafSource,
+  { table, designated, dayIncludes }: AnchoredTable,
+  { day, instruments }: { readonly day: Day; readonly instruments: ReadonlyMap<string, string> },
+): Promise<readonly DayListing[]> => {
+  const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
+  const text =
+    `SELECT DISTINCT listing FROM '${tableName(namespace, table)}'` +
+    ` WHERE ${designated} ${above} $1 AND ${designated} ${upTo} $2${table === 'candles' ? " AND timeframe = '1m'" : ''}`;
+  const values = [`${day}T00:00:00.000000Z`, `${dayAfter(day)}T00:00:00.000000Z`];
+  const lines = await questdb.query({ text, values });
+  return lines
+    .map(([id]) => toDayListing(id ?? '', instruments))
+    .sort((a, b) => compareBytes(a.venue, b.venue) || compareBytes(a.venueSymbol, b.venueSymbol));
+};
+
+const toDayListing = (id: string, instruments: ReadonlyMap<string, string>): DayListing => {
+  const colon = id.indexOf(':');
+  return {
+    id,
+    venue: id.slice(0, colon),
+    venueSymbol: id.slice(colon + 1),
+    instrument: instruments.get(id) ?? '',
+  };
+};

@@ -1,0 +1,86 @@
+// What the archive holds, in PostgreSQL: a set of files is told only once every one of them is in the store (AR-01, AR-03).
+import type { Pool } from 'pg';
+import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
+import type { ArchiveFormat } from '../anchored/row-files.ts';
+import type { Day } from '../step.ts';
+import type { Tier } from './tiers.ts';
+
+/** Whose rows of which day a set of files holds. */
+export type SetName = {
+  readonly day: Day;
+  readonly venue: string;
+  readonly venueSymbol: string;
+  /** Name of L-01: `oi`, `book_bands`, … */
+  readonly layer: string;
+};
+export type StoredFile = {
+  readonly format: ArchiveFormat;
+  readonly key: string;
+  readonly bytes: number;
+  readonly sha256: string;
+};
+export type FileSet = SetName & {
+  readonly instrument: string;
+  readonly tier: Tier;
+  readonly rows: number;
+  readonly final: boolean;
+  readonly files: readonly StoredFile[];
+};
+
+const PUT_SET = `insert into archive_sets as s
+  (day, venue, venue_symbol, layer, instrument, tier, rows, schema_version, final) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  on conflict (day, venue, venue_symbol, layer) do update set rows = excluded.rows, final = excluded.final,
+    schema_version = excluded.schema_version, written_at = now()
+  where not s.final`;
+const REPLACE = `update archive_files set replaced_at = now()
+  where day = $1 and venue = $2 and venue_symbol = $3 and layer = $4 and replaced_at is null and not object_key = any($5)`;
+const PUT_FILE = `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256)
+  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (object_key) do update set replaced_at = null`;
+
+/** Makes `set` the current one in one transaction; a final set stays as it is. */
+export const recordSet = async (database: Pool, set: FileSet): Promise<void> => {
+  const name = [set.day, set.venue, set.venueSymbol, set.layer];
+  const client = await database.connect();
+  try {
+    await client.query('begin');
+    const { rowCount } = await client.query(PUT_SET, [
+      ...name,
+      ...[set.instrument, set.tier, set.rows, ANCHOR_SCHEMA_VERSION, set.final],
+    ]);
+    if (rowCount === 1) {
+      await client.query(REPLACE, [...name, set.files.map(({ key }) => key)]);
+      for (const { key, format, bytes, sha256 } of set.files)
+        await client.query(PUT_FILE, [key, ...name, format, bytes, sha256]);
+    }
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+};
+
+export type RecordedSet = SetName & { readonly rows: number; readonly final: boolean };
+
+/** The current sets of a day. */
+export const readSets = async (database: Pool, day: Day): Promise<readonly RecordedSet[]> => {
+  const { rows } = await database.query<Omit<RecordedSet, 'day'>>(
+    'select venue, venue_symbol as "venueSymbol", layer, rows, final from archive_sets where day = $1',
+    [day],
+  );
+  return rows.map((row) => ({ ...row, day }));
+};
+
+/** Files that nothing names any more and whose links have ended. */
+export const readReplaced = async (database: Pool, before: Date): Promise<readonly string[]> => {
+  const { rows } = await database.query<{ object_key: string }>(
+    'select object_key from archive_files where replaced_at < $1',
+    [before],
+  );
+  return rows.map(({ object_key }) => object_key);
+};
+
+export const forgetFile = async (database: Pool, key: string): Promise<void> => {
+  await database.query('delete from archive_files where object_key = $1 and replaced_at is not null', [key]);
+};
