@@ -1,7 +1,9 @@
 // What a nightly step is: work named by a UTC day, idempotent, due some time after that day begins.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { NightlyMetrics } from './metrics.ts';
 
 /** `YYYY-MM-DD`, UTC. */
@@ -19,6 +21,10 @@ export type NightlyContext = {
   readonly namespace: string;
   /** The data API as its clients reach it, and a key of a plan that narrows nothing; null: none is set. */
   readonly api: { readonly baseUrl: string; readonly key: string } | null;
+  /** Where archive files are kept; null: no place is set. */
+  readonly store: ObjectStore | null;
+  /** The least history W of all tasks: what is sealed by then can be read. Rejects while Kafka is away. */
+  readonly historyWatermark: () => Promise<Micros>;
   readonly nowMs: () => number;
   /** One line for whoever watches. */
   readonly progress: (line: string) => void;

@@ -194,3 +194,13 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
   }
   if (place !== ranks.length) throw new Error(`rows of ${question.listing} went while they were read`);
 }
+
+/** Number of leaves, by the same rules. */
+export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
+  const begin = startOf(question.day) * 1_000;
+  const whole = { from: begin, to: begin + DAY_MS * 1_000 };
+  const table = tableName(namespace, question.table.table);
+  const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, whole)}`;
+  const [line] = await questdb.query({ text, values: [question.listing] });
+  return Number(line?.[0] ?? 0);
+};

@@ -1,0 +1,86 @@
+// The archive step: files of a day at D+1 06:00 UTC, and of the days before it again when rows were added (AR-03).
+import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
+import { formatInstantMicros } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { countLeafRows } from '../anchored/leaf-rows.ts';
+import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from '../step.ts';
+import { readDayListings, readInstruments } from './listings.ts';
+import { forgetFile, readReplaced, readSets } from './manifest.ts';
+import { fixTiers, tierOf } from './tiers.ts';
+import { type ArchiveTarget, writeSet } from './write-set.ts';
+
+const DUE_MS = DAY_MS + 6 * 3_600_000;
+/** A day is written at 06:00 of the next one and may be rewritten on the five after it. */
+const REWRITTEN_DAYS = 5;
+/** Links end after 15 minutes; an hour is on the safe side of any clock. */
+const LINKS_END_MS = 3_600_000;
+/** Rows of the last window are sealed 100.001 s after the day. */
+const SEALED_AFTER_MICROS = 100_001_000;
+
+export const archiveTarget = ({ database, questdb, namespace, store }: NightlyContext): ArchiveTarget => {
+  if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
+  return { database, questdb, namespace, store };
+};
+
+/** Throws until every row of the day that can be in time is visible. */
+export const refuseUnsealed = async (day: Day, { historyWatermark }: NightlyContext): Promise<void> => {
+  const needed = startOf(dayAfter(day)) * 1_000 + SEALED_AFTER_MICROS;
+  const reached = await historyWatermark();
+  if (reached < needed)
+    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not the end of the day`);
+};
+
+type Written = { sets: number; rows: number };
+
+/** Writes what is new of a day: sets whose count of rows has changed since they were written. */
+const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> => {
+  const target = archiveTarget(context);
+  const now: Micros = context.nowMs() * 1_000;
+  const tiers = await fixTiers(context.database, day);
+  const instruments = await readInstruments(target, formatInstantMicros(now));
+  const known = new Map(
+    (await readSets(context.database, day)).map((set) => [`${set.layer}|${set.venue}:${set.venueSymbol}`, set]),
+  );
+  const written: Written = { sets: 0, rows: 0 };
+  for (const table of ANCHORED_TABLES) {
+    for (const listing of await readDayListings(target, table, { day, instruments })) {
+      const held = known.get(`${table.layer}|${listing.id}`);
+      const question = { table, listing: listing.id, day, closedAt: now };
+      if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
+      const tier = tierOf(tiers, listing.instrument);
+      const rows = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
+      written.rows += rows;
+      written.sets += rows === 0 ? 0 : 1;
+    }
+    context.progress(`${day} archive: ${table.table} written`);
+  }
+  return written;
+};
+
+const removeReplaced = async (context: NightlyContext): Promise<void> => {
+  const { store } = archiveTarget(context);
+  for (const key of await readReplaced(context.database, new Date(context.nowMs() - LINKS_END_MS))) {
+    await store.remove(key);
+    await forgetFile(context.database, key);
+  }
+};
+
+export const archive: Step = {
+  name: 'archive',
+  summary: 'files of the day by listing and layer; late rows of the five days before',
+  dueMs: DUE_MS,
+  run: async (day, context) => {
+    await refuseUnsealed(day, context);
+    const { sets, rows } = await archiveDay(day, context);
+    let again = 0;
+    for (let back = 1; back <= REWRITTEN_DAYS; back++) {
+      const { rows: earlier } = await context.database.query(
+        'select 1 from archive_days where day = $1 and closed_at is null',
+        [dayAfter(day, -back)],
+      );
+      if (earlier.length > 0) again += (await archiveDay(dayAfter(day, -back), context)).sets;
+    }
+    await removeReplaced(context);
+    return `${sets} sets of ${rows} rows; ${again} sets of earlier days written again`;
+  },
+};

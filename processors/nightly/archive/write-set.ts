@@ -1,0 +1,71 @@
+// Writes the files of one listing, table and day into the store, then names them in the manifest: a kill in between leaves the earlier set.
+import type { Pool } from 'pg';
+import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import { type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
+import { type Hash, hashLeaf } from '../../../schemas/merkle/hash.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { type LeafSource, readLeafRows } from '../anchored/leaf-rows.ts';
+import { type FileRow, openRowFiles, type WrittenFile } from '../anchored/row-files.ts';
+import type { Day } from '../step.ts';
+import type { DayListing } from './listings.ts';
+import { recordSet, type StoredFile } from './manifest.ts';
+import type { Tier } from './tiers.ts';
+
+export type ArchiveTarget = LeafSource & { readonly database: Pool; readonly store: ObjectStore };
+
+export type SetQuestion = {
+  readonly table: AnchoredTable;
+  readonly listing: DayListing;
+  readonly day: Day;
+  readonly tier: Tier;
+  readonly closedAt: Micros;
+  /** Of a closed day: the place of the listing's first leaf in its partition, and who takes the leaves in order. */
+  readonly leaves: { readonly first: number; readonly take: (leaf: Hash) => void | Promise<void> } | null;
+};
+
+/** Characters that encodeURIComponent leaves as they are and a key does not hold. */
+const encodeKey = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const ENDINGS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' } as const;
+
+/** Named by its hash, so that a link made for it never leads to other bytes (AR-02, AR-06). */
+const keyOf = ({ day, table, listing }: SetQuestion, { format, sha256 }: WrittenFile): string =>
+  `${day}/${table.layer}/${encodeKey(listing.id)}/${sha256}.${ENDINGS[format]}`;
+
+const storeFiles = async (
+  store: ObjectStore,
+  question: SetQuestion,
+  files: readonly WrittenFile[],
+): Promise<StoredFile[]> => {
+  const stored: StoredFile[] = [];
+  for (const file of files) {
+    const key = keyOf(question, file);
+    await store.put(key, file.path);
+    stored.push({ key, format: file.format, bytes: file.bytes, sha256: file.sha256 });
+  }
+  return stored;
+};
+
+/** Rows written; a listing without rows has no set. */
+export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<number> => {
+  const { table, listing, day, closedAt, leaves } = question;
+  const folder = await target.store.workFolder(`${day}-${table.table}`);
+  const files = await openRowFiles(table, folder);
+  const write = createRowWriter(table);
+  let rows = 0;
+  for await (const batch of readLeafRows(target, { table, listing: listing.id, day, closedAt })) {
+    const first = leaves === null ? null : leaves.first + rows;
+    if (leaves !== null) for (const { cells } of batch) await leaves.take(hashLeaf(Buffer.from(write(cells))));
+    await files.append(batch.map((row, at): FileRow => ({ ...row, leafIndex: first === null ? null : first + at })));
+    rows += batch.length;
+  }
+  const written = await files.finish();
+  if (rows === 0) return 0;
+  const stored = await storeFiles(target.store, question, written);
+  await recordSet(target.database, {
+    ...{ day, venue: listing.venue, venueSymbol: listing.venueSymbol, layer: table.layer },
+    ...{ instrument: listing.instrument, tier: question.tier, rows, final: leaves !== null, files: stored },
+  });
+  return rows;
+};

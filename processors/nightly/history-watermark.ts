@@ -1,0 +1,18 @@
+// History W: the instant up to which every task's final rows can be read, as the sink publishes it (design section 5).
+import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { topics } from '../../schemas/topics.ts';
+
+/** The least of all tasks; a task whose rows were never written holds it at 0. Rejects while Kafka does not answer. */
+export const readHistoryWatermark = async (kafka: KafkaHandle, namespace: string): Promise<Micros> => {
+  const history = new Map<string, Micros>();
+  const topic = topics(namespace).watermark;
+  await readToEnd(kafka, { topic, from: () => 'earliest' as const }, ({ value }) => {
+    if (value === null) return;
+    const { kind, task, watermark } = codecs.watermark.decode(value);
+    if (kind === 'task') history.set(task, history.get(task) ?? 0);
+    if (kind === 'history') history.set(task, Math.max(history.get(task) ?? 0, watermark));
+  });
+  return history.size === 0 ? 0 : Math.min(...history.values());
+};
