@@ -13,7 +13,8 @@ import { shardOf } from '../../schemas/shards.ts';
 import { type RawMessage, type TickBody, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { startChild } from '../support/pipeline.ts';
-import { bodyOf, textOf, until } from './paper-venue.ts';
+import { waitFor } from '../support/wait.ts';
+import { bodyOf, textOf } from './paper-venue.ts';
 
 const SHARDS = 2;
 const engines = await useEngines(t, ['kafka']);
@@ -77,15 +78,15 @@ t.test(
   async (t) => {
     const { simulator, namespace, stop } = await start(t);
     const [book] = simulator.market.instruments.map(({ listing }) => listing.symbol);
-    await until('frames flow', () => sentFrames(simulator) > 300);
+    await waitFor('frames flow', () => sentFrames(simulator) > 300);
     simulator.inject({ kind: 'sequence_hole', venue: 'binance', symbols: [book ?? ''] });
     const hole = sentFrames(simulator);
-    await until('frames after the hole', () => sentFrames(simulator) > hole + 300);
+    await waitFor('frames after the hole', () => sentFrames(simulator) > hole + 300);
     const before = snapshotsAsked(simulator);
     simulator.inject({ kind: 'disconnect', venue: 'binance', count: 1 });
-    await until('a connection more', () => snapshotsAsked(simulator) > before);
+    await waitFor('a connection more', () => snapshotsAsked(simulator) > before);
     const reconnected = sentFrames(simulator);
-    await until('frames after the disconnect', () => sentFrames(simulator) > reconnected + 300);
+    await waitFor('frames after the disconnect', () => sentFrames(simulator) > reconnected + 300);
     await stop();
     const raw = await readRaw(namespace);
 
@@ -177,11 +178,11 @@ t.test('of two collectors of one venue the one goes on unharmed when the other i
     });
   const [first, second] = [startCollector('c1'), startCollector('c2')];
   const flows = (): number => simulator.sent.connections.filter(({ frames }) => frames > 50).length;
-  await until('both collect', () => flows() >= 6);
+  await waitFor('both collect', () => flows() >= 6);
   await second.kill('SIGKILL');
   const killedAt = Date.now();
   const sent = sentFrames(simulator);
-  await until('frames after the kill', () => sentFrames(simulator) > sent + 300);
+  await waitFor('frames after the kill', () => sentFrames(simulator) > sent + 300);
   await first.kill('SIGTERM');
   t.equal(await first.exited, 0);
 
