@@ -2,13 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { type Environment, readConfig } from '../infra/runtime/config.ts';
+import { openKafka } from '../infra/runtime/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
+import { openFolderStore } from '../infra/runtime/object-store.ts';
 import { openPostgres } from '../infra/runtime/postgres.ts';
 import { openQuestdbReader } from '../infra/runtime/questdb.ts';
 import { runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
+import { readHistoryWatermark } from './nightly/history-watermark.ts';
 import { openLedger } from './nightly/ledger.ts';
 import { createNightlyMetrics } from './nightly/metrics.ts';
 import { startRunner } from './nightly/runner.ts';
@@ -29,12 +33,18 @@ const open = async (
   const auth = { user: config.QUESTDB_USER, password: config.QUESTDB_PASSWORD };
   const questdb = openQuestdbReader(config.QUESTDB_PG, { max: 1, timeoutMs: QUERY_MS, auth, log });
   await migrate(database);
-  const { BASE_URL: baseUrl, RECHECK_KEY: key } = config;
+  const { BASE_URL: baseUrl, RECHECK_KEY: key, KAFKA_BROKERS: brokers, TOPIC_NAMESPACE: namespace } = config;
+  const kafka = brokers === null ? null : openKafka({ brokers, clientId: 'nightly', ...kafkaSecurity(config) }, log);
   const context: NightlyContext = {
     database,
     questdb,
-    namespace: config.TOPIC_NAMESPACE,
+    namespace,
     api: baseUrl === null || key === null ? null : { baseUrl, key },
+    store: openFolderStore(config.ARCHIVE_DIR),
+    historyWatermark: async () => {
+      if (kafka === null) throw new Error('set KAFKA_BROKERS: how far stored history has come is not known');
+      return readHistoryWatermark(kafka, namespace);
+    },
     nowMs: Date.now,
     progress,
     metrics: createNightlyMetrics(registry),
@@ -43,6 +53,7 @@ const open = async (
   return {
     context,
     close: async () => {
+      await kafka?.close();
       await questdb.close();
       await database.end();
     },

@@ -1,5 +1,6 @@
 // Settings of the nightly runner.
 import type { ConfigSpec } from '../../infra/runtime/config.ts';
+import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka-settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../../infra/runtime/postgres-connection.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb.ts';
@@ -11,7 +12,14 @@ export const NIGHTLY_CONFIG = {
     description: `QuestDB PostgreSQL wire: stored history is read, old partitions dropped; ${PG_TLS_HINT}.`,
   },
   ...QUESTDB_LOGIN_CONFIG,
-  TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of tables; empty is live.' },
+  KAFKA_BROKERS: {
+    type: 'list',
+    default: null,
+    description: 'Kafka brokers, host:port separated by commas: how far stored history has come is read there.',
+  },
+  ...KAFKA_SECURITY_CONFIG,
+  TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
+  ARCHIVE_DIR: { type: 'string', default: '.local/archive', description: 'Folder of the archive files.' },
   BASE_URL: { type: 'url', default: null, description: 'The data API, for asking settled requests again.' },
   RECHECK_KEY: {
     type: 'string',

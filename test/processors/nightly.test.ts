@@ -76,7 +76,8 @@ t.teardown(async () => {
 const registry = new Registry();
 const metrics = createNightlyMetrics(registry);
 const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
-  ...{ database: pool, questdb, namespace, api: null, metrics, log },
+  ...{ database: pool, questdb, namespace, api: null, store: null, metrics, log },
+  historyWatermark: async () => Date.now() * 1_000,
   nowMs: Date.now,
   progress: () => undefined,
   ...over,

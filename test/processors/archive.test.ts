@@ -1,0 +1,227 @@
+// The archive step on real PostgreSQL, QuestDB and disk: what is written when, what is kept, and that the same rows are the same bytes (AR-03, AR-04).
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { zstdDecompressSync } from 'node:zlib';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openFolderStore } from '../../infra/runtime/object-store.ts';
+import { openPostgres } from '../../infra/runtime/postgres.ts';
+import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
+import { archive } from '../../processors/nightly/archive/archive.ts';
+import { rankInstruments, tierOf } from '../../processors/nightly/archive/tiers.ts';
+import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
+import { DAY_MS, type Day, dayAfter, type NightlyContext, startOf } from '../../processors/nightly/step.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { tableName } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { listing, listingValues, markReading } from '../api/live-fixture.ts';
+import { useEngines } from '../support/engines.ts';
+
+t.setTimeout(120_000);
+const DAY: Day = '2026-01-10';
+const BEGIN = startOf(DAY) * 1_000;
+const SECOND = 1_000_000;
+
+t.test('instruments rank by the mean of the midnights that have a figure, ties by code', (t) => {
+  const midnight = (figures: Record<string, string>, other: Record<string, string> = {}) => ({
+    binance: figures,
+    okx: other,
+  });
+  const many = Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`I${String(i).padStart(3, '0')}-PERP`, '1']));
+  const tiers = rankInstruments([
+    midnight({ ...many, 'BTC-PERP': '100', 'NEW-PERP': '5' }, { 'BTC-PERP': '50' }),
+    midnight({ ...many, 'BTC-PERP': '0' }),
+  ]);
+  t.equal(tierOf(tiers, 'BTC-PERP'), 'core', 'the sum over venues, halved by a midnight with 0');
+  t.equal(tierOf(tiers, 'NEW-PERP'), 'core', 'a midnight without a figure does not count');
+  t.equal(tierOf(tiers, 'I017-PERP'), 'core', 'the twentieth');
+  t.equal(tierOf(tiers, 'I018-PERP'), 'top100');
+  t.equal(tierOf(tiers, 'I097-PERP'), 'top100', 'the hundredth');
+  t.equal(tierOf(tiers, 'I098-PERP'), 'other');
+  t.same(rankInstruments([]), {}, 'without any figure every instrument is other');
+  t.end();
+});
+
+const engines = await useEngines(t, ['postgres', 'questdb']);
+const { endpoints } = engines;
+const log = createLog('archive-test', 'silent');
+const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
+const sender = createRowSender(endpoints.questdb_http, { auth, log });
+const namespace = `${engines.namespace()}.`;
+const pool = openPostgres(await engines.database(), { max: 4 });
+const folder = mkdtempSync(join(tmpdir(), 'archive-'));
+const store = openFolderStore(folder);
+await ensureTables((text) => questdb.query({ text }), { namespace });
+await migrate(pool);
+t.teardown(async () => {
+  await sender.close();
+  await questdb.close();
+  await pool.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const write = async (rows: readonly Row[]): Promise<void> => {
+  for (const [table, own] of Map.groupBy(rows, ({ table }) => tableName(namespace, table)))
+    await sender.send(table, own);
+  await sender.waitVisible([...new Set(rows.map(({ table }) => tableName(namespace, table)))]);
+};
+const markRow = (symbol: string, window: number, { late = false, srcOffset = window } = {}): Row => {
+  const at = BEGIN + window * 10 * SECOND;
+  return readingRow(
+    { venue: 'binance', symbol, layer: 'mark' },
+    { from: at - 10 * SECOND, at, srcOffset, late },
+    markReading(String(60_000 + srcOffset), { received_at: at - 1, recorded_at: at + (late ? 500 : 1) * SECOND }),
+  );
+};
+let nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+let reachedMs = nowMs;
+const context: NightlyContext = {
+  ...{ database: pool, questdb, namespace, api: null, store, log },
+  historyWatermark: async () => reachedMs * 1_000,
+  nowMs: () => nowMs,
+  progress: () => undefined,
+  metrics: createNightlyMetrics(new Registry()),
+};
+
+type Held = { venue_symbol: string; layer: string; format: string; bytes: string; sha256: string; object_key: string };
+const current = async (day: Day): Promise<Held[]> => {
+  const { rows } = await pool.query<Held>(
+    `select venue_symbol, layer, format, bytes, sha256, object_key from archive_files
+     where day = $1 and replaced_at is null order by venue_symbol, layer, format`,
+    [day],
+  );
+  return rows;
+};
+const contentOf = async (key: string): Promise<Buffer> => buffer(await store.read(key));
+const linesOf = async (files: readonly Held[], symbol: string): Promise<Record<string, unknown>[]> => {
+  const key = files.find(({ format, venue_symbol }) => format === 'jsonl' && venue_symbol === symbol)?.object_key ?? '';
+  const text = zstdDecompressSync(await contentOf(key)).toString();
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+};
+
+await write([
+  ...['BTCUSDT', '币安人生USDT'].map((symbol) =>
+    listingRow(
+      { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
+      listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
+        writtenAt: BEGIN,
+      }),
+    ),
+  ),
+  ...[1, 2, 3].map((window) => markRow('BTCUSDT', window)),
+  markRow('币安人生USDT', 1),
+  gapRow(
+    { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark' },
+    { from: BEGIN + 30 * SECOND, at: BEGIN + 60 * SECOND, srcOffset: 9, late: false },
+    'no_update',
+  ),
+  markRow('BTCUSDT', 8_641),
+]);
+await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
+  dayAfter(DAY),
+  { binance: { 'BTC-PERP': '10' } },
+]);
+
+t.test('a day is written only once its rows can be read', async (t) => {
+  reachedMs = startOf(dayAfter(DAY)) + 100_000;
+  await t.rejects(archive.run(DAY, context), /has reached 2026-01-11T00:01:40/);
+  t.same(await current(DAY), []);
+  reachedMs = nowMs;
+});
+
+t.test('a set a listing and layer, in three formats, true to its manifest; a second run changes nothing', async (t) => {
+  t.equal(await archive.run(DAY, context), '2 sets of 5 rows; 0 sets of earlier days written again');
+  const files = await current(DAY);
+  t.same(
+    files.map(({ venue_symbol, layer, format }) => `${venue_symbol} ${layer} ${format}`),
+    ['BTCUSDT', '币安人生USDT'].flatMap((symbol) =>
+      ['csv', 'jsonl', 'parquet'].map((format) => `${symbol} mark ${format}`),
+    ),
+  );
+  for (const { object_key, bytes, sha256 } of files) {
+    const content = await contentOf(object_key);
+    t.equal(createHash('sha256').update(content).digest('hex'), sha256);
+    t.equal(String(content.length), bytes);
+    t.equal(await store.size(object_key), content.length);
+  }
+  const rows = await linesOf(files, 'BTCUSDT');
+  t.same(
+    rows.map(({ mark, status, leaf_index }) => [mark, status, leaf_index]),
+    [
+      ['60001', 'present', null],
+      ['60002', 'present', null],
+      ['60003', 'present', null],
+      [null, 'missing', null],
+    ],
+  );
+  const { rows: sets } = await pool.query(
+    'select venue_symbol, instrument, tier, rows, final from archive_sets order by 1',
+  );
+  t.same(sets, [
+    { venue_symbol: 'BTCUSDT', instrument: 'BTC-PERP', tier: 'core', rows: 4, final: false },
+    { venue_symbol: '币安人生USDT', instrument: '币安人生-PERP', tier: 'other', rows: 1, final: false },
+  ]);
+  t.equal(await archive.run(DAY, context), '0 sets of 0 rows; 0 sets of earlier days written again');
+  t.same(await current(DAY), files);
+});
+
+t.test(
+  'late rows are written with the next day’s run; the replaced file stays until its links have ended',
+  async (t) => {
+    const before = await current(DAY);
+    await write([markRow('BTCUSDT', 2, { late: true, srcOffset: 77 })]);
+    await pool.query("update daily_turnover set turnover = '{}'");
+    nowMs += DAY_MS;
+    reachedMs = nowMs;
+    t.equal(await archive.run(dayAfter(DAY), context), '1 sets of 1 rows; 1 sets of earlier days written again');
+    const after = await current(DAY);
+    const rows = await linesOf(after, 'BTCUSDT');
+    t.same(
+      rows.map(({ mark, late, seq }) => [mark, late, seq]),
+      [
+        ['60001', false, '0'],
+        ['60002', false, '1'],
+        ['60077', true, '4'],
+        ['60003', false, '2'],
+        [null, false, '3'],
+      ],
+    );
+    t.same(
+      after.filter(({ venue_symbol }) => venue_symbol !== 'BTCUSDT'),
+      before.filter(({ venue_symbol }) => venue_symbol !== 'BTCUSDT'),
+      'what gained no row is not touched',
+    );
+    const { rows: tiers } = await pool.query('select tiers from archive_days where day = $1', [DAY]);
+    t.same(tiers, [{ tiers: { 'BTC-PERP': 'core' } }], 'tiers stay as the first run fixed them');
+    const replaced = before.filter(({ venue_symbol }) => venue_symbol === 'BTCUSDT');
+    for (const { object_key } of replaced) t.ok(await store.size(object_key), 'still readable');
+    await pool.query(
+      "update archive_files set replaced_at = replaced_at - interval '2 days' where replaced_at is not null",
+    );
+    nowMs = Date.now();
+    reachedMs = nowMs;
+    await archive.run(dayAfter(DAY), context);
+    for (const { object_key } of replaced) t.equal(await store.size(object_key), null, 'gone');
+    t.same(await current(DAY), after);
+    t.same(
+      readdirSync(join(folder, '.partial')).flatMap((name) => readdirSync(join(folder, '.partial', name))),
+      [],
+    );
+  },
+);
+
+t.test('a key that leads out of the store is refused', async (t) => {
+  for (const key of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.partial/x', 'a/.hidden'])
+    await t.rejects(store.read(key), /is no key/, key);
+  t.equal(await store.size('2026-01-10/none'), null);
+});
