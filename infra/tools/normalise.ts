@@ -23,6 +23,7 @@ import { parseRequest } from '../../ingest/venues/wire.ts';
 import {
   applySnapshot,
   applyUpdate,
+  type BandDepth,
   type Book,
   bookBands,
   countLevels,
@@ -32,8 +33,15 @@ import {
   topLevels,
 } from '../../processors/task/book.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { type JsonValue, writeJson } from '../../schemas/json.ts';
-import type { BookRecord, GapRecord, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import { byKey, type JsonValue, writeJson } from '../../schemas/json.ts';
+import type {
+  BookRecord,
+  GapRecord,
+  ListingRecord,
+  ListingValues,
+  Micros,
+  NormalisedRecord,
+} from '../../schemas/records.ts';
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
@@ -241,7 +249,7 @@ const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
   ...topLevels(book, TOP),
   sequence: book.sequence,
   collected_levels: countLevels(book),
-  bands: bookBands(book, rule),
+  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
 });
 
 const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: string): { readonly record: GapRecord } => ({
@@ -277,12 +285,12 @@ const toText = (printed: Printed | Fault, src: Place): string => {
 };
 
 const withInstants = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
-      name,
-      INSTANTS.has(name) && typeof value === 'number' ? formatInstant(value) : value,
-    ]),
-  );
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, toPrinted(name, value)]));
+
+const toPrinted = (name: string, value: unknown): unknown => {
+  if (INSTANTS.has(name) && typeof value === 'number') return formatInstant(value);
+  return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
+};
 
 export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
   `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;

@@ -232,9 +232,15 @@ const toTrades = (
   };
   const trade = toMapped(subject, 'trade', values, body);
   if (body.type !== 'liquidation') return [trade];
-  const { price, ...rest } = values;
-  const side = body.side === 'sell' ? ('long' as const) : ('short' as const);
-  return [trade, toMapped(subject, 'liquidation', { ...rest, side, price, price_kind: 'fill' }, body)];
+  const liquidation = {
+    id: values.id,
+    side: body.side === 'sell' ? ('long' as const) : ('short' as const),
+    price: values.price,
+    price_kind: 'fill' as const,
+    quantity: values.quantity,
+    quantity_unit: values.quantity_unit,
+  };
+  return [trade, toMapped(subject, 'liquidation', liquidation, body)];
 };
 
 /** Executions of the market history: the taker's order says what was done. */
