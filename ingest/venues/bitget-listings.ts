@@ -65,11 +65,13 @@ const withoutPriceCandles = ({ values, ...listing }: ListingRecord): ListingReco
 });
 
 /** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
-const isPerpetual = ({ symbol, symbolType, type, category }: Fields): boolean => {
-  if (/^(spot|margin)$/i.test(String(category ?? ''))) return false;
-  const kind = type ?? symbolType ?? 'perpetual';
-  return kind === 'perpetual' && !isDated(readText(symbol, 'symbol'));
-};
+const kindOf = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
+
+/** What is spot, or has a delivery by its kind or a date in its symbol, is none; another kind, known or not, is neither. */
+const isPerpetual = (contract: Fields): boolean =>
+  !/^(spot|margin)$/i.test(String(contract.category ?? '')) &&
+  kindOf(contract) !== 'delivery' &&
+  !isDated(readText(contract.symbol, 'symbol'));
 
 const STATUSES = words({
   listed: 'pre_launch',
@@ -80,6 +82,11 @@ const STATUSES = words({
   off: 'delisted',
   offline: 'delisted',
 });
+
+const statusOf = (contract: Fields): string =>
+  kindOf(contract) === 'perpetual'
+    ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
+    : 'unknown';
 
 const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
@@ -97,7 +104,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     venue_kind: marketOf(venueSymbol),
     pair: null,
     post_only: null,
-    status: STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown',
+    status: statusOf(contract),
     // Sizes are amounts of the base asset; `sizeMultiplier` is their step.
     contract_size: '1',
     multiplier,

@@ -4,7 +4,7 @@
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
 import { type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
 import { type Instrument, mapChange, readInstrument } from './bitmex-instruments.ts';
-import { type BookTable, isBookTable, isPerpetual, isPerpetualType, toChain } from './bitmex-symbols.ts';
+import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './bitmex-symbols.ts';
 import { type At, recordsOf, sortSides } from './shape.ts';
 import {
   badFrame,
@@ -64,7 +64,7 @@ const readRows = (data: unknown): readonly Fields[] =>
   readList(data, 'data')
     .map((row) => readFields(row, 'row'))
     .filter((row) => isPerpetual(readText(row.symbol, 'symbol')))
-    .filter(({ typ }) => typ === undefined || isPerpetualType(typ));
+    .filter(({ typ }) => !isOtherType(typ));
 
 const symbolOf = (row: Fields): string => readText(row.symbol, 'symbol');
 

@@ -40,8 +40,12 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 const isInstrument = (row: unknown): row is Fields =>
   isFields(row) && 'instrument_name' in row && 'expiration_timestamp' in row && 'tick_size' in row;
 
+/** Words of what is no perpetual; another word, known or not, leaves it to the name. */
+const OTHER_KINDS: ReadonlySet<unknown> = new Set(['option', 'spot', 'future_combo', 'option_combo']);
+const DATED_PERIODS: ReadonlySet<unknown> = new Set(['day', 'week', 'month']);
+
 const isListed = ({ kind, settlement_period, instrument_name }: Fields): boolean =>
-  kind === 'future' && settlement_period === 'perpetual' && isPerpetual(String(instrument_name));
+  isPerpetual(String(instrument_name)) && !OTHER_KINDS.has(kind) && !DATED_PERIODS.has(settlement_period);
 
 /** `usOut` is in microseconds. */
 type Stamps = { readonly sentAt: Micros | null; readonly receivedAt: Micros };
@@ -69,8 +73,9 @@ const STATUSES = words({
   archivized: 'delisted',
 });
 
-const statusOf = ({ state, is_active }: Fields): string => {
-  if (typeof state === 'string') return STATUSES[state] ?? 'unknown';
+const statusOf = ({ kind, settlement_period, state, is_active }: Fields): string => {
+  if (kind !== 'future' || settlement_period !== 'perpetual') return 'unknown';
+  if (state !== undefined && state !== null && state !== '') return STATUSES[String(state)] ?? 'unknown';
   if (is_active === true) return 'tradeable';
   return is_active === false ? 'halted' : 'unknown';
 };

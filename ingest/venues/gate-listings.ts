@@ -109,7 +109,7 @@ const STATUSES = words({
 
 /** Without the word: a contract being delisted takes orders that close positions, until none is left. */
 const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
-  if (typeof status === 'string' && status !== '') return STATUSES[status] ?? 'unknown';
+  if (status !== undefined && status !== null && status !== '') return STATUSES[String(status)] ?? 'unknown';
   if (in_delisting === false) return 'tradeable';
   if (in_delisting !== true) return 'unknown';
   return Number(position_size) === 0 ? 'delisted' : 'reduce_only';

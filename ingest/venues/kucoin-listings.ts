@@ -5,6 +5,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
+import { isDated } from './kucoin-symbols.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
@@ -45,8 +46,9 @@ export const readAnswer = (body: unknown): unknown => {
   return answer.data;
 };
 
-/** `FFWCSX`; contracts with a delivery date are `FFICSX`. */
-export const isPerpetual = (contract: Fields): boolean => contract.type === 'FFWCSX';
+/** Contracts with a delivery date are `FFICSX` and have it in their symbol; another type than `FFWCSX`, known or not, is no date. */
+export const isPerpetual = ({ symbol, type }: Fields): boolean =>
+  type !== 'FFICSX' && !isDated(readText(symbol, 'symbol'));
 
 const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage): readonly ListingRecord[] =>
   contracts
@@ -90,7 +92,7 @@ const toValues = (contract: Fields): ListingValues => {
     venue_kind,
     pair: typeof contract.indexSymbol === 'string' && contract.indexSymbol !== '' ? contract.indexSymbol : null,
     post_only: null,
-    status: STATUSES[String(contract.status)] ?? 'unknown',
+    status: contract.type === 'FFWCSX' ? (STATUSES[String(contract.status)] ?? 'unknown') : 'unknown',
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,

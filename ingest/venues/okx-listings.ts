@@ -39,7 +39,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       state.intervals = { ...known, ...toIntervals(data) };
       return null;
     }
-    const swaps = data.filter((item) => item.instType === 'SWAP');
+    const swaps = data.filter(isPerpetual);
     // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
     if (swaps.length === 0) return null;
     const intervals = (state.intervals ?? {}) as Intervals;
@@ -50,6 +50,12 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     };
   });
 };
+
+/** Words of what is no swap; another word, known or not, leaves it to the name. */
+const OTHER_TYPES: ReadonlySet<unknown> = new Set(['SPOT', 'MARGIN', 'FUTURES', 'OPTION']);
+
+const isPerpetual = ({ instType, instId }: Fields): boolean =>
+  instType === 'SWAP' || (isSwap(String(instId)) && !OTHER_TYPES.has(instType));
 
 const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').code) !== '0';
 
@@ -85,6 +91,9 @@ const STATUSES = words({
   expired: 'delisted',
 });
 
+const statusOf = ({ instType, ctType, state }: Fields): string =>
+  instType === 'SWAP' && readKind(ctType) !== null ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
+
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');
   if (!isSwap(venue_symbol)) throw badFrame(`${venue_symbol} is no swap`);
@@ -114,7 +123,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     venue_kind: kind,
     pair: readPair(item),
     post_only: null,
-    status: STATUSES[String(item.state)] ?? 'unknown',
+    status: statusOf(item),
     contract_size: multiply(readFigure(item.ctVal, 'ctVal'), readFigureOrNull(item.ctMult, 'ctMult') ?? '1'),
     // A contract may be worth a million coins, but its price is that of one.
     multiplier: '1',
@@ -129,7 +138,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
       lot_size: lot_size === null ? null : 'contracts',
       min_qty: min_qty === null ? null : 'contracts',
       min_notional: null,
-      contract_size: kind === 'inverse' ? 'quote' : 'base',
+      contract_size: kind === null ? null : kind === 'inverse' ? 'quote' : 'base',
     },
     quantity_unit: 'contracts',
     funding_interval: interval === undefined ? null : formatDuration(interval),
@@ -150,10 +159,8 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
   };
 };
 
-const readKind = (ctType: unknown): 'linear' | 'inverse' => {
-  if (ctType !== 'linear' && ctType !== 'inverse') throw badFrame('ctType is neither linear nor inverse');
-  return ctType;
-};
+const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>
+  ctType === 'linear' || ctType === 'inverse' ? ctType : null;
 
 const readPair = (item: Fields): string | null => {
   const pair = item.uly === '' || item.uly === undefined ? item.instFamily : item.uly;
