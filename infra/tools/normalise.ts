@@ -13,12 +13,14 @@ import {
   type Mapped,
   type MapState,
   type ReferenceState,
+  type Unexpected,
   type Venue,
   VenueError,
   type VenueMessage,
 } from '../../ingest/venue.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import { venues } from '../../ingest/venues/index.ts';
+import { watchUnexpected } from '../../ingest/venues/unexpected.ts';
 import { parseRequest } from '../../ingest/venues/wire.ts';
 import {
   applySnapshot,
@@ -42,6 +44,7 @@ import type {
   Micros,
   NormalisedRecord,
 } from '../../schemas/records.ts';
+import { compareBytes } from '../../schemas/text-order.ts';
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
@@ -52,7 +55,14 @@ type Line = {
   readonly raw: string;
 };
 
-export type Counts = { messages: number; records: number; unread: number; errors: number };
+export type Counts = {
+  messages: number;
+  records: number;
+  unread: number;
+  errors: number;
+  /** What the venue's file does not know, by kind. */
+  readonly unexpected: Map<Unexpected, number>;
+};
 
 export type NormaliseOptions = {
   readonly venue: Venue;
@@ -73,8 +83,9 @@ const TOP = 25;
 
 /** Reads every file in order; listings and books go on from one to the next. */
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
-  const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0 };
-  const session = createSession(venue, assembled);
+  const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
+  const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
+  const session = createSession(watchUnexpected(venue, count), assembled);
   for (const path of files) {
     const attribute = assembled ? await readChains(venue, path) : () => null;
     let line = 0;
@@ -292,6 +303,13 @@ const toPrinted = (name: string, value: unknown): unknown => {
   return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
 };
 
+/** Null: the venue's file knew everything. */
+export const describeUnexpected = ({ unexpected }: Counts): string | null => {
+  if (unexpected.size === 0) return null;
+  const kinds = [...unexpected].toSorted(([a], [b]) => compareBytes(a, b)).map(([kind, count]) => `${kind} ${count}`);
+  return `unexpected: ${kinds.join(', ')}`;
+};
+
 export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
   `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
 
@@ -318,6 +336,8 @@ const main = async (): Promise<number> => {
     if (!process.stdout.write(`${line}\n`)) return once(process.stdout, 'drain').then(() => undefined);
   };
   const counts = await normalise({ venue, files: positionals, assembled: values.assembled, write });
+  const unexpected = describeUnexpected(counts);
+  if (unexpected !== null) console.error(unexpected);
   console.error(describeCounts(counts));
   return 0;
 };
