@@ -12,11 +12,10 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigure,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -190,7 +189,7 @@ const readRules = (symbol: Fields, market: Market): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: keyof typeof FILTER_FIELDS): Digits | null => {
     const [type, field] = FILTER_FIELDS[rule];
-    const digits = readFigureOrNull(filters.find((f) => f.filterType === type)?.[field], field);
+    const digits = readRuleOrNull(rule, filters.find((f) => f.filterType === type)?.[field], field);
     if (digits !== null)
       normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
     return digits;
@@ -204,6 +203,7 @@ const readRules = (symbol: Fields, market: Market): Rules => {
   normalisation.price_decimals = { venue_field: 'pricePrecision', transform: 'identity' };
   normalisation.qty_decimals = { venue_field: 'quantityPrecision', transform: 'identity' };
   if (market === 'usdm') return { ...figures, contract_size: '1', normalisation };
-  normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
-  return { ...figures, contract_size: readFigure(symbol.contractSize, 'contractSize'), normalisation };
+  const contract_size = readRuleOrNull('contract_size', symbol.contractSize, 'contractSize');
+  if (contract_size !== null) normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
+  return { ...figures, contract_size, normalisation };
 };

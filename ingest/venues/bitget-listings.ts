@@ -17,6 +17,7 @@ import {
   readFields,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -166,7 +167,7 @@ const readRules = (contract: Fields): Rules => {
   };
   const plain = (rule: Rule, names: readonly string[]): Digits | null => {
     const [value, name] = memberOf(contract, names);
-    return note(rule, readAmountOrNull(value, name), [name, 'string_to_number']);
+    return note(rule, readRuleOrNull(rule, value, name), [name, 'string_to_number']);
   };
   const rules = {
     tick_size: plain('tick_size', ['priceMultiplier']) ?? readTick(contract, note),
@@ -192,7 +193,7 @@ type Note = (rule: string, digits: Digits | null, from: readonly [string, string
 
 /** v1 and v2: `priceEndStep` counts units of the last of `pricePlace` decimals. */
 const readTick = (contract: Fields, note: Note): Digits | null => {
-  const steps = readAmountOrNull(contract.priceEndStep, 'priceEndStep');
+  const steps = readRuleOrNull('tick_size', contract.priceEndStep, 'priceEndStep');
   const places = readCountOrNull(contract.pricePlace, 'pricePlace');
   if (steps === null || places === null || places > MOST_PLACES) return null;
   return note('tick_size', multiply(steps, toStep(places)), ['priceEndStep', `scale:${toStep(places)}`]);

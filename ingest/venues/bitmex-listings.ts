@@ -16,6 +16,7 @@ import {
   readInstantOrNull,
   readList,
   readMessage,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -125,7 +126,7 @@ type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits 
 const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(row[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, row[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
     return digits;
   };

@@ -11,10 +11,10 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -170,7 +170,7 @@ const readRules = (instrument: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: Rule): Digits | null => {
     const [filter, field] = RULE_FIELDS[rule];
-    const digits = readFigureOrNull(readFields(instrument[filter] ?? {}, filter)[field], field);
+    const digits = readRuleOrNull(rule, readFields(instrument[filter] ?? {}, filter)[field], field);
     if (digits !== null) normalisation[rule] = { venue_field: `${filter}.${field}`, transform: 'string_to_number' };
     return digits;
   };

@@ -10,10 +10,10 @@ import {
   isFields,
   parseRequest,
   readCountOrNull,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -28,7 +28,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     if (!isFields(body) || !Array.isArray(body.result)) return null;
     const instruments = readList(body.result, 'result').filter(isInstrument);
     if (instruments.length === 0) return null;
-    const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut'), receivedAt: message.received_at };
+    const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
     return {
       scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
       listings: instruments.filter(isListed).map((instrument) => toListing(instrument, stamps)),
@@ -90,11 +90,11 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
   const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
   const venue_kind = kindOf(instrument, venue_symbol);
   const quantity = venue_kind === 'linear' ? 'base' : 'quote';
-  const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') ?? NO_END_MS;
+  const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
   // Amounts are multiples of the venue's contract size: it is the step, not what one unit of a quantity is worth.
-  const lot_size = readFigureOrNull(instrument.contract_size, 'contract_size');
-  const tick_size = readFigureOrNull(instrument.tick_size, 'tick_size');
-  const min_qty = readFigureOrNull(instrument.min_trade_amount, 'min_trade_amount');
+  const lot_size = readRuleOrNull('lot_size', instrument.contract_size, 'contract_size');
+  const tick_size = readRuleOrNull('tick_size', instrument.tick_size, 'tick_size');
+  const min_qty = readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount');
   return {
     instrument: `${base}-PERP`,
     venue_symbol,

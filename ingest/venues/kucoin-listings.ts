@@ -13,11 +13,11 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigure,
   readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -138,11 +138,12 @@ const readKind = (contract: Fields): ListingValues['venue_kind'] => {
 
 /** Milliseconds between settlements; the current one first, for the venue changes it at will. */
 export const readInterval = (contract: Fields): number | null =>
-  readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ??
-  readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity');
+  readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ||
+  readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
+  null;
 
 type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
-  readonly contract_size: Digits;
+  readonly contract_size: Digits | null;
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
@@ -150,14 +151,17 @@ type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
 const readRules = (contract: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(contract[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, contract[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
     return digits;
   };
   const tick_size = read('tick_size', 'tickSize');
   const lot_size = read('lot_size', 'lotSize');
-  const size = readFigure(contract.multiplier, 'multiplier');
-  const isNegative = size.startsWith('-');
-  normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
-  return { tick_size, lot_size, contract_size: isNegative ? subtract('0', size) : size, normalisation };
+  const signed = readFigureOrNull(contract.multiplier, 'multiplier');
+  const isNegative = signed?.startsWith('-') === true;
+  const size = isNegative ? subtract('0', signed) : signed;
+  const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
+  if (contract_size !== null)
+    normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
+  return { tick_size, lot_size, contract_size, normalisation };
 };

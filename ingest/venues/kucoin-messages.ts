@@ -172,7 +172,7 @@ const mapCurrentFunding: Mapper = (data, source) => {
   const symbol = symbolOfFunding(readText(data.symbol, 'symbol'));
   const values = {
     funding: readFigure(data.value, 'value'),
-    funding_interval_ms: readCountOrNull(data.granularity, 'granularity'),
+    funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
     next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
   };
   return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'funding', values, data)];

@@ -11,9 +11,9 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigureOrNull,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -164,15 +164,19 @@ type Rules = {
 
 /** Trading rules with the place each came from (V-03). */
 const readRules = (item: Fields): Rules => {
-  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(([, field]) => item[field] !== undefined);
-  const read = (field: string): Digits | null => readFigureOrNull(item[field], field);
+  const read = (rule: keyof typeof FIGURES): Digits | null => readRuleOrNull(rule, item[FIGURES[rule]], FIGURES[rule]);
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    contract_size: read('contract_size'),
+  };
+  const isNone = (rule: string): boolean => rule in figures && figures[rule as keyof typeof figures] === null;
+  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(
+    ([rule, field]) => item[field] !== undefined && !isNone(rule),
+  );
   return {
-    figures: {
-      tick_size: read(FIGURES.tick_size),
-      lot_size: read(FIGURES.lot_size),
-      min_qty: read(FIGURES.min_qty),
-      contract_size: read(FIGURES.contract_size),
-    },
+    figures,
     normalisation: Object.fromEntries(
       named.map(([rule, venue_field]) => [rule, { venue_field, transform: 'identity' }]),
     ),

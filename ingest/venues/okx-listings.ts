@@ -2,7 +2,7 @@
 import { multiply } from '../../schemas/decimals.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
-import type { ListingRecord, ListingValues } from '../../schemas/records.ts';
+import type { Digits, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
 import { isSwap, splitSymbol } from './okx-symbols.ts';
@@ -12,11 +12,10 @@ import {
   type Fields,
   parseRequest,
   readFields,
-  readFigure,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -110,9 +109,12 @@ const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): L
 const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
   const { base, quote } = splitSymbol(symbol);
   const kind = readKind(item.ctType);
-  const tick_size = readFigureOrNull(item.tickSz, 'tickSz');
-  const lot_size = readFigureOrNull(item.lotSz, 'lotSz');
-  const min_qty = readFigureOrNull(item.minSz, 'minSz');
+  const rules = {
+    tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
+    lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),
+    min_qty: readRuleOrNull('min_qty', item.minSz, 'minSz'),
+    contract_size: readSize(item),
+  };
   return {
     instrument: `${base}-PERP`,
     venue_symbol: symbol,
@@ -124,19 +126,19 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     pair: readPair(item),
     post_only: null,
     status: statusOf(item),
-    contract_size: multiply(readFigure(item.ctVal, 'ctVal'), readFigureOrNull(item.ctMult, 'ctMult') ?? '1'),
+    contract_size: rules.contract_size,
     // A contract may be worth a million coins, but its price is that of one.
     multiplier: '1',
-    tick_size,
-    lot_size,
-    min_qty,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
     min_notional: null,
     price_decimals: null,
     qty_decimals: null,
     units: {
-      tick_size: tick_size === null ? null : 'quote',
-      lot_size: lot_size === null ? null : 'contracts',
-      min_qty: min_qty === null ? null : 'contracts',
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : 'contracts',
+      min_qty: rules.min_qty === null ? null : 'contracts',
       min_notional: null,
       contract_size: kind === null ? null : kind === 'inverse' ? 'quote' : 'base',
     },
@@ -146,7 +148,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: Object.fromEntries(
       Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' })
-        .filter(([, venue_field]) => readFigureOrNull(item[venue_field], venue_field) !== null)
+        .filter(([rule]) => rules[rule as keyof typeof rules] !== null)
         .map(([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }]),
     ),
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -157,6 +159,12 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     listed_at: readMsOrNull(item.listTime, 'listTime'),
     delisted_at: readMsOrNull(item.expTime, 'expTime'),
   };
+};
+
+/** What a contract is worth: `ctVal` of its currency, times `ctMult`. */
+const readSize = ({ ctVal, ctMult }: Fields): Digits | null => {
+  const size = readRuleOrNull('contract_size', ctVal, 'ctVal');
+  return size === null ? null : multiply(size, readRuleOrNull('contract_size', ctMult, 'ctMult') ?? '1');
 };
 
 const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>

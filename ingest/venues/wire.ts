@@ -148,6 +148,15 @@ export const readAmount = (value: unknown, name: string): Digits => {
 export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
   value === undefined || value === null || value === '' ? null : readAmount(value, name);
 
+/** A rule of trading: a step or a size is above zero, a smallest amount (`min_`) not below it. What is neither, is none. */
+export const readRuleOrNull = (rule: string, value: unknown, name: string): Digits | null => {
+  const digits = readFigureOrNull(value, name);
+  if (digits === null || isPositive(digits)) return digits;
+  if (digits === '0' && rule.startsWith('min_')) return digits;
+  note('bad_figure');
+  return null;
+};
+
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
