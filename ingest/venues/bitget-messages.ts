@@ -32,6 +32,7 @@ import {
   readAmountOrNull,
   readFields,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -173,7 +174,7 @@ const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin
   const side = readTaker(sideWord(trade.side), SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readText(id, 'id'),
+    id: id === undefined || id === null ? null : readIdText(id, 'id'),
     side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'size'),

@@ -18,6 +18,7 @@ import {
   readCountOrNull,
   readFields,
   readId,
+  readIdText,
   readInstantOrNull,
   readLevels,
   readList,
@@ -231,7 +232,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
     ? []
     : rows.map((row) => {
         const values = {
-          id: readText(row.orderID, 'orderID'),
+          id: readIdText(row.orderID, 'orderID'),
           side: readSide(row.side, SIDES, 'side') === 'buy' ? ('short' as const) : ('long' as const),
           price: readPrice(row.price, 'price'),
           price_kind: 'order' as const,

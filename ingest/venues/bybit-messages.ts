@@ -13,6 +13,7 @@ import {
   readAmount,
   readFields,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -20,7 +21,6 @@ import {
   readPrice,
   readSide,
   readTaker,
-  readText,
   refusal,
 } from './wire.ts';
 
@@ -117,7 +117,7 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
   const side = readTaker(trade[sideName], SIDES, sideName);
   if (side === null) return [];
   const values = {
-    id: trade[id] === undefined ? null : readText(trade[id], id),
+    id: trade[id] === undefined ? null : readIdText(trade[id], id),
     side,
     price: readPrice(trade[price], price),
     quantity: readAmount(trade[size], size),

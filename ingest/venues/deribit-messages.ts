@@ -16,6 +16,7 @@ import {
   readFields,
   readFigureOrNull,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -220,7 +221,7 @@ const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const direction = readTaker(trade.direction, ['buy', 'sell'], 'direction');
   if (direction === null) return [];
   const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
-  const id = readText(trade.trade_id, 'trade_id');
+  const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
   const fill = { price, price_kind: 'fill' as const, ...amount };

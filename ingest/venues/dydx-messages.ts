@@ -14,6 +14,7 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -203,7 +204,7 @@ const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly
   const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
   if (taker === null) return [];
   const at = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt };
-  const id = trade.id === undefined || trade.id === null ? null : readText(trade.id, 'id');
+  const id = trade.id === undefined || trade.id === null ? null : readIdText(trade.id, 'id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
   const mapped = [record(at, 'trade', { id, side: taker, price, ...amount }, trade)];

@@ -19,6 +19,7 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
+  readIdText,
   readInstantOrNull,
   readLevels,
   readList,
@@ -232,7 +233,7 @@ const toTrades = (
   const taker = readTaker(body.side, SIDES, 'side');
   if (taker === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readText(String(id), 'uid'),
+    id: id === undefined || id === null ? null : readIdText(id, 'uid'),
     side: taker,
     price: readPrice(body.price, 'price'),
     quantity: readAmount(size, 'quantity'),

@@ -26,6 +26,7 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -245,7 +246,7 @@ const mapTrade = ofSymbol('ts', (at, data) => {
   const side = readTaker(data.side, SIDES, 'side');
   if (side === null) return [];
   const values = {
-    id: data.tradeId === undefined ? null : readText(data.tradeId, 'tradeId'),
+    id: data.tradeId === undefined ? null : readIdText(data.tradeId, 'tradeId'),
     side,
     price: readPrice(data.price, 'price'),
     quantity: readAmount(data.size, 'size'),

@@ -165,6 +165,10 @@ export const readId = (value: unknown, name: string): string => {
   return text;
 };
 
+/** A venue's id that is any text; one that is a number keeps its digits. */
+export const readIdText = (value: unknown, name: string): string =>
+  typeof value === 'string' && value !== '' ? value : readId(value, name);
+
 /** A small whole number such as a count of trades; null when absent. */
 export const readCountOrNull = (value: unknown, name: string): number | null => {
   if (value === undefined || value === null || value === '') return null;

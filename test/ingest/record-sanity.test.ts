@@ -1,10 +1,10 @@
-// Whatever stands in a message's members, a record of it is one: figures in their one spelling, prices above zero, amounts not below it, intervals and
+// A figure may come as a number or as a text, whatever the venue sends today. Whatever stands in a message's members, a record of it is one: figures in their one spelling, prices above zero, amounts not below it, intervals and
 // instants that exist. Every member of every recorded kind of message takes each odd value in turn.
 import t from 'tap';
 import { type Mapped, type Venue, VenueError, type VenueMessage } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
-import { replaceEach } from '../support/mutations.ts';
+import { isRaw, parseExact, replaceEach } from '../support/mutations.ts';
 import { contextOf, recordingsOf, seedsOf } from '../support/venue-seeds.ts';
 
 /** ES2026; not in the compiler's library yet. */
@@ -122,5 +122,36 @@ for (const venue of venues.values())
             if (fault !== null && !faults.has(fault)) faults.set(fault, `${payload}`.slice(0, 500));
           }
     t.same([...faults], [], `${records} records`);
+    t.end();
+  });
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+/** Every number as its text, or every text that is a number as one. */
+const retyped = (value: unknown, to: 'text' | 'number'): unknown => {
+  if (Array.isArray(value)) return value.map((item) => retyped(item, to));
+  if (isRaw(value)) return to === 'text' ? value.rawJSON : value;
+  if (typeof value === 'string') return to === 'number' && NUMBER.test(value) ? rawJSON(value) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, retyped(item, to)]));
+};
+
+for (const venue of venues.values())
+  t.test(`${venue.id}: figures written as texts or as numbers give the same records`, (t) => {
+    const messages = recordingsOf(venue);
+    const context = contextOf(venue, messages);
+    let compared = 0;
+    for (const seed of seedsOf(messages)) {
+      const before = recordsOf(venue, seed, context);
+      if (before.length === 0) continue;
+      const tree = parseExact(Buffer.from(seed.payload).toString('utf8'));
+      for (const to of ['text', 'number'] as const) {
+        const payload = Buffer.from(JSON.stringify(retyped(tree, to)));
+        compared++;
+        const after = recordsOf(venue, { ...seed, payload }, context);
+        if (JSON.stringify(after) !== JSON.stringify(before)) t.same(after, before, `${payload}`.slice(0, 300));
+      }
+    }
+    t.ok(compared > 0, `${compared} messages`);
     t.end();
   });
