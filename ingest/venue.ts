@@ -229,13 +229,42 @@ export type ReferenceState = Record<string, unknown>;
 /** Plain data kept per listing and connection by `map`. */
 export type MapState = Record<string, unknown>;
 
-/** A message that cannot be read. `code` goes to the dead letters. */
+/**
+ * Kinds of what a venue's file does not know, counted by `processor_unexpected_total`: a listing's status; a channel nobody reads; a word, or a side
+ * that is no side; a trade without a taker; a member that is not there, or of another shape; a figure, or a level of a book, that cannot be
+ * read; a message that is no JSON; what names no listing; a refusal of the venue.
+ */
+export const UNEXPECTED = [
+  'unknown_status',
+  'unread_channel',
+  'unknown_word',
+  'unknown_side',
+  'no_side',
+  'missing_member',
+  'bad_shape',
+  'bad_figure',
+  'bad_level',
+  'unreadable',
+  'unknown_listing',
+  'refusal',
+] as const;
+export type Unexpected = (typeof UNEXPECTED)[number];
+
+const KINDS = {
+  VENUE_BAD_FRAME: 'bad_shape',
+  VENUE_BAD_FIGURE: 'bad_figure',
+  VENUE_UNKNOWN_LISTING: 'unknown_listing',
+} as const;
+
+/** A message that cannot be read. `code` goes to the dead letters, `kind` to the metrics. */
 export class VenueError extends Error {
-  readonly code: 'VENUE_BAD_FRAME' | 'VENUE_BAD_FIGURE' | 'VENUE_UNKNOWN_LISTING';
-  constructor(code: VenueError['code'], message: string) {
+  readonly code: keyof typeof KINDS;
+  readonly kind: Unexpected;
+  constructor(code: VenueError['code'], message: string, kind: Unexpected = KINDS[code]) {
     super(message);
     this.name = 'VenueError';
     this.code = code;
+    this.kind = kind;
   }
 }
 

@@ -23,6 +23,8 @@ import {
   readList,
   readMsOrNull,
   readPrice,
+  readSide,
+  readTaker,
 } from './wire.ts';
 
 /** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
@@ -32,43 +34,38 @@ export const mapTrade: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null || NO_TRADES.has(String(element.X))) return [];
   const id = element.e === 'trade' ? element.t : element.a;
-  return [
-    toTrade({ symbol, venueTs: readStamp(element), source }, element, {
-      id,
-      price: element.p,
-      size: element.q,
-      maker: element.m,
-    }),
-  ];
+  const fields = { id, price: element.p, size: element.q, maker: element.m };
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
 };
 
 export const mapPastAggTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
-  return [toTrade({ symbol, venueTs: readStamp(element), source }, element, fields)];
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
 };
 
 export const mapPastTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
-  return [toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields)];
+  return toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields);
 };
 
 type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
 
 /** `maker`: the buyer's order was in the book, so the taker sold. */
-const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): Mapped => {
-  if (typeof maker !== 'boolean') throw badFrame('m does not say who made the trade');
+const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): readonly Mapped[] => {
+  const side = readTaker(maker, [false, true], 'm');
+  if (side === null) return [];
   const values = {
     id: id === undefined || id === null ? null : readId(id, 'id'),
-    side: maker ? ('sell' as const) : ('buy' as const),
+    side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),
     quantity_unit: quantityUnitOf(at.symbol),
   };
-  return toMapped(at, 'trade', values, element);
+  return [toMapped(at, 'trade', values, element)];
 };
 
 /** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
@@ -76,12 +73,11 @@ export const mapForceOrder: Mapper = (element, source) => {
   const order = readFields(element.o, 'o');
   const symbol = readSymbol(order.s);
   if (symbol === null) return [];
-  if (order.S !== 'SELL' && order.S !== 'BUY') throw badFrame('o.S is no side');
   const filled = readAmountOrNull(order.z, 'o.z') ?? '0';
   const isFilled = filled !== '0';
   const values = {
     id: null,
-    side: order.S === 'SELL' ? ('long' as const) : ('short' as const),
+    side: readSide(order.S, ['BUY', 'SELL'], 'o.S') === 'sell' ? ('long' as const) : ('short' as const),
     price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
     price_kind: isFilled ? ('fill' as const) : ('order' as const),
     quantity: isFilled ? filled : readAmount(order.q, 'o.q'),

@@ -11,9 +11,9 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigureOrNull,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -75,8 +75,9 @@ export const readCycle = (item: Fields): number | null => {
   return hours === null || hours === 0 ? null : hours * MS_PER_HOUR;
 };
 
-/** `futureType` is 1, or absent before it was sent; 2 has a delivery date. */
-const isPerpetual = ({ futureType }: Fields): boolean => futureType === undefined || String(futureType) === '1';
+/** `futureType` 2 has a delivery date, and a third part in its symbol; another number than 1, known or not, is no date. */
+const isPerpetual = ({ symbol, futureType }: Fields): boolean =>
+  String(futureType) !== '2' && !/_\d+$/.test(readText(symbol, 'symbol'));
 
 /** By `state`; numbers come as numbers or as their source text. */
 const STATUSES = words({
@@ -86,6 +87,10 @@ const STATUSES = words({
   3: 'delisted',
   4: 'halted',
 });
+
+/** `futureType` was not sent before 2025. */
+const statusOf = ({ futureType, state }: Fields): string =>
+  String(futureType ?? 1) === '1' ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
 
 const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles): ListingRecord => {
   const venue_symbol = readText(item.symbol, 'symbol');
@@ -108,7 +113,7 @@ const toValues = (item: Fields, cycle: number | null): ListingValues => {
     venue_kind,
     pair: null,
     post_only: null,
-    status: STATUSES[String(item.state)] ?? 'unknown',
+    status: statusOf(item),
     contract_size: rules.figures.contract_size,
     multiplier,
     tick_size: rules.figures.tick_size,
@@ -159,15 +164,19 @@ type Rules = {
 
 /** Trading rules with the place each came from (V-03). */
 const readRules = (item: Fields): Rules => {
-  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(([, field]) => item[field] !== undefined);
-  const read = (field: string): Digits | null => readFigureOrNull(item[field], field);
+  const read = (rule: keyof typeof FIGURES): Digits | null => readRuleOrNull(rule, item[FIGURES[rule]], FIGURES[rule]);
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    contract_size: read('contract_size'),
+  };
+  const isNone = (rule: string): boolean => rule in figures && figures[rule as keyof typeof figures] === null;
+  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(
+    ([rule, field]) => item[field] !== undefined && !isNone(rule),
+  );
   return {
-    figures: {
-      tick_size: read(FIGURES.tick_size),
-      lot_size: read(FIGURES.lot_size),
-      min_qty: read(FIGURES.min_qty),
-      contract_size: read(FIGURES.contract_size),
-    },
+    figures,
     normalisation: Object.fromEntries(
       named.map(([rule, venue_field]) => [rule, { venue_field, transform: 'identity' }]),
     ),

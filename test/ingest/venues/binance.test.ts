@@ -690,7 +690,7 @@ t.test('exchanging any two members of a frame changes its records or is refused'
 
 t.test('listings say how each rule was made', (t) => {
   const usdm = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz');
-  t.equal(usdm.length, 119, 'perpetuals of 122 symbols: two are dated, one is not open yet and has no kind');
+  t.equal(usdm.length, 120, 'perpetuals of 122 symbols: two are dated; one is not open yet and has no kind');
   t.same(
     usdm.find((l) => l.venue_symbol === '1000SHIBUSDT'),
     record(
@@ -755,7 +755,7 @@ t.test('listings say how each rule was made', (t) => {
 
 t.test('every perpetual of the recorded exchangeInfo answers has base, multiplier, contract size and kind', (t) => {
   for (const { file, perpetuals, sizes } of [
-    { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 119, sizes: () => '1' },
+    { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 120, sizes: () => '1' },
     {
       file: 'cryptofeed-coinm-rest-instruments.ndjson.gz',
       perpetuals: 18,
@@ -785,13 +785,36 @@ t.test('every perpetual of the recorded exchangeInfo answers has base, multiplie
           contract_size: sizes(base),
           venue_kind: inverse ? 'inverse' : 'linear',
           quantity_unit: inverse ? 'contracts' : 'base',
-          status: settling ? 'settling' : 'tradeable',
+          status: settling ? 'settling' : venue_symbol === 'BTCSTUSDT' ? 'pre_launch' : 'tradeable',
           positive: true,
         },
         venue_symbol,
       );
     }
   }
+  t.end();
+});
+
+t.test('a perpetual being settled is listed as settling, in either market and in either spelling (V-02)', (t) => {
+  const statusesOf = (file: string, type: string, status: string): readonly string[] => {
+    const message = readRecording(`${FIXTURES}/${file}`)
+      .filter(({ kind, url }) => kind === 'rest' && url?.includes('/exchangeInfo'))
+      .map(toVenueMessage)[0] as VenueMessage;
+    const text = Buffer.from(message.payload)
+      .toString('utf8')
+      .replaceAll('"contractType":"PERPETUAL"', `"contractType":"${type}"`)
+      .replaceAll(/"(status|contractStatus)":"TRADING"/g, `"$1":"${status}"`);
+    const listings = binance.mapReference({}, { ...message, payload: Buffer.from(text) })?.listings ?? [];
+    t.equal(listings.length, 25, `${file}: ${type}`);
+    return [...new Set(listings.map(({ values }) => values.status))];
+  };
+  for (const file of [GOCT_USDM, GOCT_COINM])
+    for (const type of ['PERPETUAL_DELIVERING', 'PERPETUAL DELIVERING', 'TRADIFI_PERPETUAL_DELIVERING']) {
+      t.same(statusesOf(file, type, 'SETTLING'), ['settling']);
+      t.same(statusesOf(file, type, 'TRADING'), ['settling'], 'the type goes before the status');
+      t.same(statusesOf(file, type, 'A_NEW_WORD'), ['settling']);
+      t.ok(statusesOf(file, type, 'CLOSE').includes('delisted'));
+    }
   t.end();
 });
 
