@@ -1,20 +1,24 @@
 // Settings of the API process.
 import type { ConfigSpec } from '../infra/runtime/config.ts';
+import { KAFKA_CONFIG } from '../infra/runtime/kafka-settings.ts';
+import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+import { PG_TLS_HINT } from '../infra/runtime/postgres-connection.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb.ts';
 
 export const API_CONFIG = {
-  KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas.' },
+  ...KAFKA_CONFIG,
   VENUES: { type: 'list', description: 'Venue codes that are served.' },
-  DATABASE_URL: { type: 'url', secret: true, description: 'PostgreSQL with accounts and keys.' },
+  DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with accounts and keys; ${PG_TLS_HINT}.` },
   QUESTDB_PG: {
     type: 'string',
     default: null,
-    description: 'QuestDB PostgreSQL wire, for history; unset: history answers 503.',
+    description: `QuestDB PostgreSQL wire, for history; ${PG_TLS_HINT}; unset: history answers 503.`,
   },
-  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
-  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
+  ...QUESTDB_LOGIN_CONFIG,
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
   BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },
+  ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9103, description: 'Port of /metrics.' },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of every topic; empty is live.' },
   SIMULATED: {

@@ -4,6 +4,7 @@ import { migrate } from '../infra/postgres/migrate.ts';
 import { createClock } from '../infra/runtime/clock.ts';
 import { readConfig } from '../infra/runtime/config.ts';
 import { openKafka } from '../infra/runtime/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -60,8 +61,11 @@ const listenOn = async (
   try {
     await app.listen({ host, port });
   } catch (error) {
-    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    throw isTaken ? new Error(`port ${port} of PORT is taken`, { cause: error }) : error;
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code === 'EADDRINUSE') throw new Error(`port ${port} of PORT is taken`, { cause: error });
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new Error(`${host} of HOST is no address of this machine`, { cause: error });
+    throw error;
   }
 };
 
@@ -69,7 +73,7 @@ const start = async (): Promise<Stop> => {
   const config = readConfig(API_CONFIG, process.env);
   const log = createLog('api');
   const { nowMicros } = createClock();
-  const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api' }, log);
+  const kafka = openKafka({ brokers: config.KAFKA_BROKERS, clientId: 'api', security: kafkaSecurity(config) }, log);
   const pool = openPostgres(config.DATABASE_URL);
   await migrate(pool);
   const keys = openKeyStore(pool);
@@ -101,7 +105,7 @@ const start = async (): Promise<Stop> => {
     log,
   });
   const registry = createMetrics();
-  const metricsServer = await serveMetrics(registry, config.METRICS_PORT);
+  const metricsServer = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST });
   const metrics = createApiMetrics(registry, live, nowMicros);
   metrics.watchNotices(notices);
   metrics.watchMeter(meter);

@@ -1,8 +1,10 @@
 // Settings of the collector process.
 import type { ConfigSpec } from '../infra/runtime/config.ts';
+import { KAFKA_CONFIG } from '../infra/runtime/kafka-settings.ts';
+import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
 
 export const INGEST_CONFIG = {
-  KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas' },
+  ...KAFKA_CONFIG,
   VENUES: { type: 'list', description: 'venues to collect, separated by commas' },
   SHARDS: { type: 'integer', default: 1, description: 'raw partitions a venue; fixed once the topics exist' },
   COLLECTOR_ID: {
@@ -31,6 +33,7 @@ export const INGEST_CONFIG = {
     default: 2 * 1024 ** 3,
     description: 'bytes on disk above which the collector ends its connections',
   },
+  ...METRICS_CONFIG,
   METRICS_PORT: {
     type: 'integer',
     default: 9101,

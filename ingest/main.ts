@@ -12,6 +12,7 @@ import {
   openKafka,
   TopicMismatch,
 } from '../infra/runtime/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -94,7 +95,10 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   log.info({ config: printableConfig(INGEST_CONFIG, config) }, 'configured');
 
   const { nowMicros } = createClock();
-  const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}` }, log);
+  const handle = openKafka(
+    { brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}`, security: kafkaSecurity(config) },
+    log,
+  );
   const over = new AbortController();
   const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace }), over.signal);
   const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
@@ -149,6 +153,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   });
 
   const server = await serveMetrics(registry, config.METRICS_PORT, {
+    host: config.METRICS_HOST,
     // A restart brings neither Kafka nor the disk back. A venue that cannot be reached is that venue's state: answers call it down.
     unready: () => unreadyReasons(outlet.state(), spool.bytes(), offsetMs),
   });

@@ -1,8 +1,12 @@
 // Settings of the processors' process.
 import type { ConfigSpec } from '../infra/runtime/config.ts';
+import { KAFKA_CONFIG } from '../infra/runtime/kafka-settings.ts';
+import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+import { PG_TLS_HINT } from '../infra/runtime/postgres-connection.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb.ts';
 
 export const PROCESSORS_CONFIG = {
-  KAFKA_BROKERS: { type: 'list', description: 'Kafka bootstrap servers, comma separated.' },
+  ...KAFKA_CONFIG,
   VENUES: { type: 'list', description: 'Venue codes whose raw topics are worked on.' },
   SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is made.' },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
@@ -19,14 +23,22 @@ export const PROCESSORS_CONFIG = {
     description: 'The owner of a quiet partition appends ticks; off when a finished log is worked through again.',
   },
   SINK: { type: 'boolean', default: true, description: 'Also write rows into QuestDB.' },
-  QUESTDB_HTTP: { type: 'string', default: null, description: 'QuestDB HTTP, for writing rows.' },
-  QUESTDB_PG: { type: 'string', default: null, description: 'QuestDB PostgreSQL wire, for tables and visibility.' },
-  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
-  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
+  QUESTDB_HTTP: {
+    type: 'string',
+    default: null,
+    description: 'QuestDB HTTP, for writing rows; with TLS https://host:port?tls_ca=FILE.',
+  },
+  QUESTDB_PG: {
+    type: 'string',
+    default: null,
+    description: `QuestDB PostgreSQL wire, for tables and visibility; ${PG_TLS_HINT}.`,
+  },
+  ...QUESTDB_LOGIN_CONFIG,
   PRESENT_ALARM_PERCENT: {
     type: 'integer',
     default: 95,
     description: "An alarm when less of a venue's listings are present in a layer for a minute.",
   },
+  ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9102, description: 'Port of /metrics, /healthz and /readyz.' },
 } as const satisfies ConfigSpec;

@@ -2,6 +2,7 @@
 import { type Config, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
 import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
@@ -62,7 +63,10 @@ const start = async (): Promise<Stop> => {
   const config = readConfig(PROCESSORS_CONFIG, process.env);
   const log = createLog('processors');
   const registry = createMetrics();
-  const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: config.PROCESSOR_ID ?? 'processors' }, log);
+  const handle = openKafka(
+    { brokers: config.KAFKA_BROKERS, clientId: config.PROCESSOR_ID ?? 'processors', security: kafkaSecurity(config) },
+    log,
+  );
   const known = config.VENUES.map(venueOf);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards } = config;
   await ensureTopics(
@@ -87,7 +91,7 @@ const start = async (): Promise<Stop> => {
     const waiting = sink?.problem() ?? null;
     return waiting === null ? tasks.problems() : [...tasks.problems(), `rows wait for QuestDB: ${waiting}`];
   };
-  const server = await serveMetrics(registry, config.METRICS_PORT, { unready });
+  const server = await serveMetrics(registry, config.METRICS_PORT, { host: config.METRICS_HOST, unready });
   return async () => {
     await tasks.stop();
     await sink?.stop();

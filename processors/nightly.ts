@@ -56,8 +56,8 @@ const stay = async (): Promise<Stop> => {
     progress: () => undefined,
   });
   const runner = startRunner(STEPS, openLedger(context.database), context);
-  const { METRICS_PORT: port } = readConfig(NIGHTLY_CONFIG, process.env);
-  const server = await serveMetrics(registry, port, { unready: runner.problems });
+  const { METRICS_HOST: host, METRICS_PORT: port } = readConfig(NIGHTLY_CONFIG, process.env);
+  const server = await serveMetrics(registry, port, { host, unready: runner.problems });
   return async () => {
     await runner.stop();
     await server.close();
@@ -76,7 +76,7 @@ type Endpoints = {
 
 /** Settings of a service that runs on this machine, for what the environment does not say. */
 const ofRunningService = (env: Environment): Environment => {
-  if (env['DATABASE_URL']) return env;
+  if (env['DATABASE_URL'] || env['DATABASE_URL_FILE']) return env;
   try {
     const file = env['ENDPOINTS_FILE'] ?? new URL('../.local/endpoints.json', import.meta.url);
     const found = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;

@@ -15,6 +15,8 @@ export interface KafkaPorts {
   readonly controller: number;
 }
 
+export type KafkaProperties = Readonly<Record<string, string | number | boolean>>;
+
 // Kafka's own performance options (bin/kafka-run-class.sh), heap cut to a single laptop broker.
 const JVM = [
   '-Xms256m',
@@ -26,14 +28,19 @@ const JVM = [
   '-Djava.awt.headless=true',
 ];
 
-/** Starts the broker; resolves once it answers describeCluster with a controller. */
-export async function startKafka(supervisor: Supervisor, dataDir: DataDir, ports: KafkaPorts): Promise<Supervised> {
+/** Starts the broker; resolves once it answers describeCluster with a controller. `settings` are laid over those of its file. */
+export async function startKafka(
+  supervisor: Supervisor,
+  dataDir: DataDir,
+  ports: KafkaPorts,
+  settings: KafkaProperties = {},
+): Promise<Supervised> {
   const folder = join(dataDir.path, 'kafka');
   const data = join(folder, 'data');
   mkdirSync(data, { recursive: true });
   const properties = join(folder, 'server.properties');
   const logging = join(folder, 'log4j2.properties');
-  writeFileSync(properties, serverProperties(ports, data));
+  writeFileSync(properties, propertiesText({ ...serverProperties(ports, data), ...settings }));
   writeFileSync(logging, LOGGING);
   const java = [`-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`];
   if (!existsSync(join(data, 'meta.properties'))) await format(java, properties);
@@ -73,8 +80,8 @@ async function answers(broker: string): Promise<boolean> {
   }
 }
 
-function serverProperties(ports: KafkaPorts, data: string): string {
-  const lines: Record<string, string | number | boolean> = {
+function serverProperties(ports: KafkaPorts, data: string): KafkaProperties {
+  return {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${ports.controller}`,
@@ -109,6 +116,9 @@ function serverProperties(ports: KafkaPorts, data: string): string {
     // A venue's whole reference answer travels as one message.
     'message.max.bytes': 20_971_520,
   };
+}
+
+function propertiesText(lines: KafkaProperties): string {
   return `${Object.entries(lines)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;

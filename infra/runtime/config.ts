@@ -1,4 +1,5 @@
 // Configuration of a process: one table of environment variables, read once in main, all faults told at once.
+import { readFileSync } from 'node:fs';
 import { nearest } from '../../schemas/errors.ts';
 
 type Kinds = {
@@ -15,7 +16,7 @@ export type Variable = {
   readonly [K in keyof Kinds]: {
     readonly type: K;
     readonly default?: Kinds[K] | null;
-    /** Never printed: `***` stands for it. */
+    /** Never printed: `***` stands for it. `NAME_FILE` gives a file that holds it, as container platforms mount secrets. */
     readonly secret?: boolean;
     readonly description: string;
   };
@@ -69,38 +70,100 @@ const EXPECTED: Readonly<Record<keyof Kinds, string>> = {
   url: 'an absolute URL',
 };
 
-const show = (variable: Variable, text: string): string => (variable.secret === true ? '***' : JSON.stringify(text));
+/** An address may carry its password: `scheme://user:***@host`. */
+const hidePassword = (text: string): string => text.replace(/(:\/\/[^:@/]*):[^/]*@/, '$1:***@');
 
-const misspelt = (spec: ConfigSpec, env: Environment): string[] => {
-  const guarded = Object.keys(spec).filter((name) => name.length >= GUARDED_LENGTH);
+const show = (variable: Variable, text: string): string =>
+  variable.secret === true ? '***' : JSON.stringify(hidePassword(text));
+
+const fileOf = (name: string): string => `${name}_FILE`;
+
+/** Every name that may be set: those of the table, and the files of secrets. */
+const namesOf = (spec: ConfigSpec): string[] =>
+  Object.entries(spec).flatMap(([name, { secret }]) => (secret === true ? [name, fileOf(name)] : [name]));
+
+/** So many variables with the same two first words are a family: a further name with these words can only be meant for us. */
+const FAMILY_SIZE = 3;
+const familyOf = (name: string): string => name.split('_').slice(0, 2).join('_');
+
+const families = (names: readonly string[]): ReadonlyMap<string, readonly string[]> => {
+  const groups = Map.groupBy(names, familyOf);
+  return new Map([...groups].filter(([, members]) => members.length >= FAMILY_SIZE));
+};
+
+const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
+  const names = namesOf(spec);
+  const guarded = names.filter((name) => name.length >= GUARDED_LENGTH);
+  const kin = families(names);
   return Object.keys(env).flatMap((name) => {
-    if (name in spec) return [];
+    if (names.includes(name)) return [];
     const [meant] = nearest(name, guarded);
     // A right spelling beside the near one means that both are known to whoever set them.
-    return meant === undefined || env[meant] !== undefined ? [] : [`${name} is unknown, did you mean ${meant}?`];
+    if (meant !== undefined && env[meant] === undefined) return [`${name} is unknown, did you mean ${meant}?`];
+    const known = kin.get(familyOf(name));
+    return known === undefined ? [] : [`${name} is unknown; known: ${known.join(', ')}`];
   });
+};
+
+/** Why a file of a setting cannot be used, in one line. */
+export const unreadable = (name: string, path: string, error: unknown): string =>
+  `${name} names ${path}, which cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+
+/** The text of a variable, of the environment or of the file of a secret; undefined when neither gives one. */
+const readText = (name: string, variable: Variable, env: Environment): string | undefined => {
+  const text = env[name] || undefined;
+  const file = (variable.secret === true && env[fileOf(name)]) || undefined;
+  if (file === undefined) return text;
+  if (text !== undefined) throw new ConfigError([`${name} and ${fileOf(name)} are both set: keep one`]);
+  try {
+    // Editors and `echo` end a file with a line break that is no part of the secret.
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '') || undefined;
+  } catch (error) {
+    throw new ConfigError([unreadable(fileOf(name), file, error)]);
+  }
+};
+
+/** Faults of single settings and of their combinations, gathered: `use` gives undefined where one was found. */
+export class Faults {
+  readonly list: string[] = [];
+  use<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.list.push(...error.faults);
+      return undefined;
+    }
+  }
+  throwAny(): void {
+    if (this.list.length > 0) throw new ConfigError(this.list);
+  }
+}
+
+const readOne = (name: string, variable: Variable, env: Environment): unknown => {
+  const text = readText(name, variable, env);
+  if (text === undefined) {
+    if (variable.default === undefined) throw new ConfigError([`${name} is required: ${variable.description}`]);
+    return variable.default;
+  }
+  const value = PARSERS[variable.type](text);
+  if (value !== undefined) return value;
+  throw new ConfigError([`${name} must be ${EXPECTED[variable.type]}, found ${show(variable, text)}`]);
 };
 
 /**
  * Reads the variables of `spec`. An empty text counts as unset. Throws ConfigError with every fault: required and unset,
- * not of its type, or a name of the environment one or two edits away from one of ours that is itself unset.
+ * not of its type, a file of a secret that cannot be read, a name of the environment one or two edits away from one of ours
+ * that is itself unset, or an unknown name of a family of ours.
  */
 export const readConfig = <const S extends ConfigSpec>(spec: S, env: Environment): Config<S> => {
-  const faults: string[] = misspelt(spec, env);
-  const config: Record<string, unknown> = {};
-  for (const [name, variable] of Object.entries(spec)) {
-    const text = env[name];
-    if (text === undefined || text === '') {
-      if (variable.default === undefined) faults.push(`${name} is required: ${variable.description}`);
-      config[name] = variable.default ?? null;
-      continue;
-    }
-    const value = PARSERS[variable.type](text);
-    if (value === undefined) faults.push(`${name} must be ${EXPECTED[variable.type]}, found ${show(variable, text)}`);
-    config[name] = value;
-  }
-  if (faults.length > 0) throw new ConfigError(faults);
-  return config as Config<S>;
+  const faults = new Faults();
+  faults.list.push(...unknownNames(spec, env));
+  const entries = Object.entries(spec).map(
+    ([name, variable]) => [name, faults.use(() => readOne(name, variable, env))] as const,
+  );
+  faults.throwAny();
+  return Object.fromEntries(entries) as Config<S>;
 };
 
 /** The configuration as it may be logged: secrets print as `***`. */
@@ -108,7 +171,8 @@ export const printableConfig = <S extends ConfigSpec>(spec: S, config: Config<S>
   Object.fromEntries(
     Object.entries(spec).map(([name, variable]) => {
       const value: unknown = config[name];
-      return [name, variable.secret === true && value !== null ? '***' : value];
+      if (variable.secret === true && value !== null) return [name, '***'];
+      return [name, typeof value === 'string' ? hidePassword(value) : value];
     }),
   );
 
@@ -118,12 +182,13 @@ const asText = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 };
 
-/** Lines of `.env.example`: a required variable stands bare, one with a default is commented out. */
+/** Lines of `.env.example`: a required variable stands bare, one with a default is commented out, so is the file of a secret. */
 export const describeConfig = (spec: ConfigSpec): string =>
   Object.entries(spec)
     .map(([name, variable]) => {
       const required = variable.default === undefined;
       const fallback = variable.secret === true ? '' : asText(variable.default);
-      return `# ${variable.description}\n${required ? '' : '# '}${name}=${fallback}\n`;
+      const file = variable.secret === true ? `# ${fileOf(name)}=\n` : '';
+      return `# ${variable.description}\n${required ? '' : '# '}${name}=${fallback}\n${file}`;
     })
     .join('\n');

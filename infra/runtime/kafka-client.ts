@@ -1,15 +1,14 @@
 // The Kafka client of a process: connection settings, logging, topics.
-import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip as deflate, gunzipSync, gzipSync, gunzip as inflate, type ZlibOptions } from 'node:zlib';
-import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator, SASLOptions } from 'kafkajs';
+import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator } from 'kafkajs';
+import { createSocketFactory, toConnection } from './kafka-security.ts';
+import type { KafkaSecurity } from './kafka-settings.ts';
 import kafkajs from './kafkajs.ts';
 import type { Logger } from './log.ts';
 import type { TopicSpec } from './topics.ts';
-
-const require = createRequire(import.meta.url);
 
 const gzip = promisify(deflate);
 const gunzip = promisify(inflate);
@@ -48,9 +47,6 @@ kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
   },
 });
 
-/** kafkajs's own way of opening a connection, for clients made beside its own. */
-export const createSocketFactory = require('kafkajs/src/network/socketFactory') as () => ISocketFactory;
-
 /** A factory whose sockets can be cut for good: kafkajs goes on working in a client that was stopped while it connected. */
 export const createCuttableSockets = (): { readonly factory: ISocketFactory; readonly cut: () => void } => {
   const create = createSocketFactory();
@@ -83,8 +79,8 @@ const logInto =
 export type KafkaSettings = {
   readonly brokers: readonly string[];
   readonly clientId: string;
-  readonly ssl?: boolean;
-  readonly sasl?: SASLOptions;
+  /** Plain text and no authentication without it. */
+  readonly security?: KafkaSecurity;
 };
 
 export type KafkaHandle = {
@@ -98,8 +94,10 @@ export type KafkaHandle = {
   readonly close: () => Promise<void>;
 };
 
+const OPEN: KafkaSecurity = { tls: null, sasl: null };
+
 /** Connects to nothing yet: each part connects when it is used and tries again for ever. */
-export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: Logger): KafkaHandle => {
+export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings, log: Logger): KafkaHandle => {
   const settings: KafkaConfig = {
     brokers: [...brokers],
     clientId,
@@ -107,8 +105,7 @@ export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: 
     requestTimeout: 30_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
     logCreator: logInto(log),
-    ...(ssl === undefined ? {} : { ssl }),
-    ...(sasl === undefined ? {} : { sasl }),
+    ...toConnection(security),
   };
   const kafka = new kafkajs.Kafka(settings);
   let shared: Promise<Admin> | null = null;
@@ -159,24 +156,26 @@ const countPartitions = async (admin: Admin, names: readonly string[]): Promise<
 /**
  * A broker names the leader of a new partition before that leader takes records, and kafkajs repeats a whole send when one of its partitions was
  * refused: records would stand twice. Who leads answers for its offsets. kafkajs's own wait gives up on a topic a broker does not know yet.
+ * Topics are asked about side by side: one after the other, each with kafkajs's own tries, took five seconds on a busy machine.
  */
 const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
   const waiting = new Map(specs.map(({ topic, partitions }) => [topic, partitions]));
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
   for (;;) {
     const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
-    for (const [topic, partitions] of waiting) {
-      if (counts.get(topic)?.led !== partitions) continue;
+    const answering = async ([topic, partitions]: readonly [string, number]): Promise<void> => {
+      if (counts.get(topic)?.led !== partitions) return;
       const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
       if (offsets.length === partitions) waiting.delete(topic);
-    }
+    };
+    await Promise.all([...waiting].map(answering));
     if (waiting.size === 0) return;
     if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${[...waiting.keys()].join(', ')}`);
     await pause(LEADERS_POLL_MS);
   }
 };
 
-/** Creates the topics that do not exist. Throws TopicMismatch when one exists with another number of partitions. */
+/** Creates the topics that do not exist, and resolves when all take records. Throws TopicMismatch when one exists with another number of partitions. */
 export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
   const admin = await handle.admin();
   const existing = new Set(await admin.listTopics());
@@ -192,18 +191,21 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
       ({ topic, partitions }) => `topic ${topic} has ${found.get(topic)?.all} partitions, configured are ${partitions}`,
     );
   if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
-  if (missing.length === 0) return;
-  // False when another process was faster, which is as good.
-  await admin.createTopics({
+  if (missing.length > 0) await createTopics(admin, missing);
+  // Those that are there too: another process may be making them at this moment.
+  await waitForLeaders(admin, specs);
+};
+
+/** False when another process was faster, which is as good. */
+const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> =>
+  admin.createTopics({
     waitForLeaders: false,
-    topics: missing.map(({ topic, partitions, config }) => ({
+    topics: specs.map(({ topic, partitions, config }) => ({
       topic,
       numPartitions: partitions,
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   });
-  await waitForLeaders(admin, missing);
-};
 
 /** The default of an `onFatal`: nobody can handle it where it happened, so the process ends by its lifecycle. */
 export const endProcess = (error: unknown): void => {

@@ -1,7 +1,8 @@
 // Takes the dead predecessor of a named process out of its consumer group, instead of waiting until its session ends.
 import { createRequire } from 'node:module';
 import type { ISocketFactory, KafkaConfig } from 'kafkajs';
-import { createSocketFactory, type KafkaHandle } from './kafka-client.ts';
+import type { KafkaHandle } from './kafka-client.ts';
+import { createSocketFactory } from './kafka-security.ts';
 
 // The parts of kafkajs 2.2.4 behind its consumer, as this file uses them.
 type Coordinator = { readonly leaveGroup: (left: { groupId: string; memberId: string }) => Promise<unknown> };

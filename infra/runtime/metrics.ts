@@ -1,8 +1,18 @@
 // Metrics of a process and the small server that shows them: /metrics for Prometheus, /healthz and /readyz for supervisors.
 import { createServer } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { ConfigSpec } from './config.ts';
 
 export type { Registry };
+
+/** The setting that every process with metrics has beside its METRICS_PORT. */
+export const METRICS_CONFIG = {
+  METRICS_HOST: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: 'Address that METRICS_PORT listens on; 0.0.0.0 or :: for all of the machine.',
+  },
+} as const satisfies ConfigSpec;
 
 /** One registry a process, with the runtime's own metrics. Make counters and gauges with `registers: [registry]`. */
 export const createMetrics = (): Registry => {
@@ -21,6 +31,14 @@ export type MetricsOptions = {
 };
 
 const listed = (reason: string | null): readonly string[] => (reason === null ? [] : [reason]);
+
+/** What keeps a server from listening, in words that name the setting. */
+const listenFault = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
+  if (error.code === 'EADDRINUSE') return new Error(`port ${port} of METRICS_PORT is taken`, { cause: error });
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
+    return new Error(`${host} of METRICS_HOST is no address of this machine`, { cause: error });
+  return error;
+};
 
 /** Listens on loopback unless told otherwise; port 0 takes a free one. A taken port rejects and names METRICS_PORT. */
 export const serveMetrics = async (
@@ -43,11 +61,7 @@ export const serveMetrics = async (
     response.setHeader('content-type', 'text/plain').end(`${lines.join('\n')}\n`);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE' ? new Error(`port ${port} of METRICS_PORT is taken`, { cause: error }) : error,
-      ),
-    );
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, host, port)));
     server.listen(port, host, resolve);
   });
   const address = server.address();

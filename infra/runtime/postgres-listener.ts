@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { createBackoff } from './backoff.ts';
 import type { Logger } from './log.ts';
+import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './postgres-connection.ts';
 
 export type ListenOptions = {
   readonly url: string;
@@ -27,19 +28,22 @@ const ASK_EVERY_MS = 5_000;
 export const listenPostgres = ({ url, channels, onListening, log }: ListenOptions): Listener => {
   const backoff = createBackoff({ minMs: 100, maxMs: 5_000 });
   const names = Object.keys(channels);
+  const address = parsePostgresAddress(url, DATABASE_NAMES.address);
+  const Client = clientClass(DATABASE_NAMES);
   let losses = 0;
   let client: pg.Client | null = null;
   let timer: NodeJS.Timeout | undefined;
   let listening = false;
   let stopped = false;
+  /** One line a loss: the tries that follow fail alike. */
+  let isTold = false;
 
   const lose = (lost: pg.Client, err: unknown): void => {
     if (lost !== client) return;
     client = null;
-    if (listening) {
-      losses += 1;
-      log.warn({ err, channels: names }, 'notices of PostgreSQL are lost');
-    }
+    if (listening) losses += 1;
+    if (!isTold && !stopped) log.warn({ err, channels: names }, 'notices of PostgreSQL do not come, trying again');
+    isTold = true;
     listening = false;
     clearTimeout(timer);
     lost.end().catch(() => undefined);
@@ -56,8 +60,8 @@ export const listenPostgres = ({ url, channels, onListening, log }: ListenOption
   };
 
   const connect = (): void => {
-    const opened = new pg.Client({
-      connectionString: url,
+    const opened = new Client({
+      ...address,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       application_name: 'perp-listener',
@@ -73,6 +77,7 @@ export const listenPostgres = ({ url, channels, onListening, log }: ListenOption
         () => {
           if (opened !== client) return;
           listening = true;
+          isTold = false;
           backoff.reset();
           onListening();
           ask(opened);

@@ -5,9 +5,16 @@ import pg from 'pg';
 import { fitsDouble } from '../../schemas/decimals.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { createBackoff } from './backoff.ts';
+import type { ConfigSpec } from './config.ts';
 import { createLog, type Logger } from './log.ts';
+import { clientClass, parsePostgresAddress, QUESTDB_PG_NAMES } from './postgres-connection.ts';
+import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './questdb-http.ts';
 
-export type Credentials = { readonly user: string; readonly password: string };
+/** The login of both its addresses. */
+export const QUESTDB_LOGIN_CONFIG = {
+  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
+  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
+} as const satisfies ConfigSpec;
 
 /** Text of a cell as QuestDB writes it: timestamps `2026-11-20 00:00:00.123456`, booleans `t`/`f`, doubles like `1.0E-7`. */
 export type Cell = string | null;
@@ -36,7 +43,7 @@ export type QuestdbReaderOptions = {
 
 const asText = (value: string): string => value;
 
-/** `host:port` and whole URLs are both taken; the database is always `qdb`. */
+/** `host:port` and whole URLs are both taken, TLS as libpq's URLs have it; the database is always `qdb`. */
 const toConnectionUrl = (url: string, auth: Credentials | undefined): string => {
   const parsed = new URL(url.includes('://') ? url : `postgres://${url}`);
   if (auth !== undefined) {
@@ -51,7 +58,8 @@ const toConnectionUrl = (url: string, auth: Credentials | undefined): string => 
 export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): QuestdbReader => {
   const { max, timeoutMs, auth, log = createLog('questdb') } = options;
   const pool = new pg.Pool({
-    connectionString: toConnectionUrl(url, auth),
+    ...parsePostgresAddress(toConnectionUrl(url, auth), QUESTDB_PG_NAMES.address),
+    Client: clientClass(QUESTDB_PG_NAMES),
     max,
     connectionTimeoutMillis: 5_000,
     // pg's own statement_timeout is sent in a way QuestDB ignores.
@@ -100,12 +108,7 @@ const RETRY_TIMEOUT_MS = 15_000;
 const VISIBLE_POLL_MS = 500;
 const RESUME_EVERY_MS = 10_000;
 
-const toSenderConfig = (httpUrl: string, auth: Credentials | undefined): string => {
-  const { protocol, host } = new URL(httpUrl);
-  const quote = (text: string): string => text.replaceAll(';', ';;');
-  const login = auth === undefined ? '' : `username=${quote(auth.user)};password=${quote(auth.password)};`;
-  return `${protocol.slice(0, -1)}::addr=${host};${login}auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
-};
+const LIMITS = `auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
 
 /** Figures a double cannot give back, as the JSON text of column `digits` (design section 7); null when there are none. */
 const sparseDigits = (figures: Row['figures']): string | null => {
@@ -127,9 +130,12 @@ const writeRow = (sender: Sender, table: string, row: Row): void => {
   void sender.at(row.at, 'us');
 };
 
-/** The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). */
+/**
+ * The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). 401 is none: a password that is changed at QuestDB first
+ * is waited for like a QuestDB that is away.
+ */
 const isRefusal = (error: unknown): error is Error =>
-  error instanceof Error && /statusCode=4(?!08|29)\d\d/.test(error.message);
+  error instanceof Error && /statusCode=4(?!01|08|29)\d\d/.test(error.message);
 
 /** Transactions of a table: written to its log, and applied so that readers see them. `suspended`: why, null when it is not. */
 type TableLog = { readonly suspended: string | null; readonly applied: number; readonly written: number };
@@ -137,9 +143,7 @@ type TableLog = { readonly suspended: string | null; readonly applied: number; r
 type Suspended = { readonly table: string; readonly reason: string };
 
 class TableSenders implements RowSender {
-  private readonly httpUrl: string;
-  private readonly config: string;
-  private readonly auth: Credentials | undefined;
+  private readonly http: QuestdbHttp;
   private readonly log: Logger;
   private readonly senders = new Map<string, Sender>();
   /** Requests of a table follow each other. */
@@ -149,9 +153,7 @@ class TableSenders implements RowSender {
   private resumedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
-    this.httpUrl = httpUrl;
-    this.config = toSenderConfig(httpUrl, auth);
-    this.auth = auth;
+    this.http = openQuestdbHttp(httpUrl, auth);
     this.log = log;
   }
 
@@ -189,6 +191,7 @@ class TableSenders implements RowSender {
     this.closed.abort(new Error('the row sender was closed'));
     await Promise.all(this.turns.values());
     for (const sender of this.senders.values()) await sender.reset().close();
+    await this.http.close();
   }
 
   private async sendChunks(table: string, rows: readonly Row[]): Promise<void> {
@@ -200,10 +203,17 @@ class TableSenders implements RowSender {
 
   /** The client drops its buffer before it sends, so each try builds the rows again. */
   private async sendOnce(table: string, rows: readonly Row[]): Promise<void> {
-    const sender = this.senders.get(table) ?? (await Sender.fromConfig(this.config));
+    const sender = this.senders.get(table) ?? (await this.openSender());
     this.senders.set(table, sender.reset());
     for (const row of rows) writeRow(sender, table, row);
     await sender.flush();
+  }
+
+  /** The client asks for these settings too, and gives no cause when that fails: our own request tells why. */
+  private async openSender(): Promise<Sender> {
+    const settings = await this.http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
+    await settings.body?.cancel();
+    return Sender.fromConfig(`${this.http.senderConfig}${LIMITS}`);
   }
 
   private async untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
@@ -216,8 +226,9 @@ class TableSenders implements RowSender {
         return answer;
       } catch (error) {
         if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
-        this.trouble = error instanceof Error ? error.message : String(error);
-        this.log.warn({ err: error, what }, 'QuestDB did not answer, trying again');
+        const explained = explainQuestdbHttp(error);
+        this.trouble = explained.message;
+        this.log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
         await pause(backoff.next(), undefined, { signal: this.closed.signal });
       }
     }
@@ -250,12 +261,8 @@ class TableSenders implements RowSender {
   }
 
   /** One statement over HTTP; rejects with the status and text of a refusal. */
-  private async ask(query: string): Promise<Response> {
-    const url = new URL('/exec', this.httpUrl);
-    url.searchParams.set('query', query);
-    const headers: Record<string, string> =
-      this.auth === undefined ? {} : { authorization: `Basic ${btoa(`${this.auth.user}:${this.auth.password}`)}` };
-    const answer = await fetch(url, { headers, signal: AbortSignal.timeout(RETRY_TIMEOUT_MS) });
+  private async ask(query: string) {
+    const answer = await this.http.get('/exec', { query }, AbortSignal.timeout(RETRY_TIMEOUT_MS));
     if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
     return answer;
   }

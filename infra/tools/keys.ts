@@ -6,6 +6,7 @@ import { isPlanCode, PLAN_CODES, type PlanCode } from '../../api/access/plans.ts
 import { parseDuration } from '../../schemas/durations.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { migrate } from '../postgres/migrate.ts';
+import { type ConfigSpec, readConfig } from '../runtime/config.ts';
 import { openPostgres } from '../runtime/postgres.ts';
 import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
@@ -87,9 +88,13 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     one(await changePlan(pool, { keyId: required(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor)),
 };
 
+const DATABASE_CONFIG = {
+  DATABASE_URL: { type: 'url', default: null, secret: true, description: 'PostgreSQL with accounts and keys.' },
+} as const satisfies ConfigSpec;
+
 const findDatabase = (): string => {
-  const fromEnv = process.env['DATABASE_URL'];
-  if (fromEnv) return fromEnv;
+  const { DATABASE_URL: fromEnv } = readConfig(DATABASE_CONFIG, process.env);
+  if (fromEnv !== null) return fromEnv;
   try {
     const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
     return (JSON.parse(readFileSync(file, 'utf8')) as { readonly database_url: string }).database_url;

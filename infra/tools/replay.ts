@@ -12,10 +12,12 @@ import { startSink } from '../../processors/sinks/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { type RawMessage, topics } from '../../schemas/topics.ts';
+import { readConfig } from '../runtime/config.ts';
 import { createPublisher, ensureTopics, openKafka, type Publisher } from '../runtime/kafka.ts';
+import { kafkaSecurityOf } from '../runtime/kafka-settings.ts';
 import { createLog } from '../runtime/log.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { createRowSender, openQuestdbReader } from '../runtime/questdb.ts';
+import { createRowSender, openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../runtime/questdb.ts';
 import { topicSpecs } from '../runtime/topics.ts';
 import { hashTables } from './hash-tables.ts';
 import { historyReached } from './history-reached.ts';
@@ -156,12 +158,13 @@ type Stores = {
 const findStores = (): Stores => {
   const { env } = process;
   if (env['KAFKA_BROKERS'] && env['QUESTDB_HTTP'] && env['QUESTDB_PG']) {
+    const login = readConfig(QUESTDB_LOGIN_CONFIG, env);
     return {
       kafka: env['KAFKA_BROKERS'],
       questdb_http: env['QUESTDB_HTTP'],
       questdb_pg: env['QUESTDB_PG'],
-      questdb_user: env['QUESTDB_USER'] ?? 'admin',
-      questdb_password: env['QUESTDB_PASSWORD'] ?? 'quest',
+      questdb_user: login.QUESTDB_USER,
+      questdb_password: login.QUESTDB_PASSWORD,
     };
   }
   try {
@@ -186,7 +189,10 @@ const main = async (): Promise<void> => {
   const { namespace } = values;
   const stores = findStores();
   const log = createLog('replay', 'warn');
-  const handle = openKafka({ brokers: stores.kafka.split(','), clientId: 'replay' }, log);
+  const handle = openKafka(
+    { brokers: stores.kafka.split(','), clientId: 'replay', security: kafkaSecurityOf(process.env) },
+    log,
+  );
   await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   const publisher = createPublisher(handle, {});

@@ -1,14 +1,16 @@
 // Settings of the nightly runner.
 import type { ConfigSpec } from '../../infra/runtime/config.ts';
+import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
+import { PG_TLS_HINT } from '../../infra/runtime/postgres-connection.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb.ts';
 
 export const NIGHTLY_CONFIG = {
-  DATABASE_URL: { type: 'url', secret: true, description: 'PostgreSQL with the state of the steps.' },
+  DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with the state of the steps; ${PG_TLS_HINT}.` },
   QUESTDB_PG: {
     type: 'string',
-    description: 'QuestDB PostgreSQL wire: stored history is read, old partitions dropped.',
+    description: `QuestDB PostgreSQL wire: stored history is read, old partitions dropped; ${PG_TLS_HINT}.`,
   },
-  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
-  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
+  ...QUESTDB_LOGIN_CONFIG,
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of tables; empty is live.' },
   BASE_URL: { type: 'url', default: null, description: 'The data API, for asking settled requests again.' },
   RECHECK_KEY: {
@@ -17,5 +19,6 @@ export const NIGHTLY_CONFIG = {
     secret: true,
     description: 'API key of a plan that narrows nothing (Pro Plus), for the same.',
   },
+  ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9104, description: 'Port of /metrics, /healthz and /readyz.' },
 } as const satisfies ConfigSpec;

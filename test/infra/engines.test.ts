@@ -5,7 +5,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
 import t from 'tap';
@@ -15,6 +14,7 @@ import { freePort, isFree } from '../../infra/engines/ports.ts';
 import { postgresHome } from '../../infra/engines/postgres.ts';
 import { endProcess, identityOf, isAlive } from '../../infra/engines/process-identity.ts';
 import { ownEngines } from '../support/engines.ts';
+import { waitFor } from '../support/wait.ts';
 
 const ONLY_ANVIL = { kafka: false, questdb: false, postgres: false } as const;
 const SMALL = { kafka: false, questdb: false } as const;
@@ -28,14 +28,6 @@ function scratch(t: { teardown(work: () => unknown): unknown }): string {
     for (const folder of [postgresHome(dir), root]) rmSync(folder, { recursive: true, force: true });
   });
   return dir;
-}
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`never came: ${what}`);
-    await delay(25);
-  }
 }
 
 async function chainId(url: string | null): Promise<unknown> {
@@ -115,7 +107,7 @@ t.test('killing the starting process with -9 leaves nothing behind, and its lock
     'both run',
   );
   await elsewhere.kill();
-  await until('the engines end with their starter', () => runs.every((run) => run !== null && !isAlive(run)));
+  await waitFor('the engines end with their starter', () => runs.every((run) => run !== null && !isAlive(run)));
   t.ok(existsSync(join(dir, 'lock')), 'the lock is still there');
   const lines: string[] = [];
   const engines = await startEngines({ dir, ...SMALL, ports: 'free', env: {}, log: (line) => lines.push(line) });
@@ -149,7 +141,7 @@ t.test('a taken port is refused before anything starts, with the setting that ch
   const port = await freePort();
   const server = createServer().listen(port, '127.0.0.1');
   t.teardown(() => server.close());
-  await until('the port is taken', async () => !(await isFree(port)));
+  await waitFor('the port is taken', async () => !(await isFree(port)));
   const dir = scratch(t);
   await t.rejects(startEngines({ dir, ...ONLY_ANVIL, env: { RPC_PORT: String(port) } }), {
     message: `port ${port} is taken by another program: set RPC_PORT to a free one`,
@@ -224,7 +216,7 @@ t.test('engines killed with -9 come back on the same ports with what they had ac
   await Promise.all(names.map((name) => engines.kill(name)));
   await Promise.all(names.map((name) => engines.ready(name)));
   t.notMatch(names.map(engines.pid), before, 'new processes');
-  await until('the broker leads the partition again', async () => {
+  await waitFor('the broker leads the partition again', async () => {
     const offsets = await admin.fetchTopicOffsets('kept').catch(() => []);
     return offsets[0]?.high === '1';
   });

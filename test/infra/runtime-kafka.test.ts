@@ -18,6 +18,7 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { LIMITS, topicSpecs } from '../../infra/runtime/topics.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import { ownEngines } from '../support/engines.ts';
+import { waitFor } from '../support/wait.ts';
 
 const PARTITIONS = 3;
 // A loaded machine takes its time to start a broker or a database again.
@@ -28,9 +29,7 @@ const log = createLog('runtime-test', 'silent');
 const handle: KafkaHandle = openKafka({ brokers, clientId: 'runtime-test' }, log);
 t.teardown(() => handle.close());
 
-const until = async (done: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await done())) await pause(5);
-};
+const until = (done: () => boolean | Promise<boolean>): Promise<boolean> => waitFor(String(done), done);
 let made = 0;
 const newTopic = async (partitions = PARTITIONS, config: Record<string, string> = {}): Promise<string> => {
   made += 1;
@@ -98,6 +97,38 @@ t.test('records arrive in the order of the calls, and positions are the brokers 
       countTo(1_000).map((n) => n * PARTITIONS + p),
     );
   await publisher.close();
+});
+
+t.test('of two processes that make the same topics neither goes on before they take records', async (t) => {
+  const other = openKafka({ brokers, clientId: 'runtime-test-other' }, log);
+  t.teardown(() => other.close());
+  const producer = handle.kafka.producer({ retry: { retries: 0 } });
+  await producer.connect();
+  const refused: unknown[] = [];
+  const writeEach = async (
+    specs: readonly { readonly topic: string; readonly partitions: number }[],
+  ): Promise<void> => {
+    const topicMessages = specs.map(({ topic, partitions }) => ({
+      topic,
+      messages: countTo(partitions).map((partition) => ({ partition, value: 'first' })),
+    }));
+    await producer.sendBatch({ topicMessages }).catch((error: unknown) => refused.push(error));
+  };
+  for (const round of countTo(6)) {
+    const specs = countTo(12).map((n) => ({ topic: `raced-${round}-${n}`, partitions: 4, config: {} }));
+    const names = specs.map(({ topic }) => topic);
+    const admin = await other.admin();
+    const making = ensureTopics(handle, specs);
+    await until(async () => {
+      const known = new Set(await admin.listTopics());
+      return names.every((name) => known.has(name));
+    });
+    await ensureTopics(other, specs);
+    await writeEach(specs);
+    await making;
+  }
+  t.strictSame(refused, []);
+  await producer.disconnect();
 });
 
 t.test('a record lingers also behind a request under way, until it is told to go', async (t) => {

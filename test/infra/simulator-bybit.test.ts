@@ -4,7 +4,8 @@ import type { FaultRequest } from '../../infra/simulator/faults.ts';
 import type { Simulator } from '../../infra/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
 import { bybit } from '../../ingest/venues/bybit.ts';
-import { ask, type Client, connect, fakeSimulator, get, START_MS, settle, until } from '../support/fake-simulator.ts';
+import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 const LINEAR = '/bybit/v5/public/linear';
 const INVERSE = '/bybit/v5/public/inverse';
@@ -236,7 +237,7 @@ t.test('faults', async (t) => {
         [1, 2, 3],
       );
       inject({ kind: 'restart' });
-      await until('the close', client.isClosed);
+      await waitFor('the close', client.isClosed);
       const again = await connect(t, sim, LINEAR);
       await subscribe(again, ['orderbook.1000.BTCUSDT']);
       run(1_000);
@@ -274,7 +275,7 @@ t.test('two venues in one simulator', async (t) => {
     run(2_000);
     const posted = { method: 'POST', body: JSON.stringify({ venue: 'bybit', kind: 'disconnect' }) };
     t.equal((await fetch(`${sim.control}/faults`, posted)).status, 201);
-    await until('the close', client.isClosed);
+    await waitFor('the close', client.isClosed);
     const of = async <T>(path: string, venue: string) => (await get<T>(sim, `/control/${path}venue=${venue}`)).body;
     t.match(await of<unknown[]>('faults?', 'bybit'), [{ venue: 'bybit', kind: 'disconnect' }]);
     t.same(await of<unknown[]>('faults?', 'binance'), []);

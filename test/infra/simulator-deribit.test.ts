@@ -15,8 +15,8 @@ import {
   START_MS,
   say,
   settle,
-  until,
 } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 const VENUES = ['deribit'];
 const INVERSE = 'BTC-PERPETUAL';
@@ -124,7 +124,7 @@ t.test('protocol', async (t) => {
     const reply = deribit.replyTo?.(asked) ?? '';
     t.match(parse(await say(answering, reply)), { result: { version: /^\d/ } });
     run(10_100);
-    await until('the close', silent.isClosed);
+    await waitFor('the close', silent.isClosed);
     t.notOk(answering.isClosed() || talking.isClosed() || without.isClosed());
   });
 

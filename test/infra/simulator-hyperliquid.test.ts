@@ -14,8 +14,8 @@ import {
   START_MS,
   say,
   settle,
-  until,
 } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 const VENUES = ['hyperliquid'];
 const parse = <T>(text: string): T => JSON.parse(text) as T;
@@ -52,7 +52,7 @@ const subscribed = async (test: Test, sim: Simulator, ...wanted: [type: string, 
   for (const [type, coin] of wanted) {
     const before = dataOf(client, 'subscriptionResponse').length;
     client.socket.send(JSON.stringify({ method: 'subscribe', subscription: subscription(type, coin) }));
-    await until('the answer', () => dataOf(client, 'subscriptionResponse').length > before);
+    await waitFor('the answer', () => dataOf(client, 'subscriptionResponse').length > before);
   }
   return client;
 };
@@ -209,7 +209,7 @@ t.test('protocol', async (t) => {
     run(40_000);
     await say(pinging, '{"method":"ping"}');
     run(20_100);
-    await until('the close', silent.isClosed);
+    await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());
   });
 });
@@ -361,7 +361,7 @@ t.test('what the collector plans is what the venue takes', async (t) => {
   t.equal(frames.length, 4 * 12, 'book, context, trades and candles of each coin');
   const client = await connect(t, sim, '/hyperliquid/ws');
   for (const text of frames) client.socket.send(text);
-  await until('the answers', () => dataOf(client, 'subscriptionResponse').length === frames.length);
+  await waitFor('the answers', () => dataOf(client, 'subscriptionResponse').length === frames.length);
   t.same(dataOf(client, 'error'), []);
 });
 

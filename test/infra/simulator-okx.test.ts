@@ -5,17 +5,8 @@ import type { Simulator } from '../../infra/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
 import { newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import { okx } from '../../ingest/venues/okx.ts';
-import {
-  ask,
-  type Client,
-  connect,
-  fakeSimulator,
-  get,
-  START_MS,
-  say,
-  settle,
-  until,
-} from '../support/fake-simulator.ts';
+import { ask, type Client, connect, fakeSimulator, get, START_MS, say, settle } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 const PUBLIC = '/okx/ws/v5/public';
 const BUSINESS = '/okx/ws/v5/business';
@@ -79,7 +70,7 @@ t.test('protocol', async (t) => {
       { channel: 'liquidation-orders', instType: 'SWAP' },
     ];
     await subscribe(client, asked);
-    await until('all answers', () => client.frames.length === asked.length);
+    await waitFor('all answers', () => client.frames.length === asked.length);
     const answers = client.frames.map(parse<Record<string, unknown>>);
     t.match(answers[0], { event: 'subscribe', arg: asked[0], connId: /^[0-9a-f]{8}$/ });
     t.match(answers[1], {
@@ -184,10 +175,10 @@ t.test('protocol', async (t) => {
     run(20_000);
     await say(pinging, 'ping');
     run(10_100);
-    await until('the close', silent.isClosed);
+    await waitFor('the close', silent.isClosed);
     t.notOk(pinging.isClosed());
     run(20_000);
-    await until('the other close', pinging.isClosed);
+    await waitFor('the other close', pinging.isClosed);
     t.notOk(listening.isClosed());
   });
 });
@@ -197,7 +188,7 @@ t.test('a connection may send 480 commands an hour', async (t) => {
   const client = await connect(t, sim, PUBLIC);
   const command = JSON.stringify({ op: 'unsubscribe', args: [{ channel: 'trades', instId: BTC }] });
   for (let n = 0; n < 481; n += 1) client.socket.send(command);
-  await until('all answers', () => client.frames.length === 481);
+  await waitFor('all answers', () => client.frames.length === 481);
   t.equal(client.frames.filter((text) => text.startsWith('{"event":"unsubscribe"')).length, 480);
   t.match(parse(client.frames.at(-1) ?? ''), { event: 'error', code: '60014' });
 });
@@ -334,7 +325,7 @@ t.test('faults', async (t) => {
       t.ok(at > 5 && books.length > at + 3);
       t.same(phasesOf(client), ['joined', 'live'], 'nothing is missing');
       inject({ kind: 'restart' });
-      await until('the close', client.isClosed);
+      await waitFor('the close', client.isClosed);
       const again = await subscribed(t, sim, [{ channel: 'books', instId: BTC }]);
       run(6_000);
       await settle(sim, again);

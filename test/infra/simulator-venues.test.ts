@@ -8,16 +8,8 @@ import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
 import type { MapState, Slot, Venue, VenueMessage, VenueRequest } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
-import {
-  type Client,
-  connect,
-  type Fake,
-  fakeSimulator,
-  START_MS,
-  say,
-  settle,
-  until,
-} from '../support/fake-simulator.ts';
+import { type Client, connect, type Fake, fakeSimulator, START_MS, say, settle } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 /** Enough that quiet, inverse and multiplied listings are among them. */
 const LISTINGS = 12;
@@ -335,7 +327,7 @@ async function openSockets(
     const client = await connect(test, sim, path);
     for (const frame of frames) await say(client, frame);
     const isAnswer = (text: string): boolean => venue.classify(text) === 'ack';
-    await until('every answer', () => client.frames.filter(isAnswer).length >= frames.length);
+    await waitFor('every answer', () => client.frames.filter(isAnswer).length >= frames.length);
     clients.push(client);
   }
   return clients;

@@ -8,7 +8,8 @@ import { parseFault } from '../../infra/simulator/faults.ts';
 import type { Simulator } from '../../infra/simulator/simulator.ts';
 import type { TruthRow } from '../../infra/simulator/truth-log.ts';
 import { binance } from '../../ingest/venues/binance.ts';
-import { ask, type Client, connect, fakeSimulator, get, START_MS, settle, until } from '../support/fake-simulator.ts';
+import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../support/fake-simulator.ts';
+import { waitFor } from '../support/wait.ts';
 
 const BINANCE_FAULT = { venue: 'binance' } as const;
 
@@ -175,7 +176,7 @@ t.test('limits', async (t) => {
   t.test('closes a connection above ten messages a second', async (t) => {
     const client = await connect(t, sim, '/binance/public/ws');
     for (let id = 0; id < 11; id += 1) client.socket.send(JSON.stringify({ method: 'LIST_SUBSCRIPTIONS', id }));
-    await until('the close', client.isClosed);
+    await waitFor('the close', client.isClosed);
     t.equal(cause(client), 'too_many_messages');
   });
 
@@ -184,7 +185,7 @@ t.test('limits', async (t) => {
     client.socket.send(
       JSON.stringify({ method: 'SUBSCRIBE', params: [1, 2, 3, 4, 5, 6].map((n) => `x${n}@depth`), id: 1 }),
     );
-    await until('the close', client.isClosed);
+    await waitFor('the close', client.isClosed);
     t.equal(cause(client), 'too_many_streams');
   });
 
@@ -216,7 +217,7 @@ t.test('limits', async (t) => {
       pings += 1;
     });
     run(180_000);
-    await until('the ping', () => pings === 1);
+    await waitFor('the ping', () => pings === 1);
     run(4);
     t.notOk(client.isClosed());
   });
@@ -227,7 +228,7 @@ t.test('limits', async (t) => {
     young.run(2_900);
     t.notOk(client.isClosed());
     young.run(100);
-    await until('the close', client.isClosed);
+    await waitFor('the close', client.isClosed);
   });
 });
 
@@ -753,7 +754,7 @@ t.test('faults', async (t) => {
     await settle(sim, client);
     const old = depthsOf(client).at(-1)?.u ?? 0;
     const entry = sim.inject({ ...BINANCE_FAULT, kind: 'restart', durationMs: 1_000 });
-    await until('the close', client.isClosed);
+    await waitFor('the close', client.isClosed);
     t.ok(entry.connections.includes(client.number) && entry.layers.includes('book'));
     t.equal(sim.sent.connections[client.number - 1]?.cause, 'restart');
     await t.rejects(connect(t, sim, '/binance/public/ws'), /503/);
@@ -825,7 +826,7 @@ t.test('faults', async (t) => {
       body: JSON.stringify({ kind: 'disconnect', stream: 'depth', durationMs: 2_000 }),
     });
     t.equal(answer.status, 201);
-    await until('the cut', books.isClosed);
+    await waitFor('the cut', books.isClosed);
     t.notOk(marks.isClosed());
     await t.rejects(connect(t, sim, '/binance/public/ws'), /503/);
     run(2_000);

@@ -9,7 +9,8 @@ import type { Venue } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
-import { type Memory, openMemory, silentLog, textOf, until } from './paper-venue.ts';
+import { waitFor } from '../support/wait.ts';
+import { type Memory, openMemory, silentLog, textOf } from './paper-venue.ts';
 
 const LISTINGS = 6;
 /** A renewal of every socket while the test runs. */
@@ -72,8 +73,9 @@ const collect = async (t: Test): Promise<Collected> => {
   });
   const renewed = (slot: string): boolean =>
     memory.of('lost').some((lost) => lost.slot === slot && textOf(lost).includes('successor'));
-  for (const slot of SOCKETS) await until(`open: ${slot}`, () => memory.of('open').some((open) => open.slot === slot));
-  for (const slot of SOCKETS) await until(`renewed: ${slot}`, () => renewed(slot));
+  for (const slot of SOCKETS)
+    await waitFor(`open: ${slot}`, () => memory.of('open').some((open) => open.slot === slot));
+  for (const slot of SOCKETS) await waitFor(`renewed: ${slot}`, () => renewed(slot));
   return { simulator, memory, ...replay(memory) };
 };
 

@@ -8,7 +8,8 @@ import { createClock } from '../../infra/runtime/clock.ts';
 import { startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
 import type { Venue } from '../../ingest/venue.ts';
-import { openMemory, paper, silentLog, until } from './paper-venue.ts';
+import { waitFor } from '../support/wait.ts';
+import { openMemory, paper, silentLog } from './paper-venue.ts';
 
 const clock = createClock();
 
@@ -61,16 +62,16 @@ const collect = async (t: Test, wishes: Partial<Venue>): Promise<Heard> => {
 
 t.test("a venue's headers go with every request and handshake", async (t) => {
   const heard = await collect(t, { headers: { 'x-wish': '1' } });
-  await until('a handshake', () => heard.shaken !== undefined);
+  await waitFor('a handshake', () => heard.shaken !== undefined);
   t.same([heard.requested, heard.shaken], ['1', '1']);
 });
 
 t.test('a ping without a frame is one of the protocol, a ping with a frame is sent as text', async (t) => {
   const quiet = await collect(t, { ping: { everyMs: 20, frame: null } });
-  await until('two pings', () => quiet.pings >= 2);
+  await waitFor('two pings', () => quiet.pings >= 2);
   t.notOk(quiet.texts.includes('null'), 'nothing is sent as text for it');
   const spoken = await collect(t, { ping: { everyMs: 20, frame: 'are you there' } });
-  await until('a spoken ping', () => spoken.texts.includes('are you there'));
+  await waitFor('a spoken ping', () => spoken.texts.includes('are you there'));
   t.equal(spoken.pings, 0);
 });
 
@@ -85,7 +86,7 @@ t.test('a poll may ask for what is newer than so long before it is sent, in seco
     },
   });
   const asked = (): readonly string[] => heard.paths.filter((path) => path.startsWith('/candles'));
-  await until('a poll', () => asked().length > 0);
+  await waitFor('a poll', () => asked().length > 0);
   const since = Number(/^\/candles\?from=(\d+)$/.exec(asked()[0] ?? '')?.[1]) + 180;
   t.ok(since >= before && since <= Math.ceil(clock.nowMicros() / 1_000_000), `${since}`);
 });

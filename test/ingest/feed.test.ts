@@ -17,6 +17,7 @@ import type { Urgency, Venue } from '../../ingest/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { OpenBody, TickBody } from '../../schemas/topics.ts';
+import { waitFor } from '../support/wait.ts';
 import {
   bodyOf,
   type Memory,
@@ -30,7 +31,6 @@ import {
   startPaper,
   textOf,
   toRequest,
-  until,
   type Written,
 } from './paper-venue.ts';
 
@@ -125,7 +125,7 @@ t.test(
   'a socket says that it opened, sends its subscriptions at the pace of the venue and writes every frame as it came',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws, { shards: [0, 1], symbols: ['AAA'] }));
-    await until('three subscriptions', () => server.heard(0).length === 3);
+    await waitFor('three subscriptions', () => server.heard(0).length === 3);
     const heard = server.heard(0);
     t.same(
       heard.map(({ text }) => text),
@@ -134,7 +134,7 @@ t.test(
     const tookMs = (heard[2]?.atMs ?? 0) - (heard[0]?.atMs ?? 0);
     t.ok(tookMs >= 35, `50 a second: the third 40 ms after the first, here ${tookMs}`);
     server.sendAll('{"odd": 1.00 , "utf8":"é"}');
-    await until('acks and a frame', () => memory.of('frame').length === 4);
+    await waitFor('acks and a frame', () => memory.of('frame').length === 4);
 
     const [open] = memory.of('open');
     t.match(bodyOf(open as Written), {
@@ -159,7 +159,7 @@ t.test(
 
 t.test('refused handshakes are written with their cause and tried again until one opens', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws), { handshake: (n) => [503, 403, 101][n] ?? 101 });
-  await until('an open connection', () => memory.of('open').length === 1);
+  await waitFor('an open connection', () => memory.of('open').length === 1);
   t.equal(server.handshakes(), 3);
   t.same(
     memory.of('lost').map((lost) => bodyOf(lost).cause),
@@ -171,7 +171,7 @@ t.test('refused handshakes are written with their cause and tried again until on
 t.test('a handshake answered 429 is a rate limit and its Retry-After is kept', async (t) => {
   const startedMs = performance.now();
   const { memory } = await runSlot(t, ({ ws }) => slotOf(ws), { handshake: (n) => (n === 0 ? 429 : 101) });
-  await until('an open connection', () => memory.of('open').length === 1);
+  await waitFor('an open connection', () => memory.of('open').length === 1);
   t.ok(performance.now() - startedMs >= 1_000, 'one second was asked for');
   t.same(
     memory.of('lost').map((lost) => bodyOf(lost).cause),
@@ -189,7 +189,7 @@ t.test('nobody listening is venue_down', async (t) => {
     runner.stop('collector_down', 'end of test');
     stop();
   });
-  await until('a lost attempt', () => memory.of('lost').length > 0);
+  await waitFor('a lost attempt', () => memory.of('lost').length > 0);
   t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /ECONNREFUSED/ });
 });
 
@@ -213,11 +213,11 @@ t.test('a venue that hands out addresses is asked for one before each connection
     stop();
     await server.close();
   });
-  await until('a connection', () => memory.of('open').length === 1);
+  await waitFor('a connection', () => memory.of('open').length === 1);
   t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'venue_down', detail: /status 500/ });
   t.match(bodyOf(memory.of('open')[0] as Written), { url: `${server.rest}/address` }, 'its token is told to nobody');
   server.sockets()[0]?.close(1012, 'restart');
-  await until('a second connection', () => memory.of('open').length === 2);
+  await waitFor('a second connection', () => memory.of('open').length === 2);
   t.same(
     server.requests().map(({ path }) => path),
     ['/address', '/address', '/address'],
@@ -226,9 +226,9 @@ t.test('a venue that hands out addresses is asked for one before each connection
 
 t.test('a closed connection is lost at once and another takes its place, with a new name and seq from 1', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => slotOf(ws));
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   server.sockets()[0]?.close(1012, 'restart');
-  await until('a second connection', () => memory.of('open').length === 2);
+  await waitFor('a second connection', () => memory.of('open').length === 2);
   const [lost] = memory.of('lost');
   t.match(bodyOf(lost as Written), { cause: 'connection_lost', detail: 'closed with 1012 restart' });
   t.equal(lost?.conn_id, memory.of('open')[0]?.conn_id);
@@ -244,13 +244,13 @@ t.test(
   'acks, heartbeats and errors are no data: a connection with nothing else is lost after its silence',
   async (t) => {
     const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 300 }));
-    await until('subscribed', () => server.heard(0).length === 3);
+    await waitFor('subscribed', () => server.heard(0).length === 3);
     const chatter = setInterval(() => {
       server.sendAll('hb');
       server.sendAll('{"err":"no such stream"}');
     }, 20);
     t.teardown(() => clearInterval(chatter));
-    await until('lost', () => memory.of('lost').length === 1);
+    await waitFor('lost', () => memory.of('lost').length === 1);
     clearInterval(chatter);
     t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'no data for 300 ms' });
     t.ok(
@@ -262,25 +262,25 @@ t.test(
 
 t.test('data keeps a connection alive beyond its silence', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 150 }));
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 20);
   t.teardown(() => clearInterval(feed));
-  await until('twenty frames', () => sent >= 20);
+  await waitFor('twenty frames', () => sent >= 20);
   t.same(memory.of('lost'), []);
 });
 
 t.test('a connection is renewed before its age limit without losing a frame', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), renewAfterMs: 300 }));
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   let sent = 0;
   const feed = setInterval(() => server.sendAll(`{"n":${++sent}}`), 2);
   t.teardown(() => clearInterval(feed));
-  await until('two successors', () => memory.of('lost').length >= 2);
+  await waitFor('two successors', () => memory.of('lost').length >= 2);
   clearInterval(feed);
   const last = sent;
   const numbers = () => new Set(memory.of('frame').flatMap((f) => /^\{"n":(\d+)\}$/.exec(textOf(f))?.[1] ?? []));
-  await until('the last frame', () => numbers().has(String(last)));
+  await waitFor('the last frame', () => numbers().has(String(last)));
   t.equal(numbers().size, last, 'each frame at least once');
   t.match(bodyOf(memory.of('lost')[0] as Written), { cause: 'connection_lost', detail: 'its successor took over' });
   for (const lost of memory.of('lost')) {
@@ -293,18 +293,18 @@ t.test('a connection is renewed before its age limit without losing a frame', as
 
 t.test('while the log takes no more a socket is not read, and nothing of it is missing afterwards', async (t) => {
   const { server, memory } = await runSlot(t, ({ ws }) => ({ ...slotOf(ws), silenceMs: 400 }));
-  await until('subscribed', () => memory.of('frame').length === 3);
+  await waitFor('subscribed', () => memory.of('frame').length === 3);
   const release = memory.block();
   const startedMs = performance.now();
   const total = 20_000;
   const filler = 'x'.repeat(200);
   for (let n = 1; n <= total; n += 1) server.sendAll(`{"n":${n},"filler":"${filler}"}`);
-  await until('silence passes unread', () => performance.now() - startedMs > 900);
+  await waitFor('silence passes unread', () => performance.now() - startedMs > 900);
   const held = memory.of('frame').length;
   t.ok(held < total, `reading stopped after ${held}`);
   t.same(memory.of('lost'), [], 'our own pause is not the silence of the venue');
   release();
-  await until('all frames', () => memory.of('frame').length === total + 3);
+  await waitFor('all frames', () => memory.of('frame').length === total + 3);
   t.equal(textOf(memory.of('frame').at(-1) as Written), `{"n":${total},"filler":"${filler}"}`);
 });
 
@@ -317,10 +317,10 @@ t.test(
       answer,
       symbols: ['AAA'],
     });
-    await until('subscribed', () => server.heard(0).length === 3);
+    await waitFor('subscribed', () => server.heard(0).length === 3);
     t.same(server.requests(), []);
     server.sendAll('{"book":"AAA","first":9,"last":11}');
-    await until('the first snapshot', () => memory.of('response').length === 1);
+    await waitFor('the first snapshot', () => memory.of('response').length === 1);
     const [response] = memory.of('response');
     t.equal(response?.request, `GET ${server.rest}/book?symbol=AAA`);
     t.equal(response?.conn_id, memory.of('open')[0]?.conn_id);
@@ -330,13 +330,13 @@ t.test(
 
     server.sendAll('{"book":"AAA","first":12,"last":13}');
     server.sendAll('{"book":"AAA","first":14,"last":15}');
-    await until('three diffs', () => memory.of('frame').length === 6);
+    await waitFor('three diffs', () => memory.of('frame').length === 6);
     t.equal(server.requests().length, 1, 'an unbroken chain asks for nothing');
     snapshot = 30;
     server.sendAll('{"book":"AAA","first":29,"last":30}');
-    await until('a second snapshot', () => memory.of('response').length === 2);
+    await waitFor('a second snapshot', () => memory.of('response').length === 2);
     server.sendAll('{"book":"AAA","first":31,"last":31}');
-    await until('five diffs', () => memory.of('frame').length === 8);
+    await waitFor('five diffs', () => memory.of('frame').length === 8);
     t.equal(server.requests().length, 2);
     t.same(memory.of('lost'), [], 'the connection stays');
     const seqs = memory.written.map(({ seq }) => seq);
@@ -355,9 +355,9 @@ t.test('a snapshot too old to join is asked for again', async (t) => {
     answer,
     symbols: ['AAA'],
   });
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
-  await until('both snapshots', () => memory.of('response').length === 2);
+  await waitFor('both snapshots', () => memory.of('response').length === 2);
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 900, 'a second later');
 });
@@ -372,10 +372,10 @@ t.test('a REST answer of 429 pauses the host for its Retry-After and nothing of 
     answer,
     symbols: ['AAA', 'BBB'],
   });
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   server.sendAll('{"book":"AAA","first":9,"last":11}');
   server.sendAll('{"book":"BBB","first":9,"last":11}');
-  await until('both books', () => memory.of('response').length === 2);
+  await waitFor('both books', () => memory.of('response').length === 2);
   const [first, second] = server.requests();
   t.ok((second?.atMs ?? 0) - (first?.atMs ?? 0) >= 990, 'the other book waits too');
   t.same(memory.of('response').map(textOf), ['{"snapshot":10}', '{"snapshot":10}']);
@@ -407,7 +407,7 @@ t.test(
       stop();
       await server.close();
     });
-    await until('two rounds', () => memory.of('response').length >= 4);
+    await waitFor('two rounds', () => memory.of('response').length >= 4);
     t.equal(memory.of('open').length, 1);
     t.same(
       memory
@@ -417,7 +417,7 @@ t.test(
       [`GET ${server.rest}/a`, `GET ${server.rest}/b`],
     );
     up = false;
-    await until('lost', () => memory.of('lost').length === 1);
+    await waitFor('lost', () => memory.of('lost').length === 1);
     t.equal(bodyOf(memory.of('lost')[0] as Written).cause, 'venue_down');
     const before = memory.of('response').length;
     t.notOk(
@@ -425,7 +425,7 @@ t.test(
       'a refusal is no answer',
     );
     up = true;
-    await until('open again', () => memory.of('open').length === 2 && memory.of('response').length > before);
+    await waitFor('open again', () => memory.of('open').length === 2 && memory.of('response').length > before);
     t.equal(memory.of('response')[before]?.conn_id, memory.of('open')[1]?.conn_id);
   },
 );
@@ -441,7 +441,7 @@ t.test('polls are spread over their period', async (t) => {
     stop();
     await server.close();
   });
-  await until('two rounds', () => server.requests().length >= 10);
+  await waitFor('two rounds', () => server.requests().length >= 10);
   const heard = server.requests().slice(0, 10);
   t.same(
     heard.map(({ path }) => path),
@@ -475,7 +475,7 @@ t.test(
       stop();
       await server.close();
     });
-    await until('open again', () => memory.of('open').length === 2);
+    await waitFor('open again', () => memory.of('open').length === 2);
     t.same(
       memory.of('lost').map((lost) => bodyOf(lost).cause),
       ['venue_rate_limit'],
@@ -483,7 +483,7 @@ t.test(
     const refusedAt = server.requests().findIndex(({ path }) => path === '/1');
     // The eight that wait are sent at once, over several connections: they are heard in whatever order.
     const isNextRound = (): boolean => server.requests().filter(({ path }) => path === '/0').length >= 3;
-    await until('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
+    await waitFor('the next round', () => isNextRound() && server.requests().length > refusedAt + 8);
     const after = server.requests().slice(refusedAt + 1);
     t.ok((after[0]?.atMs ?? 0) - (server.requests()[refusedAt]?.atMs ?? 0) >= 990, 'nothing is sent in between');
     t.ok(
@@ -509,7 +509,7 @@ t.test('a poll slot that the limit leaves nothing for is lost by that, until it 
     stop();
     await server.close();
   });
-  await until('lost', () => memory.of('lost').length === 1);
+  await waitFor('lost', () => memory.of('lost').length === 1);
   t.equal(bodyOf(memory.of('lost')[0] as Written).cause, 'venue_rate_limit');
   t.equal(server.requests().length, 1, 'the book alone was asked for');
 });
@@ -585,7 +585,7 @@ const runTalking = async (
     stop();
     await server.close();
   });
-  await until('subscribed', () => server.heard(0).length === 3);
+  await waitFor('subscribed', () => server.heard(0).length === 3);
   return { server, memory };
 };
 
@@ -599,7 +599,7 @@ t.test(
       server.sendAll('hb');
     }, 50);
     t.teardown(() => clearInterval(feed));
-    await until('begun again', () => server.heard(0).length >= 4);
+    await waitFor('begun again', () => server.heard(0).length >= 4);
     t.same(
       server.heard(0).map(({ text }) => text),
       ['one', 'two', 'three', 'again b'],
@@ -637,8 +637,8 @@ t.test('a book whose hole only a new snapshot of the socket can mend is subscrib
   server.sendAll('{"book":"AAA","first":8,"last":8}');
   server.sendAll('{"book":"AAA","first":9,"last":9}');
   server.sendAll('{"book":"BBB","first":6,"last":6}');
-  await until('all read', () => memory.of('frame').some(({ payload }) => String(payload).includes('BBB","first"')));
-  await until('subscribed again', () => toldOf(server).length > 0);
+  await waitFor('all read', () => memory.of('frame').some(({ payload }) => String(payload).includes('BBB","first"')));
+  await waitFor('subscribed again', () => toldOf(server).length > 0);
   t.same(toldOf(server), ['again AAA']);
   t.same(memory.of('lost'), [], 'the connection stays');
 });
@@ -650,10 +650,10 @@ t.test('a request that is refused for one subscription is sent again without it'
   };
   const { server } = await runTalking(t, ({ ws }) => slotOf(ws), undefined, { venue: streaming, onRefused });
   server.sendAll('{"err":"no two"}');
-  await until('sent again', () => toldOf(server).length > 0);
+  await waitFor('sent again', () => toldOf(server).length > 0);
   server.sendAll('{"err":"no four"}');
   server.sendAll('{"err":"no rest of two"}');
-  await until('and again', () => toldOf(server).length > 1);
+  await waitFor('and again', () => toldOf(server).length > 1);
   t.same(toldOf(server), ['rest of two', 'rest of rest of two']);
   t.equal(refused, 2, 'what is listed is asked for anew');
 });
@@ -663,7 +663,7 @@ t.test("a quiet subscription's value is asked for and written under its connecti
   const { server, memory } = await runTalking(t, ({ ws }) => ({ ...slotOf(ws), watched }));
   const feed = setInterval(() => server.sendAll('{"sub":"a"}'), 50);
   t.teardown(() => clearInterval(feed));
-  await until('two confirmations', () => memory.of('response').length >= 2);
+  await waitFor('two confirmations', () => memory.of('response').length >= 2);
   for (const response of memory.of('response')) {
     t.equal(response.request, `GET ${server.rest}/confirm?of=b`);
     t.equal(response.conn_id, memory.of('open')[0]?.conn_id);
@@ -682,7 +682,7 @@ t.test(
       ({ ws }) => ({ ...slotOf(ws), covers }),
       () => nowMs,
     );
-    await until('both', () => memory.of('response').length === 2);
+    await waitFor('both', () => memory.of('response').length === 2);
     t.same(
       memory
         .of('response')
@@ -692,9 +692,9 @@ t.test(
     );
     server.sendAll('{"minute":10,"of":"AAA"}');
     server.sendAll('{"minute":10,"of":"BBB"');
-    await until('both frames', () => memory.of('frame').length === 5);
+    await waitFor('both frames', () => memory.of('frame').length === 5);
     nowMs = 11 * minute + 15_000;
-    await until('the unreadable one', () => memory.of('response').length === 3);
+    await waitFor('the unreadable one', () => memory.of('response').length === 3);
     t.match(memory.of('response')[2]?.request, /of=BBB&from=600000&to=600000$/);
     nowMs += 5_000;
     await new Promise((resolve) => setImmediate(resolve));
@@ -711,13 +711,13 @@ t.test('a connection does not ask for minutes that the one before it closed', as
     ({ ws }) => ({ ...slotOf(ws), covers }),
     () => nowMs,
   );
-  await until('both', () => memory.of('response').length === 2);
+  await waitFor('both', () => memory.of('response').length === 2);
   for (const closed of ['10,"of":"AAA"', '11,"of":"AAA"', '10,"of":"BBB"']) server.sendAll(`{"minute":${closed}}`);
-  await until('three frames', () => memory.of('frame').length === 6);
+  await waitFor('three frames', () => memory.of('frame').length === 6);
   server.sockets()[0]?.terminate();
-  await until('its end', () => memory.of('lost').length === 1);
+  await waitFor('its end', () => memory.of('lost').length === 1);
   nowMs = 12 * minute + 15_000;
-  await until('the missing one', () => memory.of('response').length === 3);
+  await waitFor('the missing one', () => memory.of('response').length === 3);
   const [, , response] = memory.of('response');
   t.match(response?.request, /of=BBB&from=600000&to=660000$/, 'the listing whose eleventh nobody closed');
   t.equal(response?.conn_id, memory.of('open')[1]?.conn_id);
@@ -767,13 +767,13 @@ t.test('a quiet book that the venue confirms by its id costs the short request o
   const chain = { symbol: 'AAA', first: null, last: 10n, previous: null } as const;
   watch.take({ ...chain, kind: 'snapshot' }, quietSinceMs);
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
-  await until('confirmed', () => server.requests().length === 1);
-  await until('the answer', () => memory.of('response').length === 1 && watch.urgent(performance.now()) === null);
+  await waitFor('confirmed', () => server.requests().length === 1);
+  await waitFor('the answer', () => memory.of('response').length === 1 && watch.urgent(performance.now()) === null);
   t.equal(server.requests()[0]?.path, '/short?symbol=AAA');
 
   const laterMs = performance.now() - 25_000;
   watch.take({ ...chain, kind: 'confirmation' }, laterMs);
-  await until('another id, hence the whole book', () => server.requests().length === 3);
+  await waitFor('another id, hence the whole book', () => server.requests().length === 3);
   t.same(
     server.requests().map(({ path }) => path),
     ['/short?symbol=AAA', '/short?symbol=AAA', '/book?symbol=AAA'],
@@ -794,9 +794,12 @@ t.test('a book that the venue says it has not is left alone, and what is listed 
   const quietSinceMs = performance.now() - 25_000;
   const watch = createBookWatch({ rule: paper.bookRule, symbols: ['AAA', 'BBB'], nowMs: quietSinceMs });
   books.add({ source: connections.open({ slot: 'book.0', shards: [0], url: '', covers: [] }), watch });
-  await until('both asked', () => server.requests().length === 2);
-  await until('refused', () => refused === 1);
-  await until('none is asked for again for a while', () => watch.urgent(performance.now() + 20_000, ['join']) === null);
+  await waitFor('both asked', () => server.requests().length === 2);
+  await waitFor('refused', () => refused === 1);
+  await waitFor(
+    'none is asked for again for a while',
+    () => watch.urgent(performance.now() + 20_000, ['join']) === null,
+  );
   t.equal(watch.urgent(performance.now() + 40_000, ['join'])?.symbol, 'AAA');
 });
 
@@ -834,7 +837,7 @@ const symbolsOf = (shard: number): string[] =>
 
 t.test('capability and reference come before any connection, to every shard', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
-  await until('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length === 2);
   t.ok(collector.isPlanned());
   t.same(
     memory.of('capability').map(({ shards }) => shards),
@@ -861,23 +864,23 @@ t.test('what follows from the number of listings is said once it is known, and a
       .of('capability')
       .filter(({ shards }) => shards[0] === 0)
       .map((message) => (bodyOf(message).layers as Record<string, { cadence_ms: number }>).oi?.cadence_ms ?? null);
-  await until('known listings', () => said().length === 2);
+  await waitFor('known listings', () => said().length === 2);
   t.same(said(), [null, 2_000]);
   listings = [...listings, ...symbolsOf(1)];
-  await until('more listings', () => said().length === 3);
+  await waitFor('more listings', () => said().length === 3);
   t.same(said(), [null, 2_000, 4_000]);
 });
 
 t.test('a tick a shard names exactly the connections open at that point of the log', async (t) => {
   const { server, memory } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
-  await until('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length === 2);
   const ticksAfter = (index: number) => memory.written.slice(index).filter(({ kind }) => kind === 'tick');
   const mark = memory.written.length;
-  await until('ticks that name them', () => ticksAfter(mark).length >= 4);
+  await waitFor('ticks that name them', () => ticksAfter(mark).length >= 4);
   server.sockets()[0]?.terminate();
-  await until('a third connection', () => memory.of('open').length === 3);
+  await waitFor('a third connection', () => memory.of('open').length === 3);
   const end = memory.written.length;
-  await until('ticks after it', () => ticksAfter(end).length >= 4);
+  await waitFor('ticks after it', () => ticksAfter(end).length >= 4);
 
   const open = new Map<string, { shards: readonly number[]; opened_at: unknown }>();
   let checked = 0;
@@ -906,14 +909,14 @@ t.test(
     const [other = ''] = symbolsOf(1);
     let listings = [first, other];
     const { server, memory } = await runCollector(t, () => listings);
-    await until('two connections', () => memory.of('open').length === 2);
+    await waitFor('two connections', () => memory.of('open').length === 2);
     // Books become whole by their snapshots, so that a successor may stand alone.
     const feed = setInterval(() => {
       for (const book of [first, second, other]) server.sendAll(`{"book":"${book}","first":1,"last":2}`);
     }, 20);
     t.teardown(() => clearInterval(feed));
     listings = [first, second, other];
-    await until('the old one ended', () => memory.of('lost').length === 1);
+    await waitFor('the old one ended', () => memory.of('lost').length === 1);
     const replaced = memory.of('open')[2] as Written;
     t.equal(replaced.slot, 'book.0');
     t.match(bodyOf(replaced), { covers: [{ symbols: [first, second] }] });
@@ -922,14 +925,14 @@ t.test(
     t.equal(memory.of('open').length, 3, 'the other shard is untouched');
 
     listings = [first, second];
-    await until('the slot of the delisted one ended', () => memory.of('lost').length === 2);
+    await waitFor('the slot of the delisted one ended', () => memory.of('lost').length === 2);
     t.match(memory.of('lost')[1], { slot: 'book.1' });
   },
 );
 
 t.test('a collector that stops says of every connection that it is lost, once', async (t) => {
   const { memory, collector } = await runCollector(t, () => [...symbolsOf(0), ...symbolsOf(1)]);
-  await until('two connections', () => memory.of('open').length === 2);
+  await waitFor('two connections', () => memory.of('open').length === 2);
   collector.stop();
   t.same(
     memory.of('lost').map((lost) => bodyOf(lost).cause),
@@ -945,7 +948,7 @@ t.test('a venue that does not answer keeps being asked, and ticks go on meanwhil
   const server = await startPaper({ answer: (_path, response) => response.writeHead(500).end() });
   await server.close();
   const { memory, collector } = await runCollector(t, () => [], { endpoints: { rest: server.rest, ws: server.ws } });
-  await until('ticks', () => memory.of('tick').length >= 6);
+  await waitFor('ticks', () => memory.of('tick').length >= 6);
   t.notOk(collector.isPlanned());
   t.same(memory.of('response'), []);
 });

@@ -203,12 +203,3 @@ export const silentLog = createLog('test', 'silent');
 export const textOf = ({ payload }: RawMessage): string => Buffer.from(payload).toString();
 export const bodyOf = (message: RawMessage): Record<string, unknown> =>
   JSON.parse(textOf(message)) as Record<string, unknown>;
-
-/** Resolves when `holds` does; rejects with `what` after ten seconds. */
-export const until = async (what: string, holds: () => boolean): Promise<void> => {
-  const deadlineMs = performance.now() + 10_000;
-  while (!holds()) {
-    if (performance.now() > deadlineMs) throw new Error(`still not so: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-};

@@ -22,7 +22,7 @@ import { decodeRecords, encodeRecord, type SpoolRecord } from '../../ingest/spoo
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { LostBody, RawMessage } from '../../schemas/topics.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
-import { until } from './paper-venue.ts';
+import { waitFor } from '../support/wait.ts';
 
 const log = createLog('test', 'silent');
 
@@ -95,7 +95,7 @@ t.test('what is appended comes back in order, over files and memory, and nothing
   const spool = await openSpool(dir, { segmentBytes: 4_000 });
   t.notOk(existsSync(dir), 'an unused spool makes no folder');
   for (const n of upTo(0, 1_000)) spool.append(record(n));
-  await until('all is on disk', () => spool.pendingBytes() === 0);
+  await waitFor('all is on disk', () => spool.pendingBytes() === 0);
   t.ok(spool.bytes() > 50_000);
   for (const n of upTo(1_000, 1_300)) spool.append(record(n));
   t.same(await empty(spool), upTo(0, 1_300));
@@ -146,7 +146,7 @@ t.test('after a kill the next process finds what was confirmed; a torn end is le
   child.stdout.on('data', (text: Buffer) => {
     confirmed = Number(text.toString().trim().split('\n').at(-1));
   });
-  await until('some files are written', () => confirmed > 100_000);
+  await waitFor('some files are written', () => confirmed > 100_000);
   child.kill('SIGKILL');
   await new Promise((resolve) => child.once('exit', resolve));
 
@@ -209,7 +209,7 @@ t.test('above its bound it refuses, and takes again when a quarter is free', asy
     got.push(...(await spool.read(segment)).map(numberOf));
     await spool.drop(segment);
   }
-  await until('there is room', () => spool.refusal() === null);
+  await waitFor('there is room', () => spool.refusal() === null);
   t.same([...got, ...(await empty(spool))], upTo(0, 401));
   await spool.close();
 });
@@ -233,8 +233,8 @@ t.test(
     t.equal(await spool.sync(), false, 'what comes now is in memory');
     t.ok(spool.pendingBytes() > 0);
     rmSync(ballast);
-    await until('it takes again', () => spool.refusal() === null);
-    await until('what waited is on disk', () => spool.pendingBytes() === 0);
+    await waitFor('it takes again', () => spool.refusal() === null);
+    await waitFor('what waited is on disk', () => spool.pendingBytes() === 0);
     await spool.close();
     const next = await openSpool(join(disk, 'c1'));
     t.same(await empty(next), upTo(0, n), 'a process after it finds everything, once');

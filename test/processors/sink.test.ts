@@ -26,6 +26,7 @@ import { LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { type Row, topics, type WatermarkEntry } from '../../schemas/topics.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
+import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 /** 2026-01-15T12:00:00Z in microseconds. */
 const START = 1_768_478_400_000_000;
@@ -46,11 +47,6 @@ t.teardown(async () => {
   await handle.close();
 });
 const sql = (text: string) => reader.query({ text });
-
-const untilTrue = async (what: string, ask: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> => {
-  for (const end = Date.now() + withinMs; Date.now() < end; await pause(25)) if (await ask()) return;
-  throw new Error(`not within ${withinMs} ms: ${what}`);
-};
 
 const freshNamespace = (): string => `t${randomBytes(4).toString('hex')}.`;
 
@@ -121,12 +117,12 @@ const followHistory = async (
   t.teardown(() => follower.stop());
 };
 
-const historyReaches = async (t: Test, space: Namespace, watermark: number, withinMs = 60_000): Promise<void> => {
+const historyReaches = async (t: Test, space: Namespace, watermark: number, boundMs = BOUND_MS): Promise<void> => {
   let reached = 0;
   await followHistory(t, space, (entry) => {
     reached = Math.max(reached, entry.watermark);
   });
-  await untilTrue(`history watermark ${watermark}`, () => reached >= watermark, withinMs);
+  await waitFor(`history watermark ${watermark}`, () => reached >= watermark, { boundMs });
 };
 
 const markRow = (
@@ -185,7 +181,7 @@ t.test(
     await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' DROP COLUMN basis`);
     await sql(`ALTER TABLE '${tableName(namespace, 'mark')}' ADD COLUMN note VARCHAR`);
     const changed = (columns: readonly (string | null)[]) => !columns.includes('basis') && columns.includes('note');
-    await untilTrue('the change of columns', async () => changed(await columnsOf()));
+    await waitFor('the change of columns', async () => changed(await columnsOf()));
     await ensureTables(sql, { namespace });
     t.match(await columnsOf(), [
       ...Object.keys(TABLES['mark']?.columns ?? {}).filter((name) => name !== 'basis'),
@@ -357,9 +353,9 @@ t.test(
       for (let n = 0; n < perMark; n++) space.row(markRow(m * perMark + n));
       space.mark(START + m);
       await space.published();
-      if (m % 10 === 1) await untilTrue(`watermark ${m}`, () => (seen.at(-1)?.watermark ?? 0) >= START + m);
+      if (m % 10 === 1) await waitFor(`watermark ${m}`, () => (seen.at(-1)?.watermark ?? 0) >= START + m);
     }
-    await untilTrue('the last watermark', () => (seen.at(-1)?.watermark ?? 0) === START + marks);
+    await waitFor('the last watermark', () => (seen.at(-1)?.watermark ?? 0) === START + marks);
     t.same(short, []);
     t.ok(seen.length >= 5, `${seen.length} watermarks`);
     t.ok(seen.every(({ watermark }, i) => watermark > (seen[i - 1]?.watermark ?? 0)));
@@ -388,9 +384,9 @@ t.test('a sink that reads everything again takes no watermark back', async (t) =
   const seen: number[] = [];
   await followHistory(t, space, ({ watermark }) => void seen.push(watermark - START));
   await runSink(t, space, `${space.namespace}another-group`);
-  await untilTrue('what was said before', () => seen.length > 0);
+  await waitFor('what was said before', () => seen.length > 0);
   space.mark(START + 4);
-  await untilTrue('the new watermark', () => seen.at(-1) === 4);
+  await waitFor('the new watermark', () => seen.at(-1) === 4);
   t.ok(
     seen.every((watermark, i) => watermark > (seen[i - 1] ?? 0)),
     seen.join(' '),
@@ -406,7 +402,7 @@ t.test('each partition of rows has a watermark of its own', async (t) => {
   space.mark(START + 5, 0);
   space.row(markRow(2), 1);
   space.mark(START + 9, 1);
-  await untilTrue('both', () => reached.size === 2);
+  await waitFor('both', () => reached.size === 2);
   t.same([...reached].toSorted(), [
     ['binance/0', 5],
     ['binance/1', 9],
@@ -476,7 +472,7 @@ t.test(
     space.row({ ...row, texts: { ...row.texts, remark: 'of a newer version' } });
     space.row(gapRow('funding', 0, 1, 'no_update'));
     space.mark(START + 2);
-    await untilTrue('a problem', () => sink.problem() !== null);
+    await waitFor('a problem', () => sink.problem() !== null);
     t.match(sink.problem(), /remark/);
     t.same(await sql(`SELECT count() FROM ${name}`), [['1']]);
     await sql(`ALTER TABLE ${name} ADD COLUMN remark VARCHAR`);

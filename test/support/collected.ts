@@ -12,18 +12,18 @@ import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { type Memory, openMemory, silentLog } from '../ingest/paper-venue.ts';
+import { waitFor } from './wait.ts';
 
 const MINUTE_MS = 60_000;
 
 /** Resolves when nothing is missing any more. */
-export const within = async (ms: number, what: string, missing: () => readonly string[]): Promise<void> => {
-  const deadlineMs = performance.now() + ms;
-  for (;;) {
-    const left = missing();
-    if (left.length === 0) return;
-    if (performance.now() > deadlineMs) throw new Error(`${what}: still missing ${left.slice(0, 20).join(', ')}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+export const nothingMissing = async (what: string, missing: () => readonly string[]): Promise<void> => {
+  let left: readonly string[] = [];
+  const look = (): boolean => {
+    left = missing();
+    return left.length === 0;
+  };
+  await waitFor(what, look, { everyMs: 20, seen: () => left.slice(0, 20) });
 };
 
 export type Told<T> = T & { readonly symbol: string };

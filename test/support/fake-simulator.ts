@@ -2,6 +2,7 @@
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/simulator/simulator.ts';
+import { waitFor } from './wait.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);
 export const LISTINGS = 10;
@@ -35,14 +36,6 @@ export async function fakeSimulator(test: Test, options: SimulatorOptions = {}):
   return { sim, run, nowMs: () => nowMs };
 }
 
-export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-}
-
 /** `path` with the venue's prefix. */
 export async function connect(test: Test, sim: Simulator, path: string): Promise<Client> {
   const socket = new WebSocket(`${sim.control.replace('http', 'ws').replace('/control', '')}${path}`);
@@ -64,7 +57,7 @@ export async function connect(test: Test, sim: Simulator, path: string): Promise
 export async function say(client: Client, frame: string): Promise<string> {
   const before = client.frames.length;
   client.socket.send(frame);
-  await until('a reply', () => client.frames.length > before);
+  await waitFor('a reply', () => client.frames.length > before);
   return client.frames[before] ?? '';
 }
 
@@ -74,7 +67,7 @@ export const ask = async (client: Client, command: object): Promise<unknown> =>
 /** Every frame the simulator says it sent has arrived. */
 export async function settle(sim: Simulator, client: Client): Promise<void> {
   const sentFrames = (): number => sim.sent.connections[client.number - 1]?.frames ?? 0;
-  await until('all sent frames arrived', () => client.frames.length >= sentFrames());
+  await waitFor('all sent frames arrived', () => client.frames.length >= sentFrames());
 }
 
 export type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T };

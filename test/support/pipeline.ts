@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../infra/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
+import { BOUND_MS, waitFor } from './wait.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -172,19 +172,18 @@ export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise
   };
 };
 
-/** Polls until `probe` gives a value other than null; rejects after `timeoutMs` naming what was awaited. */
+/** Polls until `probe` gives a value other than null; rejects naming what was awaited after the common bound, or `timeoutMs` when that is longer. */
 export const until = async <T>(
   what: string,
   timeoutMs: number,
   probe: () => Promise<T | null> | T | null,
 ): Promise<T> => {
-  const deadline = performance.now() + timeoutMs;
-  for (;;) {
+  const boundMs = Math.max(timeoutMs, BOUND_MS);
+  const look = async (): Promise<{ readonly value: T } | null> => {
     const value = await probe();
-    if (value !== null) return value;
-    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await pause(100);
-  }
+    return value === null ? null : { value };
+  };
+  return (await waitFor(what, look, { boundMs, everyMs: 100 })).value;
 };
 
 /** Resolves when the API says that it is ready. */

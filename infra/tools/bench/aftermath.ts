@@ -6,6 +6,7 @@ import { PROJECT_ROOT } from '../../engines/java.ts';
 import { freePort } from '../../engines/ports.ts';
 import type { Progress } from '../../local/progress.ts';
 import { openKafka } from '../../runtime/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka-settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openQuestdbReader } from '../../runtime/questdb.ts';
 import type { SoakPlan } from './plan.ts';
@@ -43,7 +44,10 @@ const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly c
   const auth = { user: questdb_user ?? '', password: questdb_password ?? '' };
   const stores = { kafka, questdb_http, questdb_pg, questdb_user: auth.user, questdb_password: auth.password };
   const log = createLog('bench', 'error');
-  const handle = openKafka({ brokers: kafka.split(','), clientId: 'bench' }, log);
+  const handle = openKafka(
+    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    log,
+  );
   const reader = openQuestdbReader(questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
   const close = async (): Promise<void> => {
     await reader.close();

@@ -14,6 +14,7 @@ import {
   topics,
 } from '../../../schemas/topics.ts';
 import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka-settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createRowSender, openQuestdbReader } from '../../runtime/questdb.ts';
 import { topicSpecs } from '../../runtime/topics.ts';
@@ -157,7 +158,10 @@ export const knownAt = (end: Micros): Known => ({
 
 /** Writes the topics an API starts from: listings, capability, and that everything up to `settled` is final. */
 export const writeTopics = async (stores: Stores, { listings, capability }: Known, settled: Micros): Promise<void> => {
-  const kafka = openKafka({ brokers: stores.kafka.split(','), clientId: 'bench' }, createLog('bench', 'error'));
+  const kafka = openKafka(
+    { brokers: stores.kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    createLog('bench', 'error'),
+  );
   const names = topics(NAMESPACE);
   await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace: NAMESPACE }));
   const publisher = createPublisher(kafka);

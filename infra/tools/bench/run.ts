@@ -2,6 +2,7 @@
 import type { Progress } from '../../local/progress.ts';
 import type { Service } from '../../local/service.ts';
 import { openKafka } from '../../runtime/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka-settings.ts';
 import { createLog } from '../../runtime/log.ts';
 import { sum } from './figures.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
@@ -77,7 +78,10 @@ const POLL_MS = 100;
 export const openRun = async (service: Service, dir: string, progress: Progress): Promise<Run> => {
   const { kafka, control_url: control } = service.endpoints;
   if (kafka === null || control === null) throw new Error('a bench runs on simulated venues and Kafka');
-  const handle = openKafka({ brokers: kafka.split(','), clientId: 'bench' }, createLog('bench', 'error'));
+  const handle = openKafka(
+    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    createLog('bench', 'error'),
+  );
   const watch = await watchLog(handle, VENUE);
   return {
     service,

@@ -1,0 +1,32 @@
+// The one way a test waits for what comes by itself: it looks again and again, with one bound for all, which no busy machine reaches.
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What has not come by then does not come: a failure with a name, before the file's own limit ends it without one. */
+export const BOUND_MS = 90_000;
+const LOOK_EVERY_MS = 10;
+
+export type WaitOptions = {
+  /** For what itself takes minutes, such as a window that is sealed 100 s after its end. */
+  readonly boundMs?: number;
+  readonly everyMs?: number;
+  /** What is seen when the bound is reached, for the message. */
+  readonly seen?: () => unknown;
+};
+
+/** Resolves with the first value of `look` that is neither false nor null nor undefined. Rejects naming `what` at the bound. */
+export const waitFor = async <T>(
+  what: string,
+  look: () => Promise<T | false | null | undefined> | T | false | null | undefined,
+  { boundMs = BOUND_MS, everyMs = LOOK_EVERY_MS, seen }: WaitOptions = {},
+): Promise<T> => {
+  const deadline = performance.now() + boundMs;
+  for (;;) {
+    const value = await look();
+    if (value !== false && value !== null && value !== undefined) return value;
+    if (performance.now() > deadline) {
+      const found = seen === undefined ? '' : `; seen: ${JSON.stringify(seen())}`;
+      throw new Error(`not within ${boundMs / 1_000} s: ${what}${found}`);
+    }
+    await pause(everyMs);
+  }
+};
