@@ -1,6 +1,7 @@
 // Bodies of screens and parses for a running service: lawful queries in both forms with all that may stand beside them, and hostile ones.
 import fc from 'fast-check';
 import { compile } from '../../../api/dql/compile.ts';
+import { FIELDS } from '../../../api/dql/fields.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { hostileTexts, type Json, lawfulQueries, type Names, spoiledObjects } from './generate.ts';
 
@@ -19,6 +20,12 @@ const asked = (object: Json, form: string, names: Names): Json => {
   const { where, ...rest } = object;
   return form === 'beside' && where !== undefined ? { query_object: rest, where } : { query_object: object };
 };
+
+/** Sums of quantities are lawful in one unit only (DQL-24). */
+const sumsQuantities = (object: Json): boolean =>
+  [...JSON.stringify(object).matchAll(/"fn":"sum","expr":\{"type":"field","name":"(\w+)"/g)].some(
+    ([, name = '']) => FIELDS.get(name)?.unit === 'quantity',
+  );
 
 const freshness = fc.constantFrom<unknown>(
   '1s',
@@ -46,7 +53,11 @@ export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
         { requiredKeys: [] },
       ),
     })
-    .map(({ object, form, beside }) => ({ ...asked(object, form, names), ...beside }));
+    .map(({ object, form, beside }) => {
+      const { units = 'published', ...rest } = beside;
+      const fitting = units === 'published' && sumsQuantities(object) ? 'base' : units;
+      return { ...asked(object, form, names), units: fitting, ...rest };
+    });
 
 /** Queries that are lawful, that look as if, and that are none. */
 export const parseBodies = (names: Names): fc.Arbitrary<unknown> =>

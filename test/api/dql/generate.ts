@@ -27,6 +27,7 @@ const number = digits.map((value): Json => ({ type: 'number', value }));
 const count = fc
   .oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 60 }) }, fc.integer({ min: 1, max: 500 }))
   .map((value): Json => ({ type: 'number', value }));
+const percent = fc.integer({ min: 1, max: 100 }).map((value): Json => ({ type: 'number', value }));
 const durationText = fc
   .tuple(fc.integer({ min: 0, max: 9999 }), fc.constantFrom('s', 'm', 'h', 'd'))
   .map(([n, unit]) => `${n}${unit}`);
@@ -72,7 +73,7 @@ const venueTree = (timeframe: string, codeOf: CodeOf) =>
         source,
         sampleable,
         windowed,
-        timed(call('percentile', tie('series'), count, count, method)),
+        timed(call('percentile', tie('series'), count, percent, method)),
         call('abs', tie('series')),
         arith(tie('series'), number),
       ),
@@ -120,20 +121,18 @@ const venueTree = (timeframe: string, codeOf: CodeOf) =>
 
 const venueNumbersOfLayers = field(namesOf((f) => f.layer !== 'reference' && f.type === 'number'));
 
-/** Known names in any combination: many of them select nothing. */
-const selectionOf = (codeOf: CodeOf) =>
-  fc.record(
-    {
-      instrument: codeOf('instrument'),
-      base: fc.array(codeOf('base'), { minLength: 1, maxLength: 3 }),
-      quote: codeOf('quote'),
-      venue: codeOf('venue'),
-      symbol: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
-    },
-    { requiredKeys: ['quote'] },
+/** Known names in any combination: many of them select nothing, and those of one venue mostly something. */
+const selectionOf = (codeOf: CodeOf) => {
+  const base = fc.array(codeOf('base'), { minLength: 1, maxLength: 3 });
+  const [instrument, quote, venue] = [codeOf('instrument'), codeOf('quote'), codeOf('venue')];
+  const symbol = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 });
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.record({ base, venue }, { requiredKeys: ['venue'] }) },
+    { weight: 1, arbitrary: fc.record({ instrument, base, quote, venue, symbol }, { requiredKeys: ['quote'] }) },
   );
+};
 
-const additive = field(namesOf((f) => f.additive && f.unit !== 'quantity'));
+const additive = field(namesOf((f) => f.additive));
 const codeTest = (codeOf: CodeOf) =>
   fc
     .constantFrom('base' as const, 'instrument' as const)
