@@ -88,15 +88,16 @@ const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   return { codes, instants: exact };
 };
 
-/** Questions one after the other, each from its own seed. */
-const makeQuestions = function* ({ screens, parses, seed }: Asking, names: Names): Generator<Question> {
-  const made = { screen: screenBodies(names), parse: parseBodies(names) } as const;
-  const one = (kind: Kind, at: number): Question => {
-    const [body] = fc.sample<unknown>(made[kind], { seed: at, numRuns: 1 });
-    return { kind, seed: at, body: JSON.stringify(body) };
-  };
-  for (let i = 0; i < screens; i++) yield one('screen', seed + i);
-  for (let i = 0; i < parses; i++) yield one('parse', seed + i);
+type Questions = Generator<Question, void>;
+
+/** Questions of a kind one after the other, each from its own seed. */
+const makeQuestions = function* (kind: Kind, { screens, parses, seed }: Asking, names: Names): Questions {
+  const bodies = kind === 'screen' ? screenBodies(names) : parseBodies(names);
+  const count = kind === 'screen' ? screens : parses;
+  for (let at = seed; at < seed + count; at++) {
+    const [body] = fc.sample<unknown>(bodies, { seed: at, numRuns: 1 });
+    yield { kind, seed: at, body: JSON.stringify(body) };
+  }
 };
 
 const PATHS = { screen: '/v2/screen', parse: '/v2/dql/parse' } as const;
@@ -178,7 +179,8 @@ class Asker {
 /** Asks everything; at most `concurrency` questions at a time. Throws where the service does not say what it lists. */
 export const askGenerated = async (asking: Asking): Promise<Tally> => {
   const { concurrency, screens, parses, onProgress = () => undefined } = asking;
-  const questions = makeQuestions(asking, await readNames(asking));
+  const names = await readNames(asking);
+  const made = [makeQuestions('screen', asking, names), makeQuestions('parse', asking, names)] as const;
   const asker = new Asker(asking);
   const start = performance.now();
   let done = 0;
@@ -188,14 +190,17 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
     onProgress(`${done} of ${screens + parses} in ${seconds.toFixed(0)} s, ${rate}/s, ${asker.tally.failed} failed`);
   };
   const timer = setInterval(tell, PROGRESS_MS);
-  const work = async (): Promise<void> => {
-    for (const question of questions) {
-      await asker.ask(question);
-      done++;
+  // Half of them begin with each kind, so that parses fill the time in which screens wait for the plan.
+  const work = async (_: unknown, i: number): Promise<void> => {
+    for (const questions of i % 2 === 0 ? made : made.toReversed()) {
+      for (const question of questions) {
+        await asker.ask(question);
+        done++;
+      }
     }
   };
   try {
-    await Promise.all(Array.from({ length: concurrency }, work));
+    await Promise.all(Array.from({ length: concurrency }).map(work));
   } finally {
     clearInterval(timer);
     tell();
