@@ -70,7 +70,11 @@ const EXPOSED = [
   ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Gaps', ...envelopeNames()],
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
 ];
-const ALLOWED = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'];
+/** The stock payment client sends the last one as a header of its request. */
+const ALLOWED = [
+  ...['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'],
+  ...['X-PAYMENT', 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'],
+];
 
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(cors, {
