@@ -214,6 +214,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Access-Control-Allow-Origin: *',
+    `Access-Control-Expose-Headers: ${EXPOSED.join(', ')}`,
     'Cache-Control: no-store',
     'Connection: close',
     `Content-Length: ${Buffer.byteLength(body)}`,
@@ -237,7 +238,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
-      reply.header('access-control-allow-origin', '*');
+      reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
       return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
     },
     clientErrorHandler: answerUnreadable,
