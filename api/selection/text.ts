@@ -94,7 +94,12 @@ export const readSelectionText = (text: string): ReadSelection => {
   const selection: Codes = {};
   try {
     readSelection(stream, selection);
-    if (!stream.isEnd) stream.stop('"and"', TERMS);
+    if (!stream.isEnd) {
+      // What stands behind the last term may belong to its code: `venue = kraken-futures`.
+      const last = SELECTION_KEYS.find((key) => key === Object.keys(selection).at(-1));
+      if (last !== undefined) delete selection[last];
+      stream.stop('"and"', TERMS);
+    }
   } catch (error) {
     if (!(error instanceof Halt)) throw error;
   }

@@ -1,4 +1,4 @@
-// Every endpoint with every set of faults it can have at once: the list and the status are those that E-01 and E-05 give.
+// Every endpoint with every two of the faults it can have, and with all of them at once: the list and the status are those that E-01 and E-05 give.
 import t from 'tap';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Endpoint } from '../../api/operations/operation.ts';
@@ -194,6 +194,9 @@ const subsets = <T>(all: readonly T[]): T[][] => {
   const [first, ...rest] = all as [T, ...T[]];
   return subsets(rest).flatMap((set) => [set, [first, ...set]]);
 };
+/** None, each, each two, all but one, all. */
+const chosenOf = <T>(all: readonly T[]): T[][] =>
+  subsets(all).filter(({ length }) => length <= 2 || length >= all.length - 1);
 
 const crowd = () => {
   const feed = market();
@@ -211,54 +214,57 @@ const toUrl = ({ path }: Endpoint, body: Readonly<Record<string, unknown>>): str
 
 type Errors = { readonly errors: readonly { code: ErrorCode; path?: string; position?: { offset: number } }[] };
 
-t.test('steps 6 and 7 are one list, step 8 is its own, on every endpoint with every set of faults', async (t) => {
-  const { app, table } = await testApp(crowd());
-  t.teardown(() => app.close());
-  const endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM];
-  t.same(endpoints.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'every endpoint has its rows');
-  let asked = 0;
-  for (const endpoint of endpoints) {
-    for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
-      const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
-      for (const chosen of subsets(faults.filter((fault) => !always.includes(fault)))) {
-        const made = [...chosen, ...always];
-        const request: Request = { body: { ...lawful }, where: [], headers: {} };
-        for (const { spoil } of made) spoil(request);
-        const where = request.where.join(' and ');
-        if (where !== '') request.body.where = where;
-        const isGet = endpoint.method === 'GET';
-        // A stream that is lawful does not end.
-        const method = endpoint.name === 'stream' && made.length === 0 ? 'HEAD' : endpoint.method;
-        const answer = await app.inject({
-          method,
-          url: isGet ? toUrl(endpoint, request.body) : endpoint.path,
-          headers: { ...request.headers, authorization: `Bearer ${table.add('free')}` },
-          ...(isGet ? {} : { payload: request.body }),
-        });
-        const texts = { where, query: String(request.body.query ?? '') };
-        const hasTwo = where !== '' && texts.query !== '';
-        const want = expected(made, texts, hasTwo);
-        const name = `${endpoint.path}: ${made.map((fault) => fault.name).join(' + ') || 'nothing wrong'}`;
-        asked += 1;
-        if (want.length === 0) {
-          t.ok([200, 503].includes(answer.statusCode) || answer.statusCode === 401, `${name}: ${answer.body}`);
-          continue;
+t.test(
+  'steps 6 and 7 are one list, step 8 is its own, on every endpoint with every two faults and with all',
+  async (t) => {
+    const { app, table } = await testApp(crowd());
+    t.teardown(() => app.close());
+    const endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM];
+    t.same(endpoints.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'every endpoint has its rows');
+    let asked = 0;
+    for (const endpoint of endpoints) {
+      for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
+        const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
+        for (const chosen of chosenOf(faults.filter((fault) => !always.includes(fault)))) {
+          const made = [...chosen, ...always];
+          const request: Request = { body: { ...lawful }, where: [], headers: {} };
+          for (const { spoil } of made) spoil(request);
+          const where = request.where.join(' and ');
+          if (where !== '') request.body.where = where;
+          const isGet = endpoint.method === 'GET';
+          // A stream that is lawful does not end.
+          const method = endpoint.name === 'stream' && made.length === 0 ? 'HEAD' : endpoint.method;
+          const answer = await app.inject({
+            method,
+            url: isGet ? toUrl(endpoint, request.body) : endpoint.path,
+            headers: { ...request.headers, authorization: `Bearer ${table.add('free')}` },
+            ...(isGet ? {} : { payload: request.body }),
+          });
+          const texts = { where, query: String(request.body.query ?? '') };
+          const hasTwo = where !== '' && texts.query !== '';
+          const want = expected(made, texts, hasTwo);
+          const name = `${endpoint.path}: ${made.map((fault) => fault.name).join(' + ') || 'nothing wrong'}`;
+          asked += 1;
+          if (want.length === 0) {
+            t.ok([200, 503].includes(answer.statusCode) || answer.statusCode === 401, `${name}: ${answer.body}`);
+            continue;
+          }
+          const got = (answer.json() as Errors).errors.map(({ code, path, position }) => ({
+            ...{ code },
+            ...(path === undefined ? {} : { path }),
+            ...(position === undefined ? {} : { offset: position.offset }),
+          }));
+          const isSame = JSON.stringify(got.map(sorted)) === JSON.stringify(want.map(sorted));
+          const status = CATALOGUE[want[0]?.code ?? 'INTERNAL'].status;
+          // One line a request that is right: thousands of them would hide the ones that are not.
+          if (!isSame || answer.statusCode !== status)
+            t.same({ got, status: answer.statusCode }, { got: want, status }, name);
         }
-        const got = (answer.json() as Errors).errors.map(({ code, path, position }) => ({
-          ...{ code },
-          ...(path === undefined ? {} : { path }),
-          ...(position === undefined ? {} : { offset: position.offset }),
-        }));
-        const isSame = JSON.stringify(got.map(sorted)) === JSON.stringify(want.map(sorted));
-        const status = CATALOGUE[want[0]?.code ?? 'INTERNAL'].status;
-        // One line a request that is right: thousands of them would hide the ones that are not.
-        if (!isSame || answer.statusCode !== status)
-          t.same({ got, status: answer.statusCode }, { got: want, status }, name);
       }
     }
-  }
-  t.ok(asked > 1_000, `${asked} requests`);
-});
+    t.ok(asked > 500, `${asked} requests`);
+  },
+);
 
 const sorted = (told: Told): [string, unknown][] =>
   Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
