@@ -10,6 +10,7 @@ import { pushLive } from './outputs.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, Connection, ListingState, Minute, Rollup, TaskState } from './state.ts';
+import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
 export const MINUTE: Micros = 60_000_000;
@@ -36,8 +37,11 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
   return candles;
 };
 
-export const collectsCandles = ({ state }: TaskContext): boolean =>
-  state.capability?.layers['candles']?.policy === 'on';
+/** Whether minutes of a price are collected at an instant. */
+const collectsPrice = ({ state }: TaskContext, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
+  const published = listingAt(listing, at)?.record.values.candles.price_types ?? [];
+  return published.includes(priceType) && isCollectedAt(state, listing, 'candles', at);
+};
 
 /** What the collector's clock may lie off the venue's before it is stopped (design section 5). */
 const CLOCK_SLACK: Micros = 5_000_000;
@@ -53,9 +57,9 @@ export const applyCandle = (
   record: CandleRecord,
   kind: RawMessage['kind'],
 ): void => {
-  if (!collectsCandles(context) || record.values.closed === false) return;
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
+  if (!collectsPrice(context, listing, priceType, state.recordedAt) || record.values.closed === false) return;
   const candles = candlesOf(listing, priceType);
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
@@ -121,6 +125,11 @@ const proveBefore = (candles: CandleState, connection: Connection, openTime: Mic
     known.push(at);
   }
   return known;
+};
+
+/** What came while a price was not collected was not read: what comes after proves nothing of the time before. */
+export const forgetNewest = ({ candles }: ListingState): void => {
+  for (const { newest } of Object.values(candles)) for (const span of Object.keys(newest)) delete newest[span];
 };
 
 // ---- before the seal ----
@@ -207,20 +216,39 @@ const missingMinute = (openTime: Micros, gapCause: string): CandleRow => ({
 
 /** Seals every minute that closed by W − 100.001 s, once, and folds it into the longer timeframes. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, from: Micros, to: Micros): void => {
-  for (const priceType of listing.version.record.values.candles.price_types) {
+  for (const priceType of priceTypesOf(listing)) {
     const candles = candlesOf(listing, priceType);
     const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
-    for (const openTime of minutesOfLife(listing, from, to)) {
-      const sealed = sealMinute(context, listing, priceType, openTime);
+    for (const openTime of minutesToSeal(candles, listing, from, to)) {
+      const isCollected = collectsPrice(context, listing, priceType, openTime + MINUTE);
+      const sealed = isCollected
+        ? sealMinute(context, listing, priceType, openTime)
+        : (knownMinute(candles, openTime) ?? missingMinute(openTime, 'unknown'));
       for (const candle of [sealed, ...foldMinute(candles, sealed, context.state.lostBefore)]) {
         const { openTime: at, timeframe } = candle;
         const series = seriesOf('candles', listing.symbol, `${priceType}|${timeframe}`);
-        if (at <= coveredTo(context.state.recovery, series)) continue;
+        const isGap = candle.gapCause !== null;
+        if (at <= coveredTo(context.state.recovery, series) || (isGap && !isCollected)) continue;
         pushSealed(context, listing.symbol, candleRow(identity, candle, context.out.offset));
       }
     }
     forgetSealed(candles, to);
   }
+};
+
+/** Prices that the venue has, or had, minutes of. */
+const priceTypesOf = ({ version, before, candles }: ListingState): ReadonlySet<PriceType> => {
+  const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
+  return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
+};
+
+/** Those of the listing's life, and of what was told of others whatever counts. */
+const minutesToSeal = (candles: CandleState, listing: ListingState, from: Micros, to: Micros): readonly Micros[] => {
+  const opens = new Set(minutesOfLife(listing, from, to));
+  for (const [at, minute] of Object.entries(candles.minutes)) {
+    if (isFinal(minute) && Number(at) >= from && Number(at) + MINUTE <= to) opens.add(Number(at));
+  }
+  return [...opens].sort((a, b) => a - b);
 };
 
 /** Open times of the minutes that close in `(from, to]` within the listing's life. */

@@ -3,7 +3,7 @@ import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/recor
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { countsForLayer } from './connections.ts';
-import { pushRecord, type TaskContext } from './context.ts';
+import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
 import type { Connection, EventState, ListingState } from './state.ts';
@@ -77,7 +77,7 @@ const identify = (
 /** Applies one event; `index` is its place among the records of its message. */
 export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
   const kind = KINDS[record.layer];
-  if (context.state.capability?.layers[kind.policy]?.policy !== 'on') return;
+  if (!isCollected(context, subject.listing, kind.policy)) return;
   const id = identify(context, subject, record, index);
   if (id === null) return;
   const { listing, connection } = subject;

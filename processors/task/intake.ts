@@ -4,14 +4,14 @@ import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/reco
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
-import { applyBook, endBooks } from './book-readings.ts';
-import { applyCandle } from './candles.ts';
+import { applyBook, endBooks, publishPending } from './book-readings.ts';
+import { applyCandle, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
 import { applyEvent } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
-import type { Connection } from './state.ts';
+import { type Connection, createListing } from './state.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
@@ -78,7 +78,14 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const body = bodyOf<CapabilityBody>(message);
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
+  for (const book of [...context.pending]) publishPending(context, book);
+  if (state.capability) state.capabilitiesBefore.push(state.capability);
+  const isTurned = state.capability?.layers['candles']?.policy !== version.layers['candles']?.policy;
   state.capability = version;
+  for (const listing of isTurned ? state.listings.values() : []) {
+    context.beforeChange(`listing:${listing.symbol}`);
+    forgetNewest(listing);
+  }
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
   pushRow(out, capabilityRow(placeOf(context), version));
@@ -143,14 +150,22 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const symbol = version.venue_symbol;
   context.beforeChange(`listing:${symbol}`);
   const listing = state.listings.get(symbol);
-  if (listing) listing.version = version;
-  else state.listings.set(symbol, { symbol, version, layers: new Map(), events: new Map(), candles: {} });
+  if (listing) {
+    for (const book of [...context.pending].filter((pending) => pending.symbol === symbol))
+      publishPending(context, book);
+    listing.before.push(listing.version);
+    if (!hasSameCandles(listing.version, version)) forgetNewest(listing);
+    listing.version = version;
+  } else state.listings.set(symbol, createListing(version));
   state.unknown.delete(symbol);
   context.listings.set(symbol, version.record);
   out.listings.push(version);
   pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
   pushRow(out, listingRow(placeOf(context), version));
 };
+
+const hasSameCandles = (a: ListingVersion, b: ListingVersion): boolean =>
+  a.record.values.candles.price_types.join() === b.record.values.candles.price_types.join();
 
 const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
