@@ -38,7 +38,7 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
 };
 
 /** Whether minutes of a price are collected at an instant. */
-const collectsPrice = ({ state }: TaskContext, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
+export const collectsPrice = (state: TaskState, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
   const published = listingAt(listing, at)?.record.values.candles.price_types ?? [];
   return published.includes(priceType) && isCollectedAt(state, listing, 'candles', at);
 };
@@ -59,7 +59,7 @@ export const applyCandle = (
 ): void => {
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
-  if (!collectsPrice(context, listing, priceType, state.recordedAt) || record.values.closed === false) return;
+  if (!collectsPrice(state, listing, priceType, state.recordedAt) || record.values.closed === false) return;
   const candles = candlesOf(listing, priceType);
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
@@ -220,7 +220,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, from: M
     const candles = candlesOf(listing, priceType);
     const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
     for (const openTime of minutesToSeal(candles, listing, from, to)) {
-      const isCollected = collectsPrice(context, listing, priceType, openTime + MINUTE);
+      const isCollected = collectsPrice(context.state, listing, priceType, openTime + MINUTE);
       const sealed = isCollected
         ? sealMinute(context, listing, priceType, openTime)
         : (knownMinute(candles, openTime) ?? missingMinute(openTime, 'unknown'));

@@ -1,20 +1,21 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
 import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
-import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
-import { applyCandle, forgetNewest } from './candles.ts';
+import { applyCandle, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
-import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
-import { applyEvent } from './events.ts';
+import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { applyEvent, EVENT_KINDS, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
-import { type Connection, createListing } from './state.ts';
+import { type Connection, createListing, type ListingState } from './state.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
+const PRICE_TYPES = ['trade', 'mark', 'index'] as const satisfies readonly PriceType[];
 /** A bigger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
@@ -80,12 +81,9 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   if (!version) return;
   for (const book of [...context.pending]) publishPending(context, book);
   if (state.capability) state.capabilitiesBefore.push(state.capability);
-  const isTurned = state.capability?.layers['candles']?.policy !== version.layers['candles']?.policy;
+  const before = [...state.listings.values()].map((listing) => [listing, collectedNow(context, listing)] as const);
   state.capability = version;
-  for (const listing of isTurned ? state.listings.values() : []) {
-    context.beforeChange(`listing:${listing.symbol}`);
-    forgetNewest(listing);
-  }
+  for (const [listing, collected] of before) applyTurn(context, listing, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
   pushRow(out, capabilityRow(placeOf(context), version));
@@ -154,8 +152,9 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
     for (const book of [...context.pending].filter((pending) => pending.symbol === symbol))
       publishPending(context, book);
     listing.before.push(listing.version);
-    if (!hasSameCandles(listing.version, version)) forgetNewest(listing);
+    const collected = collectedNow(context, listing);
     listing.version = version;
+    applyTurn(context, listing, collected);
   } else state.listings.set(symbol, createListing(version));
   state.unknown.delete(symbol);
   context.listings.set(symbol, version.record);
@@ -164,8 +163,22 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   pushRow(out, listingRow(placeOf(context), version));
 };
 
-const hasSameCandles = (a: ListingVersion, b: ListingVersion): boolean =>
-  a.record.values.candles.price_types.join() === b.record.values.candles.price_types.join();
+/** Events, and minutes of prices, that are collected now. */
+const collectedNow = (context: TaskContext, listing: ListingState): readonly string[] => [
+  ...EVENT_KINDS.map(({ policy }) => policy).filter((policy) => isCollected(context, listing, policy)),
+  ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
+];
+
+/** What was not collected was not read: neither proofs nor repeats reach across that time. */
+const applyTurn = (context: TaskContext, listing: ListingState, before: readonly string[]): void => {
+  const after = collectedNow(context, listing);
+  if (before.join() === after.join()) return;
+  context.beforeChange(`listing:${listing.symbol}`);
+  forgetNewest(listing);
+  for (const begun of after.filter((name) => !before.includes(name))) {
+    restartEvents(listing, begun, context.state.recordedAt);
+  }
+};
 
 const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));

@@ -61,8 +61,14 @@ export type ListingState = {
 
 export type EventLayer = 'trade' | 'liquidation';
 
-/** Ids of events by the instant they were recorded, oldest first, and the connections that delivered some. */
-export type EventState = { readonly seen: Map<string, Micros>; delivered: string[] };
+export type EventState = {
+  /** Ids by the instant they were recorded, oldest first. */
+  readonly seen: Map<string, Micros>;
+  /** Connections that delivered some. */
+  delivered: string[];
+  /** Collected since then: what happened before is not told, though a new subscription may begin with it. */
+  since: Micros;
+};
 
 /** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
 export type Minute = {
@@ -110,9 +116,10 @@ const copyLayer = (layer: LayerState): LayerState => ({
   parts: { ...layer.parts },
 });
 
-const copyEvents = ({ seen, delivered }: EventState): EventState => ({
+const copyEvents = ({ seen, delivered, since }: EventState): EventState => ({
   seen: new Map(seen),
   delivered: [...delivered],
+  since,
 });
 
 const copyCandles = (of: CandleState): CandleState => ({
