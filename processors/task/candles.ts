@@ -1,7 +1,7 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
+import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
 import { add, compare } from '../../schemas/decimals.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
-import type { RawMessage } from '../../schemas/topics.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { coversListing } from './connections.ts';
@@ -43,19 +43,29 @@ export const collectsPrice = (state: TaskState, listing: ListingState, priceType
   return published.includes(priceType) && isCollectedAt(state, listing, 'candles', at);
 };
 
+/** How long after its end a minute stands in an answer, if it had trades. */
+const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
+
 /** What the collector's clock may lie off the venue's before it is stopped (design section 5). */
 const CLOCK_SLACK: Micros = 5_000_000;
 
-/** An answer's last minute still runs: it proves the ones before it, and is no record of its own. */
-const isRunning = ({ received_at, values }: CandleRecord, kind: RawMessage['kind']): boolean =>
-  kind === 'response' && values.closed === null && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+/** An answer of candles: what was asked for, if that is known, and the minutes it tells of each listing, oldest first. */
+export type CandleAnswer = { readonly asked: AskedMinutes | null; readonly opens: readonly Micros[] };
+
+/** An answer's last minute still runs: it is no record of its own. */
+const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>
+  values.closed === null && values.open_time === opens.at(-1) && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+
+/** Whether an answer knows a minute to its end: it tells a newer one, or came long enough after it. */
+const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
+  openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MINUTE + SETTLES_AFTER;
 
 /** Applies a candle record of any connection: of several counting records of a minute the last in the log wins (H-13). */
 export const applyCandle = (
   context: TaskContext,
   { connection, listing }: Subject,
   record: CandleRecord,
-  kind: RawMessage['kind'],
+  answer: CandleAnswer | null,
 ): void => {
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
@@ -64,12 +74,13 @@ export const applyCandle = (
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
-  const proved = proveBefore(candles, connection, openTime);
-  if (isRunning(record, kind)) return announceMinutes(context, listing, priceType, proved);
-  const isWhole = values.closed === true || isBehind(candles, connection, openTime);
+  if (answer && isRunning(record, answer)) return;
+  const proved = answer ? [] : proveBefore(candles, connection, openTime);
+  const isKnown = answer ? knowsWhole(answer, received_at, openTime) : false;
+  const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
-    if (candles.told?.[openTime] === figuresOf(values) || isPast(record, connection, kind)) return;
+    if (candles.told?.[openTime] === figuresOf(values) || (!answer && isPast(record, connection))) return;
     pushSealed(context, listing.symbol, candleRow(identityOf(context, listing, record), presentMinute(minute)));
     return announceMinutes(context, listing, priceType, proved);
   }
@@ -96,8 +107,8 @@ const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleR
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
-const isPast = ({ values }: CandleRecord, { openedAt }: Connection, kind: RawMessage['kind']): boolean =>
-  kind === 'frame' && values.open_time + MINUTE < openedAt - PAST;
+const isPast = ({ values }: CandleRecord, { openedAt }: Connection): boolean =>
+  values.open_time + MINUTE < openedAt - PAST;
 
 const spanKeyOf = (connection: Connection): string => `${connection.conn_id}@${connection.span.from}`;
 
@@ -116,7 +127,9 @@ const proveBefore = (candles: CandleState, connection: Connection, openTime: Mic
   if (before === undefined || openTime <= before) return [];
   const known: Micros[] = [];
   const held = candles.minutes[before];
-  if (held && !held.final) {
+  // What another connection, or this one before a break, told of it may be a part.
+  const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
+  if (isOwn && !held.final) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
   }
@@ -125,6 +138,47 @@ const proveBefore = (candles: CandleState, connection: Connection, openTime: Mic
     known.push(at);
   }
   return known;
+};
+
+/** The minutes an answer covers, by the instants they open at: all it was asked for, unless the venue cut it. */
+const coveredBy = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
+  const [oldest, newest] = [opens.at(0), opens.at(-1)];
+  const running = Math.floor(receivedAt / MINUTE) * MINUTE;
+  const isNewest = asked !== null && asked.from === null && asked.to === null;
+  const isCut = asked === null || opens.length >= asked.limit;
+  const from = isCut ? oldest : (asked.from ?? oldest);
+  const to = isCut && !isNewest ? newest : Math.min(asked?.to ?? running, running);
+  return from === undefined || to === undefined ? null : { from, to };
+};
+
+/**
+ * An answer that covers a minute and lacks it proves that it had no trades (H-12), unless it came before the venue could have told it, or somebody
+ * tells it. A connection that told nothing so far goes on from the last minute that its first answer leaves open, or in which that came.
+ */
+export const applyAnswer = (
+  context: TaskContext,
+  { connection, listing }: Subject,
+  answer: CandleAnswer & { readonly priceType: PriceType; readonly receivedAt: Micros },
+): void => {
+  const { state } = context;
+  const { priceType, receivedAt, opens } = answer;
+  const covered = coveredBy(answer, receivedAt);
+  if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
+  const candles = candlesOf(listing, priceType);
+  const proved: Micros[] = [];
+  const from = Math.max(covered.from, state.minutesSealed);
+  let open = from - MINUTE;
+  for (let at = from; at <= covered.to; at += MINUTE) {
+    if (opens.includes(at) || !knowsWhole(answer, receivedAt, at)) open = at;
+    else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MINUTE)) proved.push(at);
+  }
+  for (const at of proved) candles.proved[at] = true;
+  const spanKey = spanKeyOf(connection);
+  const isUnbroken = covered.to + MINUTE >= connection.span.from;
+  const before = candles.newest[spanKey];
+  const begun = isUnbroken ? open : Math.floor(receivedAt / MINUTE) * MINUTE;
+  candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);
+  announceMinutes(context, listing, priceType, proved);
 };
 
 /** What came while a price was not collected was not read: what comes after proves nothing of the time before. */
@@ -138,7 +192,7 @@ export const forgetNewest = ({ candles }: ListingState): void => {
 const knownMinute = (candles: CandleState, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
-  return candles.proved[openTime] ? emptyMinute(openTime) : null;
+  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
 };
 
 /** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
@@ -272,9 +326,8 @@ const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: Pr
 
 const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): CandleRow => {
   const candles = candlesOf(listing, priceType);
-  const minute = candles.minutes[openTime];
-  if (isFinal(minute)) return presentMinute(minute);
-  if (candles.proved[openTime]) return emptyMinute(openTime);
+  const known = knownMinute(candles, openTime);
+  if (known !== null) return known;
   const window = { from: openTime, at: openTime + MINUTE };
   const cover = coverOf(context, listing, priceType);
   const cause = gapCause(context.state, listing, cover, window);

@@ -5,7 +5,7 @@ import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, Ti
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
-import { applyCandle, collectsPrice, forgetNewest } from './candles.ts';
+import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
 import { applyEvent, EVENT_KINDS, restartEvents } from './events.ts';
@@ -184,8 +184,32 @@ const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
   if (message.seq <= connection.lastSeq) return;
   connection.lastSeq = message.seq;
-  for (const [index, mapped] of mapMessage(context, connection, message).entries()) {
-    applyMapped(context, connection, mapped, { index, kind: message.kind });
+  const told = mapMessage(context, connection, message);
+  const answer = message.kind === 'response' ? toAnswer(context, message, told) : null;
+  for (const [index, mapped] of told.entries()) applyMapped(context, connection, mapped, { index, answer });
+  if (answer) applyCovered(context, connection, answer, message.received_at);
+};
+
+type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
+
+/** What a response says about minutes; null when it is no answer of candles. */
+const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapped[]): Answer | null => {
+  const { venue, listings } = context;
+  const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
+  const candles = told.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
+  const priceType = asked?.price_type ?? candles[0]?.values.price_type;
+  if (priceType === undefined) return null;
+  const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);
+  const symbols = asked?.symbols ?? [...new Set(candles.map((record) => record.venue_symbol ?? ''))];
+  return { asked, opens, priceType, symbols };
+};
+
+const applyCovered = (context: TaskContext, connection: Connection, answer: Answer, receivedAt: Micros): void => {
+  for (const symbol of answer.symbols) {
+    const listing = ownsSymbol(context, symbol) ? context.state.listings.get(symbol) : undefined;
+    if (!listing) continue;
+    context.beforeChange(`listing:${symbol}`);
+    applyAnswer(context, { connection, listing }, { ...answer, receivedAt });
   }
 };
 
@@ -211,10 +235,10 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-/** `index`: place among the records of its message. */
-type Origin = { readonly index: number; readonly kind: RawMessage['kind'] };
+/** `index`: place among the records of its message; `answer`: null for a frame. */
+type Origin = { readonly index: number; readonly answer: Answer | null };
 
-const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, kind }: Origin): void => {
+const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, answer }: Origin): void => {
   const { record, chain } = mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
@@ -230,7 +254,7 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
     case 'liquidation':
       return applyEvent(context, subject, record, index);
     case 'candle':
-      return applyCandle(context, subject, record, kind);
+      return applyCandle(context, subject, record, answer);
     default:
       return applyReading(context, subject, record, rawOf(mapped));
   }

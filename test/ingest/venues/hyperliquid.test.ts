@@ -566,7 +566,7 @@ t.test('a frame of candles tells a minute, a question brings those that are miss
   const range = { fromMs: 1764842820000, toMs: 1764842880000 };
   t.same(hyperliquid.candles?.({ venue_symbol: 'kPEPE' }, range, hyperliquid.endpoints), {
     method: 'POST',
-    url: 'https://api.hyperliquid.xyz/info',
+    url: 'https://api.hyperliquid.xyz/info#candleSnapshot?coin=kPEPE&startTime=1764842820000&endTime=1764842940000',
     body: '{"type":"candleSnapshot","req":{"coin":"kPEPE","interval":"1m","startTime":1764842820000,"endTime":1764842940000}}',
     weight: 21,
   });
