@@ -9,7 +9,7 @@ import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { pricePolicyOf } from '../live/listing-view.ts';
 import {
   conversionOf,
   figureOrNull,
@@ -74,9 +74,7 @@ const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
 
 const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy => {
   const version = versionAt(selected.listing.versions, at) ?? selected.version;
-  const policy = listingPolicyOf(versionAt(capabilities, at), 'candles', version);
-  const { price_types: published } = version.record.values.candles;
-  return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
+  return pricePolicyOf(versionAt(capabilities, at), options.asked.priceType, version);
 };
 
 const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;

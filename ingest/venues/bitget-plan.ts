@@ -4,7 +4,7 @@ import type { Slot, Venue, VenueRequest, Watched } from '../venue.ts';
 import { numberOf, requestOf, shifted, toAsked } from './asked.ts';
 import { PRICE_CANDLES_EVERY_MS } from './bitget-budget.ts';
 import { productOf } from './bitget-symbols.ts';
-import { byAge, chunks, isOpen } from './shape.ts';
+import { byAge, chunks, hasPriceCandles, isOpen } from './shape.ts';
 import { NO_QUERY } from './wire.ts';
 
 /** The venue allows 1,000 and urges to stay within 50. */
@@ -136,9 +136,7 @@ const getCandles = (symbol: string, query: string, endpoints: Endpoints): VenueR
 
 /** The minute that runs and those that ended since the last answer. */
 const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
-  const symbols = listings
-    .filter(({ values }) => values.candles.price_types.includes('mark'))
-    .map(({ venue_symbol }) => venue_symbol);
+  const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
   const requests = symbols.flatMap((symbol) =>
     ['MARK', 'INDEX'].map(
       (type): VenueRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),

@@ -2,7 +2,7 @@
 import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest } from '../venue.ts';
 import { numberOf, requestOf, toAsked } from './asked.ts';
-import { byAge, isOpen, spreadListings } from './shape.ts';
+import { byAge, hasPriceCandles, isOpen, spreadListings } from './shape.ts';
 import { NO_QUERY } from './wire.ts';
 
 /** The docs name no limit; 150 are known to work. */
@@ -128,7 +128,7 @@ export const carriesPriceCandles = (listings: readonly ListingRecord[]): Readonl
 type Group = { readonly shard: number; readonly endpoints: Endpoints };
 
 const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints }: Group): Slot[] => {
-  const priced = byAge(listings.filter(({ values }) => values.candles.price_types.includes('mark')));
+  const priced = byAge(listings.filter(hasPriceCandles));
   if (priced.length === 0) return [];
   const symbols = priced.map(({ venue_symbol }) => venue_symbol);
   return [

@@ -13,6 +13,9 @@ import type { CandleState, Connection, ListingState, Minute, TaskState } from '.
 import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
+/** Name of candles of mark and index prices, where something else brings them than those of trades. */
+const PRICE_CANDLES = 'price_candles';
+
 const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
@@ -24,8 +27,9 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
 
 /** Whether minutes of a price are collected at an instant. */
 export const collectsPrice = (state: TaskState, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
-  const published = listingAt(listing, at)?.record.values.candles.price_types ?? [];
-  return published.includes(priceType) && isCollectedAt(state, listing, 'candles', at);
+  const { values, off = [] } = listingAt(listing, at)?.record ?? {};
+  if (!values?.candles.price_types.includes(priceType)) return false;
+  return isCollectedAt(state, listing, 'candles', at) && (priceType === 'trade' || !off.includes(PRICE_CANDLES));
 };
 
 /** How long after its end a minute stands in an answer, if it had trades. */
@@ -283,9 +287,6 @@ const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonl
   for (let at = first; at + MINUTE <= last; at += MINUTE) opens.push(at);
   return opens;
 };
-
-/** Name in covers of what brings candles of mark and index prices, where that is not what brings those of trades. */
-const PRICE_CANDLES = 'price_candles';
 
 const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): string => {
   if (priceType === 'trade') return 'candles';

@@ -15,12 +15,13 @@ export const listingAt = ({ version, before }: ListingState, at: Micros): Listin
   heldAt(version, before, at);
 
 /**
- * Whether a layer of a listing is collected at an instant: the policy is on and the venue publishes it. `layer` is a name of a capability.
+ * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
  * What ends at that instant is a row then, whatever changes before its seal.
  */
 export const isCollectedAt = (state: TaskState, listing: ListingState, layer: string, at: Micros): boolean => {
   const version = listingAt(listing, at);
   if (version === null || version.record.values.not_published.includes(layer)) return false;
+  if (version.record.off?.includes(layer)) return false;
   const capability = heldAt(state.capability, state.capabilitiesBefore, at);
   return capability?.layers[layer === 'venue_depth' ? 'book' : layer]?.policy === 'on';
 };
@@ -30,7 +31,7 @@ export const stillNeeded = <V extends Written>(newest: V | null, before: readonl
   before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);
 
 /** What a listing says, without the stamps that change with every answer. */
-const fingerprint = (record: ListingRecord): string => JSON.stringify(record.values);
+const fingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
 
 /** The next version of a listing, or null when the answer says nothing new: what its element says besides the record makes no version. */
 export const nextListingVersion = (

@@ -17,17 +17,19 @@ type Layer = (typeof LAYERS)[number];
 const WINDOW: Readonly<Record<Layer, number>> = { mark: 10 * SECOND, funding: MINUTE, candles: MINUTE };
 const TABLE: Readonly<Record<Layer, string>> = { mark: 'mark', funding: 'funding', candles: 'candles' };
 
-/** What the venue publishes of its one listing, and since when it is gone. */
-type Said = { readonly lacks: readonly Layer[]; readonly goneFor: number | null };
+/** What the venue does not publish of its one listing, or its limits leave no room for (V-03a), and since when it is gone. */
+type Said = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
 
-const toListing = ({ lacks, goneFor }: Said, receivedAt: number): ListingRecord => {
-  const priceTypes: readonly PriceType[] = lacks.includes('candles') ? [] : ['trade'];
+const toListing = ({ lacks, isOff, goneFor }: Said, receivedAt: number): ListingRecord => {
+  const unpublished = isOff === true ? [] : lacks;
+  const priceTypes: readonly PriceType[] = unpublished.includes('candles') ? [] : ['trade'];
   const gone = goneFor === null ? {} : { status: 'delisted', delisted_at: receivedAt - goneFor };
   const candles = { base_timeframe: '1m', price_types: priceTypes, timeframes: ['1m'] } as const;
   const values = listingValues({ venue_symbol: 'LIN', instrument: 'LIN-PERP', base: 'LIN', ...gone, candles });
-  const not_published = lacks.filter((layer) => layer !== 'candles');
+  const not_published = unpublished.filter((layer) => layer !== 'candles');
   const stamps = { layer: 'listing', venue: 'paper', venue_symbol: 'LIN', venue_ts: null } as const;
-  return { ...stamps, received_at: receivedAt, values: { ...values, not_published } };
+  const record = { ...stamps, received_at: receivedAt, values: { ...values, not_published } };
+  return isOff === true ? { ...record, off: lacks } : record;
 };
 
 const venue: Venue = {
@@ -134,7 +136,9 @@ const step: fc.Arbitrary<Step> = fc.record({
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('capability' as const), off: layersOff }) },
     {
       weight: 2,
-      arbitrary: layersOff.map((lacks) => ({ kind: 'listing' as const, said: { lacks, goneFor: null } })),
+      arbitrary: fc
+        .tuple(layersOff, fc.boolean())
+        .map(([lacks, isOff]) => ({ kind: 'listing' as const, said: { lacks, isOff, goneFor: null } })),
     },
   ),
 });
