@@ -9,7 +9,7 @@ import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { pricePolicyOf } from '../live/listing-view.ts';
 import {
   conversionOf,
   figureOrNull,
@@ -75,9 +75,7 @@ const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Pol
   const capability = versionAt(capabilities, at);
   if (capability === null) return null;
   const version = versionAt(selected.listing.versions, at) ?? selected.version;
-  const policy = listingPolicyOf(capability, 'candles', version);
-  const { price_types: published } = version.record.values.candles;
-  return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
+  return pricePolicyOf(capability, options.asked.priceType, version);
 };
 
 /** What is said of the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */

@@ -69,7 +69,7 @@ const layersOf = (
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
   const capabilityOf = (layer: string): LayerCapability => {
     const policy = listingPolicyOf(capability, layer, version);
-    return policy === 'not_published' ? { ...NONE, policy } : (capability?.layers[layer] ?? NONE);
+    return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };
   const entries: Record<string, JsonValue> = {};
   for (const layer of READING_LAYERS) {

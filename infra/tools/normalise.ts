@@ -240,7 +240,8 @@ const createSession = (venue: Venue, assembled: boolean): Session => {
       const answer = venue.mapReference(reference, message);
       for (const record of answer?.listings ?? []) listings.set(record.venue_symbol, record);
       return [
-        ...(answer?.listings ?? []).map((record) => ({ record })),
+        // What is collected of it is the service's side (records.md).
+        ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
         ...venue
           .map(state, message, { listings })
           .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))

@@ -1,6 +1,7 @@
 // Binance's trades, liquidations and candles as normalised records (records.md).
 import type { PriceType } from '../../schemas/records.ts';
-import { type Mapped, VenueError } from '../venue.ts';
+import { type MapContext, type Mapped, type Venue, VenueError } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import {
   type Mapper,
   type MessageSource,
@@ -15,6 +16,7 @@ import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './binance-s
 import {
   badFrame,
   type Fields,
+  NO_QUERY,
   readAmount,
   readAmountOrNull,
   readCountOrNull,
@@ -113,6 +115,29 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   indexPriceKlines: 'index',
 };
 
+/** Perpetuals that an answer of candles is about; null when its request names none. */
+const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+  const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
+  if (asked === undefined) return null;
+  const pair = query.get('symbol') === null ? asked : null;
+  const market: Market = context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked) ? 'coinm' : 'usdm';
+  const symbols = pair === null ? [asked] : symbolsOfPair(pair, market, context);
+  return symbols.filter((symbol) => !isDated(symbol));
+};
+
+/** Most candles an answer holds where the request does not say. */
+const DEFAULT_LIMIT = 500;
+
+/** With `startTime` the venue tells the first ones since then. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
+  const symbols = symbolsAsked(query, context);
+  if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
+  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  return toAsked(symbols, priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};
+
 export const mapKlines = (
   body: unknown,
   source: MessageSource & { readonly endpoint: string },
@@ -120,23 +145,17 @@ export const mapKlines = (
 ): readonly Mapped[] => {
   const interval = source.query.get('interval');
   if (interval !== null && interval !== '1m') return [];
-  const asked = source.query.get('symbol') ?? source.query.get('pair');
-  if (asked === null || interval === null) {
+  const symbols = symbolsAsked(source.query, source.context);
+  if (symbols === null || interval === null) {
     throw new VenueError(
       'VENUE_UNKNOWN_LISTING',
       'the candles name no symbol or interval and their request is not known',
     );
   }
-  const pair = source.query.get('symbol') === null ? asked.toUpperCase() : null;
-  const market: Market =
-    source.context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked.toUpperCase()) ? 'coinm' : 'usdm';
-  const symbols = pair === null ? [asked.toUpperCase()] : symbolsOfPair(pair, market, source.context);
   return readList(body, 'klines').flatMap((row) => {
     const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
     const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
-    return symbols
-      .filter((symbol) => !isDated(symbol))
-      .map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
+    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
   });
 };
 

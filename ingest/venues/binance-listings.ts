@@ -6,7 +6,7 @@ import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts'
 import { carriesPriceCandles } from './binance-budget.ts';
 import { isDated, type Market } from './binance-symbols.ts';
 import { elementTexts } from './elements.ts';
-import { splitMultiplier, TIMEFRAMES } from './shape.ts';
+import { leaveOff, splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -73,14 +73,8 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
       }),
     );
   const priced = carriesPriceCandles(listings);
-  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
 };
-
-/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
-const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...listing.values, candles: { ...listing.values.candles, price_types: ['trade'] } },
-});
 
 /** What has a date in its symbol or in its type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`) is none; another type, known or not, is no date. */
 const isPerpetual = ({ symbol, contractType }: Fields): boolean =>

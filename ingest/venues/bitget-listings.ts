@@ -8,7 +8,7 @@ import { carriesPriceCandles } from './bitget-budget.ts';
 import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
 import { elementTexts } from './elements.ts';
-import { splitMultiplier } from './shape.ts';
+import { leaveOff, splitMultiplier } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -57,13 +57,10 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 /** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
 const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const carried = carriesPriceCandles(listings);
-  return listings.map((listing) => (carried.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+  return listings.map((listing) =>
+    carried.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+  );
 };
-
-const withoutPriceCandles = ({ values, ...listing }: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...values, candles: { ...values.candles, price_types: ['trade'] } },
-});
 
 /** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
 const kindOf = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';

@@ -5,7 +5,7 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
 import { carriesPriceCandles } from './mexc-plan.ts';
-import { splitMultiplier, TIMEFRAMES } from './shape.ts';
+import { leaveOff, splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -37,7 +37,9 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     }
     const all = items.filter(isPerpetual).map((item) => toListing(item, message, known));
     const priced = carriesPriceCandles(all);
-    const listings = all.map((listing) => (priced.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+    const listings = all.map((listing) =>
+      priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+    );
     return {
       scope: Array.isArray(data) ? 'all' : `contract ${String(items[0]?.symbol)}`,
       listings,
@@ -45,12 +47,6 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     };
   });
 };
-
-/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
-const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...listing.values, candles: { ...listing.values.candles, price_types: ['trade'] } },
-});
 
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): unknown => {

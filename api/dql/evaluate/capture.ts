@@ -7,7 +7,7 @@ import type { QuantityUnit, UnitsMode } from '../../../schemas/units.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { DAY } from '../../history/past.ts';
 import { versionAt } from '../../live/listing-book.ts';
-import { listingPolicyOf } from '../../live/listing-view.ts';
+import { listingPolicyOf, pricePolicyOf } from '../../live/listing-view.ts';
 import { unitCounted } from '../../live/members.ts';
 import type { Selected } from '../../selection/resolve.ts';
 import type { Columns, Need } from '../../series/cache.ts';
@@ -62,7 +62,11 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
 
 /** Why nothing can be said of a column whatever is stored; null: its elements speak. */
 const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
-  const policy = listingPolicyOf(capability, spec.kind === 'candles' ? 'candles' : spec.layer, selected.version);
+  const { version } = selected;
+  const policy =
+    spec.kind === 'candles'
+      ? pricePolicyOf(capability, spec.priceType, version)
+      : listingPolicyOf(capability, spec.layer, version);
   if (policy === 'off') return unknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');

@@ -975,7 +975,7 @@ t.test('the cadence of open interest follows from the listings, its horizon is t
   t.end();
 });
 
-t.test('candles of mark and index prices are offered for the oldest listings, and those are polled', (t) => {
+t.test('candles of mark and index prices are collected of the oldest listings, and off for the others (V-03a)', (t) => {
   const symbols = Array.from({ length: 500 }, (_, i) => ({
     symbol: `A${i}USDT`,
     pair: `A${i}USDT`,
@@ -987,7 +987,12 @@ t.test('candles of mark and index prices are offered for the oldest listings, an
   }));
   const listings =
     binance.mapReference({}, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
-  const priced = listings.filter(({ values }) => values.candles.price_types.length === 3);
+  t.ok(
+    listings.every(({ values }) => values.candles.price_types.length === 3),
+    'the venue has them of all',
+  );
+  const priced = listings.filter(({ off }) => off === undefined);
+  t.ok(listings.every(({ off }) => off === undefined || off.join() === 'price_candles'));
   t.equal(priced.length, 165);
   t.ok(priced.every(({ venue_symbol }) => Number(venue_symbol.slice(1, -4)) >= 335));
   const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });
