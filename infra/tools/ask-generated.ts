@@ -72,7 +72,7 @@ const readListings = async (
   return { listings, now };
 };
 
-/** Names that the service knows, and instants that it has history of; some lie a little outside. */
+/** Names that the service knows, and instants that it knew one of them at. */
 const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   const read = await readListings(url, keys[0] ?? '');
   const { listings } = read;
@@ -83,7 +83,7 @@ const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   const ago = fc.oneof(fc.integer({ min: 0, max: 300_000_000 }), fc.integer({ min: 0, max: now - first }));
   const exact = fc.tuple(ago, fc.constantFrom(1, 1_000, 1_000_000, 60_000_000)).map(([micros, step]) => {
     const at = now - micros;
-    return formatInstantMicros(at - (at % step));
+    return formatInstantMicros(Math.max(first, at - (at % step)));
   });
   return { codes, instants: exact };
 };
