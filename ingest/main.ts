@@ -96,7 +96,9 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   const { nowMicros } = createClock();
   const handle = openKafka({ brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}` }, log);
   const over = new AbortController();
-  const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace }), over.signal);
+  const replication = config.KAFKA_REPLICATION;
+  const specs = topicSpecs({ venues: config.VENUES, shards, namespace, replication });
+  const topicsMade = makeTopics(handle, specs, over.signal);
   const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
   const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
   await spool.recover();

@@ -138,6 +138,8 @@ export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: 
 
 const LEADERS_DEADLINE_MS = 15_000;
 const LEADERS_POLL_MS = 100;
+/** Of CreateTopics: `default.replication.factor` of the brokers (KIP-464). */
+const BROKERS_DEFAULT = -1;
 
 /** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
 export class TopicMismatch extends Error {
@@ -196,9 +198,10 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
   // False when another process was faster, which is as good.
   await admin.createTopics({
     waitForLeaders: false,
-    topics: missing.map(({ topic, partitions, config }) => ({
+    topics: missing.map(({ topic, partitions, replication = BROKERS_DEFAULT, config }) => ({
       topic,
       numPartitions: partitions,
+      replicationFactor: replication,
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   });
