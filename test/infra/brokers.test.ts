@@ -35,7 +35,7 @@ const newTopic = async (topic: string): Promise<string> => {
   return topic;
 };
 
-/** kill -9 of the busiest broker, again and again; every other time with an empty disk when it comes back. */
+/** kill -9 of the broker that leads most partitions, as often as is set; the next one only once all copies are in step again. */
 const killLeaders = async (topic: string): Promise<void> => {
   for (let kill = 0; kill < KILLS; kill++) {
     await pause(500);
