@@ -91,7 +91,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
         partitions.map(async (at) => {
           const runner = await startRunner(at);
           runners.set(keyOf(at), runner);
-          return { ...at, from: runner.next };
+          return { ...at, from: runner.start };
         }),
       ),
     onRevoked: async (partitions) => {
