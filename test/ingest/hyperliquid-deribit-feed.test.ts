@@ -23,7 +23,8 @@ const { simulator, all, nameAll, nowMs, minuteEndMs } = await collectAll(t, VENU
   levels: 25,
   firstMinuteMs: FIRST_MINUTE_MS,
 });
-const isFilling = (request: string | null): boolean => /get_tradingview_chart_data|\/info$/.test(request ?? '');
+const isFilling = (request: string | null): boolean =>
+  /get_tradingview_chart_data|#candleSnapshot\?/.test(request ?? '');
 
 t.test('every layer of every listing is present within twenty seconds', async (t) => {
   await within(PRESENT_WITHIN_MS, 'present', () => nameAll((collected) => collected.absent()));
