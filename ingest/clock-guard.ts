@@ -1,6 +1,5 @@
 // Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
-import type { KafkaHandle } from '../infra/runtime/kafka.ts';
-import kafkajs from '../infra/runtime/kafkajs.ts';
+import { type KafkaHandle, openSender } from '../infra/runtime/kafka.ts';
 import type { Micros } from '../schemas/records.ts';
 
 /** More is an alarm, and more than `CLOSE_MS` makes `received_at` worthless (design section 5). */
@@ -33,22 +32,21 @@ export type ClockGuardOptions = {
   readonly onOffset: (offsetMs: number) => void;
 };
 
-/** Appends a probe every `everyMs` through a producer of its own. While the broker is away it says nothing, and goes on by itself. */
+/**
+ * Appends a probe every `everyMs` through a connection of its own. A probe that fails is not repeated: its time would not be the broker's answer
+ * to it. While the broker is away nothing is reported, and it goes on by itself.
+ */
 export const guardClock = (options: ClockGuardOptions): ClockGuard => {
   const { handle, topic, probe, nowMicros, everyMs, onOffset } = options;
-  const producer = handle.kafka.producer({
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-    allowAutoTopicCreation: false,
-    retry: { retries: 0 },
-  });
-  let isLooking = false;
+  const sender = openSender(handle, { compresses: false });
   const look = async (): Promise<void> => {
-    await producer.connect();
+    const message = { ...probe(), partition: 0 };
     const sentAt = nowMicros();
-    const [answer] = await producer.send({ topic, acks: -1, messages: [{ ...probe(), partition: 0 }] });
-    const appendedMs = Number(answer?.logAppendTime ?? -1);
-    if (appendedMs > 0) onOffset(clockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
+    const [ack] = (await sender.attempt([{ topic, message }])).values();
+    const appendedMs = ack?.appendedMs ?? null;
+    if (appendedMs !== null) onOffset(clockOffsetMs({ sentAt, ackedAt: nowMicros(), appendedMs }));
   };
+  let isLooking = false;
   // One at a time: a probe may wait for a broker that is away longer than the next is due.
   const timer = setInterval(() => {
     if (isLooking) return;
@@ -63,7 +61,7 @@ export const guardClock = (options: ClockGuardOptions): ClockGuard => {
     stop: () => clearInterval(timer),
     close: async () => {
       clearInterval(timer);
-      await producer.disconnect();
+      await sender.close();
     },
   };
 };

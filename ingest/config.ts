@@ -7,6 +7,12 @@ export const INGEST_CONFIG = {
   ...KAFKA_CONFIG,
   VENUES: { type: 'list', description: 'venues to collect, separated by commas' },
   SHARDS: { type: 'integer', default: 1, description: 'raw partitions a venue; fixed once the topics exist' },
+  KAFKA_REPLICATION: {
+    type: 'integer',
+    default: -1,
+    description:
+      "copies of each partition of the topics it creates; -1 leaves it to the brokers' default.replication.factor",
+  },
   COLLECTOR_ID: {
     type: 'string',
     default: 'collector',

@@ -100,7 +100,9 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     log,
   );
   const over = new AbortController();
-  const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace }), over.signal);
+  const replication = config.KAFKA_REPLICATION;
+  const specs = topicSpecs({ venues: config.VENUES, shards, namespace, replication });
+  const topicsMade = makeTopics(handle, specs, over.signal);
   const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
   const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
   await spool.recover();

@@ -1,7 +1,15 @@
 // The contract of a venue: one pure value, no socket, no clock. Collector and task both read it.
 
 import type { ReadingLayer } from '../schemas/layers.ts';
-import type { BookRecord, Level, ListingRecord, ListingValues, Micros, NormalisedRecord } from '../schemas/records.ts';
+import type {
+  BookRecord,
+  Level,
+  ListingRecord,
+  ListingValues,
+  Micros,
+  NormalisedRecord,
+  PriceType,
+} from '../schemas/records.ts';
 import type { CapabilityBody } from '../schemas/topics.ts';
 
 /**
@@ -127,6 +135,20 @@ export type BookRule = {
   readonly bufferLimit: number;
 };
 
+/** Minutes that a request of candles asks for, by the instants they open at. */
+export type AskedMinutes = {
+  /** Listings that its answer is about. */
+  readonly symbols: readonly string[];
+  readonly price_type: PriceType;
+  /** The first and the last; null: the oldest that is told, the one that runs. */
+  readonly from: Micros | null;
+  readonly to: Micros | null;
+  /** An answer of so many is cut: it covers what lies between those it tells. */
+  readonly limit: number;
+};
+/** An answer that comes so long after a minute's end tells it whole, or proves that it had no trades (H-12). */
+export const MINUTE_SETTLES_MS = 10_000;
+
 export type ClosedMinute = { readonly symbol: string; readonly openMs: number };
 /** A request whose answer is about one listing. */
 export type SymbolRequest = { readonly symbol: string; readonly request: VenueRequest };
@@ -214,6 +236,8 @@ export type Venue = {
     range: { readonly fromMs: number; readonly toMs: number },
     endpoints: Readonly<Record<string, string>>,
   ) => VenueRequest;
+  /** Of an answer of candles of a minute: what was asked for. Null when it is none, or its request does not say; it then covers what lies between the minutes it tells. */
+  readonly askedMinutes?: (message: VenueMessage, context: MapContext) => AskedMinutes | null;
   /** A cheaper request that a quiet book is confirmed by: its answer's chain is a `confirmation`. */
   readonly bookConfirmation?: Venue['bookSnapshot'];
   /** What a symbol alone tells of its quantities: values the books of recordings that hold no reference answer. */
@@ -229,13 +253,42 @@ export type ReferenceState = Record<string, unknown>;
 /** Plain data kept per listing and connection by `map`. */
 export type MapState = Record<string, unknown>;
 
-/** A message that cannot be read. `code` goes to the dead letters. */
+/**
+ * Kinds of what a venue's file does not know, counted by `processor_unexpected_total`: a listing's status; a channel nobody reads; a word, or a side
+ * that is no side; a trade without a taker; a member that is not there, or of another shape; a figure, or a level of a book, that cannot be
+ * read; a message that is no JSON; what names no listing; a refusal of the venue.
+ */
+export const UNEXPECTED = [
+  'unknown_status',
+  'unread_channel',
+  'unknown_word',
+  'unknown_side',
+  'no_side',
+  'missing_member',
+  'bad_shape',
+  'bad_figure',
+  'bad_level',
+  'unreadable',
+  'unknown_listing',
+  'refusal',
+] as const;
+export type Unexpected = (typeof UNEXPECTED)[number];
+
+const KINDS = {
+  VENUE_BAD_FRAME: 'bad_shape',
+  VENUE_BAD_FIGURE: 'bad_figure',
+  VENUE_UNKNOWN_LISTING: 'unknown_listing',
+} as const;
+
+/** A message that cannot be read. `code` goes to the dead letters, `kind` to the metrics. */
 export class VenueError extends Error {
-  readonly code: 'VENUE_BAD_FRAME' | 'VENUE_BAD_FIGURE' | 'VENUE_UNKNOWN_LISTING';
-  constructor(code: VenueError['code'], message: string) {
+  readonly code: keyof typeof KINDS;
+  readonly kind: Unexpected;
+  constructor(code: VenueError['code'], message: string, kind: Unexpected = KINDS[code]) {
     super(message);
     this.name = 'VenueError';
     this.code = code;
+    this.kind = kind;
   }
 }
 

@@ -9,6 +9,12 @@ export const PROCESSORS_CONFIG = {
   ...KAFKA_CONFIG,
   VENUES: { type: 'list', description: 'Venue codes whose raw topics are worked on.' },
   SHARDS: { type: 'integer', default: 1, description: 'Partitions of each raw topic when it is made.' },
+  KAFKA_REPLICATION: {
+    type: 'integer',
+    default: -1,
+    description:
+      "Copies of each partition of the topics it creates; -1 leaves it to the brokers' default.replication.factor.",
+  },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
   PROCESSOR_GROUP: { type: 'string', default: 'processors', description: 'Consumer group that shares the tasks.' },
   PROCESSOR_ID: {

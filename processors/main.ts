@@ -68,11 +68,9 @@ const start = async (): Promise<Stop> => {
     log,
   );
   const known = config.VENUES.map(venueOf);
-  const { TOPIC_NAMESPACE: namespace, SHARDS: shards } = config;
-  await ensureTopics(
-    handle,
-    topicSpecs({ venues: config.VENUES, shards, namespace, replay: namespace.startsWith('replay') }),
-  );
+  const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
+  const replay = namespace.startsWith('replay');
+  await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replication, replay }));
   const [sink, tasks] = await Promise.all([
     openSink({ config, handle, registry, log }),
     startTasks({

@@ -1,9 +1,12 @@
 // Metrics of the processors, in Prometheus form.
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Unexpected } from '../ingest/venue.ts';
 
 export type ProcessorMetrics = {
   recordApplied(task: string, kind: string): void;
   deadLetter(code: string): void;
+  /** A message, or a part of one, that its venue's file does not know. */
+  unexpected(venue: string, kind: Unexpected): void;
   checkpointSaved(task: string): void;
   /** Alarm: the task began at its log's start. */
   checkpointUnusable(task: string, reason: string): void;
@@ -28,6 +31,12 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
     name: 'processor_dead_letters_total',
     help: 'Messages that could not be read.',
     labelNames: ['code'],
+    registers,
+  });
+  const unexpected = new Counter({
+    name: 'processor_unexpected_total',
+    help: 'What a venue sent that its file does not know, by kind.',
+    labelNames: ['venue', 'kind'],
     registers,
   });
   const saved = new Counter({
@@ -81,6 +90,7 @@ export const createProcessorMetrics = (registry: Registry): ProcessorMetrics => 
   return {
     recordApplied: (task, kind) => applied.inc({ task, kind }),
     deadLetter: (code) => dead.inc({ code }),
+    unexpected: (venue, kind) => unexpected.inc({ venue, kind }),
     checkpointSaved: (task) => saved.inc({ task }),
     checkpointUnusable: (task, reason) => unusable.inc({ task, reason }),
     windowsLost: (task) => lost.inc({ task }),

@@ -1,5 +1,5 @@
 // Where a task begins: at its newest complete checkpoint, else at the log's start with what is left of earlier lives (design section 5).
-import { endOffsets, type KafkaHandle, readToEnd, type Start } from '../infra/runtime/kafka.ts';
+import { endOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { Micros } from '../schemas/records.ts';
@@ -31,7 +31,8 @@ export type Restored = {
   readonly state: TaskState;
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly emittedTo: number;
-  /** End of the log when it was looked at. */
+  /** First offset and end of the log when it was looked at. */
+  readonly logStart: number;
   readonly logEnd: number;
   /** Set when an earlier life's checkpoint could not be used. */
   readonly unusable: Unusable | null;
@@ -85,26 +86,43 @@ const readOrNull = <T>(decode: (bytes: Buffer) => T, bytes: Buffer): T | null =>
   }
 };
 
-/** The state to go on from, and what earlier owners have said already. */
+/** The log was cut or made anew: going on would skip records in silence, and only a person can judge what is to be kept. */
+const refuseCut = (place: string, { end, known, by }: { end: number; known: number; by: string }): void => {
+  if (known < end) return;
+  throw new LogCut(
+    `${place} ends at ${end}, but ${by} of ${known}: the log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
+  );
+};
+
+/** What a watermark names was acknowledged before it was published: an output partition that ends earlier has lost some of it. */
+const refuseCutOutputs = async ({ handle, partition }: RestoreSpec, newest: WatermarkEntry | null): Promise<void> => {
+  for (const [topic, position] of Object.entries(newest?.positions ?? {})) {
+    const end = (await endOffsets(handle, topic)).get(partition)?.latest ?? 0;
+    refuseCut(`${topic}/${partition}`, { end, known: position - 1, by: 'its task had acknowledgements' });
+  }
+};
+
+/** The state to go on from, and what earlier owners have published already. */
 export const restore = async (spec: RestoreSpec): Promise<Restored> => {
   const { handle, names, venue, partition } = spec;
   const said = await readSaid(spec);
+  await refuseCutOutputs(spec, said.newest);
   const { state, problem } = await findCheckpoint(spec, said.checkpointAt);
   const log = (await endOffsets(handle, names.raw(venue))).get(partition) ?? { earliest: 0, latest: 0 };
   const emittedTo = said.newest?.offset ?? -1;
-  const logEnd = log.latest;
-  if (state !== null && state.offset + 1 >= log.earliest) return { state, emittedTo, logEnd, unusable: null };
+  const found = { emittedTo, logStart: log.earliest, logEnd: log.latest };
+  const refuseAbove = (known: number): void =>
+    refuseCut(`${names.raw(venue)}/${partition}`, { end: log.latest, known, by: 'outputs speak' });
+  refuseAbove(Math.max(emittedTo, state?.offset ?? -1));
+  if (state !== null && state.offset + 1 >= log.earliest) return { ...found, state, unusable: null };
   const isFirst = said.newest === null && state === null;
   const unusable = isFirst ? null : state === null ? problem : 'behind';
   // The whole log makes the whole state: nothing is lost but time.
-  if (log.earliest === 0) return { state: createState(), emittedTo, logEnd, unusable };
+  if (log.earliest === 0) return { ...found, state: createState(), unusable };
   const recovery = await readRecovery(spec, said.newest);
-  if (recovery === null) return { state: createState(log.earliest), emittedTo, logEnd, unusable };
-  if (recovery.spokenTo >= log.latest)
-    throw new RangeError(
-      `${names.raw(venue)}/${partition} ends at ${log.latest}, but outputs speak of ${recovery.spokenTo}: the log was cut or made anew. Use a new TOPIC_NAMESPACE.`,
-    );
-  return { state: createState(log.earliest, recovery), emittedTo, logEnd, unusable: unusable ?? 'lost' };
+  if (recovery === null) return { ...found, state: createState(log.earliest), unusable };
+  refuseAbove(recovery.spokenTo);
+  return { ...found, state: createState(log.earliest, recovery), unusable: unusable ?? 'lost' };
 };
 
 /** Null when no earlier life has left anything: then this is the first one. */

@@ -3,6 +3,7 @@
 import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
+import { watchUnexpected } from '../ingest/venues/unexpected.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
@@ -73,9 +74,10 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
   const startRunner = async (at: TopicPartition): Promise<TaskRunner> => {
-    const venue = byTopic.get(at.topic);
-    if (!venue) throw new Error(`no venue for topic ${at.topic}`);
+    const known = byTopic.get(at.topic);
+    if (!known) throw new Error(`no venue for topic ${at.topic}`);
     const { handle, namespace, ticks, metrics, log } = spec;
+    const venue = watchUnexpected(known, (kind) => metrics.unexpected(known.id, kind));
     const sharded = { partition: at.partition, shards: shards.get(at.topic) ?? 1 };
     return TaskRunner.start({ handle, venue, ...sharded, namespace, ticks, outlets, metrics, log });
   };
@@ -89,7 +91,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
         partitions.map(async (at) => {
           const runner = await startRunner(at);
           runners.set(keyOf(at), runner);
-          return { ...at, from: runner.next };
+          return { ...at, from: runner.start };
         }),
       ),
     onRevoked: async (partitions) => {

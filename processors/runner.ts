@@ -8,9 +8,10 @@ import type { Venue } from '../ingest/venue.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
 import { beginRound, markerOf, type Round, saveSome } from './checkpoint.ts';
+import { refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
-import { restore } from './restore.ts';
+import { type Restored, restore } from './restore.ts';
 import type { Outputs } from './task/outputs.ts';
 import type { Presences } from './task/presence.ts';
 import { Task } from './task/task.ts';
@@ -42,7 +43,7 @@ export type RunnerSpec = {
   readonly log: Logger;
 };
 
-type Begun = { readonly task: Task; readonly emittedTo: number; readonly logEnd: number };
+type Begun = { readonly task: Task } & Pick<Restored, 'emittedTo' | 'logStart' | 'logEnd'>;
 
 export class TaskRunner {
   readonly #spec: RunnerSpec;
@@ -50,6 +51,7 @@ export class TaskRunner {
   readonly #task: Task;
   /** Outputs of records at or below this raw offset were acknowledged by an earlier owner. */
   readonly #emittedTo: number;
+  readonly #logStart: number;
   /** Ends of the output partitions when this owner began: positions until the first acknowledged write. */
   readonly #starts: ReadonlyMap<string, number>;
   readonly #timer: NodeJS.Timeout;
@@ -73,6 +75,7 @@ export class TaskRunner {
     this.#task = restored.task;
     this.#saidWatermark = restored.task.watermark;
     this.#emittedTo = restored.emittedTo;
+    this.#logStart = restored.logStart;
     this.#starts = starts;
     this.#timer = setInterval(() => this.#idle(), 50);
   }
@@ -94,14 +97,23 @@ export class TaskRunner {
     return new TaskRunner(spec, restored, starts);
   }
 
-  /** The raw offset to read next. */
+  /** The raw offset to apply next. */
   get next(): number {
     return this.#task.state.offset + 1;
+  }
+
+  /** The raw offset to read from: the record that was applied last is compared before the log is followed (`apply`). */
+  get start(): number {
+    return this.#hasBegun ? Math.max(this.next - 1, this.#logStart) : this.next;
   }
 
   /** The W that readers may know: everything before it is acknowledged. What is applied may wait for a slow broker. */
   get watermark(): number {
     return this.#saidWatermark;
+  }
+
+  get #place(): string {
+    return `${this.#names.raw(this.venue)}/${this.#spec.partition}`;
   }
 
   get venue(): string {
@@ -123,8 +135,9 @@ export class TaskRunner {
         await this.#breathe();
         stretchEnds = performance.now() + STRETCH_MS;
       }
+      refuseOther(this.#place, this.#task.state, message);
       if (message.value === null || message.offset < this.next) continue;
-      this.#refuseHole(message.offset);
+      refuseHole(this.#place, this.#task.state, message);
       const { offset, timestampMs, value } = message;
       const raw = readRaw(value);
       if (raw?.slot !== 'owner') this.#heardAtMs = performance.now();
@@ -134,13 +147,6 @@ export class TaskRunner {
     this.#spec.metrics.lag(this.#task.id, Math.max(0, logEnd - this.next));
     this.#advanceRound(IDLE_SLICE_MS);
     await this.#breathe();
-  }
-
-  /** A life ends at a hole: the next one finds its checkpoint behind the log's start, and says what was lost. */
-  #refuseHole(offset: number): void {
-    if (offset === this.next || !this.#hasBegun) return;
-    const { venue, partition } = this.#spec;
-    throw new RangeError(`${this.#names.raw(venue.id)}/${partition}: ${this.next} to ${offset - 1} are gone`);
   }
 
   get #hasBegun(): boolean {
@@ -368,7 +374,8 @@ export class TaskRunner {
 /** The task as its restored state says, and the alarm when that is not a checkpoint's. */
 const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
   const { handle, venue, partition, shards, metrics, log } = spec;
-  const { state, emittedTo, logEnd, unusable } = await restore({ handle, names, venue: venue.id, partition });
+  const restored = await restore({ handle, names, venue: venue.id, partition });
+  const { state, emittedTo, logStart, logEnd, unusable } = restored;
   const task = new Task({ venue, partition, shards, state });
   if (unusable !== null) {
     metrics.checkpointUnusable(task.id, unusable);
@@ -376,7 +383,7 @@ const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
     const lost = state.recovery !== null;
     log.error({ task: task.id, unusable, from, emittedTo, lost }, "no usable checkpoint: begins at the log's start");
   }
-  return { task, emittedTo, logEnd };
+  return { task, emittedTo, logStart, logEnd };
 };
 
 /** Null for bytes that are no raw message: somebody else wrote to the topic. */

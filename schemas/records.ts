@@ -140,7 +140,10 @@ export type ListingValues = {
   readonly listed_at: Micros | null;
   readonly delisted_at: Micros | null;
 };
-export type ListingRecord = Common<'listing', ListingValues>;
+export type ListingRecord = Common<'listing', ListingValues> & {
+  /** Layers not collected of it because the venue's limits leave no room (V-03a); `price_candles` are candles of mark and index prices. */
+  readonly off?: readonly string[];
+};
 
 export type GapRecord = {
   readonly layer: 'gap';

@@ -126,6 +126,27 @@ t.test('a task and a venue read no clock and roll no dice', (t) => {
   t.end();
 });
 
+t.test('everything is written to Kafka by one publisher: kafkajs sends in one file only', (t) => {
+  const may = [
+    'infra/runtime/kafka-sender.ts',
+    // These compare with kafkajs as it comes, look at a broker as any client may, and count refusals that the publisher repeats.
+    ...['test/infra/brokers.test.ts', 'test/infra/engines.test.ts', 'test/infra/runtime-kafka.test.ts'],
+  ];
+  const because = 'its own repeat of a send acknowledges records that it did not send';
+  for (const file of files) {
+    const found = /\.producer\(|\.sendBatch\(|\.transaction\(/.exec(readFileSync(join(ROOT, file), 'utf8'));
+    if (found && !may.includes(file) && file !== 'test/architecture.test.ts')
+      t.fail(`${file} uses ${found[0]}; use createPublisher of infra/runtime/kafka.ts, because ${because}`);
+  }
+  for (const { from, to, bare } of imports) {
+    const isClient = bare && (to === 'kafkajs' || to.startsWith('kafkajs/src/producer'));
+    if (isClient && ['ingest', 'processors', 'api'].some((room) => within(from, room)))
+      t.fail(`${from} imports ${to}; use infra/runtime/kafka.ts, because ${because}`);
+  }
+  t.pass('every file looked at');
+  t.end();
+});
+
 t.test('no venue is named outside its file, the registry, the simulator and tests', (t) => {
   const venues = files
     .filter((f) => /^ingest\/venues\/[a-z0-9-]+\.ts$/.test(f))

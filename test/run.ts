@@ -14,7 +14,7 @@ const RUNS = join(ROOT, '.local', 'test');
 /** As many files at once as the smallest machine we run on has cores. */
 const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
-const ON_REQUEST = ['away', 'chaos', 'settled', 'screen'];
+const ON_REQUEST = ['away', 'brokers', 'chaos', 'settled', 'screen'];
 /** They wait most of their minutes and measure no time: one after the other beside all others, from the beginning. */
 const BESIDE = ['purity', 'owners', 'examples'].map((name) => `test/e2e/${name}.test.ts`);
 const FILE_LIMIT_MS = 4 * 60_000;

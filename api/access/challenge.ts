@@ -1,5 +1,6 @@
 // The 402 challenge: what a call costs, what plans cost, how to pay (P-01, P-05). Payments themselves are not taken yet.
 import type { Endpoint } from '../operations/operation.ts';
+import { bazaarOf } from './bazaar.ts';
 import { PLANS, type Plan } from './plans.ts';
 
 export type PaymentTerms = {
@@ -33,12 +34,6 @@ const acceptsOf = (terms: PaymentTerms, operation: Endpoint, atomic: number) => 
   ];
 };
 
-/** An answer's members without their lists: the challenge also travels as a header. */
-const outlineOf = ({ example: { output } }: Endpoint): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(output).map(([name, member]: [string, unknown]) => [name, Array.isArray(member) ? [] : member]),
-  );
-
 /** The challenge body of a payable operation; the `PAYMENT-REQUIRED` header is the same object in base64. */
 export const challengeOf = (
   operation: Endpoint,
@@ -59,15 +54,7 @@ export const challengeOf = (
     },
     accepts: acceptsOf(terms, operation, atomic),
     errors: [{ code: 'PAYMENT_REQUIRED', message: `This call costs ${usd} USDC.`, hint }],
-    extensions: {
-      bazaar: {
-        info: {
-          input: { type: 'http', method: operation.method, bodyType: 'json', body: operation.example.input },
-          output: { type: 'json', example: outlineOf(operation) },
-        },
-        schema: operation.input,
-      },
-    },
+    extensions: { bazaar: bazaarOf(operation) },
   };
 };
 

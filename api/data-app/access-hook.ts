@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../operations/operation.ts';
+import { isJsonType } from './read-input.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -66,6 +67,9 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
     if (operation === undefined) return;
     const call = callOf(request, operation);
     request.call = call;
+    // The framework refuses a malformed media type before it reads the body; its size is judged first (E-01 step 5).
+    if (operation.method === 'POST' && !isJsonType(request))
+      request.headers = { 'content-type': 'application/octet-stream' };
     const refused = await checkAccess(call, access);
     const { account } = call;
     if (account !== null) {

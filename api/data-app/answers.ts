@@ -18,16 +18,30 @@ const RETRY_AFTER_S = '5';
 /** What differs between two answers that say the same: the instant of evaluation, which a cursor holds too, and ages. */
 const VOLATILE = /"(?:evaluated_at|as_of|next_cursor)":"[^"]*"|"age_ms":-?\d+/g;
 
-/** `X-Service-Max-Bytes` may lower the limit (T-04). */
-const byteLimitOf = (request: FastifyRequest): number => {
-  const asked = request.headers['x-service-max-bytes'];
-  if (typeof asked !== 'string' || !/^\d{1,9}$/.test(asked)) return RESPONSE_BYTES;
-  return Math.min(RESPONSE_BYTES, Math.max(LEAST_BYTES, Number(asked)));
+/** Bytes that `X-Service-Max-Bytes` lowers the answer to (T-04); null when it is no number within the range. */
+const byteLimitOf = ({ headers }: FastifyRequest): number | null => {
+  const asked = headers['x-service-max-bytes'];
+  if (asked === undefined) return RESPONSE_BYTES;
+  const bytes = typeof asked === 'string' && /^\d{1,9}$/.test(asked) ? Number(asked) : 0;
+  return bytes >= LEAST_BYTES && bytes <= RESPONSE_BYTES ? bytes : null;
 };
 
-const hintOf = ({ fits }: Answer, operation: Operation, share: number): string => {
+/** A header that lowers the limit to what is no limit (T-04, E-01 step 6). */
+export const byteLimitFaults = (request: FastifyRequest): ApiError[] => {
+  if (byteLimitOf(request) !== null) return [];
+  const message = `"${String(request.headers['x-service-max-bytes']).slice(0, 40)}" is no limit of an answer's bytes.`;
+  const hint = `Send a whole number from ${LEAST_BYTES} to ${RESPONSE_BYTES}, or leave the header out.`;
+  return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: '/headers/x-service-max-bytes' }];
+};
+
+/** Members that make an answer smaller, as far as the operation has them (T-04). */
+const NARROWING = ['where', 'layers', 'limit', 'interval', 'depth'] as const;
+
+const hintOf = ({ fits }: Answer, { input }: Operation, share: number): string => {
   if (fits !== undefined) return fits(share);
-  return operation.name === 'instruments' ? 'Narrow where, or lower limit.' : 'Narrow where or layers.';
+  const { properties = {} } = input as { readonly properties?: object };
+  const names = NARROWING.filter((name) => Object.hasOwn(properties, name));
+  return names.length === 0 ? 'Allow a larger answer.' : `Narrow ${names.join(' or ')}.`;
 };
 
 /** What a body of `bytes` is too large by, with what would fit. */
@@ -61,7 +75,7 @@ type Body = { readonly content: string | Buffer; readonly type: string; readonly
 
 /** The body in the format that the request likes best. Throws ServiceError when it is too large. */
 const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
-  const limit = byteLimitOf(request);
+  const limit = byteLimitOf(request) ?? RESPONSE_BYTES;
   const { itemsText, body, numberFormat, settledAs } = answer;
   const format = itemsText === undefined ? 'json' : acceptedFormat(request.headers.accept);
   if (itemsText === undefined || format === 'json') {

@@ -14,7 +14,7 @@ import type { AccountStore } from '../access/account-store.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
-import { type AccessDeps, type Call, streamsOf } from '../access/steps.ts';
+import { type AccessDeps, streamsOf } from '../access/steps.ts';
 import type { StoredTurnover } from '../access/turnover-store.ts';
 import type { SettledSample } from '../history/settled-sample.ts';
 import type { HistoryStore } from '../history/store.ts';
@@ -23,21 +23,14 @@ import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { StreamHub } from '../stream/hub.ts';
 import { addAccess } from './access-hook.ts';
-import {
-  asServiceError,
-  errorsText,
-  INTERNAL,
-  itemsLimitOf,
-  sendAnswer,
-  sendErrors,
-  unreadable,
-  WRONG_MEDIA_TYPE,
-} from './answers.ts';
+import { asServiceError, errorsText, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable } from './answers.ts';
 import type { ApiMetrics } from './api-metrics.ts';
+import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
+import { readInput } from './read-input.ts';
 import { makeReceiptId } from './receipt.ts';
+import { prepareValidator } from './shape-faults.ts';
 import { addStream } from './stream-route.ts';
-import { checkInput, prepareValidator, type Read, readBody, readQuery, strayParameters } from './validate.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
@@ -77,7 +70,11 @@ const EXPOSED = [
   ...['X-Service-Receipt', 'X-Service-Limit', 'X-Service-Gaps', ...envelopeNames()],
   ...['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'RateLimit', 'RateLimit-Policy'],
 ];
-const ALLOWED = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'];
+/** The stock payment client sends the last one as a header of its request. */
+const ALLOWED = [
+  ...['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match'],
+  ...['X-PAYMENT', 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'],
+];
 
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
   await app.register(cors, {
@@ -107,18 +104,6 @@ const addPlugins = async (app: FastifyInstance): Promise<void> => {
   });
 };
 
-const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
-
-/** The input of an operation as it was sent; its media type is checked after its size (E-01 step 5). */
-const readInput = (request: FastifyRequest, { operation, query }: Call): Read => {
-  if (operation.method === 'GET') return readQuery(operation, query);
-  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  if (body.length > 0 && !JSON_BODY.test(request.headers['content-type'] ?? '')) {
-    throw WRONG_MEDIA_TYPE;
-  }
-  return readBody(body, strayParameters(query));
-};
-
 const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
   const { keyId, plan } = account;
   const { places } = meter;
@@ -136,14 +121,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { call } = request;
     if (call === null) throw INTERNAL;
-    const read = readInput(request, call);
-    const input = checkInput(operation, read.input, read.faults);
-    if (!deps.live.isReady()) {
-      throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
-        hint: 'Repeat the call in a few seconds.',
-      });
-    }
     const evaluatedAt = deps.nowMicros();
+    const { input, understood } = checkInput(operation, readInput(request, call), { live: deps.live, evaluatedAt });
     const context: Context = {
       live: deps.live,
       history: deps.history ?? null,
@@ -154,7 +133,7 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
       caller: call.account === null ? null : callerOf(call.account, deps),
       scopeOf: (plan) => choose(plan, evaluatedAt),
     };
-    const made = await operation.run(input, context);
+    const made = await operation.run(input, context, understood);
     if (made.settledAs !== undefined) {
       deps.settledSample?.note({ path: operation.path, input, itemsSha256: made.settledAs, plan: context.plan });
     }
@@ -235,6 +214,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Access-Control-Allow-Origin: *',
+    `Access-Control-Expose-Headers: ${EXPOSED.join(', ')}`,
     'Cache-Control: no-store',
     'Connection: close',
     `Content-Length: ${Buffer.byteLength(body)}`,
@@ -258,7 +238,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
-      reply.header('access-control-allow-origin', '*');
+      reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
       return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
     },
     clientErrorHandler: answerUnreadable,

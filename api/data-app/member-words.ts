@@ -152,7 +152,7 @@ const WORDS: Readonly<Record<string, string>> = {
   'venues.items.kind': 'How it trades.',
   listings: 'Perpetuals listed now.',
   listings_collected: 'Those of them with readings.',
-  since: 'When we first saw a listing of it.',
+  since: 'When we first saw a listing of it that readings came of; null while none came.',
   'venues.items.layers': 'What it publishes and we collect, by layer.',
   state: '`live`; `degraded`: a connection was lost within the hour or we are behind; `down`: none is open.',
   state_since: 'Since when.',

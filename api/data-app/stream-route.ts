@@ -6,10 +6,13 @@ import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
 import { createOpenings } from '../stream/openings.ts';
 import { readRequest, STREAM, type StreamInput } from '../stream/request.ts';
-import { checkInput, prepareValidator, readQuery } from './validate.ts';
+import { checkInput } from './check-input.ts';
+import { readInput } from './read-input.ts';
+import { prepareValidator } from './shape-faults.ts';
 
 type StreamDeps = {
   readonly live: LiveMemory;
@@ -25,13 +28,6 @@ const HEADERS = {
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 } as const;
-
-const refuseUnready = (live: LiveMemory): void => {
-  if (live.isReady()) return;
-  throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
-    hint: 'Repeat the call in a few seconds.',
-  });
-};
 
 const keyOf = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
 
@@ -56,13 +52,12 @@ export const addStream = (
   const openings = createOpenings();
   const start = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const account = request.call?.account;
-    if (!account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
-    const read = readQuery(STREAM, request.call?.query ?? new URLSearchParams());
-    const input = checkInput(STREAM, read.input, read.faults) as StreamInput;
-    refuseUnready(live);
+    if (!request.call || !account) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
     const at = nowMicros();
+    const checked = checkInput(STREAM, readInput(request, request.call), { live, evaluatedAt: at });
     const choice = choose(account.plan, at);
-    const asked = readRequest(input, { live, plan: account.plan, choice, at });
+    const lawful = { input: checked.input as StreamInput, names: checked.understood as Names };
+    const asked = readRequest(lawful, { live, plan: account.plan, choice, at });
     reply.headers(HEADERS);
     if (request.method === 'HEAD') return reply.send();
     reply.hijack();

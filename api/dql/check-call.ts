@@ -45,7 +45,7 @@ export const refuseScope = (place: Place, name: string, { faults }: Findings): v
     hint: `Write any(venues where ...) around the condition, or max(venues, ...) around the value.`,
   });
 
-const unsupported = ({ text, place }: OwnTimeframe, { faults }: Findings): void =>
+const unsupported = (text: string, place: Place, { faults }: Findings): void =>
   faults.add('DQL_TIMEFRAME_UNSUPPORTED', place, {
     message: `The timeframe "${clip(text)}" is not offered.`,
     hint: `Use one of ${TIMEFRAMES.join(', ')}.`,
@@ -53,9 +53,11 @@ const unsupported = ({ text, place }: OwnTimeframe, { faults }: Findings): void 
 
 /** A timeframe as written; `unknown` after its fault. */
 export const periodOf = (written: OwnTimeframe, findings: Findings): Period => {
-  const period = timeframeNamed(written.text);
+  const { text, place } = written;
+  if (text === null) return 'unknown';
+  const period = timeframeNamed(text);
   // One of more than nine digits is no duration, which is told already (DQL-34e).
-  if (period === undefined && !/^\d{10}/.test(written.text)) unsupported(written, findings);
+  if (period === undefined && !/^\d{10}/.test(text)) unsupported(text, place, findings);
   return period ?? 'unknown';
 };
 
@@ -254,18 +256,22 @@ const refuseTimeframe = (node: CallNode, spec: FunctionSpec, findings: Findings)
   });
 };
 
+/** Nobody knows what stands where in a call that is not known, and whether it would have said at which timeframe they are read. */
+export const checkArgumentsOfUnknown = (args: readonly Node[], where: Where, { check, findings }: Tools): void => {
+  for (const arg of args.filter((one) => !isLiteral(one))) {
+    findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {
+      check(arg, { ...where, venueNames: true, series: null });
+    });
+  }
+};
+
 /** Checks a call and its arguments; `check` is the checker of expressions. */
 export const checkCall = (node: CallNode, where: Where, tools: Tools): Checked => {
-  const { findings, check } = tools;
+  const { findings } = tools;
   const spec = FUNCTIONS.get(node.name);
   if (spec === undefined) {
     unknownFunction(node, findings);
-    // Nobody knows whether it would have said at which timeframe they are read.
-    for (const arg of node.args.filter((one) => !isLiteral(one))) {
-      findings.faults.without('DQL_TIMEFRAME_REQUIRED', () => {
-        check(arg, { ...where, venueNames: true, series: null });
-      });
-    }
+    checkArgumentsOfUnknown(node.args, where, tools);
     return checked(node, 'broken');
   }
   findings.functions.add(spec.name);

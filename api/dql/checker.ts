@@ -3,7 +3,7 @@ import { nearest } from '../../schemas/errors.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { CodeKey } from '../selection/directory.ts';
 import { spelledCode, UNKNOWN_CODES, unknownCode } from '../selection/resolve.ts';
-import { checkCall, inheritedPeriod, refuseScope } from './check-call.ts';
+import { checkArgumentsOfUnknown, checkCall, inheritedPeriod, refuseScope } from './check-call.ts';
 import { clip, type Place } from './faults.ts';
 import { FIELDS, SOURCES } from './fields.ts';
 import { type Checked, checked, type Findings, inWords, isNumeric, type Kind, meet, type Where } from './kinds.ts';
@@ -12,6 +12,7 @@ import {
   type ArithNode,
   aggregateNode,
   arithNode,
+  type BrokenNode,
   broken,
   type CmpNode,
   type CodeNode,
@@ -39,9 +40,11 @@ const suggestName = (name: string): string => {
 
 class Checker {
   readonly #findings: Findings;
+  readonly #tools: Parameters<typeof checkCall>[2];
 
   constructor(findings: Findings) {
     this.#findings = findings;
+    this.#tools = { check: (node, where) => this.check(node, where), findings };
   }
 
   check(node: Node, where: Where): Checked {
@@ -62,7 +65,7 @@ class Checker {
       case 'source':
         return this.#source(node, where);
       case 'call':
-        return checkCall(node, where, { check: (n, w) => this.check(n, w), findings: this.#findings });
+        return checkCall(node, where, this.#tools);
       case 'arith':
         return this.#arith(node, where);
       case 'cmp':
@@ -79,7 +82,7 @@ class Checker {
       case 'agg':
         return this.#aggregate(node, where);
       case 'broken':
-        return this.#broken(node.place, node.parts, where);
+        return this.#broken(node, where);
       default: {
         const never: never = node;
         return never;
@@ -101,8 +104,9 @@ class Checker {
     this.#findings.faults.add('DQL_TYPE', place, { message, hint });
   }
 
-  #broken(place: Place, parts: readonly Node[], where: Where): Checked {
-    for (const part of parts) this.check(part, where);
+  #broken({ place, parts, of }: BrokenNode, where: Where): Checked {
+    if (of === 'call') checkArgumentsOfUnknown(parts, where, this.#tools);
+    else for (const part of parts) this.check(part, where);
     return checked(broken(place), 'broken');
   }
 

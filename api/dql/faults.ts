@@ -69,10 +69,14 @@ export class Faults {
     return this.#source === null ? {} : { position: this.#source.positionOf(place) };
   }
 
+  /** The first twenty in order, in words. */
+  told(): ApiError[] {
+    const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
+    return told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin }));
+  }
+
   /** Throws ServiceError when there is any. */
   throwIfAny(): void {
-    if (this.isEmpty) return;
-    const told = this.#faults.sort(inOrder).slice(0, MOST_TOLD);
-    throw new ServiceError(told.map(({ code, origin, words }): ApiError => ({ code, ...words(), ...origin })));
+    if (!this.isEmpty) throw new ServiceError(this.told());
   }
 }

@@ -76,7 +76,7 @@ export const plainDecimal = (literal: string, shift = 0): Digits | null => {
 
 const HINTS: readonly (readonly [RegExp, string | ((text: string) => string)])[] = [
   [/^"/, 'Close a string with " and escape as JSON does.'],
-  [/^!=$|^<>$/, 'Version 1 has no "!="; write the comparisons that should hold, joined by "or".'],
+  [/^!=$|^<>$/, (text) => `Version 1 has no "${text}"; write the comparisons that should hold, as in a < b or a > b.`],
   [/^&&$/, 'Write "and".'],
   [/^\|\|$/, 'Write "or".'],
   [/^\.[0-9]/, (text) => `Write 0${text}.`],

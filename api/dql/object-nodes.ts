@@ -107,10 +107,13 @@ const call: Reader = {
     const name = nodes.shape.text(object.name, `${place.path}/name`);
     const args = nodes.readAll(object.args, `${place.path}/args`, ANY_LENGTH);
     const path = `${place.path}/timeframe`;
-    const text = object.timeframe === undefined ? undefined : readDuration(object.timeframe, path, nodes);
-    const isSpoiled = object.timeframe !== undefined && text === undefined;
-    if (name === undefined || args === null || isSpoiled) return broken(place, args ?? []);
-    return callNode(name, { args, timeframe: text === undefined ? undefined : { text, place: { path } } }, place);
+    const text = object.timeframe === undefined ? null : (readDuration(object.timeframe, path, nodes) ?? null);
+    if (name === undefined || args === null) return broken(place, args ?? [], 'call');
+    return callNode(
+      name,
+      { args, timeframe: object.timeframe === undefined ? undefined : { text, place: { path } } },
+      place,
+    );
   },
 };
 

@@ -35,9 +35,8 @@ class QueryReader {
     };
   }
 
-  #timeframe(value: unknown, path: string): OwnTimeframe | null {
-    const text = this.#shape.word(value, path, TIMEFRAMES);
-    return text === undefined ? null : { text, place: { path } };
+  #timeframe(value: unknown, path: string): OwnTimeframe {
+    return { text: this.#shape.word(value, path, TIMEFRAMES) ?? null, place: { path } };
   }
 
   #instant(value: unknown, path: string): AsOf | null {

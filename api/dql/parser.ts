@@ -68,6 +68,7 @@ class Parser {
     seen.add(word);
     switch (word) {
       case 'timeframe':
+        query.timeframe = { text: null, place: first };
         query.timeframe = this.#readTimeframe();
         return;
       case 'as':

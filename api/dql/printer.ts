@@ -33,7 +33,7 @@ const printCode = (code: string): string => (isBareCode(code) ? code : JSON.stri
 const printCall = ({ name, args, timeframe }: CallNode): string => {
   // A band or method is a name of its own, whatever it looks like.
   const parts = args.map((arg) => (arg.type === 'code' ? arg.value : printNode(arg)));
-  return `${name}(${[...parts, ...(timeframe === undefined ? [] : [timeframe.text])].join(', ')})`;
+  return `${name}(${[...parts, ...(timeframe?.text == null ? [] : [timeframe.text])].join(', ')})`;
 };
 
 const printAggregate = ({ fn, expr, where }: AggregateNode): string =>
@@ -118,7 +118,7 @@ const nodeJson = (node: Node): JsonValue => {
     case 'source':
       return { type, name: node.name };
     case 'call':
-      return { type, name: node.name, args: node.args.map(nodeJson), timeframe: node.timeframe?.text };
+      return { type, name: node.name, args: node.args.map(nodeJson), timeframe: node.timeframe?.text ?? undefined };
     case 'arith':
     case 'cmp':
       return { type, op: node.op, left: nodeJson(node.left), right: nodeJson(node.right) };

@@ -22,7 +22,8 @@ export type StatusNode = Common & { readonly type: 'status'; readonly value: Sta
 export type Literal = NumberNode | DurationNode | CodeNode | StatusNode;
 export type FieldNode = Common & Timed & { readonly type: 'field'; readonly name: string };
 export type SourceNode = Common & Timed & { readonly type: 'source'; readonly name: string };
-export type OwnTimeframe = { readonly text: string; readonly place: Place };
+/** `text` is null where what stands there is none, which is told already. */
+export type OwnTimeframe = { readonly text: string | null; readonly place: Place };
 export type CallNode = Common &
   Timed & {
     readonly type: 'call';
@@ -51,8 +52,15 @@ export type AggregateNode = Common & {
   readonly expr: Node;
   readonly where?: Node;
 };
-/** What could not be read, or lies too deep to be kept as a tree: its parts are still looked at for faults. */
-export type BrokenNode = Common & { readonly type: 'broken'; readonly parts: Node[] };
+/**
+ * What could not be read, or lies too deep to be kept as a tree: its parts are still looked at for faults. Parts of an expression stand where it
+ * stands; how a call without a name reads its parts is not known.
+ */
+export type BrokenNode = Common & {
+  readonly type: 'broken';
+  readonly of: 'expression' | 'call';
+  readonly parts: Node[];
+};
 
 export type Node =
   | Literal
@@ -83,13 +91,14 @@ export const QUANTIFIERS = ['any', 'all', 'count'] as const;
 export const AGGREGATES = ['max', 'min', 'sum'] as const;
 export const STATUSES = ['present', 'stale', 'missing', 'not_published', 'off'] as const satisfies readonly Status[];
 
-/** Deeper trees are refused anyway, so no stage ever recurses further than this. */
+/** Deeper trees are refused anyway: beyond this only what decides how its parts are read is kept, which the parsers nest a few dozen times at most. */
 const KEPT_DEPTH = LIMITS.depth + 8;
 
 const below = (children: readonly Node[]): number => children.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
 
-export const broken = (place: Place, parts: readonly Node[] = []): BrokenNode => ({
+export const broken = (place: Place, parts: readonly Node[] = [], of: BrokenNode['of'] = 'expression'): BrokenNode => ({
   type: 'broken',
+  of,
   place,
   depth: below(parts),
   parts: [...parts],
@@ -97,16 +106,18 @@ export const broken = (place: Place, parts: readonly Node[] = []): BrokenNode =>
 
 /** Parts of too deep a tree lie side by side. The list grows in place: a chain of thousands stays linear. */
 const flattened = (children: readonly Node[], depth: number, place: Place): BrokenNode => {
-  const held = children.find((child) => child.type === 'broken');
+  const isOpen = (child: Node): child is BrokenNode => child.type === 'broken' && child.of === 'expression';
+  const held = children.find(isOpen);
   const parts = held?.parts ?? [];
   for (const child of children) {
     if (child === held || child.type === 'number') continue;
-    if (child.type === 'broken') for (const part of child.parts) parts.push(part);
+    if (isOpen(child)) for (const part of child.parts) parts.push(part);
     else parts.push(child);
   }
-  return { type: 'broken', place, depth, parts };
+  return { type: 'broken', of: 'expression', place, depth, parts };
 };
 
+/** A node whose parts are read as those of its own place are. */
 const kept = <N extends Node>(children: readonly Node[], place: Place, make: (common: Common) => N): Node => {
   const depth = below(children);
   return depth > KEPT_DEPTH ? flattened(children, depth, place) : make({ place, depth });
@@ -133,14 +144,14 @@ export const callNode = (
   name: string,
   { args, timeframe }: { readonly args: readonly Node[]; readonly timeframe?: OwnTimeframe | undefined },
   place: Place,
-): Node =>
-  kept(args, place, (common) => ({
-    type: 'call',
-    name,
-    args,
-    ...(timeframe === undefined ? {} : { timeframe }),
-    ...common,
-  }));
+): CallNode => ({
+  type: 'call',
+  name,
+  args,
+  ...(timeframe === undefined ? {} : { timeframe }),
+  place,
+  depth: below(args),
+});
 
 type Sides = { readonly left: Node; readonly right: Node };
 
@@ -159,21 +170,25 @@ export const logicNode = (type: 'and' | 'or', args: readonly Node[], place: Plac
   return kept(flat, place, (common) => ({ type, args: flat, ...common }));
 };
 
-export const quantifierNode = (type: QuantifierNode['type'], where: Node, place: Place): Node =>
-  kept([where], place, (common) => ({ type, where, ...common }));
+export const quantifierNode = (type: QuantifierNode['type'], where: Node, place: Place): QuantifierNode => ({
+  type,
+  where,
+  place,
+  depth: below([where]),
+});
 
 export const aggregateNode = (
   fn: AggregateNode['fn'],
   { expr, where }: { readonly expr: Node; readonly where?: Node | undefined },
   place: Place,
-): Node =>
-  kept(where === undefined ? [expr] : [expr, where], place, (common) => ({
-    type: 'agg',
-    fn,
-    expr,
-    ...(where === undefined ? {} : { where }),
-    ...common,
-  }));
+): AggregateNode => ({
+  type: 'agg',
+  fn,
+  expr,
+  ...(where === undefined ? {} : { where }),
+  place,
+  depth: below(where === undefined ? [expr] : [expr, where]),
+});
 
 export const isLiteral = (node: Node): node is Literal =>
   node.type === 'number' || node.type === 'duration' || node.type === 'code' || node.type === 'status';

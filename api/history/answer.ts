@@ -83,13 +83,14 @@ type ListingSeries = {
 const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): JsonValue => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
+  const capability = versionAt(capabilities, at);
   return rowObject(
     {
       at,
       reading: row?.reading ?? null,
       gapCause,
       late: row?.late ?? false,
-      policy: listingPolicyOf(versionAt(capabilities, at), layer, versionAt(listing.versions, at)),
+      policy: capability === null ? null : listingPolicyOf(capability, layer, versionAt(listing.versions, at)),
       lostAt: row === null ? null : losses(listing.venue, row.reading, at),
       boundMs: options.bounds[layer],
       retentionFrom: retentionFrom('readings', version, options.evaluatedAt),

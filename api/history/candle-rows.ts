@@ -130,6 +130,7 @@ const readStored = (
   return reader.query({
     text,
     values: [formatInstantMicros(from), formatInstantMicros(to), timeframe, priceType, ...ids],
+    among: ids,
   });
 };
 

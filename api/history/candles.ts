@@ -6,10 +6,10 @@ import { byKey, figure, type JsonValue, type NumberFormat, rawJson, writeJson } 
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
-import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf } from '../live/listing-view.ts';
+import { pricePolicyOf } from '../live/listing-view.ts';
 import {
   conversionOf,
   figureOrNull,
@@ -21,6 +21,7 @@ import {
 } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
+import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, recentOf } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
@@ -28,9 +29,6 @@ import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { joinSeries, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
-export const MINUTE: Micros = 60_000_000;
-/** Rows read at a time: what an answer holds besides its own text. */
-const ROWS_AT_A_TIME = 20_000;
 const PRICES = ['open', 'high', 'low', 'close'] as const;
 
 /** Periods of `length` from `from` to `to`, both on boundaries. */
@@ -58,8 +56,8 @@ type Subject = {
   readonly capabilities: readonly CapabilityVersion[];
   readonly unlisted: readonly Span[];
   readonly candles: ReadonlyMap<Micros, StoredCandle>;
-  /** Minutes of the period in which the listing's life ended: such a period is never sealed as a whole. */
-  readonly lastMinutes: ReadonlyMap<Micros, StoredCandle>;
+  /** Minutes of periods that have no candle. */
+  readonly minutes: ReadonlyMap<Micros, StoredCandle>;
   readonly marks: Marks | null;
   readonly options: CandleOptions;
 };
@@ -72,28 +70,22 @@ const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
   not_published: { status: 'not_published', reason: 'venue_capability' },
 };
 
-const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy => {
+/** Null: nothing was known of the venue yet. */
+const policyAt = ({ capabilities, selected, options }: Subject, at: Micros): Policy | null => {
+  const capability = versionAt(capabilities, at);
+  if (capability === null) return null;
   const version = versionAt(selected.listing.versions, at) ?? selected.version;
-  const policy = listingPolicyOf(versionAt(capabilities, at), 'candles', version);
-  const { price_types: published } = version.record.values.candles;
-  return policy === 'on' && !published.includes(options.asked.priceType) ? 'not_published' : policy;
+  return pricePolicyOf(capability, options.asked.priceType, version);
 };
 
-const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
-
-/** The minute a listing is delisted in is its last one. */
-const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
-  delisted_at === null ? Number.POSITIVE_INFINITY : minuteEnd(delisted_at);
-
-/** What is said of the period that opens at `openTime` (H-07, H-11, H-16f, H-16k). */
+/** What is said of the period that opens at `openTime` (L-07, H-07, H-11, H-16f, H-16k). */
 const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefined): Verdict => {
   const { selected, options } = subject;
   const { length } = options.asked;
-  if (openTime + length <= retentionFrom('candles', selected.version, options.evaluatedAt)) {
-    return { status: 'missing', reason: 'not_retained' };
-  }
   const policy = policyAt(subject, openTime + length);
-  if (policy !== 'on') return BY_POLICY[policy];
+  const isKept = openTime + length > retentionFrom('candles', selected.version, options.evaluatedAt);
+  if (!isKept && (policy === null || policy === 'on')) return { status: 'missing', reason: 'not_retained' };
+  if (policy !== 'on') return BY_POLICY[policy ?? 'off'];
   if (candle !== undefined) return candle.gapCause === null ? PRESENT : gap(candle.gapCause);
   const isUnlisted = subject.unlisted.some(({ from, to }) => openTime + length > minuteEnd(from) && openTime < to);
   return gap(isUnlisted ? 'not_listed' : 'unknown');
@@ -101,14 +93,14 @@ const judge = (subject: Subject, openTime: Micros, candle: StoredCandle | undefi
 
 type Counted = { readonly expected: number; readonly present: number; readonly noTrades: number };
 
-/** Minutes of a period: as it was sealed, or by counting those that were. */
-const countOf = ({ lastMinutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
+/** Minutes of a period: as it was sealed, or by counting those that are known. */
+const countOf = ({ minutes, options }: Subject, openTime: Micros, candle: StoredCandle | undefined): Counted => {
   const { length } = options.asked;
   const expected = length / MINUTE;
   if (candle !== undefined) return { expected, present: candle.present, noTrades: candle.noTrades };
   let [present, noTrades] = [0, 0];
   for (let at = openTime; at < openTime + length; at += MINUTE) {
-    const minute = lastMinutes.get(at);
+    const minute = minutes.get(at);
     present += minute?.present ?? 0;
     noTrades += minute?.noTrades ?? 0;
   }
@@ -240,24 +232,6 @@ const gatherMarks = async (
   );
 };
 
-/** Minutes of the periods in which a listing's life ended. */
-const gatherLastMinutes = async (
-  sources: Sources,
-  listings: readonly Selected[],
-  { length, priceType, from, to }: CandlesAsked,
-): Promise<Candles> => {
-  const minutes = new Map<string, ReadonlyMap<Micros, StoredCandle>>();
-  for (const one of listings) {
-    const end = lifeEnd(one.version);
-    const open = Math.floor((end - 1) / length) * length;
-    if (length === MINUTE || open < from || open >= to || open + length === end) continue;
-    const question = { timeframe: '1m', priceType, from: open, to: end };
-    const found = await gatherCandles(sources, [one], question);
-    minutes.set(idOf(one), found.get(idOf(one)) ?? new Map());
-  }
-  return minutes;
-};
-
 /** The window of which this share of the answer fits (H-08). */
 export const whatFits = ({ from, to, length }: CandlesAsked, share: number): string => {
   const window = Math.max(1, Math.floor((share * 0.9 * (to - from)) / length)) * length;
@@ -284,11 +258,11 @@ export const candleItems = async (
   let bytes = 0;
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
-    const [candles, lastMinutes] = await Promise.all([
-      gatherCandles(sources, group, asked),
-      gatherLastMinutes(sources, group, asked),
+    const candles = await gatherCandles(sources, group, asked);
+    const [minutes, marks] = await Promise.all([
+      gatherMinutes(sources, { listings: group, candles, evaluatedAt: options.evaluatedAt }, asked),
+      gatherMarks(sources, { listings: group, candles }, options),
     ]);
-    const marks = await gatherMarks(sources, { listings: group, candles }, options);
     for (const one of group) {
       const id = idOf(one);
       const item = itemText({
@@ -296,7 +270,7 @@ export const candleItems = async (
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
         unlisted: unlistedSpans(one.listing, one.version),
         candles: candles.get(id) ?? new Map(),
-        lastMinutes: lastMinutes.get(id) ?? new Map(),
+        minutes: minutes.get(id) ?? new Map(),
         marks: marks.get(id) ?? null,
         options,
       });

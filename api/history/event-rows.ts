@@ -92,7 +92,8 @@ const readEvents = async (
     `SELECT ${SELECT} FROM ${reader.table(TABLE)} WHERE received_at >= $1 AND received_at < $2 AND status = 'present' AND NOT late` +
     ` AND listing IN (${places(ids, 2)})${side === null ? '' : ` AND side = '${side}'`}` +
     ` ORDER BY received_at, listing, id${limit === null ? '' : ` LIMIT ${limit}`}`;
-  const lines = await reader.query({ text, values: [formatInstantMicros(from), formatInstantMicros(to), ...ids] });
+  const values = [formatInstantMicros(from), formatInstantMicros(to), ...ids];
+  const lines = await reader.query({ text, values, among: ids });
   return lines.map(fromCells);
 };
 
@@ -167,7 +168,7 @@ export const gatherGaps = async (
     ` WHERE received_at > $1 AND received_at < $2 AND from_at < $3 AND status = 'missing' AND listing IN (${places(ids, 3)})` +
     ' ORDER BY listing, received_at, id';
   const bounds = [from, to + DAY, to].map(formatInstantMicros);
-  const lines = ids.length === 0 ? [] : await reader.query({ text, values: [...bounds, ...ids] });
+  const lines = await reader.query({ text, values: [...bounds, ...ids], among: ids });
   for (const [listing, begins, ends, cause] of lines) {
     gaps.get(listing ?? '')?.push({ from: Number(begins), to: Number(ends), cause: cause ?? 'unknown' });
   }

@@ -150,7 +150,6 @@ const rowsFrom = async (
   selected: readonly Selected[],
   { asked, side, limit, after }: LiquidationOptions,
 ): Promise<Event[]> => {
-  if (selected.length === 0) return [];
   const byId = new Map(selected.map((one) => [idOf(one), one.listing] as const));
   const question = { listings: selected, side, from: after?.receivedAt ?? asked.from, to: asked.to };
   const parts =

@@ -6,6 +6,7 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { Freshness, freshnessFaults } from '../live/bounds.ts';
 import { Layers, layerFault } from '../operations/asked.ts';
+import type { Spoilt } from '../operations/operation.ts';
 import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
 import { Where } from '../selection/object.ts';
 import type { Asked } from './gather.ts';
@@ -43,8 +44,11 @@ export const Input = Type.Object(
 );
 export type Input = Static<typeof Input>;
 
+const MODES = ['interval', 'at', 'as_of', 'raw'] as const;
+
 /** Members that say which instants are meant (H-02, H-03). */
-const modeFaults = (input: Input): ApiError[] => {
+const modeFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+  if (MODES.some((name) => spoilt.has(name))) return [];
   const modes = [
     input.interval === undefined ? [] : ['interval'],
     input.at === undefined ? [] : ['at'],
@@ -56,41 +60,45 @@ const modeFaults = (input: Input): ApiError[] => {
   return [shapeFault('', message, 'Send exactly one of interval, at (or as_of), raw: true.')];
 };
 
-const rangeFaults = ({ interval, raw, at, as_of, from, to }: Input): ApiError[] => {
+const rangeFaults = ({ interval, raw, at, as_of, from, to }: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const ranged = interval !== undefined || raw === true;
   const bounds = [
     ['from', from],
     ['to', to],
   ] as const;
   if (!ranged) {
+    if (spoilt.has('interval') || spoilt.has('raw')) return [];
     if (at === undefined && as_of === undefined) return [];
     return bounds.flatMap(([name, text]) =>
       text === undefined ? [] : [shapeFault(`/${name}`, `"${name}" does not apply to instants.`, `Leave ${name} out.`)],
     );
   }
   const absent = bounds.flatMap(([name, text]) =>
-    text === undefined ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
+    text === undefined && !spoilt.has(name) ? [shapeFault(`/${name}`, `"${name}" is missing.`, `Send ${name}.`)] : [],
   );
   return [...absent, ...windowFaults(from, to)];
 };
 
 const orderFaults = (at: readonly string[]): ApiError[] => {
   const instants = at.map(parseInstant);
-  const i = instants.findIndex((now, n) => n > 0 && now !== null && now <= (instants[n - 1] ?? now - 1));
-  if (i < 0) return [];
-  return [shapeFault(`/at/${i}`, `"${at[i]}" does not come after the instant before it.`, 'Send instants ascending.')];
+  return instants.flatMap((now, i): ApiError[] => {
+    const before = instants[i - 1] ?? null;
+    if (now === null || before === null || now > before) return [];
+    const message = `"${at[i]}" does not come after the instant before it.`;
+    return [shapeFault(`/at/${i}`, message, 'Send instants ascending.')];
+  });
 };
 
 /** Faults of shape that the schema cannot say. */
-export const refine = (input: Input): ApiError[] => [
+export const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
   ...(input.layers ?? []).flatMap(layerFault),
   ...freshnessFaults(input.freshness),
-  ...modeFaults(input),
+  ...modeFaults(input, spoilt),
   ...instantFaults(input.from, '/from'),
   ...instantFaults(input.to, '/to'),
   ...instantFaults(input.as_of, '/as_of'),
   ...(input.at ?? []).flatMap((text, i) => instantFaults(text, `/at/${i}`)),
-  ...rangeFaults(input),
+  ...rangeFaults(input, spoilt),
   ...orderFaults(input.at ?? []),
 ];
 
@@ -110,11 +118,13 @@ export const firstInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (as
 export const lastInstant = (asked: Asked): Micros => (asked.mode === 'at' ? (asked.instants.at(-1) ?? 0) : asked.to);
 
 /** Instants that have not come yet. */
-export const futureFaults = (asked: Asked, input: Input, evaluatedAt: Micros): ApiError[] => {
-  if (asked.mode !== 'at') return [];
-  const i = asked.instants.findIndex((at) => at > evaluatedAt);
-  if (i < 0) return [];
-  const message = `"${formatInstant(asked.instants[i] ?? 0)}" lies in the future.`;
-  const path = input.at === undefined ? '/as_of' : `/at/${i}`;
-  return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Now is ${formatInstant(evaluatedAt)}.`, path }];
+export const futureFaults = ({ at = [], as_of }: Partial<Input>, evaluatedAt: Micros): ApiError[] => {
+  const named = at.map((text, i) => ({ text, path: `/at/${i}` }));
+  const all = as_of === undefined ? named : [...named, { text: as_of, path: '/as_of' }];
+  return all.flatMap(({ text, path }): ApiError[] => {
+    const instant = parseInstant(text) ?? 0;
+    if (instant <= evaluatedAt) return [];
+    const message = `"${formatInstant(instant)}" lies in the future.`;
+    return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Now is ${formatInstant(evaluatedAt)}.`, path }];
+  });
 };

@@ -14,11 +14,11 @@ export type RowQuestion = {
   /** Why there is no reading; null: none was ever received. */
   readonly gapCause: string | null;
   readonly late: boolean;
-  /** In force at `at`. */
-  readonly policy: Policy;
+  /** In force at `at`; null: nothing was known of the venue yet. */
+  readonly policy: Policy | null;
   readonly lostAt: Micros | null;
   readonly boundMs: number;
-  /** Rows before it are `not_retained`, whatever else holds (H-16f). */
+  /** Rows before it are `not_retained`: before `not_listed` (H-16f), after `off` and `not_published` (L-07). */
   readonly retentionFrom: Micros;
   readonly units: UnitsMode;
   readonly allowStale: boolean;
@@ -41,9 +41,9 @@ const missing = (reason: string, gapCause: string | null): Judged => ({
 
 const judge = (question: RowQuestion): Judged => {
   const { at, reading, gapCause, policy, lostAt, boundMs, retentionFrom } = question;
-  if (at < retentionFrom) return missing('not_retained', null);
+  if (at < retentionFrom && (policy === null || policy === 'on')) return missing('not_retained', null);
   if (reading === null && policy === 'on' && gapCause !== null) return missing('gap', gapCause);
-  return statusAt({ reading, policy, lostAt, boundMs, at, stateLag: false });
+  return statusAt({ reading, policy: policy ?? 'off', lostAt, boundMs, at, stateLag: false });
 };
 
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);

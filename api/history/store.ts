@@ -41,6 +41,9 @@ const tooSlow = () =>
     hint: 'Narrow where, layers or the window.',
   });
 
+/** A statement about the values of its `IN`, which `values` or the text hold already. None: it has no lines, and `IN ()` is no SQL. */
+export type ListQuery = QuestdbQuery & { readonly among: readonly string[] };
+
 /** `$1, $2 …` for `values` after those that stand already. */
 export const places = (values: readonly unknown[], before: number): string =>
   values.map((_, i) => `$${before + i + 1}`).join(', ');
@@ -103,7 +106,7 @@ export class HistoryReader {
       ` WHERE at > $1 AND at <= $2 AND ${holds} AND listing IN (${places(question.listings, 2)}) GROUP BY listing, period` +
       `) p ON r.listing = p.listing AND r.at = p.last_at` +
       ` WHERE r.at > $1 AND r.at <= $2 AND r.received_at IS ${kind === 'reading' ? 'NOT NULL' : 'NULL'} AND NOT r.late ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values([after, to], question) });
+    return this.#ask(question, { text, values: this.#values([after, to], question), among: question.listings });
   }
 
   /** Gaps over several windows that end after `after` and begin before `to`; none crosses a midnight. */
@@ -121,7 +124,7 @@ export class HistoryReader {
       `SELECT ${selectList(question.layer)} FROM (SELECT * FROM ${this.#table(question.layer)}` +
       ` WHERE at <= $1 AND received_at IS NOT NULL AND NOT late AND listing IN (${question.listings.map(literal).join(', ')})` +
       ' LATEST ON at PARTITION BY listing) r ORDER BY listing';
-    return this.#ask(question, { text, values: [formatInstantMicros(at)] });
+    return this.#ask(question, { text, values: [formatInstantMicros(at)], among: question.listings });
   }
 
   /** Ended alive spans of connections that overlap `[from, to]`, by connection. */
@@ -136,7 +139,7 @@ export class HistoryReader {
       ' ORDER BY conn, from_at, task, src_offset';
     const values = [formatInstantMicros(to), formatInstantMicros(from), venue, ...connections];
     const spans = new Map<string, StoredSpan[]>();
-    for (const [conn, began, ended, recorded, cause] of await this.query({ text, values })) {
+    for (const [conn, began, ended, recorded, cause] of await this.query({ text, values, among: connections })) {
       const held = spans.get(conn ?? '') ?? [];
       spans.set(conn ?? '', held);
       held.push({ from: Number(began), to: Number(ended), recordedAt: Number(recorded), cause: cause ?? null });
@@ -149,9 +152,9 @@ export class HistoryReader {
     return `'${tableName(this.#namespace, name)}'`;
   }
 
-  /** Lines of any statement, within the turns and the time of this answer. */
-  query(query: QuestdbQuery): Promise<Cell[][]> {
-    return this.#turns.run(() => this.#read(query));
+  /** Lines of any statement, within the turns and the time of this answer. An empty selection is an empty answer. */
+  async query({ among, ...query }: ListQuery): Promise<Cell[][]> {
+    return among.length === 0 ? [] : this.#turns.run(() => this.#read(query));
   }
 
   #table(layer: ReadingLayer): string {
@@ -167,10 +170,10 @@ export class HistoryReader {
     const text =
       `SELECT ${selectList(question.layer)} FROM ${this.#table(question.layer)} r` +
       ` WHERE ${where} AND ${listings} ORDER BY listing, at, src_offset`;
-    return this.#ask(question, { text, values: this.#values(instants, question) });
+    return this.#ask(question, { text, values: this.#values(instants, question), among: question.listings });
   }
 
-  async #ask({ layer }: RowQuestion, query: QuestdbQuery): Promise<Rows> {
+  async #ask({ layer }: RowQuestion, query: ListQuery): Promise<Rows> {
     const rows: Rows = new Map();
     for (const line of await this.query(query)) {
       const { listing, row } = fromCells(layer, line);

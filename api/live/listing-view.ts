@@ -2,7 +2,7 @@
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros } from '../../schemas/records.ts';
+import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import type { Bounds } from './bounds.ts';
@@ -39,14 +39,28 @@ export const venueView = (live: LiveMemory, venue: LiveVenue, at: Micros): Venue
 export const policyOf = (capability: CapabilityVersion | null, layer: string): Policy =>
   capability?.layers[layer]?.policy ?? 'off';
 
-/** Of one listing: what it does not publish is not published, whatever its venue has for others (L-07). */
+/** Of one listing: what its venue's limits leave no room for is off (V-03a), what it does not publish is not published, whatever its venue has for others (L-07). */
 export const listingPolicyOf = (
   capability: CapabilityVersion | null,
   layer: string,
   version: ListingVersion | null,
 ): Policy => {
   const policy = policyOf(capability, layer);
+  if (policy === 'on' && version?.record.off?.includes(layer)) return 'off';
   return policy === 'on' && version?.record.values.not_published.includes(layer) ? 'not_published' : policy;
+};
+
+/** Of the candles of one price of a listing. */
+export const pricePolicyOf = (
+  capability: CapabilityVersion | null,
+  priceType: PriceType,
+  version: ListingVersion,
+): Policy => {
+  const policy = listingPolicyOf(capability, 'candles', version);
+  if (policy !== 'on') return policy;
+  const { values, off = [] } = version.record;
+  if (!values.candles.price_types.includes(priceType)) return 'not_published';
+  return priceType !== 'trade' && off.includes('price_candles') ? 'off' : 'on';
 };
 
 export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>

@@ -6,10 +6,10 @@ import type { Plan } from '../access/plans.ts';
 import { scopeMember } from '../access/scope.ts';
 import { layerNamed } from '../live/bounds.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { directoryOf } from '../selection/directory.ts';
 import { selectionOf, type Where } from '../selection/object.ts';
-import type { Names, Selected } from '../selection/resolve.ts';
-import type { Selection } from '../selection/selection.ts';
-import { parseSelection } from '../selection/text.ts';
+import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
+import { type ReadSelection, readSelectionText } from '../selection/text.ts';
 import type { Context } from './operation.ts';
 
 export const Layers = Type.Optional(
@@ -68,22 +68,35 @@ export const layerFault = (name: string, index: number): ApiError[] => {
   return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
 };
 
-/** A selection in either form (S-02); none selects everything. */
-export const readWhere = (where: Static<typeof Where> | undefined): Selection => {
-  if (where === undefined) return {};
-  return typeof where === 'string' ? parseSelection(where) : selectionOf(where, '/where');
+/** A selection in either form (S-02), with its faults; none selects everything. */
+export const readWhere = (where: Static<typeof Where> | undefined): ReadSelection => {
+  if (where === undefined) return { selection: {}, errors: [] };
+  return typeof where === 'string' ? readSelectionText(where) : { selection: selectionOf(where, '/where'), errors: [] };
+};
+
+/** What `work` gives; what it throws as faults of a caller is added to those `found`, and it gives null. */
+export const attempt = <T>(work: () => T, found: ApiError[]): T | null => {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    found.push(...error.errors);
+    return null;
+  }
 };
 
 /** What `read` gives; its errors and those `found` before are of one step, and told in one list (E-01). */
 export const collected = <T>(found: readonly ApiError[], read: () => T): T => {
   if (found.length === 0) return read();
-  try {
-    read();
-  } catch (error) {
-    if (error instanceof ServiceError) throw new ServiceError([...found, ...error.errors]);
-    throw error;
-  }
-  throw new ServiceError(found);
+  const errors = [...found];
+  attempt(read, errors);
+  throw new ServiceError(errors);
+};
+
+/** The names of a selection in catalogue spelling. Throws ServiceError with every fault of it. */
+export const namesOf = (where: Static<typeof Where> | undefined, live: LiveMemory): Names => {
+  const { selection, errors } = readWhere(where);
+  return collected(errors, () => resolveNames(selection, directoryOf(live)));
 };
 
 /** A plan states layers by the listing record's names or by the snapshot's (L-01). */

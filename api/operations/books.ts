@@ -12,8 +12,8 @@ import { versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { listingLimit, readWhere, requirePlan, Scope, scopeStated } from './asked.ts';
+import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
+import { listingLimit, namesOf, requirePlan, Scope, scopeStated } from './asked.ts';
 import answer from './examples/books.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
@@ -141,10 +141,9 @@ const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown):
   });
 };
 
-const run = (input: Input, context: Context): Answer => {
-  const { live, evaluatedAt } = context;
+const run = (input: Input, context: Context, names: Names): Answer => {
+  const { evaluatedAt } = context;
   const plan = requirePlan(context);
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
   const selected = selectWithin(names, context, plan);
   const units = input.units ?? 'published';
   const levels = Math.min(input.depth ?? DEPTH, plan.limits.book_depth);
@@ -177,5 +176,6 @@ export const books = defineOperation({
     input: { where: 'base = BTC and quote = USDT', units: 'quote', depth: 5 },
     output: answer,
   },
+  understand: ({ where }, { live }) => namesOf(where, live),
   run,
 });

@@ -9,10 +9,9 @@ import { TIMEFRAMES } from '../dql/limits.ts';
 import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
 import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
-import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { collected, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import type { Names, Selected } from '../selection/resolve.ts';
+import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
@@ -94,16 +93,16 @@ const timeframeOf = (text: string): string | null => {
   return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;
 };
 
-const timeframeFaults = (text: string): ApiError[] => {
-  if (timeframeOf(text) !== null) return [];
+const timeframeFaults = (text: string | undefined): ApiError[] => {
+  if (text === undefined || timeframeOf(text) !== null) return [];
   const message = `"${text.slice(0, 40)}" is not a timeframe that is stored.`;
   const hint = `Send one of ${TIMEFRAMES.join(', ')}.`;
   return [{ code: 'DQL_TIMEFRAME_UNSUPPORTED', message, hint, path: '/timeframe' }];
 };
 
 /** Faults of shape that the schema cannot say. */
-const refine = ({ timeframe, from, to }: Input): ApiError[] => [
-  ...(parseDuration(timeframe) === null
+const refine = ({ timeframe, from, to }: Partial<Input>): ApiError[] => [
+  ...(timeframe !== undefined && parseDuration(timeframe) === null
     ? [shapeFault('/timeframe', `"${timeframe.slice(0, 40)}" is not a duration.`, 'Write one unit, such as 1h.')]
     : []),
   ...instantFaults(from, '/from'),
@@ -141,19 +140,10 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   ]);
 };
 
-const questionOf = (input: Input, context: Context): Question => {
-  const plan = requirePlan(context);
-  const names = collected(timeframeFaults(input.timeframe), () =>
-    resolveNames(readWhere(input.where), directoryOf(context.live)),
-  );
-  return { asked: askedOf(input, context.evaluatedAt), names, plan };
-};
-
-const run = async (input: Input, context: Context): Promise<Answer> => {
+const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const question = questionOf(input, context);
-  const { asked, names, plan } = question;
-  const selected = selectWithin(question, context);
+  const [asked, plan] = [askedOf(input, evaluatedAt), requirePlan(context)];
+  const selected = selectWithin({ asked, names, plan }, context);
   const sources = pastSources(asked, selected, context);
   const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
@@ -193,5 +183,6 @@ export const candles = defineOperation({
     output: answer,
   },
   refine,
+  understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => namesOf(where, live)),
   run,
 });

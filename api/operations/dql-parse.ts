@@ -6,7 +6,7 @@ import { timeframesOf } from '../dql/cost.ts';
 import { VERSION } from '../dql/limits.ts';
 import { directoryOf } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 
 const Input = Type.Object(
@@ -39,10 +39,15 @@ const answerOf = (compiled: Compiled): JsonValue => {
   };
 };
 
-const run = (input: Input, { live }: Context): Answer => ({
-  body: answerOf(compile(queryInputOf(input), directoryOf(live).codes)),
-  numberFormat: 'json',
-});
+const understand = (input: Partial<Input>, { live }: Reading): Compiled | null => {
+  const query = queryInputOf(input);
+  return query === null ? null : compile(query, directoryOf(live).codes);
+};
+
+const run = (_input: Input, _context: Context, compiled: Compiled | null): Answer => {
+  if (compiled === null) throw new Error('a body without a query is refused before');
+  return { body: answerOf(compiled), numberFormat: 'json' };
+};
 
 export const dqlParse = defineOperation({
   name: 'dql_parse',
@@ -65,5 +70,6 @@ export const dqlParse = defineOperation({
     output: answer,
   },
   refine: queryFaults,
+  understand,
   run,
 });

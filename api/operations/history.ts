@@ -13,9 +13,8 @@ import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/li
 import { isSettled } from '../history/past.ts';
 import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
 import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
-import { directoryOf } from '../selection/directory.ts';
-import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { collected, layerRefusals, layersOf, listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import type { Names, Selected } from '../selection/resolve.ts';
+import { collected, layerRefusals, layersOf, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { InstantText, ListingNames, NullableFigure, NullableInstant, SCOPE_CODES, WHERE_CODES } from './parameters.ts';
@@ -104,21 +103,11 @@ const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
   to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
 });
 
-const questionOf = (input: Input, context: Context): Question => {
+const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const asked = askedOf(input, evaluatedAt);
-  const names = collected(futureFaults(asked, input, evaluatedAt), () =>
-    resolveNames(readWhere(input.where), directoryOf(live)),
-  );
-  return { input, asked, names, plan, layers: layersOf(input.layers, plan) };
-};
-
-const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { live, evaluatedAt } = context;
-  const question = questionOf(input, context);
-  const { asked, names, plan, layers } = question;
-  const selected = selectWithin(question, context);
+  const [asked, layers] = [askedOf(input, evaluatedAt), layersOf(input.layers, plan)];
+  const selected = selectWithin({ input, asked, names, plan, layers }, context);
   const until = lastInstant(asked);
   const sources = pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: until }, selected, context);
   const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
@@ -161,5 +150,7 @@ export const history = defineOperation({
     output: answer,
   },
   refine,
+  understand: (input, { live, evaluatedAt }) =>
+    collected(futureFaults(input, evaluatedAt), () => namesOf(input.where, live)),
   run,
 });

@@ -10,13 +10,13 @@ import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { SelectionText } from '../selection/object.ts';
-import { resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import { collected, readWhere } from './asked.ts';
+import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
+import { collected, namesOf } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import { isAfter, readCursor, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
 import { listingRecord } from './listing-record.ts';
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import {
   IncludeRaw,
   InstantText,
@@ -114,7 +114,7 @@ const Output = Type.Object({
   page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
 });
 
-const refine = ({ as_of, cursor }: Input): ApiError[] => {
+const refine = ({ as_of, cursor }: Partial<Input>): ApiError[] => {
   const errors: ApiError[] = [];
   if (as_of !== undefined && parseInstant(as_of) === null) {
     const message = `"${as_of.slice(0, 40)}" is not an instant.`;
@@ -144,18 +144,20 @@ export const earliestKnown = (listings: readonly LiveListing[]): Micros | null =
   }, null);
 
 /** T of the answer: the cursor's, else `as_of`, else now. */
-const describedInstant = ({ as_of, cursor }: Input, context: Context): Micros => {
+const describedInstant = ({ as_of, cursor }: Partial<Input>, evaluatedAt: Micros): Micros => {
   const pinned = cursor === undefined ? null : (readCursor(cursor)?.at ?? null);
-  return pinned ?? (as_of === undefined ? null : parseInstant(as_of)) ?? context.evaluatedAt;
+  return pinned ?? (as_of === undefined ? null : parseInstant(as_of)) ?? evaluatedAt;
 };
 
 /** An instant of which nothing is known, or that has not come. */
-const instantRange = (at: Micros, { live, evaluatedAt }: Context): ApiError[] => {
+const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] => {
+  const at = describedInstant(input, evaluatedAt);
   const earliest = earliestKnown(directoryOf(live).listings);
   if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
+  const path = input.cursor === undefined ? '/as_of' : '/cursor';
   const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
-  return [{ code: 'DQL_AS_OF_RANGE', message, hint: 'Ask for an instant within the range.', path: '/as_of' }];
+  return [{ code: 'DQL_AS_OF_RANGE', message, hint: 'Ask for an instant within the range.', path }];
 };
 
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
@@ -205,10 +207,9 @@ const describe = (page: Page, live: Context['live'], at: Micros): Described[] =>
     return { ...selected, capability: versionAt(venue?.capabilities ?? [], at) };
   });
 
-const run = (input: Input, context: Context): Answer => {
+const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
-  const at = describedInstant(input, context);
-  const names = collected(instantRange(at, context), () => resolveNames(readWhere(input.where), directoryOf(live)));
+  const at = describedInstant(input, evaluatedAt);
   refuseRaw(input, context);
   const page = pageOf(selectListings(names, directoryOf(live), { at }), input, at);
   const described = describe(page, live, at);
@@ -249,5 +250,6 @@ export const instruments = defineOperation({
     output: answer,
   },
   refine,
+  understand: (input, reading) => collected(instantRange(input, reading), () => namesOf(input.where, reading.live)),
   run,
 });

@@ -1,19 +1,18 @@
 // POST /v2/liquidations: forced closings as the venues publish them, page by page over all listings (H-15, H-16, N-10, DQL-33g).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Plan } from '../access/plans.ts';
 import { liquidationPage, type Place } from '../history/liquidations.ts';
 import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
 import { InstantInput } from '../history/request.ts';
-import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { listingLimit, readWhere, requirePlan, venuesAsked } from './asked.ts';
+import type { Names, Selected } from '../selection/resolve.ts';
+import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { type Answer, type Context, defineOperation, type Reading, type Spoilt } from './operation.ts';
 import {
   FigureValue,
   IncludeSynthetic,
@@ -94,7 +93,8 @@ const Output = Type.Object({
 });
 
 /** Faults of shape that the schema cannot say. */
-const refine = ({ from, to }: Input): ApiError[] => [
+const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
+  ...(cursor === undefined || readCursor(cursor) !== null ? [] : [wrongCursor]),
   ...instantFaults(from, '/from'),
   ...instantFaults(to, '/to'),
   ...windowFaults(from, to),
@@ -113,11 +113,12 @@ type Cursor = { readonly to: number; readonly after: Place };
 const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
   Buffer.from(JSON.stringify([digestOf(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
 
-const wrongCursor = () =>
-  serviceError('DQL_JSON_SCHEMA', 'The cursor does not belong to this request.', {
-    hint: 'Send it with the request it was answered to, or leave it out.',
-    path: '/cursor',
-  });
+const wrongCursor: ApiError = {
+  code: 'DQL_JSON_SCHEMA',
+  message: 'The cursor does not belong to this request.',
+  hint: 'Send it with the request it was answered to, or leave it out.',
+  path: '/cursor',
+};
 
 const parsed = (text: string): unknown => {
   try {
@@ -127,18 +128,31 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const readCursor = (input: Input): Cursor | null => {
-  if (input.cursor === undefined) return null;
-  const parts = parsed(input.cursor);
-  if (!Array.isArray(parts) || parts.length !== 6 || parts[0] !== digestOf(input)) throw wrongCursor();
-  const [, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
-  if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) throw wrongCursor();
-  if (typeof venue !== 'string' || typeof venueSymbol !== 'string' || typeof id !== 'string') throw wrongCursor();
-  const cursor = { to: to as number, after: { receivedAt: receivedAt as number, venue, venueSymbol, id } };
-  const isInside = cursor.after.receivedAt >= (parseInstant(input.from) ?? 0) && cursor.after.receivedAt < cursor.to;
-  if (!isInside) throw wrongCursor();
-  return cursor;
+/** Null for anything that is no cursor of any request. */
+const readCursor = (text: string): (Cursor & { readonly digest: string }) | null => {
+  const parts = parsed(text);
+  if (!Array.isArray(parts) || parts.length !== 6) return null;
+  const [digest, to, receivedAt, venue, venueSymbol, id] = parts as unknown[];
+  if (!Number.isSafeInteger(to) || !Number.isSafeInteger(receivedAt)) return null;
+  if (typeof digest !== 'string' || typeof venue !== 'string') return null;
+  if (typeof venueSymbol !== 'string' || typeof id !== 'string') return null;
+  return { digest, to: to as number, after: { receivedAt: receivedAt as number, venue, venueSymbol, id } };
 };
+
+/** A cursor of another request, as far as this one is whole. */
+const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+  const { from, to, cursor } = input;
+  if (cursor === undefined || from === undefined || to === undefined) return [];
+  if (spoilt.has('where') || spoilt.has('side')) return [];
+  const read = readCursor(cursor);
+  const isOfRequest = read?.digest === digestOf({ ...input, from, to });
+  const isInside =
+    read !== null && read.after.receivedAt >= (parseInstant(from) ?? 0) && read.after.receivedAt < read.to;
+  return isOfRequest && isInside ? [] : [wrongCursor];
+};
+
+const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>
+  collected(cursorFaults(input, spoilt), () => namesOf(input.where, live));
 
 type Question = { readonly asked: Span; readonly names: Names; readonly plan: Plan };
 
@@ -165,11 +179,10 @@ const askedOf = (input: Input, cursor: Cursor | null, evaluatedAt: number): Span
   return { from, to: Math.max(from, to) };
 };
 
-const run = async (input: Input, context: Context): Promise<Answer> => {
+const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const cursor = readCursor(input);
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
+  const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
   const asked = askedOf(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
   const sources = pastSources(asked, selected, context);
@@ -213,5 +226,6 @@ export const liquidations = defineOperation({
     output: answer,
   },
   refine,
+  understand,
   run,
 });

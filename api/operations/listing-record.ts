@@ -40,13 +40,14 @@ type LayerFacts = {
 };
 
 const layerEntry = (
-  { policy, cadence_ms, horizon_ms, horizon_source }: LayerCapability,
+  { policy, cadence_ms, horizon_ms, horizon_source, completeness }: LayerCapability,
   facts: LayerFacts,
   keptFrom: (kind: Kept) => Micros,
 ): JsonValue => {
   const on = policy === 'on';
   return {
-    policy,
+    // Of events of which the venue sends at most some (H-15).
+    policy: on && completeness === 'sampled' ? 'sampled' : policy,
     cadence: on ? (cadence_ms === null ? 'live' : formatDuration(cadence_ms)) : null,
     history_cadence: on ? facts.historyCadence : null,
     horizon: durationOrNull(horizon_ms),
@@ -68,7 +69,7 @@ const layersOf = (
   const keptFrom = (kind: Kept): Micros => retentionFrom(kind, version, at);
   const capabilityOf = (layer: string): LayerCapability => {
     const policy = listingPolicyOf(capability, layer, version);
-    return policy === 'not_published' ? { ...NONE, policy } : (capability?.layers[layer] ?? NONE);
+    return policy === 'on' ? (capability?.layers[layer] ?? NONE) : { ...NONE, policy };
   };
   const entries: Record<string, JsonValue> = {};
   for (const layer of READING_LAYERS) {

@@ -56,6 +56,16 @@ export type Context = {
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
 
+/** Members that were sent with a fault of their own: nothing follows from their absence. */
+export type Spoilt = ReadonlySet<string>;
+
+/** What the members of a request are understood with (E-01 step 7). */
+export type Reading = {
+  readonly live: LiveMemory;
+  readonly evaluatedAt: Micros;
+  readonly spoilt: Spoilt;
+};
+
 export type Answer = {
   readonly body: JsonValue;
   readonly numberFormat: NumberFormat;
@@ -70,7 +80,7 @@ export type Answer = {
 };
 
 /** What is declared of anything callable: enough for its checks, its shape and its place in the documents. */
-export type Endpoint<Input = unknown> = {
+export type Endpoint<Input = unknown, Understood = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -94,18 +104,35 @@ export type Endpoint<Input = unknown> = {
     /** A real answer, its lists shortened; of a stream the text of its first events. */
     readonly output: Readonly<Record<string, unknown>> | string;
   };
-  /** Faults of shape that a schema cannot say; told together with the schema's. */
-  readonly refine: (input: Input) => readonly ApiError[];
+  /** Faults of shape that a schema cannot express, of the members it found no fault in (E-01 step 6). */
+  readonly refine: (input: Partial<Input>, spoilt: Spoilt) => readonly ApiError[];
+  /** What the members that step 6 left whole mean; throws ServiceError with every fault of language and selection (E-01 step 7). */
+  readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
 };
 
-export type Operation<Input = unknown> = Endpoint<Input> & {
-  readonly run: (input: Input, context: Context) => Answer | Promise<Answer>;
+export type Operation<Input = unknown, Understood = unknown> = Endpoint<Input, Understood> & {
+  readonly run: (input: Input, context: Context, understood: Understood) => Answer | Promise<Answer>;
 };
 
-/** Declares an operation; its input arrives at `run` only after the schema accepted it. */
-export const defineOperation = <S extends TSchema>(
-  operation: Omit<Operation<Static<S>>, 'input' | 'refine'> & {
+type Optional = 'input' | 'refine' | 'understand';
+
+/** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it lawful. */
+export const defineOperation = <S extends TSchema, Understood = undefined>(
+  operation: Omit<Operation<Static<S>, Understood>, Optional> & {
     readonly input: S;
-    readonly refine?: (input: Static<S>) => readonly ApiError[];
+    readonly refine?: (input: Partial<Static<S>>, spoilt: Spoilt) => readonly ApiError[];
+    readonly understand?: (input: Partial<Static<S>>, reading: Reading) => Understood;
   },
-): Operation => ({ refine: () => [], ...operation }) as Operation;
+): Operation => ({ refine: () => [], understand: () => undefined, ...operation }) as unknown as Operation;
+
+const NOTHING_SPOILT: Spoilt = new Set();
+
+/** The answer to an input of lawful shape, as a request without faults gets it. */
+export const answerTo = (
+  { understand, run }: Operation,
+  input: unknown,
+  context: Context,
+): Answer | Promise<Answer> => {
+  const { live, evaluatedAt } = context;
+  return run(input, context, understand(input as Partial<unknown>, { live, evaluatedAt, spoilt: NOTHING_SPOILT }));
+};

@@ -4,6 +4,7 @@ import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { QueryInput } from '../dql/compile.ts';
 import { LIMITS, VERSION } from '../dql/limits.ts';
 import type { JsonObject } from '../dql/object-shape.ts';
+import type { Spoilt } from './operation.ts';
 import { WHERE_CODES } from './parameters.ts';
 
 const MachineForm = Type.Record(Type.String(), Type.Unknown(), {
@@ -38,13 +39,14 @@ export const QUERY_CODES: readonly ErrorCode[] = [
 ];
 
 /** Faults that the schema cannot say: both forms, none, another version. */
-export const queryFaults = ({ query, query_object, dql }: Body): ApiError[] => {
+export const queryFaults = ({ query, query_object, dql }: Body, spoilt: Spoilt): ApiError[] => {
   const errors: ApiError[] = [];
   if (dql !== undefined && dql !== VERSION) {
     const message = `The language version ${JSON.stringify(dql).slice(0, 40)} is not "${VERSION}".`;
     errors.push({ code: 'DQL_VERSION', message, hint: `Send dql "${VERSION}", or leave it out.`, path: '/dql' });
   }
-  if (query === undefined && query_object === undefined) {
+  const isNone = query === undefined && query_object === undefined;
+  if (isNone && !spoilt.has('query') && !spoilt.has('query_object')) {
     const message = 'Neither "query" nor "query_object" is sent.';
     errors.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Send query as text, or query_object.', path: '/query' });
   }
@@ -55,10 +57,9 @@ export const queryFaults = ({ query, query_object, dql }: Body): ApiError[] => {
   return errors;
 };
 
-/** The query of a body without such faults. */
-export const queryInputOf = ({ query, query_object }: Body): QueryInput => {
+/** The query of a body; null when none was left whole. */
+export const queryInputOf = ({ query, query_object }: Body): QueryInput | null => {
   if (typeof query === 'string') return { text: query };
-  return query === undefined
-    ? { object: query_object as JsonObject, path: '/query_object' }
-    : { object: query, path: '/query' };
+  if (query !== undefined) return { object: query, path: '/query' };
+  return query_object === undefined ? null : { object: query_object as JsonObject, path: '/query_object' };
 };

@@ -1,14 +1,14 @@
 // POST /v2/screen: evaluates a query over all its listings, now or as of a past instant (SC-01 to SC-07, DQL-10 to DQL-29).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
-import { type Compiled, compile } from '../dql/compile.ts';
+import { type Compiled, compile, type Demands } from '../dql/compile.ts';
 import { planOf } from '../dql/evaluate/plan.ts';
 import { readFacts } from '../dql/evaluate/read-facts.ts';
 import { Budget, screenItems } from '../dql/evaluate/screen.ts';
@@ -19,11 +19,11 @@ import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
 import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
 import type { Selection } from '../selection/selection.ts';
-import { layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
+import { attempt, collected, layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/screen.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { type Answer, type Context, defineOperation, type Reading, type Spoilt } from './operation.ts';
 import {
   IncludeSynthetic,
   InstantText,
@@ -110,62 +110,64 @@ const Output = Type.Object({
   }),
 });
 
-const refine = (input: Input): ApiError[] => [...queryFaults(input), ...freshnessFaults(input.freshness)];
+const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => [
+  ...queryFaults(input, spoilt),
+  ...freshnessFaults(input.freshness),
+];
 
 // ---- the question ----
+
+type BodySelection = { readonly selection: Selection | null; readonly errors: readonly ApiError[] };
+
+/** The body's selection; in an answer about two texts its faults name the one they lie in (E-06). */
+const bodySelection = ({ where, query }: Partial<Input>): BodySelection => {
+  if (where === undefined) return { selection: null, errors: [] };
+  const { selection, errors } = readWhere(where);
+  if (typeof where !== 'string' || typeof query !== 'string') return { selection, errors };
+  return { selection: placedSelection(selection), errors: placed(errors, '/where') };
+};
 
 const placed = (errors: readonly ApiError[], path: string): ApiError[] =>
   errors.map((error) => (error.position === undefined || error.path !== undefined ? error : { ...error, path }));
 
-/** The body's selection; in an answer about two texts its faults say in which they lie (E-06). */
-const bodySelection = ({ where, query }: Input): Selection | null => {
-  if (where === undefined) return null;
-  if (typeof where !== 'string' || typeof query !== 'string') return readWhere(where);
-  const selection = readWhere(where);
-  return Object.fromEntries(
+const placedSelection = (selection: Selection): Selection =>
+  Object.fromEntries(
     Object.entries(selection).map(([key, codes]) => [
       key,
       codes.map(({ text, origin }) => ({ text, origin: { ...origin, path: '/where' } })),
     ]),
   );
+
+/** T outside what is known of listings, in words. */
+const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
+  const earliest = earliestKnown(directoryOf(live).listings);
+  if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
+  const from = earliest === null ? 'now' : formatInstant(earliest);
+  const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
+  return { message, hint: 'Ask for an instant within the range.' };
 };
 
-/** What is thrown as faults of a caller is told with the other's. */
-const attempt = <T>(work: () => T, path: string, errors: ApiError[]): T | null => {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    errors.push(...placed(error.errors, path));
+/** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
+const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
+  const { live, spoilt } = reading;
+  const directory = directoryOf(live);
+  const { selection, errors } = bodySelection(input);
+  const query = queryInputOf(input);
+  if (query === null) {
+    collected(errors, () => resolveNames(selection ?? {}, directory));
     return null;
   }
-};
-
-const compileInput = (input: Input, { live, evaluatedAt }: Context): Compiled => {
-  const directory = directoryOf(live);
   const hasTwoTexts = typeof input.query === 'string' && typeof input.where === 'string';
-  const errors: ApiError[] = [];
-  const where = attempt(() => bodySelection(input), '/where', errors);
-  const outOfRange = (at: Micros) => {
-    const earliest = earliestKnown(directory.listings);
-    if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
-    const from = earliest === null ? 'now' : formatInstant(earliest);
-    const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
-    return { message, hint: 'Ask for an instant within the range.' };
+  const demands: Demands = {
+    where: selection,
+    refuseQuantitySums: !spoilt.has('units') && (input.units ?? 'published') === 'published',
+    outOfRange: (at) => outOfRange(at, reading),
   };
-  const demands = { where, refuseQuantitySums: (input.units ?? 'published') === 'published', outOfRange };
-  const compiled = attempt(() => compile(queryInputOf(input), directory.codes, demands), '/query', errors);
-  if (compiled === null || errors.length > 0) {
-    throw new ServiceError(hasTwoTexts ? errors : errors.map((error) => withoutPath(error)));
-  }
+  const found: ApiError[] = [];
+  const compiled = attempt(() => compile(query, directory.codes, demands), found);
+  const all = [...errors, ...(hasTwoTexts ? placed(found, '/query') : found)];
+  throwAll(all);
   return compiled;
-};
-
-/** With one text its places need no name. */
-const withoutPath = (error: ApiError): ApiError => {
-  if (error.position === undefined) return error;
-  const { path: _path, ...rest } = error;
-  return rest;
 };
 
 /** Layers that the plan lacks: candles are in every plan, so only readings can be. */
@@ -316,10 +318,10 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   return { head, items };
 };
 
-const run = async (input: Input, context: Context): Promise<Answer> => {
+const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const compiled = compileInput(input, context);
+  if (compiled === null) throw new Error('a body without a query is refused before');
   const limit = Math.min(input.limit ?? DEFAULT_LIMIT, plan.limits.screen_limit);
   const pages: Pages = { limit, asked: askedBy(input, compiled, context) };
   if (input.cursor !== undefined) return followingPage(input, input.cursor, { context, pages });
@@ -352,5 +354,6 @@ export const screen = defineOperation({
     output: answer,
   },
   refine,
+  understand,
   run,
 });

@@ -11,21 +11,14 @@ import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } fr
 import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
 import { directoryOf } from '../selection/directory.ts';
 import { Where } from '../selection/object.ts';
-import {
-  type MissingPair,
-  missingPairs,
-  type Names,
-  resolveNames,
-  type Selected,
-  selectListings,
-} from '../selection/resolve.ts';
+import { type MissingPair, missingPairs, type Names, type Selected, selectListings } from '../selection/resolve.ts';
 import {
   Layers,
   layerFault,
   layerRefusals,
   layersOf,
   listingLimit,
-  readWhere,
+  namesOf,
   requirePlan,
   Scope,
   scopeStated,
@@ -119,7 +112,7 @@ const Output = Type.Object({
   ),
 });
 
-const refine = ({ layers = [], freshness }: Input): ApiError[] => [
+const refine = ({ layers = [], freshness }: Partial<Input>): ApiError[] => [
   ...layers.flatMap(layerFault),
   ...freshnessFaults(freshness),
 ];
@@ -194,10 +187,9 @@ const itemsOf = (
   });
 };
 
-const run = (input: Input, context: Context): Answer => {
+const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
   const selected = selectWithin(input, names, { ...context, plan });
   const layers = layersOf(input.layers, plan);
   const options: ViewOptions = {
@@ -239,5 +231,6 @@ export const snapshots = defineOperation({
     output: answer,
   },
   refine,
+  understand: ({ where }, { live }) => namesOf(where, live),
   run,
 });

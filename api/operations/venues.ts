@@ -76,7 +76,8 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
     const version = versionAt(versions, at);
     return version !== null && isListed(version, at);
   });
-  const since = firstSeen(known);
+  // The first sight of a listing that readings came of: its first reading follows within its first seconds.
+  const since = firstSeen(known.filter(isCollected));
   const { state, since: stateSince } = stateOf(live, venue, at);
   return {
     venue: venue.venue,

@@ -1,5 +1,5 @@
 // The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
-import { nearest, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
 import { clip } from '../dql/faults.ts';
 import type { Token } from '../dql/lexer.ts';
 import { Halt, TokenStream } from '../dql/token-stream.ts';
@@ -74,29 +74,41 @@ const readTerm = (stream: TokenStream, selection: Codes): void => {
   selection[key] = codes;
 };
 
-/** selection = term , { "and" , term } ; Throws Halt where reading cannot go on. */
-export const readSelection = (stream: TokenStream): Selection => {
-  const selection: Codes = {};
+/** selection = term , { "and" , term } ; Throws Halt where reading cannot go on: `selection` then has the terms before. */
+export const readSelection = (stream: TokenStream, selection: Codes = {}): Selection => {
   do readTerm(stream, selection);
   while (stream.takeWord('and'));
   return selection;
 };
 
-/** Reads the text form. Throws ServiceError with every fault found. */
-export const parseSelection = (text: string): Selection => {
+export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };
+
+/** Reads the text form: every fault found, and the terms that could be read. */
+export const readSelectionText = (text: string): ReadSelection => {
   const bytes = Buffer.byteLength(text);
   if (bytes > SOURCE_BYTES) {
     const message = `The selection has ${bytes} bytes, the limit is ${SOURCE_BYTES}.`;
-    throw new ServiceError([{ code: 'DQL_COMPLEXITY', message, hint: 'Name fewer codes.' }]);
+    return { selection: {}, errors: [{ code: 'DQL_COMPLEXITY', message, hint: 'Name fewer codes.' }] };
   }
   const stream = new TokenStream(text);
-  let selection: Selection = {};
+  const selection: Codes = {};
   try {
-    selection = readSelection(stream);
-    if (!stream.isEnd) stream.stop('"and"', TERMS);
+    readSelection(stream, selection);
+    if (!stream.isEnd) {
+      // What stands behind the last term may belong to its code: `venue = kraken-futures`.
+      const last = SELECTION_KEYS.find((key) => key === Object.keys(selection).at(-1));
+      if (last !== undefined) delete selection[last];
+      stream.stop('"and"', TERMS);
+    }
   } catch (error) {
     if (!(error instanceof Halt)) throw error;
   }
-  stream.faults.throwIfAny();
+  return { selection, errors: stream.faults.told() };
+};
+
+/** Reads the text form. Throws ServiceError with every fault found. */
+export const parseSelection = (text: string): Selection => {
+  const { selection, errors } = readSelectionText(text);
+  if (errors.length > 0) throw new ServiceError(errors);
   return selection;
 };

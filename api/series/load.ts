@@ -83,7 +83,7 @@ const statementOf = (
       ` status, digits, quantity_unit${columns.map((c) => `, ${c}`).join('')}` +
       ` FROM ${table} WHERE open_time >= $1 AND open_time < $2 AND price_type = $3 AND timeframe = $4` +
       ` AND status = 'present' AND NOT late AND listing IN (${places(listings, 4)})`;
-    return { text, values: [from, to, group.priceType, group.timeframe, ...listings] };
+    return { text, values: [from, to, group.priceType, group.timeframe, ...listings], among: listings };
   }
   const unit = hasQuantity(group.layer) ? 'last(quantity_unit)' : 'NULL';
   const text =
@@ -91,7 +91,7 @@ const statementOf = (
     ` last(recorded_at)::long recorded_at, last(status) status, NULL digits, ${unit} quantity_unit${columns.map((c) => `, last(${c}) ${c}`).join('')} FROM ${table}` +
     ` WHERE at > $1 AND at <= $2 AND received_at IS NOT NULL AND NOT late AND listing IN (${places(listings, 2)})` +
     ' GROUP BY listing, period';
-  return { text, values: [from, to, ...listings] };
+  return { text, values: [from, to, ...listings], among: listings };
 };
 
 const numberOf = (cell: string | null | undefined): number =>

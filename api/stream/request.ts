@@ -12,11 +12,11 @@ import { TIMEFRAMES } from '../dql/limits.ts';
 import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { listingLimit, readWhere } from '../operations/asked.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import { listingLimit, namesOf } from '../operations/asked.ts';
+import type { Endpoint, Reading } from '../operations/operation.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../operations/parameters.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { type Names, type Narrowing, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
+import { type Names, type Narrowing, type Selected, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
@@ -69,7 +69,7 @@ const layerFault = (name: string): ApiError[] => {
   ];
 };
 
-const refine = ({ layers, freshness }: StreamInput): ApiError[] => [
+const refine = ({ layers, freshness }: Partial<StreamInput>): ApiError[] => [
   ...(layers === undefined ? [] : layers.split(',').flatMap(layerFault)),
   ...freshnessFaults(freshness),
 ];
@@ -94,7 +94,8 @@ export const STREAM = {
     input: { where: 'base = BTC', layers: 'mark,funding' },
     output: events.join('\n'),
   },
-  refine: (input: unknown) => refine(input as StreamInput),
+  refine: (input: unknown) => refine(input as Partial<StreamInput>),
+  understand: (input: unknown, { live }: Reading): Names => namesOf((input as Partial<StreamInput>).where, live),
 } as const satisfies Endpoint;
 
 /** How states are printed: streams of one format share every text. */
@@ -176,10 +177,9 @@ const selectionName = (parts: unknown): string =>
 
 /** What is asked, within the plan. Throws ServiceError with everything that is not. */
 export const readRequest = (
-  input: StreamInput,
+  { input, names }: { readonly input: StreamInput; readonly names: Names },
   { live, plan, choice, at }: { live: LiveMemory; plan: Plan; choice: ScopeChoice; at: Micros },
 ): StreamRequest => {
-  const names = resolveNames(readWhere(input.where), directoryOf(live));
   const [layers, rows] = [layersOf(input.layers, plan), rowsOf(input.layers)];
   const timeframe = input.timeframe ?? '1m';
   const served = [...live.venues()].map(({ venue }) => venue);

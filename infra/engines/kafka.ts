@@ -1,6 +1,6 @@
-/** One Kafka broker in KRaft mode on loopback, run from the archives of pom.xml with the machine's JDK. */
+/** Kafka brokers in KRaft mode on loopback, run from the archives of pom.xml with the machine's JDK. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
@@ -17,48 +17,121 @@ export interface KafkaPorts {
 
 export type KafkaProperties = Readonly<Record<string, string | number | boolean>>;
 
-// Kafka's own performance options (bin/kafka-run-class.sh), heap cut to a single laptop broker.
+/** Brokers that form one cluster; each is a controller too, and keeps a copy of every partition. */
+export interface KafkaCluster {
+  /** `host:port` of every broker, separated by commas. */
+  readonly endpoint: string;
+  readonly brokers: readonly ClusterBroker[];
+}
+
+export interface ClusterBroker extends Supervised {
+  /** Starts it again with an empty disk, as a machine that was replaced. It must be down. */
+  restartEmpty(): Promise<void>;
+}
+
+// Kafka's own performance options (bin/kafka-run-class.sh); the heap is cut to a laptop's.
 const JVM = [
-  '-Xms256m',
-  '-Xmx768m',
   '-XX:+UseG1GC',
   '-XX:MaxGCPauseMillis=20',
   '-XX:InitiatingHeapOccupancyPercent=35',
   '-XX:+ExplicitGCInvokesConcurrent',
   '-Djava.awt.headless=true',
 ];
+const HEAP = ['-Xms256m', '-Xmx768m'];
+/** Brokers of a cluster are started again and again: the quick compiler alone halves what a start takes of two cores. */
+const HEAP_OF_CLUSTER = ['-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
+
+interface Node {
+  readonly name: string;
+  readonly id: number;
+  readonly ports: KafkaPorts;
+  /** The whole quorum, this node in its place: node ids count from 1. */
+  readonly quorum: readonly KafkaPorts[];
+  readonly clusterId: string;
+  readonly heap: readonly string[];
+  readonly settings: KafkaProperties;
+}
+
+const newClusterId = (): string => randomBytes(16).toString('base64url');
 
 /** Starts the broker; resolves once it answers describeCluster with a controller. `settings` are laid over those of its file. */
-export async function startKafka(
+export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
   ports: KafkaPorts,
   settings: KafkaProperties = {},
 ): Promise<Supervised> {
-  const folder = join(dataDir.path, 'kafka');
-  const data = join(folder, 'data');
+  const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: newClusterId(), heap: HEAP, settings };
+  return startNode(supervisor, dataDir, node);
+}
+
+/** Starts as many brokers as there are ports: `kafka-1`, `kafka-2` and so on. */
+export async function startKafkaCluster(
+  supervisor: Supervisor,
+  dataDir: DataDir,
+  quorum: readonly KafkaPorts[],
+): Promise<KafkaCluster> {
+  const clusterId = newClusterId();
+  const brokers = await Promise.all(
+    quorum.map(async (ports, index): Promise<ClusterBroker> => {
+      const node = {
+        name: `kafka-${index + 1}`,
+        id: index + 1,
+        ports,
+        quorum,
+        clusterId,
+        heap: HEAP_OF_CLUSTER,
+        settings: {},
+      };
+      const broker = await startNode(supervisor, dataDir, node);
+      const restartEmpty = async (): Promise<void> => {
+        rmSync(dataOf(dataDir, node), { recursive: true, force: true });
+        await format(prepare(dataDir, node), node);
+        await broker.restart();
+      };
+      return Object.assign(broker, { restartEmpty });
+    }),
+  );
+  return { endpoint: quorum.map(({ broker }) => `127.0.0.1:${broker}`).join(), brokers };
+}
+
+interface Prepared {
+  readonly properties: string;
+  readonly java: readonly string[];
+}
+
+const dataOf = (dataDir: DataDir, { name }: Node): string => join(dataDir.path, name, 'data');
+
+function prepare(dataDir: DataDir, node: Node): Prepared {
+  const folder = join(dataDir.path, node.name);
+  const data = dataOf(dataDir, node);
   mkdirSync(data, { recursive: true });
   const properties = join(folder, 'server.properties');
   const logging = join(folder, 'log4j2.properties');
-  writeFileSync(properties, propertiesText({ ...serverProperties(ports, data), ...settings }));
+  writeFileSync(properties, propertiesText({ ...serverProperties(node, data), ...node.settings }));
   writeFileSync(logging, LOGGING);
-  const java = [`-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`];
-  if (!existsSync(join(data, 'meta.properties'))) await format(java, properties);
+  return { properties, java: [`-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`] };
+}
+
+async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): Promise<Supervised> {
+  const prepared = prepare(dataDir, node);
+  const { java, properties } = prepared;
+  if (!existsSync(join(dataOf(dataDir, node), 'meta.properties'))) await format(prepared, node);
   return supervisor.start({
-    name: 'kafka',
+    name: node.name,
     command: javaCommand(),
-    args: [...JVM, ...java, 'kafka.Kafka', properties],
-    readyTimeoutMs: 60_000,
+    args: [...node.heap, ...JVM, ...java, 'kafka.Kafka', properties],
+    readyTimeoutMs: node.quorum.length === 1 ? 60_000 : 180_000,
     stopGraceMs: 15_000,
-    isReady: () => answers(`127.0.0.1:${ports.broker}`),
+    isReady: () => answers(`127.0.0.1:${node.ports.broker}`),
   });
 }
 
-async function format(java: readonly string[], properties: string): Promise<void> {
+async function format({ java, properties }: Prepared, { clusterId }: Node): Promise<void> {
   // An id may begin with `-`, which the tool would take for an option of its own.
-  const clusterId = `--cluster-id=${randomBytes(16).toString('base64url')}`;
-  const tool = ['kafka.tools.StorageTool', 'format', clusterId, '-c', properties, '--ignore-formatted'];
-  await runOnce(javaCommand(), ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...java, ...tool]);
+  const tool = ['kafka.tools.StorageTool', 'format', `--cluster-id=${clusterId}`, '-c', properties];
+  const small = ['-Xmx128m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+  await runOnce(javaCommand(), [...small, ...java, ...tool, '--ignore-formatted']);
 }
 
 async function answers(broker: string): Promise<boolean> {
@@ -80,11 +153,14 @@ async function answers(broker: string): Promise<boolean> {
   }
 }
 
-function serverProperties(ports: KafkaPorts, data: string): KafkaProperties {
+function serverProperties({ id, ports, quorum }: Node, data: string): KafkaProperties {
+  const copies = quorum.length;
+  const inSync = Math.max(1, copies - 1);
+  const voters = quorum.map(({ controller }, index) => `${index + 1}@127.0.0.1:${controller}`);
   return {
     'process.roles': 'broker,controller',
-    'node.id': 1,
-    'controller.quorum.voters': `1@127.0.0.1:${ports.controller}`,
+    'node.id': id,
+    'controller.quorum.voters': voters.join(),
     listeners: `PLAINTEXT://127.0.0.1:${ports.broker},CONTROLLER://127.0.0.1:${ports.controller}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${ports.broker}`,
     'controller.listener.names': 'CONTROLLER',
@@ -94,14 +170,15 @@ function serverProperties(ports: KafkaPorts, data: string): KafkaProperties {
     'num.network.threads': 2,
     'num.io.threads': 3,
     'num.partitions': 6,
-    'default.replication.factor': 1,
-    'offsets.topic.replication.factor': 1,
+    'default.replication.factor': copies,
+    'min.insync.replicas': inSync,
+    'offsets.topic.replication.factor': copies,
     'offsets.topic.num.partitions': 6,
-    'transaction.state.log.replication.factor': 1,
-    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': inSync,
     'transaction.state.log.num.partitions': 3,
-    'share.coordinator.state.topic.replication.factor': 1,
-    'share.coordinator.state.topic.min.isr': 1,
+    'share.coordinator.state.topic.replication.factor': copies,
+    'share.coordinator.state.topic.min.isr': inSync,
     'group.initial.rebalance.delay.ms': 0,
     // A broker killed with -9 may register again only when its old session lapses (9 s by default).
     'broker.session.timeout.ms': 3000,

@@ -34,6 +34,8 @@ export interface Supervised {
   stop(): Promise<void>;
   /** kill -9, as a crash would; the supervisor starts it again. Resolves when the killed process is gone. */
   kill(): Promise<void>;
+  /** kill -9, and it is left down until `restart`. Resolves when the killed process is gone. */
+  crash(): Promise<void>;
   /** Stops it cleanly and leaves it down until `restart`, as an engine that is away. */
   hold(): Promise<void>;
   /** Stops it cleanly and starts it again; resolves once it serves. */
@@ -136,6 +138,11 @@ class SupervisedProcess implements Supervised {
     const back = new Promise<void>((settle) => running.child.once('exit', () => settle()));
     signalGroup(running.identity.pid, 'SIGKILL');
     await back;
+  }
+
+  async crash(): Promise<void> {
+    this.#wanted = false;
+    await this.kill();
   }
 
   async hold(): Promise<void> {

@@ -102,7 +102,8 @@ async function startProcesses(options: ServiceOptions, engines: Engines, ports: 
   // The account tables are made with the keys, and the API expects them.
   const madeKeys = await keys;
   await begin(apiProcess(common, ports));
-  await begin(nightlyProcess({ ...common, RECHECK_KEY: madeKeys.pro_plus }, ports));
+  const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
+  await begin(nightlyProcess({ ...common, ...archive, RECHECK_KEY: madeKeys.pro_plus }, ports));
   return {
     ...engines.endpoints,
     base_url: `http://127.0.0.1:${ports.PORT}`,

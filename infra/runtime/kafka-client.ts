@@ -135,6 +135,8 @@ export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings,
 
 const LEADERS_DEADLINE_MS = 15_000;
 const LEADERS_POLL_MS = 100;
+/** Of CreateTopics: `default.replication.factor` of the brokers (KIP-464). */
+const BROKERS_DEFAULT = -1;
 
 /** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
 export class TopicMismatch extends Error {
@@ -200,9 +202,10 @@ export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpe
 const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> =>
   admin.createTopics({
     waitForLeaders: false,
-    topics: specs.map(({ topic, partitions, config }) => ({
+    topics: specs.map(({ topic, partitions, replication = BROKERS_DEFAULT, config }) => ({
       topic,
       numPartitions: partitions,
+      replicationFactor: replication,
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   });

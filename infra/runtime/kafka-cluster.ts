@@ -10,7 +10,12 @@ export type RawMessage = {
   readonly timestamp: string;
   readonly headers: IHeaders;
   readonly isControlRecord: boolean;
-  readonly batchContext: { readonly firstOffset: string; readonly lastOffsetDelta: number };
+  readonly batchContext: {
+    readonly firstOffset: string;
+    readonly lastOffsetDelta: number;
+    /** Counts the leaders of the partition; the leader writes its own into each batch. */
+    readonly partitionLeaderEpoch: number;
+  };
 };
 export type PartitionAnswer = {
   readonly partition: number;
@@ -31,7 +36,34 @@ export type FetchRequest = {
     }[];
   }[];
 };
-type Broker = {
+/** The parts of kafkajs's encoder and decoder that are used here. */
+export type EncodedBytes = {
+  writeInt32(value: number): EncodedBytes;
+  writeString(value: string): EncodedBytes;
+  writeArray(values: readonly EncodedBytes[]): EncodedBytes;
+};
+export type ReadableBytes = {
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): { toString(): string };
+  readString(): string;
+  readArray<T>(read: (decoder: ReadableBytes) => T): T[];
+};
+export type Broker = {
+  readonly connectionPool: {
+    readonly send: (call: {
+      readonly request: {
+        readonly apiKey: number;
+        readonly apiVersion: number;
+        readonly apiName: string;
+        readonly encode: () => Promise<EncodedBytes>;
+      };
+      readonly response: {
+        readonly decode: (bytes: Buffer) => Promise<unknown>;
+        readonly parse: (decoded: unknown) => Promise<unknown>;
+      };
+    }) => Promise<unknown>;
+  };
   readonly fetch: (request: FetchRequest) => Promise<{
     readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionAnswer[] }[];
   }>;

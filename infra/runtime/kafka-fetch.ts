@@ -1,37 +1,11 @@
 // Reads chosen partitions from chosen offsets without a consumer group, which kafkajs's own consumer cannot.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { IHeaders } from 'kafkajs';
-import { createBackoff } from './backoff.ts';
+import { type Backoff, createBackoff } from './backoff.ts';
 import { createCuttableSockets, type KafkaHandle } from './kafka-client.ts';
-import {
-  type Cluster,
-  createCluster,
-  type FetchRequest,
-  type PartitionAnswer,
-  type RawMessage,
-} from './kafka-cluster.ts';
+import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './kafka-cluster.ts';
+import { cutBefore, type Delivery, epochOf, firstEpochOf, type Start, toDelivery } from './kafka-delivery.ts';
+import { endOfEpoch } from './kafka-epochs.ts';
 
-export type Message = {
-  readonly offset: number;
-  /** Keys and values share the memory of their whole fetch: copy what is kept. */
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  /** Append time of the broker or time of the producer, as the topic says. */
-  readonly timestampMs: number;
-  readonly headers: IHeaders;
-};
-
-/** Where to begin; a number that retention has passed means the oldest record there is. */
-export type Start = number | 'earliest' | 'latest';
-
-export type Delivery = {
-  /** Empty when compaction took all that was read. */
-  readonly messages: readonly Message[];
-  /** Offset to go on from. */
-  readonly next: number;
-  /** Offset after the last record of the partition when this was read. */
-  readonly highWatermark: number;
-};
 export type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
 const READ_UNCOMMITTED = 0;
@@ -51,27 +25,14 @@ type Slot = {
   /** Read while the handler was at work; no more is asked for until it is taken (overflow policy: block). */
   waiting: Delivery | null;
   handling: Promise<void> | null;
+  /** Leader epoch of the record before `next`; null when nothing was read. */
+  epoch: number | null;
+  /** The leader is asked about its log: nothing is fetched meanwhile. */
+  checking: boolean;
   closed: boolean;
 };
 
 const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`;
-
-const toMessage = ({ offset, key, value, timestamp, headers }: RawMessage): Message => ({
-  offset: Number(offset),
-  key,
-  value,
-  timestampMs: Number(timestamp),
-  headers,
-});
-
-/** Null when nothing new came. Batches may begin below the asked offset, and end in offsets that compaction removed. */
-const toDelivery = (answer: PartitionAnswer, from: number): Delivery | null => {
-  const last = answer.messages.at(-1);
-  if (last === undefined) return null;
-  const next = Math.max(from, Number(last.batchContext.firstOffset) + last.batchContext.lastOffsetDelta + 1);
-  const messages = answer.messages.filter((m) => !m.isControlRecord && Number(m.offset) >= from).map(toMessage);
-  return next === from ? null : { messages, next, highWatermark: Number(answer.highWatermark) };
-};
 
 const toTopics = (slots: readonly Slot[]): FetchRequest['topics'] =>
   slots.map(({ topic, partition, next }) => ({
@@ -84,8 +45,8 @@ const isOutOfRange = (error: unknown): error is Error & { readonly topic: string
 
 /**
  * Fetches from the leaders of its partitions: one request in flight a broker, one delivery at work and one waiting a
- * partition, so a slow partition holds up no other. After any loss it connects anew and goes on from its own positions:
- * each offset is delivered once, in order.
+ * partition, so a slow partition or a broker that is gone holds up no other. After any loss it goes on from its own positions:
+ * each offset is delivered once, in order. Before the first record of a new leader it asks whether that leader has all that was read.
  */
 export class PartitionFetcher {
   private readonly handle: KafkaHandle;
@@ -93,6 +54,8 @@ export class PartitionFetcher {
   private readonly slots = new Map<string, Slot>();
   private readonly topics = new Set<string>();
   private readonly asked = new Set<string>();
+  /** Brokers whose last request failed. */
+  private readonly failing = new Map<string, Backoff>();
   private readonly underWay = new Set<Promise<unknown>>();
   private readonly backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
   private readonly ended = new AbortController();
@@ -151,6 +114,8 @@ export class PartitionFetcher {
       next,
       waiting: null,
       handling: null,
+      epoch: null,
+      checking: false,
       closed: false,
     });
     this.ask();
@@ -172,6 +137,7 @@ export class PartitionFetcher {
     const slot = this.slots.get(keyOf(topic, partition));
     if (slot === undefined) return;
     slot.next = offset;
+    slot.epoch = null;
     slot.waiting = null;
     this.ask();
   }
@@ -222,7 +188,7 @@ export class PartitionFetcher {
     const { cluster } = this;
     try {
       for (const [nodeId, slots] of this.byLeader(cluster)) {
-        const free = slots.filter(({ waiting }) => waiting === null);
+        const free = slots.filter(({ waiting, checking }) => waiting === null && !checking);
         if (this.asked.has(nodeId) || free.length === 0) continue;
         this.asked.add(nodeId);
         this.fetchFrom(cluster, nodeId, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
@@ -259,19 +225,38 @@ export class PartitionFetcher {
     this.track(fetching()).then(
       ({ responses }) => {
         this.asked.delete(nodeId);
+        this.failing.delete(nodeId);
         this.backoff.reset();
         for (const { topicName, partitions } of responses)
           for (const answer of partitions) this.accept(keyOf(topicName, answer.partition), answer, from);
         this.ask();
       },
       (error: unknown) => {
+        // Of a client that was left already: the new one has waited for the end of this request.
+        const isOurs = cluster === this.cluster && !isOutOfRange(error);
+        if (isOurs) return void this.track(this.findLeaders(cluster, nodeId, error));
         this.asked.delete(nodeId);
         if (isOutOfRange(error)) this.reposition(error.topic, error.partition);
-        else if (cluster === this.cluster) this.renew(cluster, error);
-        // Of a client that was left already: the new one has waited for the end of this request.
-        else this.ask();
+        this.ask();
       },
     );
+  }
+
+  /** A leader moved, or its broker is gone: others are read on while it is found out who leads now. */
+  private async findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
+    const backoff = this.failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
+    this.failing.set(nodeId, backoff);
+    const { log } = this.handle;
+    if (!this.ended.signal.aborted) log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
+    try {
+      await pause(backoff.next(), undefined, { signal: this.ended.signal });
+      await cluster.refreshMetadata();
+      this.asked.delete(nodeId);
+      this.ask();
+    } catch (failure) {
+      this.asked.delete(nodeId);
+      this.renew(cluster, failure);
+    }
   }
 
   /** An answer to a position that is no longer held (seek, reassignment) is dropped. */
@@ -280,7 +265,14 @@ export class PartitionFetcher {
     if (slot === undefined || slot.next !== from.get(key)) return;
     const delivery = toDelivery(answer, slot.next);
     if (delivery === null) return;
+    const epoch = firstEpochOf(answer, slot.next);
+    if (slot.epoch !== null && epoch !== slot.epoch) {
+      this.check(slot, () => this.followLeader(slot, epoch));
+      return;
+    }
     slot.next = delivery.next;
+    const last = answer.messages.at(-1);
+    slot.epoch = last === undefined ? epoch : epochOf(last);
     if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
     else slot.waiting = delivery;
   }
@@ -302,20 +294,49 @@ export class PartitionFetcher {
     slot.handling = null;
   }
 
-  /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut or made anew, which only a person can judge. */
+  /** What is found out about the log of a partition decides whether it is fetched further; the answer that raised the question is dropped. */
+  private check(slot: Slot, work: () => Promise<void>): void {
+    if (slot.checking) return;
+    slot.checking = true;
+    work().then(
+      () => {
+        slot.checking = false;
+        this.ask();
+      },
+      (error: unknown) => {
+        if (!this.ended.signal.aborted && !slot.closed) this.onFatal(error);
+      },
+    );
+  }
+
+  /** A new leader whose log ends the old one's records before our position has lost some of them, and may have others in their places. */
+  private async followLeader(slot: Slot, epoch: number | null): Promise<void> {
+    const { topic, partition, next } = slot;
+    const before = slot.epoch ?? 0;
+    const found = await this.trying(async (cluster) => {
+      await cluster.refreshMetadataIfNecessary();
+      const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+      return endOfEpoch(await cluster.findBroker({ nodeId }), { topic, partition, epoch: before });
+    });
+    if (slot.next !== next) return;
+    if (found.epoch !== before || found.end < next)
+      throw cutBefore(keyOf(topic, partition), next, `of leader epoch ${before} it holds records up to ${found.end}`);
+    slot.epoch = epoch;
+  }
+
+  /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut. Between them: a leader that moved refused us. */
   private reposition(topic: string, partition: number): void {
-    const find = async (): Promise<void> => {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    this.check(slot, async () => {
       const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
-      const slot = this.slots.get(keyOf(topic, partition));
-      if (slot !== undefined) {
-        if (slot.next > earliest) throw new RangeError(`${keyOf(topic, partition)} ends before offset ${slot.next}`);
-        this.handle.log.warn({ topic, partition, from: slot.next, to: earliest }, 'retention passed a reader');
-        slot.next = earliest;
-      }
-      this.ask();
-    };
-    find().catch((error: unknown) => {
-      if (!this.ended.signal.aborted) this.onFatal(error);
+      const latest = (await this.offsetsOf(topic, [partition], 'latest')).get(partition) ?? 0;
+      const { next } = slot;
+      if (next > latest) throw cutBefore(keyOf(topic, partition), next, `its next record will be ${latest}`);
+      if (next >= earliest) return;
+      this.handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
+      slot.next = earliest;
+      slot.epoch = null;
     });
   }
 
@@ -324,6 +345,7 @@ export class PartitionFetcher {
     if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
     this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
     this.cluster = createCluster(this.handle, this.sockets.factory);
+    this.failing.clear();
     this.connecting = failed
       .disconnect()
       .catch(() => undefined)

@@ -1,8 +1,10 @@
 // Membership in a consumer group: the group says which partitions are ours, the fetcher reads them, the caller says from where.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
+import { createBackoff } from './backoff.ts';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './kafka-client.ts';
-import { type Message, PartitionFetcher, type Start } from './kafka-fetch.ts';
+import type { Message, Start } from './kafka-delivery.ts';
+import { PartitionFetcher } from './kafka-fetch.ts';
 import { evictPredecessors } from './kafka-predecessor.ts';
 import kafkajs from './kafkajs.ts';
 
@@ -78,6 +80,9 @@ const committedOf = async (
       known.set(keyOf({ topic, partition }), Number(offset) < 0 ? 'earliest' : Number(offset));
   return known;
 };
+
+const isPassing = (error: unknown): boolean =>
+  !(error instanceof kafkajs.KafkaJSProtocolError) || error.retriable || error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
 
 const lacksCoordinator = (error: Error): boolean => error.name === 'KafkaJSGroupCoordinatorNotFound';
 
@@ -192,13 +197,30 @@ class Membership implements GroupMember {
     const answers = (await this.options.onAssigned?.(added)) ?? [];
     const chosen = new Map(answers.map((answer) => [keyOf(answer), answer.from]));
     const undecided = added.filter((partition) => (chosen.get(keyOf(partition)) ?? 'committed') === 'committed');
-    const committed = await committedOf(this.handle, this.options.groupId, undecided);
+    const committed = await this.committedOf(undecided);
     await Promise.all(
       added.map((partition) => {
         const from = chosen.get(keyOf(partition)) ?? 'committed';
         return this.read(partition, from === 'committed' ? (committed.get(keyOf(partition)) ?? 'earliest') : from);
       }),
     );
+  }
+
+  /** A coordinator that moves to another broker answers some seconds later. */
+  private async committedOf(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
+    const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
+    for (;;) {
+      try {
+        return await committedOf(this.handle, this.options.groupId, wanted);
+      } catch (error) {
+        if (this.stopped || !isPassing(error)) throw error;
+        this.handle.log.warn(
+          { err: error, groupId: this.options.groupId },
+          'committed offsets not known, trying again',
+        );
+        await pause(backoff.next());
+      }
+    }
   }
 
   private async read({ topic, partition }: TopicPartition, start: Start): Promise<void> {

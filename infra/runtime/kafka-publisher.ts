@@ -1,17 +1,9 @@
-// Writes to Kafka in the order of the calls: own linger, one request in flight, tried again until acknowledged.
+// Writes to Kafka in the order of the calls: own linger, one batch in flight, repeated whole until every partition of it has acknowledged.
 import { setTimeout as pause } from 'node:timers/promises';
-import type {
-  ICustomPartitioner,
-  IHeaders,
-  Message as KafkaMessage,
-  Producer,
-  RecordMetadata,
-  TopicMessages,
-} from 'kafkajs';
-import { keyHash } from '../../schemas/shards.ts';
+import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
 import { createBackoff } from './backoff.ts';
 import { endProcess, type KafkaHandle } from './kafka-client.ts';
-import kafkajs from './kafkajs.ts';
+import { type BatchAck, isFinal, needsRenewal, openSender, placeOf, type Sender, Unanswered } from './kafka-sender.ts';
 import { LIMITS } from './topics.ts';
 
 export type Publication = {
@@ -87,6 +79,9 @@ const RECORD_OVERHEAD_BYTES = 64;
 /** Below the limit of a batch even when nothing compresses; one larger record goes alone. */
 const REQUEST_BYTES = 1024 * 1024;
 
+/** Metadata may miss a partition for a moment; one that fresh metadata do not name does not exist. */
+const UNANSWERED_TRIES = 3;
+
 const toQueued = (publication: Publication): Queued => {
   const { topic, partition, key, value, headers, timestamp } = publication;
   const bytes = (value?.length ?? 0) + (key?.length ?? 0) + RECORD_OVERHEAD_BYTES;
@@ -102,69 +97,13 @@ const toQueued = (publication: Publication): Queued => {
   return { publication, topic, message, bytes };
 };
 
-const byTopic = (batch: readonly Queued[]): TopicMessages[] => {
-  const topics = new Map<string, KafkaMessage[]>();
-  for (const { topic, message } of batch) {
-    const messages = topics.get(topic);
-    if (messages === undefined) topics.set(topic, [message]);
-    else messages.push(message);
-  }
-  return [...topics].map(([topic, messages]) => ({ topic, messages }));
-};
-
-const isHopeless = (error: unknown): boolean =>
-  error instanceof kafkajs.KafkaJSProtocolError && !error.retriable && error.type !== 'UNKNOWN_TOPIC_OR_PARTITION';
-
-/** kafkajs may give the cause inside its own error. */
-const isFinal = (error: unknown): boolean => isHopeless(error) || (error instanceof Error && isHopeless(error.cause));
-
-/** Keys are listings and tasks, told again and again; past so many what is known of them is forgotten. */
-const KNOWN_KEYS = 20_000;
-
-/** murmur2 of the key, as the JVM client chooses; the choice is kept in the message, so that a repeat goes where the first try went. */
-const createPartitioner: ICustomPartitioner = () => {
-  const chooseAny = kafkajs.Partitioners.DefaultPartitioner();
-  const hashes = new Map<string, number>();
-  const hashOf = (key: string): number => {
-    const known = hashes.get(key);
-    if (known !== undefined) return known;
-    if (hashes.size >= KNOWN_KEYS) hashes.clear();
-    const hash = keyHash(key);
-    hashes.set(key, hash);
-    return hash;
-  };
-  return (args) => {
-    const { message, partitionMetadata } = args;
-    const { key } = message;
-    message.partition ??= typeof key === 'string' ? hashOf(key) % partitionMetadata.length : chooseAny(args);
-    return message.partition;
-  };
-};
-
-const placeOf = (topic: string, partition: number): string => `${topic}/${partition}`;
-
-/** Offset after the batch for each partition. Throws when a partition of the batch was not answered: it does not exist. */
-const positionsAfter = (batch: readonly Queued[], answers: readonly RecordMetadata[]): Map<string, number> => {
-  const next = new Map<string, number>();
-  for (const { topicName, partition, baseOffset } of answers)
-    next.set(placeOf(topicName, partition), Number(baseOffset));
-  for (const { topic, message } of batch) {
-    const place = placeOf(topic, message.partition ?? -1);
-    const offset = next.get(place);
-    if (offset === undefined) throw new RangeError(`${place} does not exist: kafkajs would drop its records`);
-    next.set(place, offset + 1);
-  }
-  return next;
-};
-
 type Waiter = { upTo: number; readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /** State of one publisher; `createPublisher` shows only its methods. */
 class PublishQueue {
-  private readonly producer: Producer;
+  private readonly sender: Sender;
   private readonly log: KafkaHandle['log'];
   private readonly limits: Required<PublisherOptions>;
-  private readonly connecting: Promise<void>;
   private readonly positions = new Map<string, number>();
   private queue: Queued[] = [];
   private underWay: readonly Queued[] = [];
@@ -183,9 +122,7 @@ class PublishQueue {
   constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
     this.limits = limits;
     this.log = handle.log;
-    this.producer = handle.kafka.producer({ createPartitioner, maxInFlightRequests: 1, allowAutoTopicCreation: false });
-    // The first record need not wait for it; sending connects again when this fails.
-    this.connecting = this.producer.connect().catch(() => undefined);
+    this.sender = openSender(handle, { compresses: limits.compresses });
   }
 
   publish(publication: Publication): void {
@@ -240,14 +177,12 @@ class PublishQueue {
 
   async close(): Promise<void> {
     await this.flush();
-    await this.connecting;
-    await this.producer.disconnect();
+    await this.sender.close();
   }
 
   async abandon(): Promise<void> {
     this.reject(new Abandoned(`${this.published - this.acknowledged} records were given up`));
-    await this.connecting;
-    await this.producer.disconnect().catch(() => undefined);
+    await this.sender.close().catch(() => undefined);
   }
 
   private wait(list: Waiter[], upTo: number): Promise<void> {
@@ -272,8 +207,8 @@ class PublishQueue {
       const batch = this.take();
       this.underWay = batch;
       this.sentMs = performance.now();
-      const answers = await this.sendUntilAcknowledged(batch);
-      for (const [place, next] of positionsAfter(batch, answers)) this.positions.set(place, next);
+      const acks = await this.sendUntilAcknowledged(batch);
+      for (const [place, { next }] of acks) this.positions.set(place, next);
       this.settle(batch);
       if (this.mayLinger()) break;
     }
@@ -300,20 +235,19 @@ class PublishQueue {
     return this.queue.splice(0, count);
   }
 
-  /** The same records in the same order until the brokers have them: nothing is lost, a repeat is possible. */
-  private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<RecordMetadata[]> {
-    const topicMessages = byTopic(batch);
-    const { GZIP, None } = kafkajs.CompressionTypes;
-    const compression = this.limits.compresses ? GZIP : None;
-    const backoff = createBackoff({ minMs: 100, maxMs: 2_000 });
+  /** The same records in the same order until the brokers have all of them: nothing is lost, a repeat is possible. */
+  private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<BatchAck> {
+    const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+    let unanswered = 0;
     for (;;) {
       try {
-        await this.producer.connect();
-        return await this.producer.sendBatch({ topicMessages, acks: -1, compression });
+        return await this.sender.attempt(batch);
       } catch (error) {
         if (this.failure !== null) throw this.failure;
-        if (isFinal(error)) throw error;
+        unanswered = error instanceof Unanswered ? unanswered + 1 : 0;
+        if (isFinal(error) || unanswered === UNANSWERED_TRIES) throw error;
         this.log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
+        if (needsRenewal(error)) await this.sender.renew();
         await pause(backoff.next());
         if (this.failure !== null) throw this.failure;
       }

@@ -1,6 +1,7 @@
 // Readers of a topic outside any consumer group: following it from chosen offsets, or reading it to its present end.
 import { endProcess, type KafkaHandle } from './kafka-client.ts';
-import { type Message, PartitionFetcher, type Start } from './kafka-fetch.ts';
+import type { Message, Start } from './kafka-delivery.ts';
+import { PartitionFetcher } from './kafka-fetch.ts';
 
 export type { Message, Start };
 

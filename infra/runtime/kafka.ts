@@ -7,6 +7,7 @@ export {
   openKafka,
   TopicMismatch,
 } from './kafka-client.ts';
+export { LogCut } from './kafka-delivery.ts';
 export { type GroupMember, type GroupOptions, joinGroup, type TopicPartition } from './kafka-group.ts';
 export {
   Abandoned,
@@ -26,3 +27,4 @@ export {
   readToEnd,
   type Start,
 } from './kafka-reader.ts';
+export { openSender, type Sender } from './kafka-sender.ts';

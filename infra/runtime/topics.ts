@@ -18,6 +18,8 @@ export const LIMITS = {
 export type TopicSpec = {
   readonly topic: string;
   readonly partitions: number;
+  /** Copies of each partition; the brokers' own default without it. */
+  readonly replication?: number;
   readonly config: Readonly<Record<string, string>>;
 };
 
@@ -25,6 +27,8 @@ export type TopicPlan = {
   readonly venues: readonly string[];
   readonly shards: number;
   readonly namespace: string;
+  /** As TopicSpec; `min.insync.replicas` is the cluster's. */
+  readonly replication?: number;
   /** A replay keeps its producer's time and everything it wrote. */
   readonly replay?: boolean;
 };
@@ -65,12 +69,19 @@ const COMPACTED = {
   'min.cleanable.dirty.ratio': '0.1',
 };
 
-export const topicSpecs = ({ venues, shards, namespace, replay = false }: TopicPlan): readonly TopicSpec[] => {
+export const topicSpecs = ({
+  venues,
+  shards,
+  namespace,
+  replication,
+  replay = false,
+}: TopicPlan): readonly TopicSpec[] => {
   const names = topics(namespace);
   const keep = (ms: number) => (replay ? FOREVER : keepFor(ms));
   const spec = (topic: string, partitions: number, config: Record<string, string>): TopicSpec => ({
     topic,
     partitions,
+    ...(replication === undefined ? {} : { replication }),
     config: { 'max.message.bytes': String(LIMITS.batchBytes), ...config },
   });
   const ofVenue = (venue: string): TopicSpec[] => [

@@ -13,16 +13,19 @@ import {
   type Mapped,
   type MapState,
   type ReferenceState,
+  type Unexpected,
   type Venue,
   VenueError,
   type VenueMessage,
 } from '../../ingest/venue.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
 import { venues } from '../../ingest/venues/index.ts';
+import { watchUnexpected } from '../../ingest/venues/unexpected.ts';
 import { parseRequest } from '../../ingest/venues/wire.ts';
 import {
   applySnapshot,
   applyUpdate,
+  type BandDepth,
   type Book,
   bookBands,
   countLevels,
@@ -32,8 +35,16 @@ import {
   topLevels,
 } from '../../processors/task/book.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
-import { type JsonValue, writeJson } from '../../schemas/json.ts';
-import type { BookRecord, GapRecord, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import { byKey, type JsonValue, writeJson } from '../../schemas/json.ts';
+import type {
+  BookRecord,
+  GapRecord,
+  ListingRecord,
+  ListingValues,
+  Micros,
+  NormalisedRecord,
+} from '../../schemas/records.ts';
+import { compareBytes } from '../../schemas/text-order.ts';
 
 /** A line of a recording; the format is that of its README. */
 type Line = {
@@ -44,7 +55,14 @@ type Line = {
   readonly raw: string;
 };
 
-export type Counts = { messages: number; records: number; unread: number; errors: number };
+export type Counts = {
+  messages: number;
+  records: number;
+  unread: number;
+  errors: number;
+  /** What the venue's file does not know, by kind. */
+  readonly unexpected: Map<Unexpected, number>;
+};
 
 export type NormaliseOptions = {
   readonly venue: Venue;
@@ -65,8 +83,9 @@ const TOP = 25;
 
 /** Reads every file in order; listings and books go on from one to the next. */
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
-  const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0 };
-  const session = createSession(venue, assembled);
+  const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
+  const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
+  const session = createSession(watchUnexpected(venue, count), assembled);
   for (const path of files) {
     const attribute = assembled ? await readChains(venue, path) : () => null;
     let line = 0;
@@ -221,7 +240,8 @@ const createSession = (venue: Venue, assembled: boolean): Session => {
       const answer = venue.mapReference(reference, message);
       for (const record of answer?.listings ?? []) listings.set(record.venue_symbol, record);
       return [
-        ...(answer?.listings ?? []).map((record) => ({ record })),
+        // What is collected of it is the service's side (records.md).
+        ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
         ...venue
           .map(state, message, { listings })
           .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
@@ -241,7 +261,7 @@ const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
   ...topLevels(book, TOP),
   sequence: book.sequence,
   collected_levels: countLevels(book),
-  bands: bookBands(book, rule),
+  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
 });
 
 const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: string): { readonly record: GapRecord } => ({
@@ -277,12 +297,19 @@ const toText = (printed: Printed | Fault, src: Place): string => {
 };
 
 const withInstants = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(members).map(([name, value]) => [
-      name,
-      INSTANTS.has(name) && typeof value === 'number' ? formatInstant(value) : value,
-    ]),
-  );
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, toPrinted(name, value)]));
+
+const toPrinted = (name: string, value: unknown): unknown => {
+  if (INSTANTS.has(name) && typeof value === 'number') return formatInstant(value);
+  return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
+};
+
+/** Null: the venue's file knew everything. */
+export const describeUnexpected = ({ unexpected }: Counts): string | null => {
+  if (unexpected.size === 0) return null;
+  const kinds = [...unexpected].toSorted(([a], [b]) => compareBytes(a, b)).map(([kind, count]) => `${kind} ${count}`);
+  return `unexpected: ${kinds.join(', ')}`;
+};
 
 export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
   `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
@@ -310,6 +337,8 @@ const main = async (): Promise<number> => {
     if (!process.stdout.write(`${line}\n`)) return once(process.stdout, 'drain').then(() => undefined);
   };
   const counts = await normalise({ venue, files: positionals, assembled: values.assembled, write });
+  const unexpected = describeUnexpected(counts);
+  if (unexpected !== null) console.error(unexpected);
   console.error(describeCounts(counts));
   return 0;
 };

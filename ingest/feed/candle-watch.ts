@@ -1,5 +1,5 @@
 // Minutes of trades that one alive span should have closed and did not, while they can still count (H-12, N-11). Pure: instants go in.
-import type { ClosedMinute } from '../venue.ts';
+import { type ClosedMinute, MINUTE_SETTLES_MS } from '../venue.ts';
 
 /** Minutes to ask for, by the instants they open at. */
 export type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
@@ -19,7 +19,7 @@ export type CandleWatch = {
 
 const MINUTE_MS = 60_000;
 /** A minute that is over so long and was not closed is asked for. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = MINUTE_SETTLES_MS;
 /** Recorded later than 100 s after its end a minute counts no more (N-11); an answer takes a while to come and to be recorded. */
 const IN_TIME_MS = 90_000;
 const AGAIN_MS = 15_000;
@@ -31,7 +31,8 @@ type Newest = { readonly openMs: number; readonly isTold: boolean };
 type Listing = {
   readonly known: Set<number>;
   readonly closed: Set<number>;
-  notBeforeMs: number;
+  /** When it was asked last. */
+  askedMs: number;
   newest: Newest | null;
 };
 
@@ -56,7 +57,7 @@ const dueMinutes = (nowMs: number): readonly number[] => {
 export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinutes): CandleWatch => {
   const listings = new Map<string, Listing>();
   for (const symbol of symbols) {
-    listings.set(symbol, { known: new Set(), closed: closedOf(closed, symbol), notBeforeMs: 0, newest: null });
+    listings.set(symbol, { known: new Set(), closed: closedOf(closed, symbol), askedMs: -AGAIN_MS, newest: null });
   }
 
   const close = ({ symbol, openMs }: ClosedMinute): void => {
@@ -79,8 +80,8 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
   };
 
   /** Of minutes that this span does not know those that another closed are asked for along with the rest: its proofs begin there. */
-  const needOf = (symbol: string, { known, closed, notBeforeMs }: Listing, nowMs: number): CandleNeed | null => {
-    if (nowMs < notBeforeMs) return null;
+  const needOf = (symbol: string, { known, closed, askedMs }: Listing, nowMs: number): CandleNeed | null => {
+    if (nowMs < askedMs + AGAIN_MS) return null;
     const missing = dueMinutes(nowMs).filter((openMs) => !known.has(openMs));
     if (missing.every((openMs) => closed.has(openMs))) return null;
     const [fromMs] = missing;
@@ -95,7 +96,9 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
       const listing = listings.get(symbol);
       if (!listing) return;
       for (let openMs = fromMs; openMs <= toMs; openMs += MINUTE_MS) note(listing.known, openMs);
-      const running = toMs + MINUTE_MS;
+      // A span that no frame told anything may have begun in the minute that ran when it was asked: that one is asked for itself.
+      const askedIn = listing.newest ? 0 : Math.floor(listing.askedMs / MINUTE_MS) * MINUTE_MS;
+      const running = Math.max(toMs + MINUTE_MS, askedIn);
       if (running > (listing.newest?.openMs ?? 0)) listing.newest = { openMs: running, isTold: false };
     },
     next: (nowMs) => {
@@ -105,7 +108,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
         if (need && (!best || need.fromMs < best.fromMs)) best = need;
       }
       const asked = best && listings.get(best.symbol);
-      if (asked) asked.notBeforeMs = nowMs + AGAIN_MS;
+      if (asked) asked.askedMs = nowMs;
       return best;
     },
   };

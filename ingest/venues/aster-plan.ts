@@ -3,7 +3,7 @@
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest } from '../venue.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './binance-budget.ts';
-import { byAge, chunks, isOpen, spreadListings } from './shape.ts';
+import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from './shape.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
 /** A spread by names is uneven: the mean leaves room to the limit. */
@@ -97,7 +97,7 @@ const get = (name: string, query: string, { rest }: Endpoints): VenueRequest => 
 type Group = { readonly shard: number; readonly everyMs: number; readonly endpoints: Endpoints };
 
 const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoints }: Group): Slot[] => {
-  const priced = members.filter(({ values }) => values.candles.price_types.includes('mark'));
+  const priced = members.filter(hasPriceCandles);
   const openInterest: Slot = {
     kind: 'poll',
     id: `oi.${shard}`,

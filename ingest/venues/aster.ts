@@ -2,10 +2,12 @@
 //
 // A dialect of Binance's USD-M: the same frames, answers and chain of book messages, on one socket path. Open interest and candles of mark and
 // index prices are told by REST and symbol by symbol only.
+
 import type { Delivery, Mapped, Venue } from '../venue.ts';
 import { candlesRequest, confirmRequest, planAster, STREAMS_PER_CONNECTION } from './aster-plan.ts';
 import { binance } from './binance.ts';
 import { polledEvery } from './binance-budget.ts';
+import { askedMinutes } from './binance-events.ts';
 import { mapReference } from './binance-listings.ts';
 import { mapMessage } from './binance-messages.ts';
 import { toRenewal } from './binance-plan.ts';
@@ -67,6 +69,7 @@ export const aster: Venue = {
   confirm: confirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
   map: (_state, message, context) => mapMessage(message, context).filter(saysSomething).map(toOwn),
 };

@@ -1,6 +1,7 @@
 // Binance's trades, liquidations and candles as normalised records (records.md).
 import type { PriceType } from '../../schemas/records.ts';
-import { type Mapped, VenueError } from '../venue.ts';
+import { type MapContext, type Mapped, type Venue, VenueError } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import {
   type Mapper,
   type MessageSource,
@@ -15,6 +16,7 @@ import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './binance-s
 import {
   badFrame,
   type Fields,
+  NO_QUERY,
   readAmount,
   readAmountOrNull,
   readCountOrNull,
@@ -23,6 +25,8 @@ import {
   readList,
   readMsOrNull,
   readPrice,
+  readSide,
+  readTaker,
 } from './wire.ts';
 
 /** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
@@ -32,43 +36,38 @@ export const mapTrade: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   if (symbol === null || NO_TRADES.has(String(element.X))) return [];
   const id = element.e === 'trade' ? element.t : element.a;
-  return [
-    toTrade({ symbol, venueTs: readStamp(element), source }, element, {
-      id,
-      price: element.p,
-      size: element.q,
-      maker: element.m,
-    }),
-  ];
+  const fields = { id, price: element.p, size: element.q, maker: element.m };
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
 };
 
 export const mapPastAggTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
-  return [toTrade({ symbol, venueTs: readStamp(element), source }, element, fields)];
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
 };
 
 export const mapPastTrade: Mapper = (element, source) => {
   const symbol = readAskedSymbol(element, source);
   if (symbol === null) return [];
   const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
-  return [toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields)];
+  return toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields);
 };
 
 type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
 
 /** `maker`: the buyer's order was in the book, so the taker sold. */
-const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): Mapped => {
-  if (typeof maker !== 'boolean') throw badFrame('m does not say who made the trade');
+const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): readonly Mapped[] => {
+  const side = readTaker(maker, [false, true], 'm');
+  if (side === null) return [];
   const values = {
     id: id === undefined || id === null ? null : readId(id, 'id'),
-    side: maker ? ('sell' as const) : ('buy' as const),
+    side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'quantity'),
     quantity_unit: quantityUnitOf(at.symbol),
   };
-  return toMapped(at, 'trade', values, element);
+  return [toMapped(at, 'trade', values, element)];
 };
 
 /** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
@@ -76,12 +75,11 @@ export const mapForceOrder: Mapper = (element, source) => {
   const order = readFields(element.o, 'o');
   const symbol = readSymbol(order.s);
   if (symbol === null) return [];
-  if (order.S !== 'SELL' && order.S !== 'BUY') throw badFrame('o.S is no side');
   const filled = readAmountOrNull(order.z, 'o.z') ?? '0';
   const isFilled = filled !== '0';
   const values = {
     id: null,
-    side: order.S === 'SELL' ? ('long' as const) : ('short' as const),
+    side: readSide(order.S, ['BUY', 'SELL'], 'o.S') === 'sell' ? ('long' as const) : ('short' as const),
     price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
     price_kind: isFilled ? ('fill' as const) : ('order' as const),
     quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
@@ -117,6 +115,29 @@ export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
   indexPriceKlines: 'index',
 };
 
+/** Perpetuals that an answer of candles is about; null when its request names none. */
+const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+  const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
+  if (asked === undefined) return null;
+  const pair = query.get('symbol') === null ? asked : null;
+  const market: Market = context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked) ? 'coinm' : 'usdm';
+  const symbols = pair === null ? [asked] : symbolsOfPair(pair, market, context);
+  return symbols.filter((symbol) => !isDated(symbol));
+};
+
+/** Most candles an answer holds where the request does not say. */
+const DEFAULT_LIMIT = 500;
+
+/** With `startTime` the venue tells the first ones since then. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
+  const symbols = symbolsAsked(query, context);
+  if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
+  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  return toAsked(symbols, priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};
+
 export const mapKlines = (
   body: unknown,
   source: MessageSource & { readonly endpoint: string },
@@ -124,23 +145,17 @@ export const mapKlines = (
 ): readonly Mapped[] => {
   const interval = source.query.get('interval');
   if (interval !== null && interval !== '1m') return [];
-  const asked = source.query.get('symbol') ?? source.query.get('pair');
-  if (asked === null || interval === null) {
+  const symbols = symbolsAsked(source.query, source.context);
+  if (symbols === null || interval === null) {
     throw new VenueError(
       'VENUE_UNKNOWN_LISTING',
       'the candles name no symbol or interval and their request is not known',
     );
   }
-  const pair = source.query.get('symbol') === null ? asked.toUpperCase() : null;
-  const market: Market =
-    source.context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked.toUpperCase()) ? 'coinm' : 'usdm';
-  const symbols = pair === null ? [asked.toUpperCase()] : symbolsOfPair(pair, market, source.context);
   return readList(body, 'klines').flatMap((row) => {
     const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
     const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
-    return symbols
-      .filter((symbol) => !isDated(symbol))
-      .map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
+    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
   });
 };
 

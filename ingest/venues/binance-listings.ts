@@ -4,19 +4,18 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { carriesPriceCandles } from './binance-budget.ts';
-import type { Market } from './binance-symbols.ts';
+import { isDated, type Market } from './binance-symbols.ts';
 import { elementTexts } from './elements.ts';
-import { splitMultiplier, TIMEFRAMES } from './shape.ts';
+import { leaveOff, splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigure,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -62,7 +61,7 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
   const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
   const listings = readList(answer.symbols, 'symbols')
     .map((item) => readFields(item, 'symbol'))
-    .filter((symbol) => isPerpetual(symbol.contractType))
+    .filter(isPerpetual)
     .map(
       (symbol): ListingRecord => ({
         layer: 'listing',
@@ -74,18 +73,12 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
       }),
     );
   const priced = carriesPriceCandles(listings);
-  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
 };
 
-/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
-const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...listing.values, candles: { ...listing.values.candles, price_types: ['trade'] } },
-});
-
-/** `PERPETUAL`, `PERPETUAL DELIVERING` (being delisted), `TRADIFI_PERPETUAL`. */
-const isPerpetual = (contractType: unknown): boolean =>
-  typeof contractType === 'string' && /(^|_)PERPETUAL( |$)/.test(contractType);
+/** What has a date in its symbol or in its type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`) is none; another type, known or not, is no date. */
+const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
+  !isDated(readText(symbol, 'symbol')) && !/^(CURRENT|NEXT)_/.test(String(contractType));
 
 const STATUSES = words({
   PENDING_TRADING: 'pre_launch',
@@ -99,6 +92,14 @@ const STATUSES = words({
   DELIVERED: 'delisted',
   CLOSE: 'delisted',
 });
+
+/** `PERPETUAL`, `TRADIFI_PERPETUAL`; while it is settled `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading begins. */
+const statusOf = ({ contractType, status, contractStatus }: Fields): string => {
+  const word = STATUSES[String(status ?? contractStatus)] ?? 'unknown';
+  const type = String(contractType ?? '');
+  if (/(^|_)PERPETUAL[ _]DELIVERING$/.test(type)) return word === 'delisted' ? word : 'settling';
+  return type === '' || /(^|_)PERPETUAL$/.test(type) ? word : 'unknown';
+};
 
 /** A listing without an end has this delivery date (2100-12-25). */
 const NO_DELIVERY_MS = 4_133_404_800_000;
@@ -119,7 +120,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     venue_kind: market === 'usdm' ? 'linear' : 'inverse',
     pair: readText(symbol.pair, 'pair'),
     post_only: null,
-    status: STATUSES[String(symbol.status ?? symbol.contractStatus)] ?? 'unknown',
+    status: statusOf(symbol),
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,
@@ -182,7 +183,7 @@ const readRules = (symbol: Fields, market: Market): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: keyof typeof FILTER_FIELDS): Digits | null => {
     const [type, field] = FILTER_FIELDS[rule];
-    const digits = readFigureOrNull(filters.find((f) => f.filterType === type)?.[field], field);
+    const digits = readRuleOrNull(rule, filters.find((f) => f.filterType === type)?.[field], field);
     if (digits !== null)
       normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
     return digits;
@@ -196,6 +197,7 @@ const readRules = (symbol: Fields, market: Market): Rules => {
   normalisation.price_decimals = { venue_field: 'pricePrecision', transform: 'identity' };
   normalisation.qty_decimals = { venue_field: 'quantityPrecision', transform: 'identity' };
   if (market === 'usdm') return { ...figures, contract_size: '1', normalisation };
-  normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
-  return { ...figures, contract_size: readFigure(symbol.contractSize, 'contractSize'), normalisation };
+  const contract_size = readRuleOrNull('contract_size', symbol.contractSize, 'contractSize');
+  if (contract_size !== null) normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
+  return { ...figures, contract_size, normalisation };
 };

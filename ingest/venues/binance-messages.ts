@@ -23,6 +23,7 @@ import {
   turnoverOf,
 } from './binance-mapping.ts';
 import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './binance-symbols.ts';
+import { unread } from './unexpected.ts';
 import {
   type Fields,
   isFields,
@@ -68,7 +69,10 @@ const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] 
   if (!isFields(element)) return [];
   const refused = element.error ?? (typeof element.code === 'number' ? element : undefined);
   if (refused !== undefined) throw refusal(JSON.stringify(refused));
-  if (typeof element.e === 'string') return EVENTS.get(element.e)?.(element, source) ?? [];
+  if (typeof element.e === 'string') {
+    const mapper = EVENTS.get(element.e);
+    return mapper ? mapper(element, source) : unread();
+  }
   if ('lastUpdateId' in element && 'bids' in element) return mapSnapshot(element, source);
   return 'openInterest' in element ? mapOpenInterest(element, source) : [];
 };

@@ -3,7 +3,7 @@ import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../venue.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './binance-budget.ts';
 import { marketOf } from './binance-symbols.ts';
-import { byAge, chunks, isOpen } from './shape.ts';
+import { byAge, chunks, hasPriceCandles, isOpen } from './shape.ts';
 
 /** The docs allow 1,024; fewer keep a lost socket small. */
 export const STREAMS_PER_CONNECTION = 200;
@@ -139,7 +139,7 @@ const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Gro
             covers: [{ layers: [layer], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
           },
         ];
-  const priced = listings.filter(({ values }) => values.candles.price_types.includes('mark'));
+  const priced = listings.filter(hasPriceCandles);
   return [
     ...poll('oi', 'oi', listings, { everyMs, requests: listings.map((listing) => toOi(listing, endpoints)) }),
     ...poll('price-candles', 'price_candles', priced, {

@@ -2,8 +2,10 @@
 //
 // USD-M sockets are split since 2026-04-23: books on /public, everything else on /market; the old path acknowledges and then stays silent.
 // COIN-M has one path. Instruments with a delivery date (`BTCUSD_210924`) share the sockets of both and are never mapped.
+
 import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { polledEvery } from './binance-budget.ts';
+import { askedMinutes } from './binance-events.ts';
 import { mapReference } from './binance-listings.ts';
 import { mapMessage } from './binance-messages.ts';
 import {
@@ -108,6 +110,7 @@ export const binance: Venue = {
   confirm: confirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => {
     const market = marketOf(venueSymbol);
     return {

@@ -8,7 +8,7 @@ import { carriesPriceCandles } from './bitget-budget.ts';
 import { readElements } from './bitget-mapping.ts';
 import { isDated, marketOf } from './bitget-symbols.ts';
 import { elementTexts } from './elements.ts';
-import { splitMultiplier } from './shape.ts';
+import { leaveOff, splitMultiplier } from './shape.ts';
 import {
   type Fields,
   parseRequest,
@@ -17,6 +17,7 @@ import {
   readFields,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -56,20 +57,19 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 /** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
 const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const carried = carriesPriceCandles(listings);
-  return listings.map((listing) => (carried.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+  return listings.map((listing) =>
+    carried.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+  );
 };
-
-const withoutPriceCandles = ({ values, ...listing }: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...values, candles: { ...values.candles, price_types: ['trade'] } },
-});
 
 /** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
-const isPerpetual = ({ symbol, symbolType, type, category }: Fields): boolean => {
-  if (/^(spot|margin)$/i.test(String(category ?? ''))) return false;
-  const kind = type ?? symbolType ?? 'perpetual';
-  return kind === 'perpetual' && !isDated(readText(symbol, 'symbol'));
-};
+const kindOf = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
+
+/** What is spot, or has a delivery by its kind or a date in its symbol, is none; another kind, known or not, is neither. */
+const isPerpetual = (contract: Fields): boolean =>
+  !/^(spot|margin)$/i.test(String(contract.category ?? '')) &&
+  kindOf(contract) !== 'delivery' &&
+  !isDated(readText(contract.symbol, 'symbol'));
 
 const STATUSES = words({
   listed: 'pre_launch',
@@ -80,6 +80,11 @@ const STATUSES = words({
   off: 'delisted',
   offline: 'delisted',
 });
+
+const statusOf = (contract: Fields): string =>
+  kindOf(contract) === 'perpetual'
+    ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
+    : 'unknown';
 
 const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
   const asset = readText(contract.baseCoin, 'baseCoin');
@@ -97,7 +102,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     venue_kind: marketOf(venueSymbol),
     pair: null,
     post_only: null,
-    status: STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown',
+    status: statusOf(contract),
     // Sizes are amounts of the base asset; `sizeMultiplier` is their step.
     contract_size: '1',
     multiplier,
@@ -159,7 +164,7 @@ const readRules = (contract: Fields): Rules => {
   };
   const plain = (rule: Rule, names: readonly string[]): Digits | null => {
     const [value, name] = memberOf(contract, names);
-    return note(rule, readAmountOrNull(value, name), [name, 'string_to_number']);
+    return note(rule, readRuleOrNull(rule, value, name), [name, 'string_to_number']);
   };
   const rules = {
     tick_size: plain('tick_size', ['priceMultiplier']) ?? readTick(contract, note),
@@ -185,7 +190,7 @@ type Note = (rule: string, digits: Digits | null, from: readonly [string, string
 
 /** v1 and v2: `priceEndStep` counts units of the last of `pricePlace` decimals. */
 const readTick = (contract: Fields, note: Note): Digits | null => {
-  const steps = readAmountOrNull(contract.priceEndStep, 'priceEndStep');
+  const steps = readRuleOrNull('tick_size', contract.priceEndStep, 'priceEndStep');
   const places = readCountOrNull(contract.pricePlace, 'pricePlace');
   if (steps === null || places === null || places > MOST_PLACES) return null;
   return note('tick_size', multiply(steps, toStep(places)), ['priceEndStep', `scale:${toStep(places)}`]);

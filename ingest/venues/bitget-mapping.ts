@@ -3,7 +3,7 @@ import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { type Mapped, VenueError } from '../venue.ts';
 import { type BookIds, isDated } from './bitget-symbols.ts';
 import { recordsOf } from './shape.ts';
-import { badFrame, type Fields, readFields, readList, readMsOrNull, readText } from './wire.ts';
+import { type Fields, readFields, readList, readMsOrNull, readText } from './wire.ts';
 
 export type MessageSource = {
   readonly receivedAt: Micros;
@@ -48,8 +48,5 @@ export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | n
   readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
 
 /** `buy`, `Buy`, `SELL`: the case changes by endpoint. */
-export const readSide = (value: unknown): 'buy' | 'sell' => {
-  const side = String(value).toLowerCase();
-  if (side !== 'buy' && side !== 'sell') throw badFrame('side is no side');
-  return side;
-};
+export const SIDES = ['buy', 'sell'] as const;
+export const sideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);

@@ -5,10 +5,11 @@ import {
   type MessageSource,
   readAskedSymbol,
   readElements,
-  readSide,
   readStamp,
   readSymbol,
+  SIDES,
   type Stamps,
+  sideWord,
   toMapped,
 } from './bitget-mapping.ts';
 import { type BookIds, isFutures, readIds, toChain } from './bitget-symbols.ts';
@@ -20,6 +21,7 @@ import {
   mapTickers,
   toTicker,
 } from './bitget-tickers.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -30,11 +32,14 @@ import {
   readAmountOrNull,
   readFields,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
   readMsOrNull,
   readPrice,
+  readSide,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -68,7 +73,7 @@ const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
   if (!isFutures(arg.instType)) return [];
   const channel = readText(arg.channel ?? arg.topic, 'channel');
   const mapper = /^books\d*$/.test(channel) ? mapBook : FRAMES.get(channel);
-  return mapper?.({ arg, channel, action: body.action, data: body.data }, source) ?? [];
+  return mapper ? mapper({ arg, channel, action: body.action, data: body.data }, source) : unread();
 };
 
 const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSource): readonly Mapped[] => {
@@ -144,7 +149,9 @@ const mapBookAnswer: AnswerMapper = (data, source) => {
 const mapTrades: FrameMapper = (frame, source) => {
   const symbol = readFrameSymbol(frame);
   if (symbol === null || frame.action !== 'update') return [];
-  return readList(frame.data, 'data').map((element) => toTrade(symbol, toTradeFields(element), { element, source }));
+  return readList(frame.data, 'data').flatMap((element) =>
+    toTrade(symbol, toTradeFields(element), { element, source }),
+  );
 };
 
 type TradeFields = Readonly<Record<'time' | 'price' | 'size' | 'side' | 'id', unknown>>;
@@ -162,21 +169,24 @@ const toTradeFields = (element: unknown): TradeFields => {
 
 type Origin = { readonly element: unknown; readonly source: MessageSource };
 
-const toTrade = (symbol: string, { time, price, size, side, id }: TradeFields, { element, source }: Origin): Mapped => {
+const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin): readonly Mapped[] => {
+  const { time, price, size, id } = trade;
+  const side = readTaker(sideWord(trade.side), SIDES, 'side');
+  if (side === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readText(id, 'id'),
-    side: readSide(side),
+    id: id === undefined || id === null ? null : readIdText(id, 'id'),
+    side,
     price: readPrice(price, 'price'),
     quantity: readAmount(size, 'size'),
     quantity_unit: 'base' as const,
   };
-  return toMapped({ symbol, venueTs: readStamp(time, source), source }, 'trade', values, element);
+  return [toMapped({ symbol, venueTs: readStamp(time, source), source }, 'trade', values, element)];
 };
 
 const mapFills: AnswerMapper = (data, source) =>
   readElements(data).flatMap((element) => {
     const symbol = readAskedSymbol(element, source);
-    return symbol === null ? [] : [toTrade(symbol, toTradeFields(element), { element, source })];
+    return symbol === null ? [] : toTrade(symbol, toTradeFields(element), { element, source });
   });
 
 /** All listings of a product type in one topic: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
@@ -186,7 +196,7 @@ const mapLiquidations: FrameMapper = (frame, source) =>
     if (symbol === null) return [];
     const values = {
       id: null,
-      side: readSide(element.side) === 'buy' ? ('long' as const) : ('short' as const),
+      side: readSide(sideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
       price: readPrice(element.price, 'price'),
       price_kind: 'bankruptcy' as const,
       quantity: readAmount(element.amount, 'amount'),

@@ -1,9 +1,11 @@
 // Bitget's slots: sockets of books, of everything else, one of all liquidations; a poll of candles of mark and index prices; the request that fills in minutes.
-import type { ListingRecord } from '../../schemas/records.ts';
+import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest, Watched } from '../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from './asked.ts';
 import { PRICE_CANDLES_EVERY_MS } from './bitget-budget.ts';
 import { productOf } from './bitget-symbols.ts';
-import { byAge, chunks, isOpen } from './shape.ts';
+import { byAge, chunks, hasPriceCandles, isOpen } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** The venue allows 1,000 and urges to stay within 50. */
 export const TOPICS_PER_CONNECTION = 50;
@@ -134,9 +136,7 @@ const getCandles = (symbol: string, query: string, endpoints: Endpoints): VenueR
 
 /** The minute that runs and those that ended since the last answer. */
 const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
-  const symbols = listings
-    .filter(({ values }) => values.candles.price_types.includes('mark'))
-    .map(({ venue_symbol }) => venue_symbol);
+  const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
   const requests = symbols.flatMap((symbol) =>
     ['MARK', 'INDEX'].map(
       (type): VenueRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
@@ -157,4 +157,20 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   const [start, end] = [fromMs - MINUTE_MS, toMs + 2 * MINUTE_MS];
   const limit = (end - start) / MINUTE_MS + 1;
   return getCandles(venue_symbol, `startTime=${start}&endTime=${end}&limit=${limit}`, endpoints);
+};
+
+const PRICE_TYPES: Readonly<Record<string, PriceType>> = { market: 'trade', mark: 'mark', index: 'index' };
+
+/** The docs of v3 name no default. */
+const FEWEST = 100;
+
+/** Whether the bounds are inclusive is not said: what lies at them is not counted. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = PRICE_TYPES[(query.get('type') ?? 'market').toLowerCase()];
+  const symbol = query.get('symbol');
+  if (!path.endsWith('/v3/market/candles') || symbol === null || priceType === undefined) return null;
+  if (query.get('interval') !== '1m') return null;
+  const [fromMs, toMs] = [shifted(numberOf(query, 'startTime'), 1), shifted(numberOf(query, 'endTime'), -1)];
+  return toAsked([symbol], priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? FEWEST });
 };

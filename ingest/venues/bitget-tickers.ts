@@ -77,8 +77,9 @@ const readHours = (value: unknown, name: string): number | null => {
   const hours = readAmountOrNull(value, name);
   if (hours === null) return null;
   const ms = Number(hours) * MS_PER_HOUR;
-  if (!Number.isSafeInteger(ms) || ms === 0) throw badFrame(`${name} is no interval`);
-  return ms;
+  if (!Number.isSafeInteger(ms)) throw badFrame(`${name} is no interval`, 'bad_figure');
+  // Zero: none yet.
+  return ms === 0 ? null : ms;
 };
 
 /** Every size of the venue is an amount of the base asset, of listings margined in the coin too. */

@@ -6,7 +6,14 @@
 import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './bitget-listings.ts';
 import { mapMessage } from './bitget-messages.ts';
-import { candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './bitget-plan.ts';
+import {
+  askedMinutes,
+  candlesRequest,
+  planBitget,
+  RENEW_EVERY_MS,
+  TOPICS_PER_CONNECTION,
+  toRenewal,
+} from './bitget-plan.ts';
 import { marketOf, readChain, readNewestMinute, readSubscription } from './bitget-symbols.ts';
 import { ON_CHANGE } from './shape.ts';
 
@@ -79,6 +86,7 @@ export const bitget: Venue = {
   renew: toRenewal,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: marketOf(venueSymbol),
     contract_size: '1',

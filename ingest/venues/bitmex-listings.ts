@@ -5,7 +5,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { readInterval } from './bitmex-instruments.ts';
-import { isPerpetual, isPerpetualType } from './bitmex-symbols.ts';
+import { isOtherType, isPerpetual, isPerpetualType } from './bitmex-symbols.ts';
 import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
 import {
@@ -16,6 +16,7 @@ import {
   readInstantOrNull,
   readList,
   readMessage,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -34,7 +35,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 const toListings = (body: unknown, { received_at }: VenueMessage): readonly ListingRecord[] =>
   readList(body, 'instruments')
     .filter(isFields)
-    .filter(({ symbol, typ }) => isPerpetualType(typ) && isPerpetual(readText(symbol, 'symbol')))
+    .filter(({ symbol, typ }) => !isOtherType(typ) && isPerpetual(readText(symbol, 'symbol')))
     .map((row) => ({
       layer: 'listing',
       venue: 'bitmex',
@@ -68,7 +69,7 @@ const toValues = (row: Fields): ListingValues => {
     venue_kind: kind,
     pair: null,
     post_only: null,
-    status: STATUSES[String(row.state)] ?? 'unknown',
+    status: isPerpetualType(row.typ) ? (STATUSES[String(row.state)] ?? 'unknown') : 'unknown',
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,
@@ -125,7 +126,7 @@ type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits 
 const readRules = (row: Fields, kind: ListingValues['venue_kind']): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(row[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, row[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
     return digits;
   };

@@ -4,8 +4,9 @@
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
 import { type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
 import { type Instrument, mapChange, readInstrument } from './bitmex-instruments.ts';
-import { type BookTable, isBookTable, isPerpetual, isPerpetualType, toChain } from './bitmex-symbols.ts';
+import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './bitmex-symbols.ts';
 import { type At, recordsOf, sortSides } from './shape.ts';
+import { note, unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -17,12 +18,15 @@ import {
   readCountOrNull,
   readFields,
   readId,
+  readIdText,
   readInstantOrNull,
   readLevels,
   readList,
   readMessage,
   readPrice,
   readPriceOrNull,
+  readSide,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -30,6 +34,7 @@ import {
 const toMapped = recordsOf('bitmex');
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
+const SIDES = ['Buy', 'Sell'] as const;
 type Action = 'partial' | 'insert' | 'update' | 'delete';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
@@ -51,7 +56,8 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   if (typeof frame.table !== 'string') return [];
   const action = readAction(frame.action);
   if (isBookTable(frame.table)) return mapBook(frame, { table: frame.table, action, source });
-  return TABLES.get(frame.table)?.(readRows(frame.data), action, source) ?? [];
+  const mapper = TABLES.get(frame.table);
+  return mapper ? mapper(readRows(frame.data), action, source) : unread();
 };
 
 const readAction = (value: unknown): Action => {
@@ -64,7 +70,7 @@ const readRows = (data: unknown): readonly Fields[] =>
   readList(data, 'data')
     .map((row) => readFields(row, 'row'))
     .filter((row) => isPerpetual(readText(row.symbol, 'symbol')))
-    .filter(({ typ }) => typ === undefined || isPerpetualType(typ));
+    .filter(({ typ }) => !isOtherType(typ));
 
 const symbolOf = (row: Fields): string => readText(row.symbol, 'symbol');
 
@@ -126,11 +132,11 @@ const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly 
 };
 
 const readRow = (row: Fields, action: Action): Row => {
-  if (row.side !== 'Buy' && row.side !== 'Sell') throw badFrame('side is no side');
+  const side = readSide(row.side, SIDES, 'side');
   const price = readPriceOrNull(row.price, 'price');
   if (price === null && (action === 'partial' || action === 'insert')) throw badFrame('price is absent');
   const size = action === 'delete' ? '0' : readAmount(row.size, 'size');
-  return { id: readId(row.id, 'id'), isBid: row.side === 'Buy', price, size, fields: row };
+  return { id: readId(row.id, 'id'), isBid: side === 'buy', price, size, fields: row };
 };
 
 /** Of the rows' stamps the newest; the matching engine's before the table's. */
@@ -168,7 +174,10 @@ const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bid
   const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
   for (const { id, isBid, price: named, size } of rows) {
     const price = named ?? prices[id];
-    if (price === undefined) continue;
+    if (price === undefined) {
+      note('bad_level');
+      continue;
+    }
     if (action === 'delete') delete prices[id];
     else prices[id] = price;
     (isBid ? sides.bids : sides.asks).push([price, size]);
@@ -202,22 +211,19 @@ const mapBookAnswer: TableMapper = (rows, _action, source) =>
 
 /** A partial repeats the past; a trade without a side (a referential one) has no taker. */
 const mapTrades: TableMapper = (rows, action, source) =>
-  action !== 'insert' ? [] : rows.filter(({ side }) => side !== undefined).map((row) => toTrade(row, source));
+  action !== 'insert' ? [] : rows.flatMap((row) => toTrade(row, source));
 
-const toTrade = (row: Fields, source: Source): Mapped => {
+const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
+  const side = readTaker(row.side, SIDES, 'side');
+  if (side === null) return [];
   const values = {
     id: typeof row.trdMatchID === 'string' ? readText(row.trdMatchID, 'trdMatchID') : null,
-    side: readSide(row.side) === 'Buy' ? ('buy' as const) : ('sell' as const),
+    side,
     price: readPrice(row.price, 'price'),
     quantity: readAmount(row.size, 'size'),
     quantity_unit: 'contracts' as const,
   };
-  return toMapped(atOf(row, source), 'trade', values, row);
-};
-
-const readSide = (value: unknown): 'Buy' | 'Sell' => {
-  if (value === 'Buy' || value === 'Sell') return value;
-  throw badFrame('side is no side');
+  return [toMapped(atOf(row, source), 'trade', values, row)];
 };
 
 /** An order of the liquidation engine as it is placed; its updates are fills of it, its deletion its end. It buys back a short or sells a long. */
@@ -226,8 +232,8 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
     ? []
     : rows.map((row) => {
         const values = {
-          id: readText(row.orderID, 'orderID'),
-          side: readSide(row.side) === 'Buy' ? ('short' as const) : ('long' as const),
+          id: readIdText(row.orderID, 'orderID'),
+          side: readSide(row.side, SIDES, 'side') === 'buy' ? ('short' as const) : ('long' as const),
           price: readPrice(row.price, 'price'),
           price_kind: 'order' as const,
           quantity: readAmount(row.leavesQty, 'leavesQty'),

@@ -1,7 +1,9 @@
 // BitMEX' slots: sockets of books and of everything else, a topic for each table and symbol; the request that fills in minutes.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue, Watched } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { chunks, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 const SOCKETS = 3;
 /** Four tables of a listing share a socket; the docs name no limit, fewer keep a lost socket small. */
@@ -78,4 +80,17 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   const range = `startTime=${endOf(fromMs)}&endTime=${endOf(toMs + MINUTE_MS)}&count=${count}`;
   const query = `binSize=1m&partial=true&symbol=${encodeURIComponent(venue_symbol)}&${range}`;
   return { method: 'GET', url: `${endpoints.rest}/trade/bucketed?${query}`, weight: 1 };
+};
+
+/** Bins of an answer where the request does not say. */
+const DEFAULT_COUNT = 100;
+
+const openOf = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const symbol = query.get('symbol');
+  if (!path.endsWith('/trade/bucketed') || symbol === null || query.get('binSize') !== '1m') return null;
+  const [fromMs, toMs] = [openOf(query.get('startTime')), openOf(query.get('endTime'))];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'count') ?? DEFAULT_COUNT });
 };

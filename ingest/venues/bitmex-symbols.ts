@@ -9,6 +9,9 @@ export const isPerpetual = (symbol: string): boolean =>
 /** Types of perpetual contracts: on crypto and on foreign exchange. */
 export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';
 
+/** Types of what is none: futures, options, spot, indices. Another type, known or not, is left to the symbol. */
+export const isOtherType = (typ: unknown): boolean => /^(FFCC|FFIC|FFMC|O|IFXXXP|M)/.test(String(typ));
+
 /** Bitcoin in a fiat currency is inverse, contracts of one unit of it; of the others the symbol does not tell. */
 export const impliedQuantity = (
   symbol: string,

@@ -4,7 +4,7 @@
 import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './bitmex-listings.ts';
 import { mapMessage } from './bitmex-messages.ts';
-import { candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './bitmex-plan.ts';
+import { askedMinutes, candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './bitmex-plan.ts';
 import { impliedQuantity, readChain, readClosedMinute, readSubscription } from './bitmex-symbols.ts';
 import { ON_CHANGE } from './shape.ts';
 
@@ -69,6 +69,7 @@ export const bitmex: Venue = {
   renew: toRenewal,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity,
   map: (state, message) => mapMessage(state, message),
 };

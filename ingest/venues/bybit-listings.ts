@@ -3,7 +3,7 @@ import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
-import type { Market } from './bybit-symbols.ts';
+import { isDated, type Market } from './bybit-symbols.ts';
 import { elementTexts } from './elements.ts';
 import { splitMultiplier } from './shape.ts';
 import {
@@ -11,10 +11,10 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -63,7 +63,7 @@ type Source = { readonly market: Market; readonly message: VenueMessage; readonl
 const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
   readList(result.list, 'list')
     .map((item) => readFields(item, 'instrument'))
-    .filter(({ contractType }) => contractType === 'LinearPerpetual' || contractType === 'InversePerpetual')
+    .filter(isPerpetual)
     .map((instrument) => ({
       layer: 'listing',
       venue: 'bybit',
@@ -73,6 +73,10 @@ const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
       values: toValues(instrument, source.market),
     }));
 
+/** What has a date in its symbol or is named a future (`LinearFutures`) is none; another type, known or not, is no date. */
+const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
+  !isDated(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
+
 const STATUSES = words({
   PreLaunch: 'pre_launch',
   Trading: 'tradeable',
@@ -80,6 +84,9 @@ const STATUSES = words({
   Delivering: 'settling',
   Closed: 'delisted',
 });
+
+const statusOf = ({ contractType, status }: Fields): string =>
+  /^(Linear|Inverse)Perpetual$/.test(String(contractType)) ? (STATUSES[String(status)] ?? 'unknown') : 'unknown';
 
 const toValues = (instrument: Fields, market: Market): ListingValues => {
   const asset = readText(instrument.baseCoin, 'baseCoin');
@@ -97,7 +104,7 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
     venue_kind: market,
     pair: null,
     post_only: null,
-    status: STATUSES[String(instrument.status)] ?? 'unknown',
+    status: statusOf(instrument),
     contract_size: '1',
     multiplier,
     tick_size: rules.tick_size,
@@ -163,7 +170,7 @@ const readRules = (instrument: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: Rule): Digits | null => {
     const [filter, field] = RULE_FIELDS[rule];
-    const digits = readFigureOrNull(readFields(instrument[filter] ?? {}, filter)[field], field);
+    const digits = readRuleOrNull(rule, readFields(instrument[filter] ?? {}, filter)[field], field);
     if (digits !== null) normalisation[rule] = { venue_field: `${filter}.${field}`, transform: 'string_to_number' };
     return digits;
   };

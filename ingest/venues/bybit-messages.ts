@@ -5,6 +5,7 @@ import { type MessageSource, readSymbol, type Stamps, toMapped, turnoverOf } fro
 import { CONFIRMING_LEVELS } from './bybit-plan.ts';
 import { answerChain, bookKind, quantityUnitOf, toChain } from './bybit-symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './bybit-tickers.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -12,12 +13,14 @@ import {
   readAmount,
   readFields,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
   readMsOrNull,
   readPrice,
-  readText,
+  readSide,
+  readTaker,
   refusal,
 } from './wire.ts';
 
@@ -36,7 +39,8 @@ const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
   if (frame.success === false) throw refusal(String(frame.ret_msg));
   if (typeof frame.topic !== 'string') return [];
   const channel = frame.topic.slice(0, Math.max(0, frame.topic.indexOf('.')));
-  return FRAMES.get(channel)?.(frame, source) ?? [];
+  const mapper = FRAMES.get(channel);
+  return mapper ? mapper(frame, source) : unread();
 };
 
 const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource): readonly Mapped[] => {
@@ -110,9 +114,10 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
   const [symbolName, time, id, sideName, price, size] = names;
   const symbol = readSymbol(trade[symbolName]);
   if (symbol === null) return [];
-  const side = readSide(trade[sideName], sideName);
+  const side = readTaker(trade[sideName], SIDES, sideName);
+  if (side === null) return [];
   const values = {
-    id: trade[id] === undefined ? null : readText(trade[id], id),
+    id: trade[id] === undefined ? null : readIdText(trade[id], id),
     side,
     price: readPrice(trade[price], price),
     quantity: readAmount(trade[size], size),
@@ -121,10 +126,7 @@ const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): reado
   return [toMapped({ symbol, venueTs: readMsOrNull(trade[time], time), source }, 'trade', values, trade)];
 };
 
-const readSide = (value: unknown, name: string): 'buy' | 'sell' => {
-  if (value !== 'Buy' && value !== 'Sell') throw badFrame(`${name} is no side`);
-  return value === 'Buy' ? 'buy' : 'sell';
-};
+const SIDES = ['Buy', 'Sell'] as const;
 
 const mapAllLiquidations: FrameMapper = (frame, source) =>
   readElements(frame.data).flatMap((element) => toLiquidation(element, source, ['s', 'T', 'S', 'p', 'v']));
@@ -142,7 +144,7 @@ const toLiquidation = (element: Fields, source: MessageSource, names: Liquidatio
   if (symbol === null) return [];
   const values = {
     id: null,
-    side: readSide(element[side], side) === 'buy' ? ('long' as const) : ('short' as const),
+    side: readSide(element[side], SIDES, side) === 'buy' ? ('long' as const) : ('short' as const),
     price: readPrice(element[price], price),
     price_kind: 'bankruptcy' as const,
     quantity: readAmount(element[size], size),

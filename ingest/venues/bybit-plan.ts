@@ -1,8 +1,10 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
-import type { ListingRecord } from '../../schemas/records.ts';
+import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest, Watched, WatchedMember } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { type Market, marketOf } from './bybit-symbols.ts';
 import { byAge, chunks, isOpen } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** Levels a side of the book we follow, sent every 200 ms. */
 const BOOK_DEPTH = 1000;
@@ -164,3 +166,20 @@ export const CONFIRMING_LEVELS = '1';
 
 export const bookConfirmation: NonNullable<Venue['bookConfirmation']> = ({ venue_symbol }, endpoints) =>
   get(`orderbook?limit=${CONFIRMING_LEVELS}`, venue_symbol, endpoints);
+
+const PRICES: Readonly<Record<string, PriceType>> = {
+  kline: 'trade',
+  'mark-price-kline': 'mark',
+  'index-price-kline': 'index',
+};
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 200;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = PRICES[path.slice(path.lastIndexOf('/') + 1)];
+  const symbol = query.get('symbol');
+  if (priceType === undefined || symbol === null || query.get('interval') !== '1') return null;
+  const [fromMs, toMs] = [numberOf(query, 'start'), numberOf(query, 'end')];
+  return toAsked([symbol], priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};

@@ -166,8 +166,9 @@ const toFunding = ({ fundingRate, nextFundingTime, fundingIntervalHour }: Ticker
 const toIntervalMs = (hours: string | null): number | null => {
   if (hours === null) return null;
   const ms = Number(hours) * MS_PER_HOUR;
-  if (!Number.isSafeInteger(ms) || ms === 0) throw badFrame('fundingIntervalHour is no interval');
-  return ms;
+  if (!Number.isSafeInteger(ms)) throw badFrame('fundingIntervalHour is no interval', 'bad_figure');
+  // Zero: none yet.
+  return ms === 0 ? null : ms;
 };
 
 /** The change is a fraction already. */

@@ -6,6 +6,7 @@ import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './bybit-listings.ts';
 import { mapMessage } from './bybit-messages.ts';
 import {
+  askedMinutes,
   bookConfirmation,
   candlesRequest,
   confirmRequest,
@@ -86,6 +87,7 @@ export const bybit: Venue = {
   confirm: confirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: marketOf(venueSymbol),
     contract_size: '1',

@@ -10,10 +10,10 @@ import {
   isFields,
   parseRequest,
   readCountOrNull,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -28,7 +28,7 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
     if (!isFields(body) || !Array.isArray(body.result)) return null;
     const instruments = readList(body.result, 'result').filter(isInstrument);
     if (instruments.length === 0) return null;
-    const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut'), receivedAt: message.received_at };
+    const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
     return {
       scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
       listings: instruments.filter(isListed).map((instrument) => toListing(instrument, stamps)),
@@ -40,8 +40,12 @@ export const mapReference = (_state: ReferenceState, message: VenueMessage): Ref
 const isInstrument = (row: unknown): row is Fields =>
   isFields(row) && 'instrument_name' in row && 'expiration_timestamp' in row && 'tick_size' in row;
 
+/** Words of what is no perpetual; another word, known or not, leaves it to the name. */
+const OTHER_KINDS: ReadonlySet<unknown> = new Set(['option', 'spot', 'future_combo', 'option_combo']);
+const DATED_PERIODS: ReadonlySet<unknown> = new Set(['day', 'week', 'month']);
+
 const isListed = ({ kind, settlement_period, instrument_name }: Fields): boolean =>
-  kind === 'future' && settlement_period === 'perpetual' && isPerpetual(String(instrument_name));
+  isPerpetual(String(instrument_name)) && !OTHER_KINDS.has(kind) && !DATED_PERIODS.has(settlement_period);
 
 /** `usOut` is in microseconds. */
 type Stamps = { readonly sentAt: Micros | null; readonly receivedAt: Micros };
@@ -69,8 +73,9 @@ const STATUSES = words({
   archivized: 'delisted',
 });
 
-const statusOf = ({ state, is_active }: Fields): string => {
-  if (typeof state === 'string') return STATUSES[state] ?? 'unknown';
+const statusOf = ({ kind, settlement_period, state, is_active }: Fields): string => {
+  if (kind !== 'future' || settlement_period !== 'perpetual') return 'unknown';
+  if (state !== undefined && state !== null && state !== '') return STATUSES[String(state)] ?? 'unknown';
   if (is_active === true) return 'tradeable';
   return is_active === false ? 'halted' : 'unknown';
 };
@@ -85,11 +90,11 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
   const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
   const venue_kind = kindOf(instrument, venue_symbol);
   const quantity = venue_kind === 'linear' ? 'base' : 'quote';
-  const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') ?? NO_END_MS;
+  const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
   // Amounts are multiples of the venue's contract size: it is the step, not what one unit of a quantity is worth.
-  const lot_size = readFigureOrNull(instrument.contract_size, 'contract_size');
-  const tick_size = readFigureOrNull(instrument.tick_size, 'tick_size');
-  const min_qty = readFigureOrNull(instrument.min_trade_amount, 'min_trade_amount');
+  const lot_size = readRuleOrNull('lot_size', instrument.contract_size, 'contract_size');
+  const tick_size = readRuleOrNull('tick_size', instrument.tick_size, 'tick_size');
+  const min_qty = readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount');
   return {
     instrument: `${base}-PERP`,
     venue_symbol,

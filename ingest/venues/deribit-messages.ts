@@ -5,6 +5,7 @@ import type { Level } from '../../schemas/records.ts';
 import type { Chain, ClosedMinute, MapContext, Mapped, VenueMessage } from '../venue.ts';
 import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './deribit-symbols.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -15,12 +16,14 @@ import {
   readFields,
   readFigureOrNull,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
   readMsOrNull,
   readPrice,
   readPriceOrNull,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -55,7 +58,7 @@ const mapNotification = ({ channel, data }: Fields, source: Source): readonly Ma
     case 'deribit_price_index':
       return mapIndex(readFields(data, 'data'), source);
     default:
-      return [];
+      return unread();
   }
 };
 
@@ -164,7 +167,7 @@ const readChanges = (value: unknown, name: string): Level[] =>
   readList(value, name).map((item): Level => {
     const [action, price, amount] = readList(item, name);
     if (action === 'delete') return [readPrice(price, name), '0'];
-    if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`);
+    if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`, 'bad_level');
     return [readPrice(price, name), readAmount(amount, name)];
   });
 
@@ -215,10 +218,10 @@ const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
 const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(trade.instrument_name, 'instrument_name');
   if (!isPerpetual(symbol)) return [];
-  const { direction } = trade;
-  if (direction !== 'buy' && direction !== 'sell') throw badFrame('direction is no side');
+  const direction = readTaker(trade.direction, ['buy', 'sell'], 'direction');
+  if (direction === null) return [];
   const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
-  const id = readText(trade.trade_id, 'trade_id');
+  const id = readIdText(trade.trade_id, 'trade_id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
   const fill = { price, price_kind: 'fill' as const, ...amount };
@@ -247,7 +250,7 @@ const closedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('lo
     case 'MT':
       return [closedByTaker, closedByMaker];
     default:
-      throw badFrame('liquidation names neither taker nor maker');
+      throw badFrame('liquidation names neither taker nor maker', 'unknown_word');
   }
 };
 

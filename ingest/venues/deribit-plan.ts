@@ -1,7 +1,9 @@
 // Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { chunks, type Place, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** Channels of a connection; the docs allow so many in one request. */
 export const STREAMS_PER_CONNECTION = 500;
@@ -124,4 +126,15 @@ export const confirmRequest = (channel: string, endpoints: Endpoints): SymbolReq
   const symbol = /^ticker\.([^.]+)\./.exec(channel)?.[1];
   if (symbol === undefined) return null;
   return { symbol, request: get('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };
+};
+
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 5_000;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"ticks"') ?? {};
+  const symbol = query.get('instrument_name');
+  if (!path.endsWith('/get_tradingview_chart_data') || symbol === null || query.get('resolution') !== '1') return null;
+  const [fromMs, toMs] = [numberOf(query, 'start_timestamp'), numberOf(query, 'end_timestamp')];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
 };

@@ -6,6 +6,7 @@ import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './deribit-listings.ts';
 import { mapMessage, readChain, readChannel, readNewestMinute } from './deribit-messages.ts';
 import {
+  askedMinutes,
   candlesRequest,
   confirmRequest,
   planDeribit,
@@ -78,6 +79,7 @@ export const deribit: Venue = {
   confirm: confirmRequest,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',
     contract_size: '1',

@@ -4,7 +4,7 @@ import type { ListingValues, Micros } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
 import { TIMEFRAMES } from './shape.ts';
-import { type Fields, isFields, readFields, readFigureOrNull, readMessage, readText, words } from './wire.ts';
+import { type Fields, isFields, readFields, readMessage, readRuleOrNull, readText, words } from './wire.ts';
 
 /** Known by its member `markets`; one scope, whole. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
@@ -50,8 +50,8 @@ const splitTicker = (ticker: string): { readonly asset: string; readonly base: s
 
 const toValues = (market: Fields, venue_symbol: string): ListingValues => {
   const { asset, base, quote } = splitTicker(venue_symbol);
-  const tick_size = readFigureOrNull(market.tickSize, 'tickSize');
-  const lot_size = readFigureOrNull(market.stepSize, 'stepSize');
+  const tick_size = readRuleOrNull('tick_size', market.tickSize, 'tickSize');
+  const lot_size = readRuleOrNull('lot_size', market.stepSize, 'stepSize');
   return {
     instrument: `${base}-PERP`,
     venue_symbol,

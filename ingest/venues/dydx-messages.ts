@@ -3,6 +3,7 @@ import { parseInstant } from '../../schemas/instants.ts';
 import type { Level, Micros } from '../../schemas/records.ts';
 import { type Chain, type ClosedMinute, type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -13,10 +14,12 @@ import {
   readCountOrNull,
   readFields,
   readFigureOrNull,
+  readIdText,
   readLevels,
   readList,
   readMessage,
   readPrice,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -56,7 +59,7 @@ const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received)
       case 'v4_candles':
         return isFirst ? mapCandles(readList(fields.candles, 'candles'), receivedAt) : mapCandle(fields, receivedAt);
       default:
-        return [];
+        return unread();
     }
   });
 };
@@ -198,15 +201,15 @@ const mapTrades = (symbol: string, contents: Fields, receivedAt: Received): read
 /** A trade, and the liquidation it filled: `LIQUIDATED` says that the taker was. `DELEVERAGED` is no trade of the market. */
 const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly Mapped[] => {
   if (trade.type === 'DELEVERAGED') return [];
-  if (trade.side !== 'BUY' && trade.side !== 'SELL') throw badFrame('side is no side');
+  const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
+  if (taker === null) return [];
   const at = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt };
-  const id = trade.id === undefined || trade.id === null ? null : readText(trade.id, 'id');
+  const id = trade.id === undefined || trade.id === null ? null : readIdText(trade.id, 'id');
   const price = readPrice(trade.price, 'price');
   const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
-  const sold = trade.side === 'SELL';
-  const mapped = [record(at, 'trade', { id, side: sold ? 'sell' : 'buy', price, ...amount }, trade)];
+  const mapped = [record(at, 'trade', { id, side: taker, price, ...amount }, trade)];
   if (trade.type !== 'LIQUIDATED' && trade.liquidation !== true) return mapped;
-  const side = sold ? ('long' as const) : ('short' as const);
+  const side = taker === 'sell' ? ('long' as const) : ('short' as const);
   return [...mapped, record(at, 'liquidation', { id, side, price, price_kind: 'fill', ...amount }, trade)];
 };
 

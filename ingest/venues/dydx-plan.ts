@@ -2,7 +2,9 @@
 import { formatInstant, MICROS_PER_MS } from '../../schemas/instants.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue } from '../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from './asked.ts';
 import { spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** Subscriptions of one channel on one connection. */
 const PER_CHANNEL = 32;
@@ -80,4 +82,20 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MINUTE_MS)}&limit=${limit}`;
   const path = `v4/candles/perpetualMarkets/${encodeURIComponent(venue_symbol)}`;
   return { method: 'GET', url: `${endpoints.rest}/${path}?resolution=1MIN&${range}`, weight: 1 };
+};
+
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 100;
+
+const toMs = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
+  if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
+  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shifted(toMs(query.get('toISO')), -1) };
+  return toAsked([decodeURIComponent(symbol)], 'trade', {
+    ...bounds,
+    limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT,
+  });
 };

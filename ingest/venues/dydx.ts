@@ -6,7 +6,7 @@
 import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './dydx-listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './dydx-messages.ts';
-import { candlesRequest, planDydx, STREAMS_PER_CONNECTION, toRenewal } from './dydx-plan.ts';
+import { askedMinutes, candlesRequest, planDydx, STREAMS_PER_CONNECTION, toRenewal } from './dydx-plan.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = { rest: 'https://indexer.dydx.trade', ws: 'wss://indexer.dydx.trade/v4/ws' };
@@ -63,6 +63,7 @@ export const dydx: Venue = {
   renew: toRenewal,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
   map: (_state, message) => mapMessage(message),
 };

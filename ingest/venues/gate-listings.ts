@@ -15,6 +15,7 @@ import {
   readFigureOrNull,
   readList,
   readMessage,
+  readRuleOrNull,
   readText,
   words,
 } from './wire.ts';
@@ -109,7 +110,7 @@ const STATUSES = words({
 
 /** Without the word: a contract being delisted takes orders that close positions, until none is left. */
 const toStatus = ({ status, in_delisting, position_size }: Fields): string => {
-  if (typeof status === 'string' && status !== '') return STATUSES[status] ?? 'unknown';
+  if (status !== undefined && status !== null && status !== '') return STATUSES[String(status)] ?? 'unknown';
   if (in_delisting === false) return 'tradeable';
   if (in_delisting !== true) return 'unknown';
   return Number(position_size) === 0 ? 'delisted' : 'reduce_only';
@@ -123,7 +124,7 @@ type Rules = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'tick_size' | 
 const readRules = (contract: Fields, market: Market): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(contract[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, contract[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'string_to_number' };
     return digits;
   };
@@ -133,6 +134,8 @@ const readRules = (contract: Fields, market: Market): Rules => {
   if (size === '0') return { ...figures, venue_kind: 'inverse', contract_size: '1', normalisation };
   // Settled in another currency than it is quoted in: the size is an amount of that, neither base nor quote.
   if (market === 'btc') return { ...figures, venue_kind: 'quanto', contract_size: null, normalisation };
-  if (size !== null) normalisation.contract_size = { venue_field: 'quanto_multiplier', transform: 'string_to_number' };
-  return { ...figures, venue_kind: 'linear', contract_size: size, normalisation };
+  const contract_size = readRuleOrNull('contract_size', size, 'quanto_multiplier');
+  if (contract_size !== null)
+    normalisation.contract_size = { venue_field: 'quanto_multiplier', transform: 'string_to_number' };
+  return { ...figures, venue_kind: 'linear', contract_size, normalisation };
 };

@@ -6,6 +6,7 @@ import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './gate-books.ts';
 import { type Frame, readSeconds, type Source, sentAt, toMapped } from './gate-mapping.ts';
 import { isPerpetual } from './gate-symbols.ts';
 import type { At } from './shape.ts';
+import { note, unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -38,7 +39,8 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
   if (frame.event !== 'update' && frame.event !== 'all') return [];
-  return CHANNELS.get(String(frame.channel))?.(frame.result, frame, source) ?? [];
+  const mapper = CHANNELS.get(String(frame.channel));
+  return mapper ? mapper(frame.result, frame, source) : unread();
 };
 
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
@@ -144,8 +146,13 @@ const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null 
 const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
   elementsOf(result)
     .filter(({ is_internal }) => is_internal !== true)
-    .map((trade) => {
+    .flatMap((trade) => {
       const { isNegative, amount } = toSigned(trade.size, 'size');
+      // The sign is the side: a size of zero has none.
+      if (amount === '0') {
+        note('no_side');
+        return [];
+      }
       const values = {
         id: trade.id === undefined || trade.id === null ? null : readId(trade.id, 'id'),
         side: isNegative ? ('sell' as const) : ('buy' as const),
@@ -153,7 +160,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
         quantity: amount,
         quantity_unit: 'contracts' as const,
       };
-      return toMapped(atOf(trade, readTradeStamp(trade), source), 'trade', values, trade);
+      return [toMapped(atOf(trade, readTradeStamp(trade), source), 'trade', values, trade)];
     });
 
 /** The docs write `time_ms`; frames as they are sent have `time`, in milliseconds. */

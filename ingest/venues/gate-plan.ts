@@ -1,8 +1,10 @@
 // Gate's slots: sockets of books, of prices with trades and liquidations, of candles; the frames and requests they need.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest, Watched } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { MARKETS, type Market, marketOf } from './gate-symbols.ts';
 import { chunks, isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** Three channels of a contract share a socket of prices, three of another one of candles; the docs name no limit, fewer keep a lost socket small. */
 const CONTRACTS_PER_CONNECTION = 60;
@@ -152,4 +154,23 @@ const MINUTE_MS = 60_000;
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}`;
   return get('candlesticks', venue_symbol, { query, endpoints });
+};
+
+/** The most points of an answer between two instants; without them, and without a limit, it tells the newest 100. */
+const CANDLES_LIMIT = 2_000;
+const DEFAULT_LIMIT = 100;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const name = query.get('contract');
+  if (!path.endsWith('/candlesticks') || name === null || query.get('interval') !== '1m') return null;
+  const [, prefix, symbol = ''] = /^(mark_|index_)?(.+)$/.exec(name) ?? [];
+  const priceType = prefix === 'mark_' ? 'mark' : prefix === 'index_' ? 'index' : 'trade';
+  const msOf = (bound: string): number | null => {
+    const seconds = numberOf(query, bound);
+    return seconds === null ? null : seconds * 1_000;
+  };
+  const [fromMs, toMs] = [msOf('from'), msOf('to')];
+  const limit = numberOf(query, 'limit') ?? (fromMs === null ? DEFAULT_LIMIT : CANDLES_LIMIT);
+  return toAsked([symbol], priceType, { fromMs, toMs, limit });
 };

@@ -6,6 +6,7 @@ import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './gate-listings.ts';
 import { mapMessage } from './gate-messages.ts';
 import {
+  askedMinutes,
   bookSnapshot,
   candlesRequest,
   PING,
@@ -92,6 +93,7 @@ export const gate: Venue = {
   closedMinute: readClosedMinute,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity,
   map: (_state, message) => mapMessage(message),
 };

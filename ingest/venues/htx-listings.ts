@@ -15,7 +15,7 @@ import {
   readList,
   readMessage,
   readMsOrNull,
-  readPrice,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -102,6 +102,8 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
   const { base: asset, quote } = splitSymbol(code);
   const { base, multiplier } = splitMultiplier(asset);
   const known = hours[code];
+  const contract_size = readRuleOrNull('contract_size', item.contract_size, 'contract_size');
+  const tick_size = readRuleOrNull('tick_size', item.price_tick, 'price_tick');
   const unsent = ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'];
   return {
     instrument: `${base}-PERP`,
@@ -114,16 +116,16 @@ const toValues = (item: Fields, code: string, { market, hours }: Source): Listin
     pair: item.pair === undefined ? code : readText(item.pair, 'pair'),
     post_only: null,
     status: STATUSES[String(item.contract_status)] ?? 'unknown',
-    contract_size: readPrice(item.contract_size, 'contract_size'),
+    contract_size,
     multiplier,
-    tick_size: readPrice(item.price_tick, 'price_tick'),
+    tick_size,
     lot_size: null,
     min_qty: null,
     min_notional: null,
     price_decimals: null,
     qty_decimals: null,
     units: {
-      tick_size: 'quote',
+      tick_size: tick_size === null ? null : 'quote',
       lot_size: null,
       min_qty: null,
       min_notional: null,

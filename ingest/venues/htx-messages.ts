@@ -5,6 +5,7 @@ import type { Mapped, VenueMessage } from '../venue.ts';
 import { readAnswer } from './htx-listings.ts';
 import { depthOf, fullSides, isChained, isSwap, marketOf, splitChannel, toChain } from './htx-symbols.ts';
 import { type At, recordsOf, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -20,6 +21,8 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
+  readSide,
+  readTaker,
   readText,
 } from './wire.ts';
 
@@ -58,7 +61,7 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
   const { symbol, topic } = channel;
   const named = { ...source, symbol: symbol === '*' ? null : symbol };
   const mapper = depthOf(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
-  if (!mapper) return [];
+  if (!mapper) return unread();
   return elementsOf(message).flatMap((element) => mapper(element, named));
 };
 
@@ -69,7 +72,7 @@ const elementsOf = ({ tick, data }: Fields): readonly Fields[] =>
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
-  return mapper === undefined ? [] : listOf(message.data, 'data').flatMap((element) => mapper(element, source));
+  return mapper === undefined ? unread() : listOf(message.data, 'data').flatMap((element) => mapper(element, source));
 };
 
 /** An answer that names no channel. */
@@ -150,7 +153,7 @@ const mapOpenInterest = ofSwap((at, element) => [
 ]);
 
 /** An empty side is left out. */
-const readSide = (value: unknown, name: string): Level[] =>
+const readLevelsOrNone = (value: unknown, name: string): Level[] =>
   value === undefined || value === null ? [] : readLevels(value, name);
 
 const mapDepth =
@@ -160,8 +163,8 @@ const mapDepth =
     if (at === null) return [];
     const version = element.version === undefined ? null : readId(element.version, 'version');
     const isUpdate = element.event === 'update';
-    const bids = readSide(element.bids, 'bids');
-    const asks = readSide(element.asks, 'asks');
+    const bids = readLevelsOrNone(element.bids, 'bids');
+    const asks = readLevelsOrNone(element.asks, 'asks');
     const values = isUpdate
       ? { kind: 'update' as const, bids, asks, sequence: version }
       : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
@@ -177,10 +180,11 @@ const mapTrades: Mapper = (element, source) =>
   readList(element.data, 'data').flatMap((item) => {
     const trade = readFields(item, 'trade');
     const at = readAt(trade, source);
-    if (at === null || trade.direction === '') return [];
+    const side = at === null ? null : readTaker(trade.direction, SIDES, 'direction');
+    if (at === null || side === null) return [];
     const values = {
       id: trade.id === undefined ? null : readId(trade.id, 'id'),
-      side: readDirection(trade.direction),
+      side,
       price: readPrice(trade.price, 'price'),
       quantity: readAmount(trade.amount, 'amount'),
       quantity_unit: 'contracts' as const,
@@ -188,17 +192,14 @@ const mapTrades: Mapper = (element, source) =>
     return [toMapped(at, 'trade', values, trade)];
   });
 
-const readDirection = (direction: unknown): 'buy' | 'sell' => {
-  if (direction !== 'buy' && direction !== 'sell') throw badFrame('direction is neither buy nor sell');
-  return direction;
-};
+const SIDES = ['buy', 'sell'] as const;
 
 /** The order that closes: a sale closes a long. Its price is the bankruptcy price, by the docs. */
 const mapLiquidation = ofSwap(
   (at, element) => {
     const values = {
       id: null,
-      side: readDirection(element.direction) === 'sell' ? ('long' as const) : ('short' as const),
+      side: readSide(element.direction, SIDES, 'direction') === 'sell' ? ('long' as const) : ('short' as const),
       price: readPrice(element.price, 'price'),
       price_kind: 'bankruptcy' as const,
       quantity: readAmount(element.volume, 'volume'),

@@ -1,8 +1,10 @@
 // HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; the request that fills in minutes.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue, Watched } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { type Market, marketOf } from './htx-symbols.ts';
 import { isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** The docs limit no subscriptions, but normal connections to 30: two hundred contracts need twenty. */
 export const STREAMS_PER_CONNECTION = 200;
@@ -137,4 +139,16 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   const range = `from=${fromMs / 1000}&to=${toMs / 1000 + 119}`;
   const url = `${rest}/${api}/market/history/kline?contract_code=${encodeURIComponent(venue_symbol)}&period=1min&${range}`;
   return { method: 'GET', url, weight: 1 };
+};
+
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 2_000;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"ch"') ?? {};
+  const symbol = query.get('contract_code');
+  const [from, to] = [numberOf(query, 'from'), numberOf(query, 'to')];
+  if (!path.endsWith('/market/history/kline') || symbol === null || query.get('period') !== '1min') return null;
+  if (from === null || to === null) return null;
+  return toAsked([symbol], 'trade', { fromMs: from * 1_000, toMs: to * 1_000, limit: CANDLES_LIMIT });
 };

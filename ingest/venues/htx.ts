@@ -6,6 +6,7 @@ import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { mapReference } from './htx-listings.ts';
 import { mapMessage } from './htx-messages.ts';
 import {
+  askedMinutes,
   candlesRequest,
   FUNDING_EVERY_MS,
   OI_EVERY_MS,
@@ -104,6 +105,7 @@ export const htx: Venue = {
   renew: toRenewal,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: marketOf(venueSymbol),
     contract_size: null,

@@ -3,7 +3,7 @@
 // Each coin takes a subscription a channel, and an address has 1,000 of them over all sockets. Books and contexts of every coin come first; trades
 // and candles of those that the venue lists first, its own before those of builders, as far as the rest goes: all of 200 coins, 105 of 320.
 import type { ListingRecord } from '../../schemas/records.ts';
-import { isOpen } from './shape.ts';
+import { isOpen, leaveOff } from './shape.ts';
 
 const SUBSCRIPTIONS = 1_000;
 /** For a socket that is being replaced: it and its successor are subscribed together for some seconds. */
@@ -18,20 +18,13 @@ const coinsWithEvents = (coins: number): number => {
 };
 
 /** Whether trades and candles of a coin are collected, as its listing says. */
-export const hasEvents = ({ values }: ListingRecord): boolean => values.candles.price_types.includes('trade');
+export const hasEvents = ({ off = [] }: ListingRecord): boolean => !off.includes('candles');
 
-const withoutEvents = (listing: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: {
-    ...listing.values,
-    candles: { ...listing.values.candles, price_types: [] },
-    not_published: [...listing.values.not_published, 'trades'],
-  },
-});
-
-/** Listings in the venue's order; those past the budget say that they have neither. */
+/** Listings in the venue's order; of those past the budget neither is collected. */
 export const withinBudget = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
   const open = listings.filter(isOpen);
   const reached = new Set(open.slice(0, coinsWithEvents(open.length)));
-  return listings.map((listing) => (isOpen(listing) && !reached.has(listing) ? withoutEvents(listing) : listing));
+  return listings.map((listing) =>
+    isOpen(listing) && !reached.has(listing) ? leaveOff(listing, ['trades', 'candles']) : listing,
+  );
 };

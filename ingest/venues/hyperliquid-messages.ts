@@ -4,6 +4,7 @@ import type { Digits, Level, Micros } from '../../schemas/records.ts';
 import { type Chain, type ClosedMinute, type Mapped, type MapState, VenueError, type VenueMessage } from '../venue.ts';
 import { coinsOf, isMeta, isPerpetual, marketOf, metasOf } from './hyperliquid-listings.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
+import { note, unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -18,6 +19,7 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -62,8 +64,10 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
       return forgetTrades(data, source);
     case 'error':
       throw refusal(String(data));
-    default:
+    case 'pong':
       return [];
+    default:
+      return unread();
   }
 };
 
@@ -189,7 +193,9 @@ const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => 
     const [market, contexts] = readList(item, 'ctxs');
     const coins = coinsByMarket(source.state)[`market ${String(market)}`];
     const values = readList(contexts, 'ctxs');
-    return coins === undefined || coins.length < values.length ? [] : zip(coins, values, source);
+    if (coins !== undefined && coins.length >= values.length) return zip(coins, values, source);
+    note('unknown_listing');
+    return [];
   });
 };
 
@@ -255,10 +261,11 @@ const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Ma
 const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
   const symbol = readText(trade.coin, 'coin');
   if (!isPerpetual(symbol)) return [];
-  if (trade.side !== 'A' && trade.side !== 'B') throw badFrame('side is no side');
+  const side = readTaker(trade.side, ['B', 'A'], 'side');
+  if (side === null) return [];
   const values = {
     id: trade.tid === undefined || trade.tid === null ? null : readId(trade.tid, 'tid'),
-    side: trade.side === 'A' ? ('sell' as const) : ('buy' as const),
+    side,
     price: readPrice(trade.px, 'px'),
     quantity: readAmount(trade.sz, 'sz'),
     quantity_unit: 'base' as const,

@@ -1,6 +1,7 @@
 // Hyperliquid's slots: sockets that hold everything of their coins; subscriptions, and requests that fill minutes in.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { hasEvents } from './hyperliquid-budget.ts';
 import { type Place, spreadListings } from './shape.ts';
 
@@ -84,5 +85,24 @@ const CANDLES_WEIGHT = 21;
 /** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; both bounds are inclusive. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MINUTE_MS };
-  return ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
+  const request = ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
+  // The question stands in the body: its answer may be an empty list, and only the URL is recorded with it. A fragment is not sent.
+  const question = new URLSearchParams({
+    coin: venue_symbol,
+    startTime: `${req.startTime}`,
+    endTime: `${req.endTime}`,
+  });
+  return { ...request, url: `${request.url}#candleSnapshot?${question}` };
+};
+
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 5_000;
+
+/** Bounds are inclusive. An answer about a minute without candles is an empty list. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const [, question] = /#candleSnapshot\?(\S+)$/.exec(message.request ?? '') ?? [];
+  if (question === undefined || requestOf(message, '[') === null) return null;
+  const query = new URLSearchParams(question);
+  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  return toAsked([query.get('coin') ?? ''], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
 };

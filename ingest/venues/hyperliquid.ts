@@ -6,7 +6,7 @@
 import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './hyperliquid-listings.ts';
 import { GREETING, mapMessage, readChain, readNewestMinute, readSubscription } from './hyperliquid-messages.ts';
-import { ask, candlesRequest, planHyperliquid, toRenewal } from './hyperliquid-plan.ts';
+import { ask, askedMinutes, candlesRequest, planHyperliquid, toRenewal } from './hyperliquid-plan.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from './shape.ts';
 
 const ENDPOINTS = { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' };
@@ -62,6 +62,7 @@ export const hyperliquid: Venue = {
   renew: toRenewal,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
   map: (state, message) => mapMessage(state, message),
 };

@@ -11,10 +11,10 @@ import {
   isFields,
   parseRequest,
   readFields,
-  readFigureOrNull,
   readInstantOrNull,
   readList,
   readMessage,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -138,7 +138,7 @@ const PRECISION = 'contractValueTradePrecision';
 const readRules = (instrument: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(instrument[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, instrument[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
     return digits;
   };

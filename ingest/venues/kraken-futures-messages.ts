@@ -6,6 +6,7 @@ import type { Digits, Level, Micros, PriceType } from '../../schemas/records.ts'
 import { type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import { quantityOf, type SymbolQuantity, toChain } from './kraken-futures-symbols.ts';
 import { type At, recordsOf, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -18,6 +19,7 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
+  readIdText,
   readInstantOrNull,
   readLevels,
   readList,
@@ -25,6 +27,8 @@ import {
   readMsOrNull,
   readPrice,
   readPriceOrNull,
+  readSide,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -56,7 +60,9 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 
 const mapFrame: Mapper = (body, source) => {
   if (body.event !== undefined || typeof body.feed !== 'string') return [];
-  return FEEDS.get(body.feed)?.(body, source) ?? [];
+  const mapper = FEEDS.get(body.feed);
+  if (mapper) return mapper(body, source);
+  return PASSED_OVER.has(body.feed) ? [] : unread();
 };
 
 /** Null when it is no perpetual. */
@@ -146,6 +152,8 @@ const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: reado
 
 // ---- book ----
 
+const SIDES = ['buy', 'sell'] as const;
+
 /** A size below zero was seen; it is none. */
 const readSize = (value: unknown): Digits => {
   const size = readFigure(value, 'qty');
@@ -156,10 +164,10 @@ const readSize = (value: unknown): Digits => {
 const mapBook: Mapper = (body, source) => {
   const subject = subjectOf(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
   if (subject === null) return [];
-  if (body.side !== 'buy' && body.side !== 'sell') throw badFrame('side is no side');
+  const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
   const sequence = readId(body.seq, 'seq');
-  const sides = { bids: body.side === 'buy' ? [level] : [], asks: body.side === 'sell' ? [level] : [] };
+  const sides = { bids: side === 'buy' ? [level] : [], asks: side === 'sell' ? [level] : [] };
   const mapped = toMapped(subject, 'book', { kind: 'update', ...sides, sequence }, body);
   return [{ ...mapped, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
 };
@@ -222,19 +230,26 @@ const toTrades = (
   { id, size }: { readonly id: unknown; readonly size: unknown },
 ): Mapped[] => {
   if (HANDED_OVER.has(body.type)) return [];
-  if (body.side !== 'buy' && body.side !== 'sell') throw badFrame('side is no side');
+  const taker = readTaker(body.side, SIDES, 'side');
+  if (taker === null) return [];
   const values = {
-    id: id === undefined || id === null ? null : readText(String(id), 'uid'),
-    side: body.side as 'buy' | 'sell',
+    id: id === undefined || id === null ? null : readIdText(id, 'uid'),
+    side: taker,
     price: readPrice(body.price, 'price'),
     quantity: readAmount(size, 'quantity'),
     quantity_unit: subject.quantity_unit,
   };
   const trade = toMapped(subject, 'trade', values, body);
   if (body.type !== 'liquidation') return [trade];
-  const { price, ...rest } = values;
-  const side = body.side === 'sell' ? ('long' as const) : ('short' as const);
-  return [trade, toMapped(subject, 'liquidation', { ...rest, side, price, price_kind: 'fill' }, body)];
+  const liquidation = {
+    id: values.id,
+    side: taker === 'sell' ? ('long' as const) : ('short' as const),
+    price: values.price,
+    price_kind: 'fill' as const,
+    quantity: values.quantity,
+    quantity_unit: values.quantity_unit,
+  };
+  return [trade, toMapped(subject, 'liquidation', liquidation, body)];
 };
 
 /** Executions of the market history: the taker's order says what was done. */
@@ -246,7 +261,7 @@ const mapExecutions: Mapper = (body, source) =>
     const order = readFields(execution.takerOrder, 'takerOrder');
     const subject = subjectOf(order.tradeable, readMsOrNull(execution.timestamp, 'timestamp'), source);
     if (subject === null) return [];
-    const side = String(order.direction).toLowerCase();
+    const side = typeof order.direction === 'string' ? order.direction.toLowerCase() : order.direction;
     return toTrades(subject, { ...execution, side }, { id: execution.uid, size: execution.quantity });
   });
 
@@ -286,7 +301,9 @@ const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapp
   return toMapped(subject, 'candle', values, candle);
 };
 
-/** `trade_snapshot` repeats the past and is not read. */
+/** The first repeats the past, the other says only that the venue lives. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['trade_snapshot', 'heartbeat']);
+
 const FEEDS: ReadonlyMap<string, Mapper> = new Map([
   ['ticker', mapTicker],
   ['ticker_lite', mapTickerLite],

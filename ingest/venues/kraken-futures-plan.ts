@@ -1,7 +1,9 @@
 // Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest, Watched } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { chunks, isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** The docs name no limit on products; some 300 listings over four sockets keep a lost one small. */
 const SOCKETS = 4;
@@ -118,4 +120,19 @@ const MINUTE_MS = 60_000;
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
   const request = getCandles('trade', venue_symbol, endpoints);
   return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}` };
+};
+
+const PRICES: Readonly<Record<string, 'trade' | 'mark' | 'index'>> = { trade: 'trade', mark: 'mark', spot: 'index' };
+
+/** An answer that is cut says so: it covers what lies between the candles it tells. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const [, type = '', symbol] = /\/charts\/v1\/([^/]+)\/([^/]+)\/1m$/.exec(path) ?? [];
+  const priceType = PRICES[type];
+  const from = numberOf(query, 'from');
+  if (priceType === undefined || symbol === undefined || from === null) return null;
+  const to = numberOf(query, 'to');
+  const limit = requestOf(message, '"more_candles":true') === null ? Number.POSITIVE_INFINITY : 0;
+  const bounds = { fromMs: from * 1_000, toMs: to === null ? null : to * 1_000, limit };
+  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
 };

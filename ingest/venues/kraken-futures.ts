@@ -5,7 +5,13 @@
 import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { mapReference } from './kraken-futures-listings.ts';
 import { mapMessage } from './kraken-futures-messages.ts';
-import { candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './kraken-futures-plan.ts';
+import {
+  askedMinutes,
+  candlesRequest,
+  planKrakenFutures,
+  STREAMS_PER_CONNECTION,
+  toRenewal,
+} from './kraken-futures-plan.ts';
 import { quantityOf, readChain, readSubscription } from './kraken-futures-symbols.ts';
 import { ON_CHANGE } from './shape.ts';
 
@@ -73,6 +79,7 @@ export const krakenFutures: Venue = {
   // No frame tells of minutes: each is asked for when it is over.
   closedMinute: () => null,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) =>
     quantityOf(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
   map: (_state, message) => mapMessage(message),

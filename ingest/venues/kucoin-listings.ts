@@ -5,6 +5,7 @@ import { BANDS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
+import { isDated } from './kucoin-symbols.ts';
 import { splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   badFrame,
@@ -12,11 +13,11 @@ import {
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigure,
   readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -45,8 +46,9 @@ export const readAnswer = (body: unknown): unknown => {
   return answer.data;
 };
 
-/** `FFWCSX`; contracts with a delivery date are `FFICSX`. */
-export const isPerpetual = (contract: Fields): boolean => contract.type === 'FFWCSX';
+/** Contracts with a delivery date are `FFICSX` and have it in their symbol; another type than `FFWCSX`, known or not, is no date. */
+export const isPerpetual = ({ symbol, type }: Fields): boolean =>
+  type !== 'FFICSX' && !isDated(readText(symbol, 'symbol'));
 
 const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage): readonly ListingRecord[] =>
   contracts
@@ -90,7 +92,7 @@ const toValues = (contract: Fields): ListingValues => {
     venue_kind,
     pair: typeof contract.indexSymbol === 'string' && contract.indexSymbol !== '' ? contract.indexSymbol : null,
     post_only: null,
-    status: STATUSES[String(contract.status)] ?? 'unknown',
+    status: contract.type === 'FFWCSX' ? (STATUSES[String(contract.status)] ?? 'unknown') : 'unknown',
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,
@@ -136,11 +138,12 @@ const readKind = (contract: Fields): ListingValues['venue_kind'] => {
 
 /** Milliseconds between settlements; the current one first, for the venue changes it at will. */
 export const readInterval = (contract: Fields): number | null =>
-  readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ??
-  readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity');
+  readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ||
+  readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
+  null;
 
 type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
-  readonly contract_size: Digits;
+  readonly contract_size: Digits | null;
   readonly normalisation: Readonly<Record<string, FieldTransform>>;
 };
 
@@ -148,14 +151,17 @@ type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
 const readRules = (contract: Fields): Rules => {
   const normalisation: Record<string, FieldTransform> = {};
   const read = (rule: string, venue_field: string): Digits | null => {
-    const digits = readFigureOrNull(contract[venue_field], venue_field);
+    const digits = readRuleOrNull(rule, contract[venue_field], venue_field);
     if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
     return digits;
   };
   const tick_size = read('tick_size', 'tickSize');
   const lot_size = read('lot_size', 'lotSize');
-  const size = readFigure(contract.multiplier, 'multiplier');
-  const isNegative = size.startsWith('-');
-  normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
-  return { tick_size, lot_size, contract_size: isNegative ? subtract('0', size) : size, normalisation };
+  const signed = readFigureOrNull(contract.multiplier, 'multiplier');
+  const isNegative = signed?.startsWith('-') === true;
+  const size = isNegative ? subtract('0', signed) : signed;
+  const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
+  if (contract_size !== null)
+    normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
+  return { tick_size, lot_size, contract_size, normalisation };
 };

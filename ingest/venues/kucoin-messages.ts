@@ -13,6 +13,7 @@ import {
   volumeUnitOf,
 } from './kucoin-symbols.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -25,12 +26,15 @@ import {
   readFigure,
   readFigureOrNull,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
   readMsOrNull,
   readPrice,
   readPriceOrNull,
+  readSide,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -65,7 +69,8 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   if (frame.topic === undefined) return [];
   const [topic, name] = readText(frame.topic, 'topic').split(':');
   const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);
-  if (!mapper || name === undefined) return [];
+  if (!mapper) return unread();
+  if (name === undefined) return [];
   const [symbol = '', timeframe] = name.split('_');
   if (timeframe !== undefined && timeframe !== '1min') return [];
   return isDated(symbol) ? [] : mapper(readFields(frame.data, 'data'), { ...source, asked: symbol });
@@ -168,7 +173,7 @@ const mapCurrentFunding: Mapper = (data, source) => {
   const symbol = symbolOfFunding(readText(data.symbol, 'symbol'));
   const values = {
     funding: readFigure(data.value, 'value'),
-    funding_interval_ms: readCountOrNull(data.granularity, 'granularity'),
+    funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
     next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
   };
   return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'funding', values, data)];
@@ -198,10 +203,7 @@ const toContractFunding = (at: At, data: Fields): Mapped[] => {
   return values.funding === null ? [] : [toMapped(at, 'funding', values, data)];
 };
 
-const readSide = (value: unknown): 'buy' | 'sell' => {
-  if (value !== 'buy' && value !== 'sell') throw badFrame('the side is none');
-  return value;
-};
+const SIDES = ['buy', 'sell'] as const;
 
 // ---- books ----
 
@@ -209,7 +211,7 @@ const readSide = (value: unknown): 'buy' | 'sell' => {
 const mapChange = ofSymbol('timestamp', (at, data) => {
   const sequence = readId(data.sequence, 'sequence');
   const [price, sideText, size] = readText(data.change, 'change').split(',');
-  const side = readSide(sideText);
+  const side = readSide(sideText, SIDES, 'side');
   const isNone = readAmount(price, 'change') === '0';
   const levels: Level[] = isNone ? [] : [[readPrice(price, 'change'), readAmount(size, 'change')]];
   const values = {
@@ -241,9 +243,11 @@ const mapWhole: Mapper = (data, source) =>
 // ---- trades, candles ----
 
 const mapTrade = ofSymbol('ts', (at, data) => {
+  const side = readTaker(data.side, SIDES, 'side');
+  if (side === null) return [];
   const values = {
-    id: data.tradeId === undefined ? null : readText(data.tradeId, 'tradeId'),
-    side: readSide(data.side),
+    id: data.tradeId === undefined ? null : readIdText(data.tradeId, 'tradeId'),
+    side,
     price: readPrice(data.price, 'price'),
     quantity: readAmount(data.size, 'size'),
     quantity_unit: 'contracts' as const,

@@ -1,7 +1,9 @@
 // KuCoin's slots: sockets of books and of everything else, a poll of the list of contracts; the request that fills in minutes.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Slot, Venue } from '../venue.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
 import { chunks, isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** A connection holds at least 100 topics; a topic names one kind and one symbol. */
 export const STREAMS_PER_CONNECTION = 100;
@@ -114,3 +116,14 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
   url: `${rest}/api/v1/kline/query?symbol=${encodeURIComponent(venue_symbol)}&granularity=1&from=${fromMs}&to=${toMs + 119_999}`,
   weight: 3,
 });
+
+/** The fewest candles that any version of its docs grants an answer. */
+const CANDLES_LIMIT = 200;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"data":[') ?? {};
+  const symbol = query.get('symbol');
+  const [fromMs, toMs] = [numberOf(query, 'from'), numberOf(query, 'to')];
+  if (!path.endsWith('/kline/query') || symbol === null || query.get('granularity') !== '1') return null;
+  return fromMs === null ? null : toAsked([symbol], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
+};

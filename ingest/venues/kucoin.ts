@@ -5,7 +5,7 @@
 import { type BookRule, type Delivery, type Venue, VenueError } from '../venue.ts';
 import { mapReference, readAnswer } from './kucoin-listings.ts';
 import { mapMessage } from './kucoin-messages.ts';
-import { candlesRequest, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toRenewal } from './kucoin-plan.ts';
+import { askedMinutes, candlesRequest, POLL_MS, planKucoin, STREAMS_PER_CONNECTION, toRenewal } from './kucoin-plan.ts';
 import { quantityOf, readChain, readClosedMinute, readSubscription } from './kucoin-symbols.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from './shape.ts';
 import { readFields, readList, readMessage, readText } from './wire.ts';
@@ -80,6 +80,7 @@ export const kucoin: Venue = {
   renew: toRenewal,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: quantityOf,
   map: (_state, message, context) => mapMessage(message, context),
 };

@@ -5,15 +5,15 @@ import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../..
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
 import { carriesPriceCandles } from './mexc-plan.ts';
-import { splitMultiplier, TIMEFRAMES } from './shape.ts';
+import { leaveOff, splitMultiplier, TIMEFRAMES } from './shape.ts';
 import {
   type Fields,
   parseRequest,
   readCountOrNull,
   readFields,
-  readFigureOrNull,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -37,7 +37,9 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     }
     const all = items.filter(isPerpetual).map((item) => toListing(item, message, known));
     const priced = carriesPriceCandles(all);
-    const listings = all.map((listing) => (priced.has(listing.venue_symbol) ? listing : withoutPriceCandles(listing)));
+    const listings = all.map((listing) =>
+      priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+    );
     return {
       scope: Array.isArray(data) ? 'all' : `contract ${String(items[0]?.symbol)}`,
       listings,
@@ -45,12 +47,6 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     };
   });
 };
-
-/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
-const withoutPriceCandles = (listing: ListingRecord): ListingRecord => ({
-  ...listing,
-  values: { ...listing.values, candles: { ...listing.values.candles, price_types: ['trade'] } },
-});
 
 /** `data` of an answer. Throws when the venue refused. */
 export const readAnswer = (body: unknown): unknown => {
@@ -75,8 +71,9 @@ export const readCycle = (item: Fields): number | null => {
   return hours === null || hours === 0 ? null : hours * MS_PER_HOUR;
 };
 
-/** `futureType` is 1, or absent before it was sent; 2 has a delivery date. */
-const isPerpetual = ({ futureType }: Fields): boolean => futureType === undefined || String(futureType) === '1';
+/** `futureType` 2 has a delivery date, and a third part in its symbol; another number than 1, known or not, is no date. */
+const isPerpetual = ({ symbol, futureType }: Fields): boolean =>
+  String(futureType) !== '2' && !/_\d+$/.test(readText(symbol, 'symbol'));
 
 /** By `state`; numbers come as numbers or as their source text. */
 const STATUSES = words({
@@ -86,6 +83,10 @@ const STATUSES = words({
   3: 'delisted',
   4: 'halted',
 });
+
+/** `futureType` was not sent before 2025. */
+const statusOf = ({ futureType, state }: Fields): string =>
+  String(futureType ?? 1) === '1' ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
 
 const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles): ListingRecord => {
   const venue_symbol = readText(item.symbol, 'symbol');
@@ -108,7 +109,7 @@ const toValues = (item: Fields, cycle: number | null): ListingValues => {
     venue_kind,
     pair: null,
     post_only: null,
-    status: STATUSES[String(item.state)] ?? 'unknown',
+    status: statusOf(item),
     contract_size: rules.figures.contract_size,
     multiplier,
     tick_size: rules.figures.tick_size,
@@ -159,15 +160,19 @@ type Rules = {
 
 /** Trading rules with the place each came from (V-03). */
 const readRules = (item: Fields): Rules => {
-  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(([, field]) => item[field] !== undefined);
-  const read = (field: string): Digits | null => readFigureOrNull(item[field], field);
+  const read = (rule: keyof typeof FIGURES): Digits | null => readRuleOrNull(rule, item[FIGURES[rule]], FIGURES[rule]);
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    contract_size: read('contract_size'),
+  };
+  const isNone = (rule: string): boolean => rule in figures && figures[rule as keyof typeof figures] === null;
+  const named = Object.entries({ ...FIGURES, ...DECIMALS }).filter(
+    ([rule, field]) => item[field] !== undefined && !isNone(rule),
+  );
   return {
-    figures: {
-      tick_size: read(FIGURES.tick_size),
-      lot_size: read(FIGURES.lot_size),
-      min_qty: read(FIGURES.min_qty),
-      contract_size: read(FIGURES.contract_size),
-    },
+    figures,
     normalisation: Object.fromEntries(
       named.map(([rule, venue_field]) => [rule, { venue_field, transform: 'identity' }]),
     ),

@@ -5,6 +5,7 @@ import { type Mapped, VenueError, type VenueMessage } from '../venue.ts';
 import { readAnswer, readCycle } from './mexc-listings.ts';
 import { isInverse, updateChain } from './mexc-symbols.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -22,6 +23,7 @@ import {
   readMsOrNull,
   readPrice,
   readPriceOrNull,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -51,8 +53,10 @@ export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
 const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.channel === 'rs.error') throw refusal(String(frame.data));
-  const mapper = CHANNELS.get(readText(frame.channel, 'channel'));
-  if (!mapper) return [];
+  const channel = readText(frame.channel, 'channel');
+  const mapper = CHANNELS.get(channel);
+  // Acknowledgements, and the answer to a ping.
+  if (!mapper) return channel.startsWith('rs.') || channel === 'pong' ? [] : unread();
   const source = {
     receivedAt: received_at,
     symbol: frame.symbol,
@@ -189,9 +193,11 @@ const mapWhole: Mapper = (element, source) => {
 
 /** `T`: the taker bought (1) or sold (2). */
 const mapTrade: Mapper = (element, source) => {
+  const side = readTaker(sideWord(element.T), ['1', '2'], 'T');
+  if (side === null) return [];
   const values = {
     id: element.i === undefined ? null : readId(element.i, 'i'),
-    side: readSide(element.T),
+    side,
     price: readPrice(element.p, 'p'),
     quantity: readAmount(element.v, 'v'),
     quantity_unit: 'contracts' as const,
@@ -199,11 +205,8 @@ const mapTrade: Mapper = (element, source) => {
   return [toMapped(atOf(element, source, ['cts', 't']), 'trade', values, element)];
 };
 
-const readSide = (value: unknown): 'buy' | 'sell' => {
-  if (String(value) === '1') return 'buy';
-  if (String(value) === '2') return 'sell';
-  throw badFrame('T does not say who took the trade');
-};
+/** A number, or its text. */
+const sideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
 
 type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unknown>>;
 

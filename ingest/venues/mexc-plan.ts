@@ -1,7 +1,9 @@
 // MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; the request that fills in minutes.
-import type { ListingRecord } from '../../schemas/records.ts';
+import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import type { Slot, Venue, VenueRequest } from '../venue.ts';
-import { byAge, isOpen, spreadListings } from './shape.ts';
+import { numberOf, requestOf, toAsked } from './asked.ts';
+import { byAge, hasPriceCandles, isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** The docs name no limit; 150 are known to work. */
 export const STREAMS_PER_CONNECTION = 150;
@@ -126,7 +128,7 @@ export const carriesPriceCandles = (listings: readonly ListingRecord[]): Readonl
 type Group = { readonly shard: number; readonly endpoints: Endpoints };
 
 const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints }: Group): Slot[] => {
-  const priced = byAge(listings.filter(({ values }) => values.candles.price_types.includes('mark')));
+  const priced = byAge(listings.filter(hasPriceCandles));
   if (priced.length === 0) return [];
   const symbols = priced.map(({ venue_symbol }) => venue_symbol);
   return [
@@ -158,3 +160,18 @@ const toKlines = (path: string, range: string, { rest }: Endpoints): VenueReques
 /** In seconds, to the last one of the minute after `toMs`, which shows that it is over. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
   toKlines(encodeURIComponent(venue_symbol), `start=${fromMs / 1000}&end=${toMs / 1000 + 119}`, endpoints);
+
+const PRICES: Readonly<Record<string, PriceType>> = { fair_price: 'mark', index_price: 'index' };
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 2_000;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"time":[') ?? {};
+  const [, price, symbol] = /\/contract\/kline\/(?:([a-z_]+)\/)?([^/]+)$/.exec(path) ?? [];
+  const [start, end] = [numberOf(query, 'start'), numberOf(query, 'end')];
+  const priceType = price === undefined ? 'trade' : PRICES[price];
+  if (symbol === undefined || priceType === undefined || start === null) return null;
+  if (query.get('interval') !== 'Min1') return null;
+  const bounds = { fromMs: start * 1_000, toMs: end === null ? null : end * 1_000, limit: CANDLES_LIMIT };
+  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
+};

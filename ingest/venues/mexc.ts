@@ -5,7 +5,7 @@
 import type { BookRule, Venue } from '../venue.ts';
 import { mapReference } from './mexc-listings.ts';
 import { mapMessage } from './mexc-messages.ts';
-import { candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './mexc-plan.ts';
+import { askedMinutes, candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './mexc-plan.ts';
 import { quantityOf, readChain, readNewestMinute, readSubscription } from './mexc-symbols.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from './shape.ts';
 
@@ -78,6 +78,7 @@ export const mexc: Venue = {
   renew: toRenewal,
   newestMinute: readNewestMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: quantityOf,
   map: (_state, message) => mapMessage(message),
 };

@@ -2,7 +2,7 @@
 import { multiply } from '../../schemas/decimals.ts';
 import { formatDuration } from '../../schemas/durations.ts';
 import { BANDS } from '../../schemas/layers.ts';
-import type { ListingRecord, ListingValues } from '../../schemas/records.ts';
+import type { Digits, ListingRecord, ListingValues } from '../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../venue.ts';
 import { elementTexts } from './elements.ts';
 import { isSwap, splitSymbol } from './okx-symbols.ts';
@@ -12,11 +12,10 @@ import {
   type Fields,
   parseRequest,
   readFields,
-  readFigure,
-  readFigureOrNull,
   readList,
   readMessage,
   readMsOrNull,
+  readRuleOrNull,
   readText,
   refusal,
   words,
@@ -39,7 +38,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       state.intervals = { ...known, ...toIntervals(data) };
       return null;
     }
-    const swaps = data.filter((item) => item.instType === 'SWAP');
+    const swaps = data.filter(isPerpetual);
     // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
     if (swaps.length === 0) return null;
     const intervals = (state.intervals ?? {}) as Intervals;
@@ -50,6 +49,12 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
     };
   });
 };
+
+/** Words of what is no swap; another word, known or not, leaves it to the name. */
+const OTHER_TYPES: ReadonlySet<unknown> = new Set(['SPOT', 'MARGIN', 'FUTURES', 'OPTION']);
+
+const isPerpetual = ({ instType, instId }: Fields): boolean =>
+  instType === 'SWAP' || (isSwap(String(instId)) && !OTHER_TYPES.has(instType));
 
 const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').code) !== '0';
 
@@ -85,6 +90,9 @@ const STATUSES = words({
   expired: 'delisted',
 });
 
+const statusOf = ({ instType, ctType, state }: Fields): string =>
+  instType === 'SWAP' && readKind(ctType) !== null ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
+
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
   const venue_symbol = readText(item.instId, 'instId');
   if (!isSwap(venue_symbol)) throw badFrame(`${venue_symbol} is no swap`);
@@ -101,9 +109,12 @@ const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): L
 const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
   const { base, quote } = splitSymbol(symbol);
   const kind = readKind(item.ctType);
-  const tick_size = readFigureOrNull(item.tickSz, 'tickSz');
-  const lot_size = readFigureOrNull(item.lotSz, 'lotSz');
-  const min_qty = readFigureOrNull(item.minSz, 'minSz');
+  const rules = {
+    tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
+    lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),
+    min_qty: readRuleOrNull('min_qty', item.minSz, 'minSz'),
+    contract_size: readSize(item),
+  };
   return {
     instrument: `${base}-PERP`,
     venue_symbol: symbol,
@@ -114,22 +125,22 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     venue_kind: kind,
     pair: readPair(item),
     post_only: null,
-    status: STATUSES[String(item.state)] ?? 'unknown',
-    contract_size: multiply(readFigure(item.ctVal, 'ctVal'), readFigureOrNull(item.ctMult, 'ctMult') ?? '1'),
+    status: statusOf(item),
+    contract_size: rules.contract_size,
     // A contract may be worth a million coins, but its price is that of one.
     multiplier: '1',
-    tick_size,
-    lot_size,
-    min_qty,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
     min_notional: null,
     price_decimals: null,
     qty_decimals: null,
     units: {
-      tick_size: tick_size === null ? null : 'quote',
-      lot_size: lot_size === null ? null : 'contracts',
-      min_qty: min_qty === null ? null : 'contracts',
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : 'contracts',
+      min_qty: rules.min_qty === null ? null : 'contracts',
       min_notional: null,
-      contract_size: kind === 'inverse' ? 'quote' : 'base',
+      contract_size: kind === null ? null : kind === 'inverse' ? 'quote' : 'base',
     },
     quantity_unit: 'contracts',
     funding_interval: interval === undefined ? null : formatDuration(interval),
@@ -137,7 +148,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
     rules_normalisation: Object.fromEntries(
       Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' })
-        .filter(([, venue_field]) => readFigureOrNull(item[venue_field], venue_field) !== null)
+        .filter(([rule]) => rules[rule as keyof typeof rules] !== null)
         .map(([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }]),
     ),
     candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
@@ -150,10 +161,14 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
   };
 };
 
-const readKind = (ctType: unknown): 'linear' | 'inverse' => {
-  if (ctType !== 'linear' && ctType !== 'inverse') throw badFrame('ctType is neither linear nor inverse');
-  return ctType;
+/** What a contract is worth: `ctVal` of its currency, times `ctMult`. */
+const readSize = ({ ctVal, ctMult }: Fields): Digits | null => {
+  const size = readRuleOrNull('contract_size', ctVal, 'ctVal');
+  return size === null ? null : multiply(size, readRuleOrNull('contract_size', ctMult, 'ctMult') ?? '1');
 };
+
+const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>
+  ctType === 'linear' || ctType === 'inverse' ? ctType : null;
 
 const readPair = (item: Fields): string | null => {
   const pair = item.uly === '' || item.uly === undefined ? item.instFamily : item.uly;

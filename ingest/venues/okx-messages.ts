@@ -5,6 +5,7 @@ import { type MapContext, type Mapped, VenueError, type VenueMessage } from '../
 import { readAnswer, readInterval } from './okx-listings.ts';
 import { fullSides, isChained, isFirst, isSwap, symbolsOfIndex, toChain } from './okx-symbols.ts';
 import { type At, recordsOf, sortSides } from './shape.ts';
+import { unread } from './unexpected.ts';
 import {
   badFrame,
   type Fields,
@@ -19,6 +20,8 @@ import {
   readMessage,
   readMsOrNull,
   readPrice,
+  readSide,
+  readTaker,
   readText,
   refusal,
 } from './wire.ts';
@@ -59,7 +62,7 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const arg = readFields(frame.arg, 'arg');
   const channel = readText(arg.channel, 'channel');
   const mapper = CHANNELS.get(channel);
-  if (!mapper) return [];
+  if (!mapper) return unread();
   const instId = arg.instId === undefined ? null : readText(arg.instId, 'instId');
   return readList(frame.data, 'data').flatMap((item) =>
     mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), {
@@ -165,15 +168,14 @@ const mapBook = ofSwap((at, element, { channel, action }) => {
   return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
 });
 
-const readSide = (side: unknown): 'buy' | 'sell' => {
-  if (side !== 'buy' && side !== 'sell') throw badFrame('side is none');
-  return side;
-};
+const SIDES = ['buy', 'sell'] as const;
 
 const mapTrade = ofSwap((at, element) => {
+  const side = readTaker(element.side, SIDES, 'side');
+  if (side === null) return [];
   const values = {
     id: element.tradeId === undefined ? null : readId(element.tradeId, 'tradeId'),
-    side: readSide(element.side),
+    side,
     price: readPrice(element.px, 'px'),
     quantity: readAmount(element.sz, 'sz'),
     quantity_unit: 'contracts' as const,
@@ -202,7 +204,7 @@ const mapLiquidations: Mapper = (element, source) => {
 /** One-way positions are `net`: the order's side tells which way they stood. */
 const readClosedSide = ({ posSide, side }: Fields): 'long' | 'short' => {
   if (posSide === 'long' || posSide === 'short') return posSide;
-  return readSide(side) === 'sell' ? 'long' : 'short';
+  return readSide(side, SIDES, 'side') === 'sell' ? 'long' : 'short';
 };
 
 /** `[ts, o, h, l, c, vol, volCcy, volCcyQuote, confirm]`; before 2022-07 without the last two. */

@@ -1,8 +1,10 @@
 // OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { Cover, Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from './asked.ts';
 import { indexOf } from './okx-symbols.ts';
 import { chunks, isOpen, spreadListings } from './shape.ts';
+import { NO_QUERY } from './wire.ts';
 
 /** Channels a connection holds; the docs name no limit, fewer keep a lost socket small. */
 export const STREAMS_PER_CONNECTION = 250;
@@ -207,4 +209,16 @@ export const confirmRequest = (subscription: string, endpoints: Endpoints): Symb
   if (asking === undefined) return null;
   const query = `${asking.query}instId=${encodeURIComponent(symbol)}`;
   return { symbol, request: get(asking.path, query, { endpoints, weight: asking.weight }) };
+};
+
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 100;
+
+/** `before` and `after` are earlier and later than all that is told. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const symbol = query.get('instId');
+  if (!path.endsWith('/market/candles') || symbol === null || query.get('bar') !== '1m') return null;
+  const [fromMs, toMs] = [shifted(numberOf(query, 'before'), 1), shifted(numberOf(query, 'after'), -1)];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
 };

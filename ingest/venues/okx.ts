@@ -6,6 +6,7 @@ import type { BookRule, Delivery, Venue } from '../venue.ts';
 import { mapReference } from './okx-listings.ts';
 import { mapMessage } from './okx-messages.ts';
 import {
+  askedMinutes,
   candlesRequest,
   confirmRequest,
   planOkx,
@@ -84,6 +85,7 @@ export const okx: Venue = {
   confirm: confirmRequest,
   closedMinute: readClosedMinute,
   candles: candlesRequest,
+  askedMinutes,
   impliedQuantity: (venueSymbol) => ({
     venue_kind: isInverse(venueSymbol) ? 'inverse' : 'linear',
     contract_size: null,

@@ -11,6 +11,12 @@ const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizon
 export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };
 export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
 
+/** The listing without layers that the venue's limits leave no room for (V-03a). */
+export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
+
+/** Whether candles of mark and index prices are collected of a listing. */
+export const hasPriceCandles = ({ off = [] }: ListingRecord): boolean => !off.includes('price_candles');
+
 /** What a record says about besides its values. */
 export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
 

@@ -6,7 +6,8 @@
 import { canonicalDigits, isPositive, plainDouble } from '../../schemas/decimals.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../schemas/records.ts';
-import { VenueError, VenueRefusal } from '../venue.ts';
+import { type Unexpected, VenueError, VenueRefusal } from '../venue.ts';
+import { note } from './unexpected.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -72,7 +73,8 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T
     return map(parseMessage(text));
   } catch (error) {
     if (error instanceof VenueError) throw error;
-    if (error instanceof SyntaxError || error instanceof RangeError) throw badFrame(`not JSON: ${text.slice(0, 80)}`);
+    if (error instanceof SyntaxError || error instanceof RangeError)
+      throw badFrame(`not JSON: ${text.slice(0, 80)}`, 'unreadable');
     if (isNoWord(error)) throw badFrame(`an object in a word's place: ${text.slice(0, 80)}`);
     throw error;
   }
@@ -82,7 +84,10 @@ export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T
 export const words = (table: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.assign(Object.create(null) as Record<string, string>, table);
 
-export const badFrame = (what: string): VenueError => new VenueError('VENUE_BAD_FRAME', what);
+export const badFrame = (what: string, kind?: Unexpected): VenueError => new VenueError('VENUE_BAD_FRAME', what, kind);
+/** Of a member that is not there, or is no `what`. */
+const notA = (value: unknown, what: string): VenueError =>
+  badFrame(what, value === undefined ? 'missing_member' : 'bad_shape');
 export const refusal = (what: string): VenueRefusal => new VenueRefusal(what.slice(0, 120));
 const badFigure = (name: string, value: unknown): VenueError =>
   new VenueError('VENUE_BAD_FIGURE', `${name}: ${String(JSON.stringify(value)).slice(0, 60)} is no figure`);
@@ -91,17 +96,17 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof LongNumber);
 
 export const readFields = (value: unknown, name: string): Fields => {
-  if (!isFields(value)) throw badFrame(`${name} is no object`);
+  if (!isFields(value)) throw notA(value, `${name} is no object`);
   return value;
 };
 
 export const readList = (value: unknown, name: string): readonly unknown[] => {
-  if (!Array.isArray(value)) throw badFrame(`${name} is no array`);
+  if (!Array.isArray(value)) throw notA(value, `${name} is no array`);
   return value;
 };
 
 export const readText = (value: unknown, name: string): string => {
-  if (typeof value !== 'string' || value === '') throw badFrame(`${name} is no text`);
+  if (typeof value !== 'string' || value === '') throw notA(value, `${name} is no text`);
   return value;
 };
 
@@ -114,7 +119,7 @@ export const readFigure = (value: unknown, name: string): Digits => {
   } catch {
     throw badFigure(name, value);
   }
-  throw value === undefined ? badFrame(`${name} is absent`) : badFigure(name, value);
+  throw value === undefined ? notA(value, `${name} is absent`) : badFigure(name, value);
 };
 
 /** Absent, null and empty text mean: the venue sent no figure. */
@@ -143,13 +148,26 @@ export const readAmount = (value: unknown, name: string): Digits => {
 export const readAmountOrNull = (value: unknown, name: string): Digits | null =>
   value === undefined || value === null || value === '' ? null : readAmount(value, name);
 
+/** A rule of trading: a step or a size is above zero, a smallest amount (`min_`) not below it. What is neither, is none. */
+export const readRuleOrNull = (rule: string, value: unknown, name: string): Digits | null => {
+  const digits = readFigureOrNull(value, name);
+  if (digits === null || isPositive(digits)) return digits;
+  if (digits === '0' && rule.startsWith('min_')) return digits;
+  note('bad_figure');
+  return null;
+};
+
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
   const text = value instanceof LongNumber ? value.text : value;
-  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw badFrame(`${name} is no id`);
+  if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw notA(value, `${name} is no id`);
   return text;
 };
+
+/** A venue's id that is any text; one that is a number keeps its digits. */
+export const readIdText = (value: unknown, name: string): string =>
+  typeof value === 'string' && value !== '' ? value : readId(value, name);
 
 /** A small whole number such as a count of trades; null when absent. */
 export const readCountOrNull = (value: unknown, name: string): number | null => {
@@ -181,9 +199,25 @@ export const readInstantOrNull = (value: unknown, name: string): Micros | null =
 /** `[price, size]` levels. Throws when a price is not above zero or a size is below it. */
 export const readLevels = (value: unknown, name: string): Level[] =>
   readList(value, name).map((level): Level => {
-    if (!Array.isArray(level)) throw badFrame(`${name} holds no level`);
+    if (!Array.isArray(level)) throw badFrame(`${name} holds no level`, 'bad_level');
     return [readPrice(level[0], name), readAmount(level[1], name)];
   });
+
+type SideWords = readonly [buy: unknown, sell: unknown];
+
+/** The side of an order or a level, in the venue's words. */
+export const readSide = (value: unknown, [buy, sell]: SideWords, name: string): 'buy' | 'sell' => {
+  if (value === buy) return 'buy';
+  if (value === sell) return 'sell';
+  throw badFrame(`${name} is no side`, 'unknown_side');
+};
+
+/** The taker's side; null, and counted, for a trade that has none: it is no record (V-03a). */
+export const readTaker = (value: unknown, words: SideWords, name: string): 'buy' | 'sell' | null => {
+  if (value !== undefined && value !== null && value !== '') return readSide(value, words, name);
+  note('no_side');
+  return null;
+};
 
 /** Of a message that answers no request. */
 export const NO_QUERY = new URLSearchParams();

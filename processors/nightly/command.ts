@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
 import { latestDue, type StepState } from './schedule.ts';
-import { type Day, dayAt, type NightlyContext, type Step, startOf } from './step.ts';
+import { DAY_MS, type Day, dayAt, type NightlyContext, type Step, startOf } from './step.ts';
 
 const OPTIONS = {
   day: { type: 'string' },
@@ -33,7 +33,11 @@ const dayOfText = (text: string, nowMs: number): Day => {
   return text;
 };
 
-const timeOf = ({ dueMs }: Step): string => new Date(dueMs).toISOString().slice(11, 16);
+/** `06:00 UTC` of the day itself, `D+1 06:00 UTC` of the next. */
+const timeOf = ({ dueMs }: Step): string => {
+  const days = Math.floor(dueMs / DAY_MS);
+  return `${days === 0 ? '' : `D+${days} `}${new Date(dueMs).toISOString().slice(11, 16)} UTC`;
+};
 
 const lineOf = ({ day, step, state, attempts, endedAt, report }: StepState): string =>
   [day, step.padEnd(10), state.padEnd(7), `${attempts}x`, endedAt?.toISOString() ?? 'not ended', report ?? ''].join(
@@ -42,7 +46,7 @@ const lineOf = ({ day, step, state, attempts, endedAt, report }: StepState): str
 
 const list = async (steps: readonly Step[], ledger: Ledger, nowMs: number): Promise<string> => {
   const states = await ledger.states(lookBack(nowMs));
-  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${timeOf(step)} UTC  ${step.summary}`);
+  const due = steps.map((step) => `${step.name.padEnd(10)}  due ${timeOf(step).padEnd(13)}  ${step.summary}`);
   return [...due, '', ...(states.length === 0 ? ['nothing was done yet'] : states.map(lineOf))].join('\n');
 };
 

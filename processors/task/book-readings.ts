@@ -27,7 +27,7 @@ const bookOf = (context: TaskContext, { connection, listing }: Subject): BookSta
 
 /** Applies a book message. Throws the `VenueError` of a figure that cannot be held, after invalidating the book. */
 export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
-  if (!isCollected(context, subject.listing, 'book')) return;
+  if (!isCollected(context, subject.listing, 'book')) return forgetBook(context, subject);
   const { record, chain, raw } = message;
   const book = bookOf(context, subject);
   const begins = beginsBucket(book, record.received_at);
@@ -49,6 +49,14 @@ export const applyBook = (context: TaskContext, subject: Subject, message: BookM
     breakBook(context, subject, book, 'parse_error');
     throw error;
   }
+};
+
+/** What goes on unread is not the book that was held. */
+const forgetBook = (context: TaskContext, { connection, listing }: Subject): void => {
+  const key = bookKey(listing.symbol, connection.conn_id);
+  if (!context.state.books.has(key)) return;
+  context.beforeChange(`book:${key}`);
+  context.state.books.delete(key);
 };
 
 const waitForBucket = ({ state, pending }: TaskContext, book: BookState): void => {

@@ -1,31 +1,20 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
-import { add, compare } from '../../schemas/decimals.ts';
-import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
-import type { RawMessage } from '../../schemas/topics.ts';
+import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
+import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
 import { coversListing } from './connections.ts';
 import { pushRecord, pushSealed, type TaskContext, watermarkOf } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
+import { foldMinute, longerKnown, MINUTE } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
-import type { CandleState, Connection, ListingState, Minute, Rollup, TaskState } from './state.ts';
+import type { CandleState, Connection, ListingState, Minute, TaskState } from './state.ts';
+import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
-export const MINUTE: Micros = 60_000_000;
-
-/** Minutes of each timeframe longer than the base one, ascending. All divide a day, so periods are aligned to UTC. */
-const ROLLUPS: Readonly<Record<string, number>> = {
-  '2m': 2,
-  '3m': 3,
-  '5m': 5,
-  '15m': 15,
-  '30m': 30,
-  '1h': 60,
-  '4h': 240,
-  '12h': 720,
-  '1d': 1440,
-};
+/** Name of candles of mark and index prices, where something else brings them than those of trades. */
+const PRICE_CANDLES = 'price_candles';
 
 const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
@@ -36,36 +25,51 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
   return candles;
 };
 
-export const collectsCandles = ({ state }: TaskContext): boolean =>
-  state.capability?.layers['candles']?.policy === 'on';
+/** Whether minutes of a price are collected at an instant. */
+export const collectsPrice = (state: TaskState, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
+  const { values, off = [] } = listingAt(listing, at)?.record ?? {};
+  if (!values?.candles.price_types.includes(priceType)) return false;
+  return isCollectedAt(state, listing, 'candles', at) && (priceType === 'trade' || !off.includes(PRICE_CANDLES));
+};
+
+/** How long after its end a minute stands in an answer, if it had trades. */
+const SETTLES_AFTER: Micros = MINUTE_SETTLES_MS * 1_000;
 
 /** What the collector's clock may lie off the venue's before it is stopped (design section 5). */
 const CLOCK_SLACK: Micros = 5_000_000;
 
-/** An answer's last minute still runs: it proves the ones before it, and is no record of its own. */
-const isRunning = ({ received_at, values }: CandleRecord, kind: RawMessage['kind']): boolean =>
-  kind === 'response' && values.closed === null && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+/** An answer of candles: what was asked for, if that is known, and the minutes it tells of each listing, oldest first. */
+export type CandleAnswer = { readonly asked: AskedMinutes | null; readonly opens: readonly Micros[] };
+
+/** An answer's last minute still runs: it is no record of its own. */
+const isRunning = ({ received_at, values }: CandleRecord, { opens }: CandleAnswer): boolean =>
+  values.closed === null && values.open_time === opens.at(-1) && received_at < values.open_time + MINUTE + CLOCK_SLACK;
+
+/** Whether an answer knows a minute to its end: it tells a newer one, or came long enough after it. */
+const knowsWhole = ({ opens }: CandleAnswer, receivedAt: Micros, openTime: Micros): boolean =>
+  openTime < (opens.at(-1) ?? 0) || receivedAt >= openTime + MINUTE + SETTLES_AFTER;
 
 /** Applies a candle record of any connection: of several counting records of a minute the last in the log wins (H-13). */
 export const applyCandle = (
   context: TaskContext,
   { connection, listing }: Subject,
   record: CandleRecord,
-  kind: RawMessage['kind'],
+  answer: CandleAnswer | null,
 ): void => {
-  if (!collectsCandles(context) || record.values.closed === false) return;
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
+  if (!collectsPrice(state, listing, priceType, state.recordedAt) || record.values.closed === false) return;
   const candles = candlesOf(listing, priceType);
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
-  const proved = proveBefore(candles, connection, openTime);
-  if (isRunning(record, kind)) return announceMinutes(context, listing, priceType, proved);
-  const isWhole = values.closed === true || isBehind(candles, connection, openTime);
+  if (answer && isRunning(record, answer)) return;
+  const proved = answer ? [] : proveBefore(candles, connection, openTime);
+  const isKnown = answer ? knowsWhole(answer, received_at, openTime) : false;
+  const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
-    if (candles.told?.[openTime] === figuresOf(values) || isPast(record, connection, kind)) return;
+    if (candles.told?.[openTime] === figuresOf(values) || (!answer && isPast(record, connection))) return;
     pushSealed(context, listing.symbol, candleRow(identityOf(context, listing, record), presentMinute(minute)));
     return announceMinutes(context, listing, priceType, proved);
   }
@@ -92,8 +96,8 @@ const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleR
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
-const isPast = ({ values }: CandleRecord, { openedAt }: Connection, kind: RawMessage['kind']): boolean =>
-  kind === 'frame' && values.open_time + MINUTE < openedAt - PAST;
+const isPast = ({ values }: CandleRecord, { openedAt }: Connection): boolean =>
+  values.open_time + MINUTE < openedAt - PAST;
 
 const spanKeyOf = (connection: Connection): string => `${connection.conn_id}@${connection.span.from}`;
 
@@ -112,7 +116,9 @@ const proveBefore = (candles: CandleState, connection: Connection, openTime: Mic
   if (before === undefined || openTime <= before) return [];
   const known: Micros[] = [];
   const held = candles.minutes[before];
-  if (held && !held.final) {
+  // What another connection, or this one before a break, told of it may be a part.
+  const isOwn = held?.connId === connection.conn_id && held.received_at >= connection.span.from;
+  if (isOwn && !held.final) {
     candles.minutes[before] = { ...held, final: true };
     known.push(before);
   }
@@ -123,31 +129,60 @@ const proveBefore = (candles: CandleState, connection: Connection, openTime: Mic
   return known;
 };
 
+/** The minutes an answer covers, by the instants they open at: all it was asked for, unless the venue cut it. */
+const coveredBy = ({ asked, opens }: CandleAnswer, receivedAt: Micros): { from: Micros; to: Micros } | null => {
+  const [oldest, newest] = [opens.at(0), opens.at(-1)];
+  const running = Math.floor(receivedAt / MINUTE) * MINUTE;
+  const isNewest = asked !== null && asked.from === null && asked.to === null;
+  const isCut = asked === null || opens.length >= asked.limit;
+  const from = isCut ? oldest : (asked.from ?? oldest);
+  const to = isCut && !isNewest ? newest : Math.min(asked?.to ?? running, running);
+  return from === undefined || to === undefined ? null : { from, to };
+};
+
+/**
+ * An answer that covers a minute and lacks it proves that it had no trades (H-12), unless it came before the venue could have told it, or somebody
+ * tells it. A connection that told nothing so far goes on from the last minute that its first answer leaves open, or in which that came.
+ */
+export const applyAnswer = (
+  context: TaskContext,
+  { connection, listing }: Subject,
+  answer: CandleAnswer & { readonly priceType: PriceType; readonly receivedAt: Micros },
+): void => {
+  const { state } = context;
+  const { priceType, receivedAt, opens } = answer;
+  const covered = coveredBy(answer, receivedAt);
+  if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
+  const candles = candlesOf(listing, priceType);
+  const proved: Micros[] = [];
+  const from = Math.max(covered.from, state.minutesSealed);
+  let open = from - MINUTE;
+  for (let at = from; at <= covered.to; at += MINUTE) {
+    if (opens.includes(at) || !knowsWhole(answer, receivedAt, at)) open = at;
+    else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MINUTE)) proved.push(at);
+  }
+  for (const at of proved) candles.proved[at] = true;
+  const spanKey = spanKeyOf(connection);
+  const isUnbroken = covered.to + MINUTE >= connection.span.from;
+  const before = candles.newest[spanKey];
+  const begun = isUnbroken ? open : Math.floor(receivedAt / MINUTE) * MINUTE;
+  candles.newest[spanKey] = before === undefined ? begun : Math.max(before, opens.at(-1) ?? 0);
+  announceMinutes(context, listing, priceType, proved);
+};
+
+/** What came while a price was not collected was not read: what comes after proves nothing of the time before. */
+export const forgetNewest = ({ candles }: ListingState): void => {
+  for (const { newest } of Object.values(candles)) for (const span of Object.keys(newest)) delete newest[span];
+};
+
 // ---- before the seal ----
 
 /** A minute as it would be sealed now; null while nothing is known of it. */
 const knownMinute = (candles: CandleState, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
-  return candles.proved[openTime] ? emptyMinute(openTime) : null;
+  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
 };
-
-/** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
-const longerKnown = (candles: CandleState, openTime: Micros, { minutesSealed, lostBefore }: TaskState): CandleRow[] =>
-  Object.entries(ROLLUPS).flatMap(([timeframe, minutes]) => {
-    const length = minutes * MINUTE;
-    const open = Math.floor(openTime / length) * length;
-    if (knownMinute(candles, open + length - MINUTE) === null) return [];
-    const held = candles.rollups[timeframe];
-    let rollup = held?.openTime === open ? held : beginRollup(open, minutes);
-    for (let at = Math.max(open, minutesSealed); at < open + length; at += MINUTE) {
-      const minute = knownMinute(candles, at);
-      if (minute === null) return [];
-      rollup = fold(rollup, minute);
-    }
-    const longer = toLonger(timeframe, rollup, lostBefore);
-    return longer.gapCause === null ? [longer] : [];
-  });
 
 /** Tells readers of `live` what minutes, and longer candles with them, say before they are sealed (H-16k). */
 const announceMinutes = (
@@ -161,7 +196,8 @@ const announceMinutes = (
   for (const openTime of opens) {
     const minute = openTime < state.minutesSealed ? null : knownMinute(candles, openTime);
     if (minute === null) continue;
-    for (const candle of [minute, ...longerKnown(candles, openTime, state)]) {
+    const known = (at: Micros): CandleRow | null => knownMinute(candles, at);
+    for (const candle of [minute, ...longerKnown({ candles, openTime, known }, state)]) {
       pushLive(out, state.recordedAt, 'provisional', { symbol: listing.symbol, row: candleRow(identity, candle) });
     }
   }
@@ -207,20 +243,39 @@ const missingMinute = (openTime: Micros, gapCause: string): CandleRow => ({
 
 /** Seals every minute that closed by W − 100.001 s, once, and folds it into the longer timeframes. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, from: Micros, to: Micros): void => {
-  for (const priceType of listing.version.record.values.candles.price_types) {
+  for (const priceType of priceTypesOf(listing)) {
     const candles = candlesOf(listing, priceType);
     const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
-    for (const openTime of minutesOfLife(listing, from, to)) {
-      const sealed = sealMinute(context, listing, priceType, openTime);
+    for (const openTime of minutesToSeal(candles, listing, from, to)) {
+      const isCollected = collectsPrice(context.state, listing, priceType, openTime + MINUTE);
+      const sealed = isCollected
+        ? sealMinute(context, listing, priceType, openTime)
+        : (knownMinute(candles, openTime) ?? missingMinute(openTime, 'unknown'));
       for (const candle of [sealed, ...foldMinute(candles, sealed, context.state.lostBefore)]) {
         const { openTime: at, timeframe } = candle;
         const series = seriesOf('candles', listing.symbol, `${priceType}|${timeframe}`);
-        if (at <= coveredTo(context.state.recovery, series)) continue;
+        const isGap = candle.gapCause !== null;
+        if (at <= coveredTo(context.state.recovery, series) || (isGap && !isCollected)) continue;
         pushSealed(context, listing.symbol, candleRow(identity, candle, context.out.offset));
       }
     }
     forgetSealed(candles, to);
   }
+};
+
+/** Prices that the venue has, or had, minutes of. */
+const priceTypesOf = ({ version, before, candles }: ListingState): ReadonlySet<PriceType> => {
+  const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
+  return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
+};
+
+/** Those of the listing's life, and of what was told of others whatever counts. */
+const minutesToSeal = (candles: CandleState, listing: ListingState, from: Micros, to: Micros): readonly Micros[] => {
+  const opens = new Set(minutesOfLife(listing, from, to));
+  for (const [at, minute] of Object.entries(candles.minutes)) {
+    if (isFinal(minute) && Number(at) >= from && Number(at) + MINUTE <= to) opens.add(Number(at));
+  }
+  return [...opens].sort((a, b) => a - b);
 };
 
 /** Open times of the minutes that close in `(from, to]` within the listing's life. */
@@ -233,9 +288,6 @@ const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonl
   return opens;
 };
 
-/** Name in covers of what brings candles of mark and index prices, where that is not what brings those of trades. */
-const PRICE_CANDLES = 'price_candles';
-
 const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): string => {
   if (priceType === 'trade') return 'candles';
   const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
@@ -244,9 +296,8 @@ const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: Pr
 
 const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): CandleRow => {
   const candles = candlesOf(listing, priceType);
-  const minute = candles.minutes[openTime];
-  if (isFinal(minute)) return presentMinute(minute);
-  if (candles.proved[openTime]) return emptyMinute(openTime);
+  const known = knownMinute(candles, openTime);
+  if (known !== null) return known;
   const window = { from: openTime, at: openTime + MINUTE };
   const cover = coverOf(context, listing, priceType);
   const cause = gapCause(context.state, listing, cover, window);
@@ -267,96 +318,6 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
   for (const at of Object.keys(candles.proved)) if (Number(at) + MINUTE <= to) delete candles.proved[Number(at)];
   for (const [key, at] of Object.entries(candles.newest))
     if (at + MINUTE <= to - SEALS_AFTER) delete candles.newest[key];
-};
-
-// ---- roll-up ----
-
-const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
-  openTime,
-  expected: minutes,
-  seen: 0,
-  present: 0,
-  noTrades: 0,
-  gapCause: null,
-  figures: {},
-  trades: null,
-  last: null,
-});
-
-const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
-const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
-
-type Figures = Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
-
-/** A figure that one present minute lacks is no figure of the period: a partial sum would pass for the whole. */
-const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
-  if (isFirst) return next ?? null;
-  return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
-};
-
-const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
-  const { counted, figures, gapCause, minute } = sealed;
-  const next = {
-    ...rollup,
-    seen: rollup.seen + 1,
-    present: rollup.present + counted.present,
-    noTrades: rollup.noTrades + counted.noTrades,
-    gapCause: rollup.gapCause ?? gapCause,
-  };
-  if (counted.present === 0) return next;
-  const isFirst = rollup.present === 0;
-  return {
-    ...next,
-    figures: join(rollup.figures, figures, isFirst),
-    trades: joinTrades(rollup, sealed, isFirst),
-    last: minute,
-  };
-};
-
-const join = (so: Figures, next: Figures, isFirst: boolean): Figures => ({
-  open: so.open ?? next.open ?? null,
-  high: so.high && next.high ? higher(so.high, next.high) : (so.high ?? next.high ?? null),
-  low: so.low && next.low ? lower(so.low, next.low) : (so.low ?? next.low ?? null),
-  close: next.close ?? so.close ?? null,
-  volume: sum(so.volume, next.volume, isFirst),
-  turnover: sum(so.turnover, next.turnover, isFirst),
-});
-
-const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number | null => {
-  if (isFirst) return sealed.trades;
-  return rollup.trades === null || sealed.trades === null ? null : rollup.trades + sealed.trades;
-};
-
-/** Longer candles whose last minute this was; they exist only when every base minute is present or proved empty. */
-const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
-  const complete: CandleRow[] = [];
-  for (const [timeframe, minutes] of Object.entries(ROLLUPS)) {
-    const length = minutes * MINUTE;
-    const openTime = Math.floor(sealed.openTime / length) * length;
-    const held = candles.rollups[timeframe];
-    const rollup = fold(held && held.openTime === openTime ? held : beginRollup(openTime, minutes), sealed);
-    candles.rollups[timeframe] = rollup;
-    if (sealed.closeTime === openTime + length) complete.push(toLonger(timeframe, rollup, lostBefore));
-  }
-  return complete;
-};
-
-const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): CandleRow => {
-  const exists = rollup.present + rollup.noTrades === rollup.expected;
-  const isEmpty = exists && rollup.present === 0;
-  // Minutes of a lost log were folded by a life before; those before the listing's first one were never sealed: it was not listed.
-  const unseen = rollup.openTime < lostBefore ? 'storage_failure' : 'not_listed';
-  const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? unseen : null);
-  return {
-    openTime: rollup.openTime,
-    closeTime: rollup.openTime + rollup.expected * MINUTE,
-    timeframe,
-    minute: exists ? rollup.last : null,
-    figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},
-    trades: exists ? rollup.trades : null,
-    gapCause: exists ? null : cause,
-    counted: { expected: rollup.expected, present: rollup.present, noTrades: rollup.noTrades },
-  };
 };
 
 export const lastMinuteToSeal = (context: TaskContext): Micros =>

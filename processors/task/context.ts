@@ -1,6 +1,6 @@
 // What the parts of a task share while they work on one record: the state, the outputs, what is known by heart.
 import type { Venue } from '../../ingest/venue.ts';
-import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
@@ -8,6 +8,7 @@ import type { BookState } from './books.ts';
 import { type Outputs, pushLive, pushMd, pushRow } from './outputs.ts';
 import { spanRow, type TaskPlace } from './rows.ts';
 import { type Connection, createLayer, type LayerState, type ListingState, type TaskState } from './state.ts';
+import { isCollectedAt } from './versions.ts';
 import { provisionalRow } from './windows.ts';
 
 /** Called with the key of an item before it changes, so that a checkpoint can save it as it stood. */
@@ -61,16 +62,9 @@ export const layerOf = (listing: ListingState, name: ReadingLayer): LayerState =
   return layer;
 };
 
-/** Whether readings of the layer are collected for the listing: the policy is on and the venue publishes it. */
-export const isCollected = (context: TaskContext, listing: ListingState, name: ReadingLayer): boolean => {
-  if (listing.version.record.values.not_published.includes(name)) return false;
-  const capability = context.state.capability?.layers[name === 'venue_depth' ? 'book' : name];
-  return capability?.policy === 'on';
-};
-
-/** Collected layers of a listing with windows of `ms`. */
-export const layersSampledAt = (context: TaskContext, listing: ListingState, ms: number): readonly ReadingLayer[] =>
-  READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms && isCollected(context, listing, name));
+/** Whether what comes now of a layer (a name of a capability) is collected for the listing. */
+export const isCollected = ({ state }: TaskContext, listing: ListingState, layer: string): boolean =>
+  isCollectedAt(state, listing, layer, state.recordedAt);
 
 /** Tells readers of `live` what an ended but unsealed window says now. */
 export const pushProvisional = (context: TaskContext, listing: ListingState, name: ReadingLayer, at: Micros): void => {

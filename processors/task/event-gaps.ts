@@ -7,6 +7,7 @@ import type { TaskContext } from './context.ts';
 import { EVENT_KINDS } from './events.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingState, TaskState } from './state.ts';
+import { isCollectedAt } from './versions.ts';
 import { gapCause, type Window, windowsOfLife } from './windows.ts';
 
 /** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
@@ -61,9 +62,9 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
 export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingState, range: Window): Row[] =>
   EVENT_KINDS.flatMap(({ policy, table }) => {
-    if (state.capability?.layers[policy]?.policy !== 'on') return [];
-    if (listing.version.record.values.not_published.includes(policy)) return [];
-    const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore);
+    const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore).filter(({ at }) =>
+      isCollectedAt(state, listing, policy, at),
+    );
     const stretches = windows.flatMap((window) => gapsIn(state, listing, policy, window));
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>

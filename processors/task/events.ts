@@ -2,8 +2,8 @@
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
-import { countsForLayer } from './connections.ts';
-import { pushRecord, type TaskContext } from './context.ts';
+import { countsForLayer, coversListing } from './connections.ts';
+import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
 import type { Connection, EventState, ListingState } from './state.ts';
@@ -20,13 +20,28 @@ const KINDS = {
 } as const;
 export const EVENT_KINDS = Object.values(KINDS);
 
-const eventsOf = (listing: ListingState, layer: EventRecord['layer']): EventState => {
+const eventsOf = (context: TaskContext, { connection, listing }: Subject, layer: EventRecord['layer']): EventState => {
   let events = listing.events.get(layer);
   if (!events) {
-    events = { seen: new Map(), delivered: [] };
+    events = { seen: new Map(), delivered: [], since: collectedSince(context, { connection, listing }, layer) };
     listing.events.set(layer, events);
   }
   return events;
+};
+
+/** When the first connection opened that could bring them; of a log whose beginning is gone, the start of what is left. */
+const collectedSince = (
+  { state }: TaskContext,
+  { connection, listing }: Subject,
+  layer: EventRecord['layer'],
+): Micros => {
+  const serving = [...state.connections.values()].filter((c) => coversListing(c, KINDS[layer].policy, listing.symbol));
+  return Math.max(state.lostBefore, Math.min(...[connection, ...serving].map(({ openedAt }) => openedAt)));
+};
+
+/** Events of a layer are collected again: what happened meanwhile was nobody's business. */
+export const restartEvents = (listing: ListingState, policy: string, at: Micros): void => {
+  for (const [layer, events] of listing.events) if (KINDS[layer].policy === policy) events.since = at;
 };
 
 /** Ids are remembered in the order they came, so the oldest stand first. */
@@ -51,7 +66,7 @@ const nthKey = ({ seen }: EventState, connection: Connection, content: string): 
 };
 
 /**
- * The venue's id, or one of our own; null for a repeat. Both from every connection: only an event that the venue neither
+ * The venue's id, or one of our own; null for a repeat, and for what happened before events were collected. Both from every connection: only an event that the venue neither
  * numbers nor stamps is taken from the connection that counts alone.
  */
 const identify = (
@@ -60,7 +75,8 @@ const identify = (
   record: EventRecord,
   index: number,
 ): string | null => {
-  const events = eventsOf(listing, record.layer);
+  const events = eventsOf(context, { connection, listing }, record.layer);
+  if (record.venue_ts !== null && record.venue_ts < events.since) return null;
   const { id } = record.values;
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
@@ -77,7 +93,7 @@ const identify = (
 /** Applies one event; `index` is its place among the records of its message. */
 export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
   const kind = KINDS[record.layer];
-  if (context.state.capability?.layers[kind.policy]?.policy !== 'on') return;
+  if (!isCollected(context, subject.listing, kind.policy)) return;
   const id = identify(context, subject, record, index);
   if (id === null) return;
   const { listing, connection } = subject;

@@ -1,20 +1,21 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
 import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
-import type { ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { applyReading } from './accept.ts';
-import { applyBook, endBooks } from './book-readings.ts';
-import { applyCandle } from './candles.ts';
+import { applyBook, endBooks, publishPending } from './book-readings.ts';
+import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
-import { ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
-import { applyEvent } from './events.ts';
+import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
+import { applyEvent, EVENT_KINDS, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
-import type { Connection } from './state.ts';
+import { type Connection, createListing, type ListingState } from './state.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
+const PRICE_TYPES = ['trade', 'mark', 'index'] as const satisfies readonly PriceType[];
 /** A bigger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
@@ -78,7 +79,11 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const body = bodyOf<CapabilityBody>(message);
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
+  for (const book of [...context.pending]) publishPending(context, book);
+  if (state.capability) state.capabilitiesBefore.push(state.capability);
+  const before = [...state.listings.values()].map((listing) => [listing, collectedNow(context, listing)] as const);
   state.capability = version;
+  for (const [listing, collected] of before) applyTurn(context, listing, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
   pushRow(out, capabilityRow(placeOf(context), version));
@@ -143,8 +148,14 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   const symbol = version.venue_symbol;
   context.beforeChange(`listing:${symbol}`);
   const listing = state.listings.get(symbol);
-  if (listing) listing.version = version;
-  else state.listings.set(symbol, { symbol, version, layers: new Map(), events: new Map(), candles: {} });
+  if (listing) {
+    for (const book of [...context.pending].filter((pending) => pending.symbol === symbol))
+      publishPending(context, book);
+    listing.before.push(listing.version);
+    const collected = collectedNow(context, listing);
+    listing.version = version;
+    applyTurn(context, listing, collected);
+  } else state.listings.set(symbol, createListing(version));
   state.unknown.delete(symbol);
   context.listings.set(symbol, version.record);
   out.listings.push(version);
@@ -152,12 +163,53 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
   pushRow(out, listingRow(placeOf(context), version));
 };
 
+/** Events, and minutes of prices, that are collected now. */
+const collectedNow = (context: TaskContext, listing: ListingState): readonly string[] => [
+  ...EVENT_KINDS.map(({ policy }) => policy).filter((policy) => isCollected(context, listing, policy)),
+  ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
+];
+
+/** What was not collected was not read: neither proofs nor repeats reach across that time. */
+const applyTurn = (context: TaskContext, listing: ListingState, before: readonly string[]): void => {
+  const after = collectedNow(context, listing);
+  if (before.join() === after.join()) return;
+  context.beforeChange(`listing:${listing.symbol}`);
+  forgetNewest(listing);
+  for (const begun of after.filter((name) => !before.includes(name))) {
+    restartEvents(listing, begun, context.state.recordedAt);
+  }
+};
+
 const applyData = (context: TaskContext, message: RawMessage): void => {
   const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
   if (message.seq <= connection.lastSeq) return;
   connection.lastSeq = message.seq;
-  for (const [index, mapped] of mapMessage(context, connection, message).entries()) {
-    applyMapped(context, connection, mapped, { index, kind: message.kind });
+  const told = mapMessage(context, connection, message);
+  const answer = message.kind === 'response' ? toAnswer(context, message, told) : null;
+  for (const [index, mapped] of told.entries()) applyMapped(context, connection, mapped, { index, answer });
+  if (answer) applyCovered(context, connection, answer, message.received_at);
+};
+
+type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
+
+/** What a response says about minutes; null when it is no answer of candles. */
+const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapped[]): Answer | null => {
+  const { venue, listings } = context;
+  const asked = venue.askedMinutes?.(toVenueMessage(context, message), { listings }) ?? null;
+  const candles = told.flatMap(({ record }) => (record.layer === 'candle' ? record : []));
+  const priceType = asked?.price_type ?? candles[0]?.values.price_type;
+  if (priceType === undefined) return null;
+  const opens = [...new Set(candles.map(({ values }) => values.open_time))].sort((a, b) => a - b);
+  const symbols = asked?.symbols ?? [...new Set(candles.map((record) => record.venue_symbol ?? ''))];
+  return { asked, opens, priceType, symbols };
+};
+
+const applyCovered = (context: TaskContext, connection: Connection, answer: Answer, receivedAt: Micros): void => {
+  for (const symbol of answer.symbols) {
+    const listing = ownsSymbol(context, symbol) ? context.state.listings.get(symbol) : undefined;
+    if (!listing) continue;
+    context.beforeChange(`listing:${symbol}`);
+    applyAnswer(context, { connection, listing }, { ...answer, receivedAt });
   }
 };
 
@@ -183,10 +235,10 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
   payload: venue.decode ? venue.decode(message.payload) : message.payload,
 });
 
-/** `index`: place among the records of its message. */
-type Origin = { readonly index: number; readonly kind: RawMessage['kind'] };
+/** `index`: place among the records of its message; `answer`: null for a frame. */
+type Origin = { readonly index: number; readonly answer: Answer | null };
 
-const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, kind }: Origin): void => {
+const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, answer }: Origin): void => {
   const { record, chain } = mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
@@ -202,7 +254,7 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
     case 'liquidation':
       return applyEvent(context, subject, record, index);
     case 'candle':
-      return applyCandle(context, subject, record, kind);
+      return applyCandle(context, subject, record, answer);
     default:
       return applyReading(context, subject, record, rawOf(mapped));
   }

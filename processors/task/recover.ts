@@ -7,28 +7,27 @@ import { isCollected, layerOf, ownsSymbol, type TaskContext } from './context.ts
 import { pushLive, pushMd } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
-import type { ListingState, TaskState } from './state.ts';
+import { createListing, type ListingState, type TaskState } from './state.ts';
 
 const MINUTE_MS = 60_000;
 
-const newestBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T | null => {
-  let newest: T | null = null;
-  for (const version of versions) {
-    if (version.written_at <= at && (newest === null || version.written_at >= newest.written_at)) newest = version;
-  }
-  return newest;
-};
+/** Versions written by an instant, oldest first. */
+const writtenBy = <T extends { readonly written_at: Micros }>(versions: readonly T[], at: Micros): T[] =>
+  versions.filter((version) => version.written_at <= at).sort((a, b) => a.written_at - b.written_at);
 
 /** Versions that held before the log's start: the answers that brought them are gone. */
 const seedVersions = (context: TaskContext, recovery: Recovery): void => {
   const { state } = context;
-  state.capability = newestBy(recovery.capabilities, state.recordedAt);
+  const capabilities = writtenBy(recovery.capabilities, state.recordedAt);
+  state.capability = capabilities.pop() ?? null;
+  state.capabilitiesBefore = capabilities;
   const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
   for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
-    const version = newestBy(versions, state.recordedAt);
-    if (version === null) continue;
-    state.listings.set(symbol, { symbol, version, layers: new Map(), events: new Map(), candles: {} });
+    const before = writtenBy(versions, state.recordedAt);
+    const version = before.pop();
+    if (version === undefined) continue;
+    state.listings.set(symbol, createListing(version, before));
     context.listings.set(symbol, version.record);
   }
 };

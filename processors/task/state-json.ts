@@ -126,7 +126,7 @@ type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly events: [EventLayer, PlainEvents][];
 };
 
-const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {
+const eventsToPlain = ({ seen, ...events }: EventState): PlainEvents => {
   const told: [Micros, string[]][] = [];
   let before = 0;
   for (const [id, at] of seen) {
@@ -134,17 +134,17 @@ const eventsToPlain = ({ seen, delivered }: EventState): PlainEvents => {
     else told.push([at - before, [id]]);
     before = at;
   }
-  return { seen: told, delivered };
+  return { seen: told, ...events };
 };
 
-const eventsFromPlain = ({ seen, delivered }: PlainEvents): EventState => {
+const eventsFromPlain = ({ seen, ...events }: PlainEvents): EventState => {
   const ids = new Map<string, Micros>();
   let at = 0;
   for (const [since, told] of seen) {
     at += since;
     for (const id of told) ids.set(id, at);
   }
-  return { seen: ids, delivered };
+  return { seen: ids, ...events };
 };
 
 /** The JSON of `plain`, an object with members, with more of them, whose texts are known. */

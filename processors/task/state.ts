@@ -7,7 +7,7 @@ import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
-export const STATE_VERSION = 5;
+export const STATE_VERSION = 6;
 
 /** A connection as the log shows it. `span` is the current or last alive span. */
 export type Connection = {
@@ -52,6 +52,8 @@ export type LayerState = {
 export type ListingState = {
   readonly symbol: string;
   version: ListingVersion;
+  /** Versions before it that held at the end of a window or minute not sealed yet, oldest first. */
+  before: ListingVersion[];
   layers: Map<ReadingLayer, LayerState>;
   events: Map<EventLayer, EventState>;
   candles: Partial<Record<PriceType, CandleState>>;
@@ -59,8 +61,14 @@ export type ListingState = {
 
 export type EventLayer = 'trade' | 'liquidation';
 
-/** Ids of events by the instant they were recorded, oldest first, and the connections that delivered some. */
-export type EventState = { readonly seen: Map<string, Micros>; delivered: string[] };
+export type EventState = {
+  /** Ids by the instant they were recorded, oldest first. */
+  readonly seen: Map<string, Micros>;
+  /** Connections that delivered some. */
+  delivered: string[];
+  /** Collected since then: what happened before is not told, though a new subscription may begin with it. */
+  since: Micros;
+};
 
 /** The newest record of a minute. `final`: the venue says it is closed, or a newer minute came on the same connection. */
 export type Minute = {
@@ -108,9 +116,10 @@ const copyLayer = (layer: LayerState): LayerState => ({
   parts: { ...layer.parts },
 });
 
-const copyEvents = ({ seen, delivered }: EventState): EventState => ({
+const copyEvents = ({ seen, delivered, since }: EventState): EventState => ({
   seen: new Map(seen),
   delivered: [...delivered],
+  since,
 });
 
 const copyCandles = (of: CandleState): CandleState => ({
@@ -125,6 +134,7 @@ const copyCandles = (of: CandleState): CandleState => ({
 /** The listing as it stands, whatever becomes of it: what is not copied is replaced, never changed. */
 export const copyListing = (listing: ListingState): ListingState => ({
   ...listing,
+  before: [...listing.before],
   layers: new Map(Array.from(listing.layers, ([name, layer]) => [name, copyLayer(layer)])),
   events: new Map(Array.from(listing.events, ([name, events]) => [name, copyEvents(events)])),
   candles: Object.fromEntries(Object.entries(listing.candles).map(([price, of]) => [price, copyCandles(of)])),
@@ -150,6 +160,8 @@ export type TaskState = {
   prunedTo: Micros;
   sealed: Record<number, Micros>;
   capability: CapabilityVersion | null;
+  /** Versions before it, as `ListingState.before`. */
+  capabilitiesBefore: CapabilityVersion[];
   reference: ReferenceState;
   /** Symbols of ours in each scope's last reference answer: what is absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
@@ -181,6 +193,7 @@ export const createState = (next = 0, recovery: Recovery | null = null): TaskSta
   prunedTo: 0,
   sealed: {},
   capability: null,
+  capabilitiesBefore: [],
   reference: {},
   scopes: {},
   connections: new Map(),
@@ -190,6 +203,15 @@ export const createState = (next = 0, recovery: Recovery | null = null): TaskSta
   mappers: new Map(),
   books: new Map(),
   pendings: 0,
+});
+
+export const createListing = (version: ListingVersion, before: ListingVersion[] = []): ListingState => ({
+  symbol: version.venue_symbol,
+  version,
+  before,
+  layers: new Map(),
+  events: new Map(),
+  candles: {},
 });
 
 export const createLayer = (): LayerState => ({

@@ -1,16 +1,18 @@
 // What happens because the log has moved: connections go out, buckets and windows end, watermarks and state rounds are due.
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
-import { collectsCandles, lastMinuteToSeal, MINUTE, sealMinutes } from './candles.ts';
+import { lastMinuteToSeal, sealMinutes } from './candles.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
-import { layersSampledAt, pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
+import { pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { pushWatermark } from './outputs.ts';
+import { MINUTE } from './rollups.ts';
 import type { TaskState } from './state.ts';
+import { stillNeeded } from './versions.ts';
 import { sealWindows, windowsToAnnounce } from './windows.ts';
 
 const WATERMARK_EVERY: Micros = 250_000;
@@ -18,6 +20,9 @@ const STATE_ROUND_EVERY: Micros = 60_000_000;
 /** After a long silence minutes are sealed over several records: each is a row a listing and price. */
 const MINUTES_A_RECORD = 60;
 const WINDOW_LENGTHS_MS = [...new Set(READING_LAYERS.map((l) => LAYERS[l].windowMs))].sort((a, b) => a - b);
+
+const layersSampledEvery = (ms: number): readonly ReadingLayer[] =>
+  READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
 
 /** At the first record: no window that ended before it is ours. */
 export const beginLog = (state: TaskState): void => {
@@ -58,8 +63,8 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
   const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
   state.announced[ms] = to;
   for (const listing of state.listings.values()) {
-    for (const name of layersSampledAt(context, listing, ms)) {
-      for (const window of windowsToAnnounce(listing, name, { from, at: to })) {
+    for (const name of layersSampledEvery(ms)) {
+      for (const window of windowsToAnnounce(state, listing, name, { from, at: to })) {
         pushProvisional(context, listing, name, window.at);
       }
     }
@@ -73,7 +78,7 @@ const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
   for (const listing of state.listings.values()) {
     context.beforeChange(`listing:${listing.symbol}`);
-    for (const name of layersSampledAt(context, listing, ms)) {
+    for (const name of layersSampledEvery(ms)) {
       for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, listing.symbol, row);
     }
     if (ms !== EVENT_GAP_WINDOW_MS) continue;
@@ -88,7 +93,6 @@ const sealCandles = (context: TaskContext): void => {
   const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MINUTE);
   if (to <= from) return;
   state.minutesSealed = to;
-  if (!collectsCandles(context)) return;
   for (const listing of state.listings.values()) {
     context.beforeChange(`listing:${listing.symbol}`);
     sealMinutes(context, listing, from, to);
@@ -101,7 +105,17 @@ const prune = (context: TaskContext): void => {
   if (oldest <= state.prunedTo) return;
   state.prunedTo = oldest;
   for (const end of state.collectorAlive) if (end <= oldest) state.collectorAlive.delete(end);
+  pruneVersions(context, oldest);
   pruneConnections(state, (connId) => forgetConnection(context, connId));
+};
+
+const pruneVersions = ({ state, beforeChange }: TaskContext, sealedTo: Micros): void => {
+  state.capabilitiesBefore = stillNeeded(state.capability, state.capabilitiesBefore, sealedTo);
+  for (const listing of state.listings.values()) {
+    if (listing.before.length === 0) continue;
+    beforeChange(`listing:${listing.symbol}`);
+    listing.before = stillNeeded(listing.version, listing.before, sealedTo);
+  }
 };
 
 const forgetConnection = (context: TaskContext, connId: string): void => {

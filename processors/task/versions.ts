@@ -1,10 +1,37 @@
 // Versions of listings and capabilities: append-only, each holding from the `recorded_at` of the answer that brought it (design section 5).
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import type { ListingState } from './state.ts';
+import type { ListingState, TaskState } from './state.ts';
+
+type Written = { readonly written_at: Micros };
+
+/** The version that held at an instant; null before the first. `before` are older than `newest`, oldest first. */
+const heldAt = <V extends Written>(newest: V | null, before: readonly V[], at: Micros): V | null =>
+  newest === null || newest.written_at <= at
+    ? newest
+    : (before.findLast((version) => version.written_at <= at) ?? null);
+
+export const listingAt = ({ version, before }: ListingState, at: Micros): ListingVersion | null =>
+  heldAt(version, before, at);
+
+/**
+ * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
+ * What ends at that instant is a row then, whatever changes before its seal.
+ */
+export const isCollectedAt = (state: TaskState, listing: ListingState, layer: string, at: Micros): boolean => {
+  const version = listingAt(listing, at);
+  if (version === null || version.record.values.not_published.includes(layer)) return false;
+  if (version.record.off?.includes(layer)) return false;
+  const capability = heldAt(state.capability, state.capabilitiesBefore, at);
+  return capability?.layers[layer === 'venue_depth' ? 'book' : layer]?.policy === 'on';
+};
+
+/** Of `before` what held after `sealedTo`. */
+export const stillNeeded = <V extends Written>(newest: V | null, before: readonly V[], sealedTo: Micros): V[] =>
+  before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);
 
 /** What a listing says, without the stamps that change with every answer. */
-const fingerprint = (record: ListingRecord): string => JSON.stringify(record.values);
+const fingerprint = ({ values, off = [] }: ListingRecord): string => JSON.stringify([values, off]);
 
 /** The next version of a listing, or null when the answer says nothing new: what its element says besides the record makes no version. */
 export const nextListingVersion = (

@@ -7,6 +7,7 @@ import { hadUnreadable, lossCause } from './connections.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, TaskState } from './state.ts';
+import { isCollectedAt, listingAt } from './versions.ts';
 
 const DAY: Micros = 86_400_000_000;
 /** Length of the buckets in which the collectors' life is noted. */
@@ -72,6 +73,25 @@ export const windowsOfLife = (
   return windows;
 };
 
+/** Windows of `range` that are rows: those at whose end the layer was collected, and every other that holds a reading which counts. */
+const windowsToTell = (
+  state: TaskState,
+  listing: ListingState,
+  name: ReadingLayer,
+  { from, at, lostTo = 0 }: Window & { readonly lostTo?: number },
+): readonly Window[] => {
+  const { windowMs } = LAYERS[name];
+  const held = listing.layers.get(name)?.windows ?? new Map<Micros, Candidate>();
+  const collected = windowsOfLife(listing, windowMs, { from, at }, lostTo).filter(
+    (window) => held.has(window.at) || isCollectedAt(state, listing, name, window.at),
+  );
+  const ends = new Set(collected.map((window) => window.at));
+  const beyond = [...held.keys()].filter((end) => end > from && end <= at && !ends.has(end));
+  if (beyond.length === 0) return collected;
+  const spoken = beyond.map((end) => ({ from: end - windowMs * 1000, at: end }));
+  return [...collected, ...spoken].sort((a, b) => a.at - b.at);
+};
+
 /** Notes that a collector's record was received in its 10 s bucket. */
 export const noteCollector = (state: TaskState, receivedAt: Micros): void => {
   state.collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS));
@@ -93,8 +113,10 @@ const faultIn = (layer: LayerState, window: Window): string | null => {
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
 export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): string => {
-  const life = lifeOf(listing);
-  if (life.to !== null && life.to <= window.at) return 'not_listed';
+  for (const version of [listing.version, listingAt(listing, window.at)]) {
+    const goneAt = version?.delisted_at ?? null;
+    if (goneAt !== null && goneAt <= window.at) return 'not_listed';
+  }
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!anyCollector(state, window)) return 'collector_down';
   const query = {
@@ -134,7 +156,7 @@ export const sealWindows = (
   };
   const from = Math.max(range.from, coveredTo(sealing.state.recovery, seriesOf(LAYERS[name].table, listing.symbol)));
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
-  for (const window of windowsOfLife(listing, LAYERS[name].windowMs, { from, at: range.at }, lostTo)) {
+  for (const window of windowsToTell(sealing.state, listing, name, { from, at: range.at, lostTo })) {
     const held = layer?.windows.get(window.at);
     if (held) {
       closeRun();
@@ -143,7 +165,8 @@ export const sealWindows = (
     }
     const cause = gapCause(sealing.state, listing, name, window);
     const open = run as { from: Micros; at: Micros; cause: string } | null;
-    if (open && open.cause === cause && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
+    const follows = open !== null && open.at === window.from && open.cause === cause;
+    if (follows && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
     else {
       closeRun();
       run = { ...window, cause };
@@ -162,9 +185,13 @@ export const provisionalRow = (venue: string, listing: ListingState, name: Readi
   return readingRow(identity, { ...window, srcOffset: held.offset, late: false }, held.reading);
 };
 
-/** Windows of a listing's life that ended within `range` and are to be announced. */
-export const windowsToAnnounce = (listing: ListingState, name: ReadingLayer, range: Window): readonly Window[] =>
-  windowsOfLife(listing, LAYERS[name].windowMs, range);
+/** Windows that ended within `range` and are to be announced. */
+export const windowsToAnnounce = (
+  state: TaskState,
+  listing: ListingState,
+  name: ReadingLayer,
+  range: Window,
+): readonly Window[] => windowsToTell(state, listing, name, range);
 
 const forget = (layer: LayerState, sealedTo: Micros): void => {
   for (const end of layer.windows.keys()) if (end <= sealedTo) layer.windows.delete(end);

@@ -179,9 +179,12 @@ t.test('of two faults the earlier step answers, whichever two they are', async (
   for (let i = 0; i < PLANS.free.limits.burst; i++) await call({ key: spent });
   t.equal(await call({ key: spent, payload: large }), '429 RATE_LIMITED', 'limits of the key before size');
   t.equal(await call({ key: await free(), payload: large, type: 'text/plain' }), '413 PAYLOAD_TOO_LARGE');
+  t.equal(await call({ key: await free(), payload: large, type: 'json' }), '413 PAYLOAD_TOO_LARGE', 'size before type');
   t.equal(await call({ key: await free(), payload: '{', type: 'text/plain' }), '415 UNSUPPORTED_MEDIA_TYPE');
+  t.equal(await call({ key: await free(), payload: '{', type: 'json' }), '415 UNSUPPORTED_MEDIA_TYPE');
   const wrong = { where: 'venue = nowhere', layers: ['nothing'] };
-  t.equal(await call({ key: await free(), payload: JSON.stringify(wrong) }), '400 DQL_JSON_SCHEMA', '6 before 7');
+  const together = '400 DQL_UNKNOWN_VENUE DQL_JSON_SCHEMA';
+  t.equal(await call({ key: await free(), payload: JSON.stringify(wrong) }), together, '6 and 7 are one list');
   const unknown = { where: 'venue = nowhere', layers: ['liquidation', 'venue_depth'].slice(1) };
   t.equal(await call({ key: await free(), payload: JSON.stringify(unknown) }), '400 DQL_UNKNOWN_VENUE', '7 before 8');
   const beyond = { layers: ['venue_depth'], include_raw: true, freshness: { mark: '0s' } };

@@ -208,6 +208,17 @@ t.test('marks have no volume, and a venue that publishes no such candles says so
     { status: 'not_published', reason: 'venue_capability', close: null },
   ]);
   t.same(rowsOf(await ask({ ...FOUR, price_type: 'mark', include_gaps: false }, { feed })), []);
+  const narrow = settledMarket();
+  const listed = listing('binance', listingValues(), { writtenAt: LISTED + 1 });
+  narrow.list({ ...listed, record: { ...listed.record, off: ['price_candles'] } });
+  t.match(
+    rowsOf(await ask({ ...FOUR, price_type: 'mark' }, { feed: narrow })),
+    [{ status: 'off', reason: 'policy_off', close: null }],
+    'the venue has them, its limits leave no room (V-03a)',
+  );
+  t.match(rowsOf(await ask(FOUR, { feed: narrow })), [{ status: 'present' }], 'those of trades are collected');
+  narrow.list({ ...listed, written_at: LISTED + 2, record: { ...listed.record, off: ['candles', 'trades'] } });
+  t.match(rowsOf(await ask(FOUR, { feed: narrow })), [{ status: 'off', reason: 'policy_off', close: null }]);
   const off = settledMarket();
   off.entry('binance', {
     kind: 'capability',

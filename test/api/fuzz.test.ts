@@ -129,6 +129,7 @@ t.test('what never becomes a request is told as every failure is (E-05, N-12, N-
     const [head = '', body] = (await exchange(Number(port), sent)).split('\r\n\r\n');
     t.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/, name);
     t.match(head, /^Access-Control-Allow-Origin: \*$/m, name);
+    t.match(head, /^Access-Control-Expose-Headers: X-Service-Receipt,/m, name);
     t.match(head, /^Content-Type: application\/json; charset=utf-8$/m, name);
     t.match(head, /^X-Service-Receipt: rcp_[0-9A-HJKMNP-TV-Z]{26}$/m, name);
     t.equal(body, JSON.stringify({ errors: [{ code: 'DQL_JSON_SCHEMA', message, hint }] }), name);

@@ -1,15 +1,13 @@
 // Random questions about the past, over a real store and a seam that moves, each answered byte for byte as a slow and independent reading of the raw log says.
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { Task } from '../../processors/task/task.ts';
-import { codecs } from '../../schemas/avro/codec.ts';
-import type { RowEntry } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { type CandleQuestion, type EventsQuestion, Oracle, PAPER_LAYERS, type Question } from '../support/oracle.ts';
-import { drawing, PaperLog, paperVenue, SYMBOLS } from '../support/paper-log.ts';
+import { drawing, SYMBOLS } from '../support/paper-log.ts';
+import { PaperWorld } from '../support/paper-world.ts';
 import { SECOND, START } from '../support/task-driver.ts';
 import { openTestStore } from '../support/test-store.ts';
-import { Feed, testApp } from './live-fixture.ts';
+import { testApp } from './live-fixture.ts';
 
 /** Questions a stage; the full form asks 200 of each kind: ORACLE_QUESTIONS=200. */
 const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);
@@ -21,32 +19,6 @@ const BEHIND = [0, 40, 0, 7, 90, 0];
 
 t.setTimeout(600_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
-
-/** The service between log and answers: the task, the memory copy, and a store that lags as it is told. */
-class World {
-  readonly paper = new PaperLog(SEED);
-  readonly feed = new Feed(['paper']);
-  readonly #task = new Task({ venue: paperVenue, partition: 0, shards: 1 });
-  readonly #rows: RowEntry[] = [];
-  #applied = 0;
-  #stored = 0;
-
-  /** Goes on to a second of the log; the store then shows all but the last `behind` watermarks. */
-  async goTo(second: number, behind: number): Promise<void> {
-    this.paper.run(second - (this.paper.log.now - START) / SECOND);
-    for (const record of this.paper.log.records.slice(this.#applied)) {
-      const outputs = this.#task.process(record);
-      for (const entry of outputs.live) this.feed.memory.applyLive('paper', 0, codecs.live.encode(entry));
-      this.#rows.push(...outputs.rows);
-    }
-    this.#applied = this.paper.log.records.length;
-    const marks = this.#rows.flatMap(({ kind }, i) => (kind === 'watermark' ? [i] : []));
-    const shown = marks.at(-1 - behind) ?? 0;
-    await write(this.#rows.slice(this.#stored, shown).flatMap(({ row }) => (row === null ? [] : [row])));
-    this.#stored = shown;
-    this.feed.memory.applyHistoryWatermark('paper', 0, this.#rows[shown]?.watermark ?? 0);
-  }
-}
 
 const TIMEFRAMES = { '1m': 1, '2m': 2, '3m': 3, '5m': 5, '15m': 15 } as const;
 const INTERVALS = { '10s': 10, '30s': 30, '1m': 60, '2m': 120, '5m': 300 } as const;
@@ -165,7 +137,7 @@ const questionsAt = (asker: Asker, now: number): Asked[] =>
 
 type Settled = { readonly asked: Asked; readonly sha: string };
 
-const askAll = async (t: Test, world: World, asked: readonly Asked[]): Promise<Settled[]> => {
+const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Promise<Settled[]> => {
   const now = world.paper.log.now;
   const oracle = new Oracle('paper', world.paper.records());
   const { app, as } = await testApp(world.feed, { history, nowMicros: () => now });
@@ -191,7 +163,7 @@ const askAll = async (t: Test, world: World, asked: readonly Asked[]): Promise<S
 };
 
 t.test('every answer is what the log says, and a settled one stays', async (t) => {
-  const world = new World();
+  const world = new PaperWorld({ seed: SEED, write });
   const asker = new Asker(SEED);
   const kept: Settled[] = [];
   for (const [stage, second] of STAGES.entries()) {

@@ -5,11 +5,12 @@ import { acceptedFormat } from '../../api/data-app/row-formats.ts';
 import { runsOf } from '../../api/history/gather.ts';
 import { rawLimits } from '../../api/history/limits.ts';
 import { askedOf } from '../../api/history/request.ts';
+import { type RowQuestion, rowObject } from '../../api/history/row-object.ts';
 import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf } from '../../api/history/series.ts';
-import { fromCells, fromRow, type StoredRow } from '../../api/history/stored-row.ts';
+import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../api/history/stored-row.ts';
 import { readingRow } from '../../processors/task/rows.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
-import { NOW, reading } from './live-fixture.ts';
+import { listing, listingValues, NOW, reading } from './live-fixture.ts';
 
 const WINDOW = 10;
 const NO_RECENT = { sealed: [], provisional: [] };
@@ -183,5 +184,57 @@ t.test('Accept picks the format it likes best, JSON when it names none of ours',
   ] as const) {
     t.equal(acceptedFormat(accept), format, String(accept));
   }
+  t.end();
+});
+
+/** L-07, from the reason that wins to the one that gives way to all. */
+const REASONS = [
+  ...['policy_off', 'venue_capability', 'not_retained', 'gap', 'no_value', 'connection_lost', 'horizon_unknown'],
+  ...['horizon_passed', 'freshness_bound'],
+] as const;
+
+t.test('of several reasons of a row the first of L-07 wins, whichever they are', (t) => {
+  const HELD = { received_at: NOW - 60_000_000, venue_ts: null } as const;
+  const READINGS: readonly [StoredReading | null, string | null, readonly string[]][] = [
+    [null, null, ['no_value']],
+    [null, 'collector_down', ['gap']],
+    [reading({ ...HELD, valid: false, gap_cause: 'crossed_book' }), null, ['gap']],
+    [reading({ ...HELD, horizon_source: null }), null, ['horizon_unknown']],
+    [reading({ ...HELD, horizon_source: 'documented', valid_until: NOW - 1 }), null, ['horizon_passed']],
+    [reading(HELD), null, []],
+  ];
+  let rows = 0;
+  for (const [held, gapCause, reasons] of READINGS) {
+    for (const policy of ['on', 'off', 'not_published', null] as const) {
+      for (const isKept of [true, false]) {
+        for (const lostAt of [null, NOW - 5]) {
+          for (const boundMs of [30_000, 90_000]) {
+            const isLost = lostAt !== null && held?.horizon_source === 'connection';
+            const holds = [
+              ...reasons,
+              ...(policy === 'off' || (policy === null && isKept) ? ['policy_off'] : []),
+              ...(policy === 'not_published' ? ['venue_capability'] : []),
+              ...(isKept ? [] : ['not_retained']),
+              ...(isLost ? ['connection_lost'] : []),
+              ...(held?.valid === true && boundMs < 60_000 ? ['freshness_bound'] : []),
+            ];
+            const question: RowQuestion = {
+              ...{ at: NOW, reading: held, gapCause, late: false, policy, lostAt, boundMs, units: 'published' },
+              ...{ retentionFrom: isKept ? NOW - 1 : NOW + 1, allowStale: false, mark: () => null },
+              version: listing('binance', listingValues()),
+            };
+            const { reason } = rowObject(question, { includeGaps: true }) as { readonly reason?: string };
+            t.equal(
+              reason,
+              REASONS.find((one) => holds.includes(one)),
+              JSON.stringify([holds, policy]),
+            );
+            rows += 1;
+          }
+        }
+      }
+    }
+  }
+  t.equal(rows, READINGS.length * 32);
   t.end();
 });

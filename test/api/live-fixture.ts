@@ -240,6 +240,7 @@ export const testApp = async (
   feed: Feed,
   over: {
     terms?: PaymentTerms;
+    baseUrl?: string;
     nowMicros?: () => Micros;
     keys?: KeyStore;
     meter?: Meter;
@@ -260,7 +261,7 @@ export const testApp = async (
     accounts: over.accounts ?? { read: async () => null },
     challenges: new ChallengeMeter(),
     terms: over.terms ?? TERMS,
-    baseUrl: 'http://api.test',
+    baseUrl: over.baseUrl ?? 'http://api.test',
     areKeysReachable: async () => !table.isAway,
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
     simulated: true,

@@ -422,3 +422,41 @@ t.test('before the state has been read it answers 503, but lives', async (t) => 
   t.equal((await app.inject('/readyz')).statusCode, 503);
   t.equal((await app.inject('/healthz')).statusCode, 200);
 });
+
+t.test(
+  'a layer of which the venue sends only some events is sampled; others are as they are collected (V-03, H-15)',
+  async (t) => {
+    const policyOf = async (over: object): Promise<unknown> => {
+      const feed = market();
+      const version = capability('binance', {}, LISTED + 1);
+      const liquidation = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null, ...over } as const;
+      feed.entry('binance', {
+        kind: 'capability',
+        capability: { ...version, layers: { ...version.layers, liquidation } },
+      });
+      const { app } = await testApp(feed);
+      t.teardown(() => app.close());
+      const answer = await app.inject({ url: '/v2/instruments?where=symbol%20%3D%20%22BTCUSDT%22' });
+      const [item] = answer.json<{ items: { layers: Record<string, { policy: string }> }[] }>().items;
+      t.equal(item?.layers.ticker?.policy, 'on');
+      return item?.layers.liquidation?.policy;
+    };
+    t.equal(await policyOf({ completeness: 'sampled' }), 'sampled');
+    t.equal(await policyOf({ completeness: 'full' }), 'on');
+    t.equal(await policyOf({ completeness: 'sampled', policy: 'off' }), 'off');
+    t.equal(await policyOf({ completeness: 'sampled', policy: 'not_published' }), 'not_published');
+  },
+);
+
+t.test('a venue that nothing was read of yet has no instant that readings begin at (V-01)', async (t) => {
+  const feed = new Feed(['binance']);
+  feed.venue('binance');
+  const { app } = await testApp(feed);
+  t.teardown(() => app.close());
+  const since = async (): Promise<unknown> =>
+    (await app.inject({ url: '/v2/venues' })).json<{ items: { since: string | null }[] }>().items[0]?.since;
+  feed.list(listing('binance', listingValues()));
+  t.equal(await since(), null);
+  feed.read('binance', 'BTCUSDT', reading());
+  t.equal(await since(), '2026-01-10T00:00:00.000Z');
+});

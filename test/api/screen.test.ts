@@ -135,7 +135,7 @@ t.test('an unknown result is answered when it is asked for, and says what made i
   const [open] = (await ask({ query: bounded, include_unknown: true })).instruments;
   t.match(open?.values['max(venues, funding)'], {
     value: null,
-    reason: 'no_value',
+    reason: 'freshness_bound',
     status: 'stale',
     bound: { at_least: 0.0000125 },
   });

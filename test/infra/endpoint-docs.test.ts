@@ -1,13 +1,14 @@
 // docs/endpoints.md says what the operations declare; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { checkInput } from '../../api/data-app/check-input.ts';
 import { MEMBER_WORDS, wordKeyOf } from '../../api/data-app/member-words.ts';
 import { openApiOf } from '../../api/data-app/openapi.ts';
-import { checkInput } from '../../api/data-app/validate.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { ENDPOINT_DOCS, endpointDocs } from '../../infra/tools/endpoint-docs.ts';
 import { wideJson } from '../../infra/tools/endpoint-examples.ts';
+import { market, NOW } from '../api/live-fixture.ts';
 import { faultsOf } from '../support/closed-schema.ts';
 
 const ENDPOINTS = [...OPERATIONS, STREAM];
@@ -20,7 +21,9 @@ t.test('docs/endpoints.md says what the operations declare', (t) => {
 
 t.test('every example is a lawful question and an answer of the declared shape', (t) => {
   for (const endpoint of ENDPOINTS) {
-    t.doesNotThrow(() => checkInput(endpoint, endpoint.example.input), endpoint.name);
+    const read = { input: endpoint.example.input, faults: [], apart: [] };
+    const state = { live: market().memory, evaluatedAt: NOW };
+    t.doesNotThrow(() => checkInput(endpoint, read, state), endpoint.name);
     t.same(faultsOf(endpoint, endpoint.example.output), [], `the answer of ${endpoint.name}`);
     t.match(endpoint.example.question, /\?$/, `${endpoint.name} answers a question`);
   }

@@ -78,6 +78,13 @@ t.test('configuration', async (t) => {
   });
   t.test('prints without secrets and describes itself as .env.example', async (t) => {
     t.match(printableConfig(SPEC, readConfig(SPEC, REQUIRED)), { SHARDS: 1, QUESTDB_PASSWORD: '***' });
+    const address: ConfigSpec = { PG_URL: { type: 'url', description: 'An address.' } };
+    const printed = printableConfig(address, readConfig(address, { PG_URL: 'postgres://u:pass:w@h:1/d' }));
+    t.strictSame(printed, { PG_URL: 'postgres://u:***@h:1/d' }, 'a password within an address');
+    t.equal(
+      describeConfig({ QUESTDB_PASSWORD: SPEC.QUESTDB_PASSWORD }),
+      '# Its password.\nQUESTDB_PASSWORD=\n# QUESTDB_PASSWORD_FILE=\n',
+    );
     t.equal(
       describeConfig({ A_LIST: SPEC.KAFKA_BROKERS, SHARDS: SPEC.SHARDS }),
       '# Brokers, host:port.\nA_LIST=\n\n# Raw partitions a venue.\n# SHARDS=1\n',
@@ -197,6 +204,12 @@ t.test('metrics and health are served, and a taken port is told by its setting',
   t.strictSame(await get('/healthz'), [503, 'Kafka is away\n']);
   t.equal((await get('/other'))[0], 404);
   await t.rejects(serveMetrics(createMetrics(), server.port), /METRICS_PORT is taken/);
+  // An address kept for documentation, which no machine has (RFC 5737).
+  await t.rejects(serveMetrics(createMetrics(), 0, { host: '192.0.2.1' }), /192.0.2.1 of METRICS_HOST is no address/);
+  const other = await serveMetrics(registry, 0, { host: '127.0.0.2' });
+  t.equal((await fetch(`http://127.0.0.2:${other.port}/healthz`)).status, 200);
+  await t.rejects(fetch(`http://127.0.0.1:${other.port}/healthz`), 'only there');
+  await other.close();
   await server.close();
 });
 

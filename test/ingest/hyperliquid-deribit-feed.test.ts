@@ -20,7 +20,8 @@ const { simulator, all, nameAll, nowMs, minuteEndMs } = await collectAll(t, VENU
   levels: 25,
   firstMinuteMs: FIRST_MINUTE_MS,
 });
-const isFilling = (request: string | null): boolean => /get_tradingview_chart_data|\/info$/.test(request ?? '');
+const isFilling = (request: string | null): boolean =>
+  /get_tradingview_chart_data|#candleSnapshot\?/.test(request ?? '');
 
 t.test('every layer of every listing is present soon', async (t) => {
   await nothingMissing('present', () => nameAll((collected) => collected.absent()));

@@ -1,76 +1,16 @@
 // Every recorded kind of message of every venue, damaged many times: it gives records, nothing or a `VenueError`, and no figure it does not hold.
 //
 // MUTATIONS=10000 node test/ingest/venue-mutations.test.ts: so many a venue, with what became of them.
-import { readdirSync } from 'node:fs';
 import t from 'tap';
-import type { MapContext, MapState, Venue, VenueMessage } from '../../ingest/venue.ts';
+import type { MapState, Venue } from '../../ingest/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
-import type { ListingRecord } from '../../schemas/records.ts';
-import { isRaw, mutate, NO_WORD, parseExact, randomOf, replaceEach } from '../support/mutations.ts';
-import { fixturePath, readRecording, toVenueMessage } from '../support/recordings.ts';
+import { mutate, NO_WORD, randomOf, replaceEach } from '../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../support/venue-checks.ts';
+import { contextOf, recordingsOf, seedsOf } from '../support/venue-seeds.ts';
 
 const MUTATIONS = Number(process.env.MUTATIONS ?? '1000');
-/** Elements of an array that a seed keeps: more of the same make no other kind. */
-const KEPT = 3;
 /** Damaged frames that one state goes through before a new one is begun. */
 const SESSION = 50;
-
-const recordingsOf = (venue: Venue): readonly VenueMessage[] =>
-  readdirSync(fixturePath(venue.id))
-    .filter((name) => /\.ndjson(\.gz)?$/.test(name) && !name.includes('binary'))
-    .flatMap((name) => readRecording(`${venue.id}/${name}`))
-    .filter(({ dir }) => dir === 'in')
-    .map(toVenueMessage);
-
-const shortened = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.slice(0, KEPT).map(shortened);
-  if (typeof value !== 'object' || value === null || isRaw(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .slice(0, 100)
-      .map(([key, item]) => [key, shortened(item)]),
-  );
-};
-
-/** What makes two messages of one kind: the members they have, the channel they name, the path that was asked. */
-const kindOf = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${[...new Set(value.map(kindOf))].join()}]`;
-  if (typeof value !== 'object' || value === null || isRaw(value)) return '';
-  return Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, item]) => (/\d|^[A-Z]{3,}/.test(key) ? '' : `${key}:${kindOf(item)}`))
-    .join();
-};
-
-/** One shortened message of each kind. */
-const seedsOf = (messages: readonly VenueMessage[]): readonly VenueMessage[] => {
-  const seeds = new Map<string, VenueMessage>();
-  for (const message of messages) {
-    let tree: unknown;
-    try {
-      tree = shortened(parseExact(Buffer.from(message.payload).toString('utf8')));
-    } catch {
-      continue;
-    }
-    const kind = `${message.request?.replace(/[?].*/, '') ?? ''} ${kindOf(tree)}`;
-    if (!seeds.has(kind)) seeds.set(kind, { ...message, payload: Buffer.from(JSON.stringify(tree)) });
-  }
-  return [...seeds.values()];
-};
-
-const contextOf = (venue: Venue, messages: readonly VenueMessage[]): MapContext => {
-  const listings = new Map<string, ListingRecord>();
-  const state = {};
-  for (const message of messages)
-    try {
-      for (const record of venue.mapReference(state, message)?.listings ?? [])
-        listings.set(record.venue_symbol, record);
-    } catch {
-      // A recorded refusal.
-    }
-  return { listings };
-};
 
 type Outcome = { gave: number; nothing: number; kinds: number };
 

@@ -225,6 +225,54 @@ t.test('what was told last is known hours later, when a new subscription begins 
   t.end();
 });
 
+t.test('before the first connection of all nothing is told, what happened in an outage is (D-53)', (t) => {
+  const log = begin();
+  const opened = log.now;
+  log.now += SECOND;
+  trade(log, 1, { happenedAt: opened - 40 * SECOND });
+  trade(log, 2, { happenedAt: opened });
+  log.run(SECOND, ['k1']);
+  log.json('lost', 'market', 'k1', { lost_at: log.now, cause: 'connection_lost', detail: '' });
+  log.run(20 * SECOND, []);
+  log.open('k2', 'market', COVERS);
+  for (const [id, before] of [
+    [1, 62],
+    [2, 22],
+    [3, 12],
+  ] as const)
+    trade(log, id, { connId: 'k2', happenedAt: log.now - before * SECOND });
+  t.same(
+    tradesOf(log)
+      .filter((r) => r.texts['status'] === 'present')
+      .map((r) => r.texts['id']),
+    ['2', '3'],
+  );
+  t.end();
+});
+
+t.test('what happened while trades were not collected is not told when they are again', (t) => {
+  const log = begin();
+  log.now += SECOND;
+  trade(log, 1);
+  const off = { ...allLayers, layers: { ...allLayers.layers, trades: { ...allLayers.layers.trades, policy: 'off' } } };
+  log.capability(off as typeof allLayers);
+  log.run(30 * SECOND, ['k1']);
+  trade(log, 2);
+  log.run(30 * SECOND, ['k1']);
+  log.capability(allLayers);
+  log.open('k2', 'market', COVERS);
+  trade(log, 2, { connId: 'k2', happenedAt: log.now - 30 * SECOND });
+  log.now += SECOND;
+  trade(log, 3, { connId: 'k2' });
+  t.same(
+    tradesOf(log)
+      .filter((r) => r.texts['status'] === 'present')
+      .map((r) => r.texts['id']),
+    ['1', '3'],
+  );
+  t.end();
+});
+
 t.test('minutes of long before a connection are no late rows of it, those of a short outage are', (t) => {
   const log = begin();
   reach(log, 0);

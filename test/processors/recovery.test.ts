@@ -1,7 +1,7 @@
 // A task whose checkpoint cannot be used, on a real Kafka: what was said stays, what is lost is a gap with its cause, nothing is said twice.
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
-import { createPublisher, ensureTopics, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
+import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { binance } from '../../ingest/venues/binance.ts';
@@ -271,4 +271,36 @@ t.test('outputs that speak of more than the log holds: a person must look', asyn
   world.publisher.publish({ topic: world.names.live('binance'), partition: 0, key: null, value });
   await world.publisher.flush();
   await t.rejects(world.live(RECORDS.length), /the log was cut or made anew/);
+});
+
+t.test('a log that lacks what was applied or acknowledged ends the task with the reason', async (t) => {
+  const world = await openWorld(t);
+  const { names, spec, publisher } = world;
+  await world.live(200, true);
+
+  await t.test('another record stands where the task had come to', async (t) => {
+    const runner = await TaskRunner.start(spec);
+    t.equal(runner.start, runner.next - 1, 'the record applied last is read again');
+    const at = (timestampMs: number) => ({ offset: runner.start, key: null, value: null, timestampMs, headers: {} });
+    const { timestampMs = 0 } = RECORDS[runner.start] ?? {};
+    await runner.apply([at(timestampMs)], runner.next);
+    await t.rejects(runner.apply([at(timestampMs + 60_000)], runner.next), LogCut);
+    await runner.stop(false);
+  });
+
+  const publishWatermark = async (offset: number, positions: Record<string, number>): Promise<void> => {
+    const value = codecs.watermark.encode({ task: 'binance/0', kind: 'task', watermark: 1, offset, positions });
+    publisher.publish({ topic: names.watermark, partition: 0, key: 'binance/0', value });
+    await publisher.flush();
+  };
+  for (const topic of [names.live('binance'), names.rows('binance'), names.state('binance')]) {
+    await publishWatermark(200, { [topic]: 1_000_000 });
+    await t.rejects(TaskRunner.start(spec), { name: 'LogCut', message: new RegExp(`^${topic}/0 ends at`) });
+  }
+  await publishWatermark(RECORDS.length, {});
+  await t.rejects(
+    TaskRunner.start(spec),
+    { name: 'LogCut', message: new RegExp(`^${names.raw('binance')}/0 ends at ${RECORDS.length}`) },
+    'also when the log begins at 0: a log made anew holds less than outputs speak of',
+  );
 });

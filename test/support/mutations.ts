@@ -160,6 +160,20 @@ export function* replaceEach(frame: Buffer, value: unknown): Generator<Buffer> {
   }
 }
 
+/** The frame once for each of its words and each of `words`, that one in its place; figures stay. */
+export function* replaceWords(frame: Buffer, words: readonly string[]): Generator<Buffer> {
+  const tree = parseExact(frame.toString('utf8'));
+  for (const { holder, key } of membersOf(tree)) {
+    const before = holder[key];
+    if (typeof before !== 'string' || !/[A-Za-z]/.test(before)) continue;
+    for (const word of words) {
+      holder[key] = word;
+      yield Buffer.from(JSON.stringify(tree));
+    }
+    holder[key] = before;
+  }
+}
+
 /** A value put inside itself would have no end. */
 const isWithin = (value: unknown, holder: Holder): boolean =>
   value === holder || membersOf(value).some((member) => member.holder[member.key] === holder);

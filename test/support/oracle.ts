@@ -614,14 +614,10 @@ export class Oracle {
     const isSealed = this.#sealedBy(open + length) !== Number.POSITIVE_INFINITY;
     const isWhole = records.length + noTrades === expected;
     if (!isWhole) {
-      // Before the seal of a longer period nobody has counted its minutes.
-      const isCounted = isSealed || open + length > lifeEnd;
       const gapCause = minutes.find(({ cause }) => cause !== null)?.cause ?? 'not_listed';
       const cause = open + length > lifeEnd ? 'not_listed' : isSealed ? gapCause : 'unknown';
-      return missing(isCounted ? counted : { ...counted, present: 0, no_trades: 0 }, {
-        reason: 'gap',
-        gap_cause: cause,
-      });
+      // Before its seal a period counts the minutes that are known so far.
+      return missing(counted, { reason: 'gap', gap_cause: cause });
     }
     const figures = (name: string): string[] => records.map(({ frame }) => String(frame.v[name]));
     const sum = (name: string): string =>

@@ -64,7 +64,7 @@ export const startOwnService = async (
 export const openWorld = (t: Test, { spec }: Pick<OwnService, 'spec'>): LoggedWorld => {
   const { stores } = spec;
   const log = createLog('test', 'silent');
-  const handle = openKafka({ brokers: [stores.kafka], clientId: 'test' }, log);
+  const handle = openKafka({ brokers: stores.kafka.split(','), clientId: 'test' }, log);
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
   t.teardown(async () => {

@@ -128,9 +128,13 @@ export const kline = (
   log.json('frame', 'market', connId, body, rest);
 };
 
-export const trade = (log: TestLog, id: number, over: { connId?: string; recordedAt?: number } = {}): void => {
-  const { connId = 'k1', ...rest } = over;
-  const at = Math.floor(log.now / 1000);
+export const trade = (
+  log: TestLog,
+  id: number,
+  over: { connId?: string; recordedAt?: number; happenedAt?: number } = {},
+): void => {
+  const { connId = 'k1', happenedAt = log.now, ...rest } = over;
+  const at = Math.floor(happenedAt / 1000);
   const body = { e: 'trade', E: at, T: at, s: 'BTCUSDT', t: id, p: '100.10', q: '0.5', X: 'MARKET', m: true };
   log.json('frame', 'market', connId, body, rest);
 };

@@ -6,26 +6,32 @@ import type { CapabilityVersion } from '../../../schemas/topics.ts';
 import type { QuantityUnit, UnitsMode } from '../../../schemas/units.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { DAY } from '../../history/past.ts';
-import { listingPolicyOf } from '../../live/listing-view.ts';
+import { versionAt } from '../../live/listing-book.ts';
+import { listingPolicyOf, pricePolicyOf } from '../../live/listing-view.ts';
+import { unitCounted } from '../../live/members.ts';
 import type { Selected } from '../../selection/resolve.ts';
 import type { Columns, Need } from '../../series/cache.ts';
 import type { Column } from '../../series/column.ts';
 import { type ColumnSpec, isQuantitySpec, lengthOf, periodAt, specId } from '../../series/column-spec.ts';
 import { FIELDS, SOURCES } from '../fields.ts';
-import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT } from './series.ts';
+import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
 import { type Unknown, unknown } from './values.ts';
 
-/** A column as it stood: its elements, or why the venue has none of it. `recorded` only of what is to be converted, `units` of quantities. */
+/** What each element of a column of quantities counts in; null where there is no element. */
+type Units = readonly (QuantityUnit | null)[];
+
+/** A column as it stood: its elements, or why nothing can be said of them. `recorded` only of what is to be converted, `units` of quantities. */
 export type CapturedColumn = {
   readonly elements: Elements;
   readonly end: Micros;
   readonly receivedAt: Micros | null;
   readonly recorded: Float64Array | null;
-  readonly units: readonly (QuantityUnit | null)[] | null;
+  readonly units: Units | null;
   /** Of the newest element, where its double does not give them back. */
   readonly digits: Digits | null;
 };
-export type Captured = CapturedColumn | Unknown;
+export type AbsentColumn = Unknown & { readonly units?: Units | null };
+export type Captured = CapturedColumn | AbsentColumn;
 /** By `specId`. */
 export type Windows = ReadonlyMap<string, Captured>;
 export const NO_WINDOWS: Windows = new Map();
@@ -56,7 +62,11 @@ const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected)
 
 /** Why nothing can be said of a column whatever is stored; null: its elements speak. */
 const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
-  const policy = listingPolicyOf(capability, spec.kind === 'candles' ? 'candles' : spec.layer, selected.version);
+  const { version } = selected;
+  const policy =
+    spec.kind === 'candles'
+      ? pricePolicyOf(capability, spec.priceType, version)
+      : listingPolicyOf(capability, spec.layer, version);
   if (policy === 'off') return unknown('off', 'policy_off');
   const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
   if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
@@ -100,10 +110,70 @@ const explain = (
     const isKept = (spec.kind === 'candles' ? end - length : end) >= floor;
     if (isKept && !Number.isNaN(values[i] as number)) continue;
     reasons ??= new Uint8Array(values.length);
-    reasons[i] = !isKept ? NOT_RETAINED_AT : end <= first_seen_at ? INSUFFICIENT_AT : GAP_AT;
+    // A candle's period that began earlier was never collected as a whole (DQL-27).
+    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end <= first_seen_at;
+    reasons[i] = !isKept ? NOT_RETAINED_AT : isBefore ? INSUFFICIENT_AT : GAP_AT;
     values[i] = Number.NaN;
   }
   return { values, reasons };
+};
+
+type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
+
+/** As the rows say, else as the listing counted when they were recorded; null of what is no quantity. */
+const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+  if (!isQuantitySpec(spec)) return null;
+  const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
+  return column.copyUnits(last, bars).map((stated, i) => {
+    if (stated !== null || Number.isNaN(values[i] as number)) return stated;
+    const stamp = recorded?.[i] ?? Number.NaN;
+    const held = Number.isNaN(stamp) ? version : (versionAt(listing.versions, stamp) ?? version);
+    return unitCounted({ quantity_unit: null }, held);
+  });
+};
+
+/** As published, figures of different units cannot stand in one window: only those in the newest one's unit are known (N-07). */
+const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
+  const unit = units.findLast((one, i) => one !== null && !Number.isNaN(values[i] as number));
+  let reasons = given;
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i] as number) || units[i] === unit) continue;
+    reasons ??= new Uint8Array(values.length);
+    reasons[i] = UNIT_UNKNOWN_AT;
+    values[i] = Number.NaN;
+  }
+  return { values, reasons };
+};
+
+const captureColumn = (
+  column: Column,
+  of: Stretch,
+  selected: Selected,
+  { now, units: mode }: CaptureOptions,
+): CapturedColumn => {
+  const { spec, last, bars } = of;
+  const units = unitsOf(column, of, selected);
+  const elements = explain(column.copy(last, bars), spec, { last, selected, now });
+  return {
+    elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
+    end: last * lengthOf(spec),
+    receivedAt: column.receivedAt(last),
+    recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
+    units,
+    digits: column.digitsOf(last),
+  };
+};
+
+/** What nothing can be said of now still counts in its unit (N-08). */
+const captureAbsence = (
+  absence: Unknown,
+  { spec, bars }: Need,
+  selected: Selected,
+  { at, columns }: CaptureOptions,
+): AbsentColumn => {
+  const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
+  if (column === undefined) return absence;
+  return { ...absence, units: unitsOf(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
 };
 
 const require = (column: Column | undefined): Column => {
@@ -117,9 +187,10 @@ const require = (column: Column | undefined): Column => {
 export const capture = (selected: Selected, needs: readonly Need[], options: CaptureOptions): Windows => {
   const captured = new Map<string, Captured>();
   const held = new Map<string, [ColumnSpec, Column][]>();
-  for (const { spec } of needs) {
+  for (const need of needs) {
+    const { spec } = need;
     const absence = absenceOf(spec, selected, options);
-    if (absence !== null) captured.set(specId(spec), absence);
+    if (absence !== null) captured.set(specId(spec), captureAbsence(absence, need, selected, options));
     else {
       const column = require(options.columns.columnOf(selected.listing, spec));
       held.set(spec.timeframe, [...(held.get(spec.timeframe) ?? []), [spec, column]]);
@@ -129,16 +200,7 @@ export const capture = (selected: Selected, needs: readonly Need[], options: Cap
     const last = newestPeriod(columns, options);
     for (const [spec, column] of columns) {
       const bars = needs.find((need) => need.spec === spec)?.bars ?? 1;
-      const elements = explain(column.copy(last, bars), spec, { last, selected, now: options.now });
-      const isConverted = options.units !== 'published' && isQuantitySpec(spec);
-      captured.set(specId(spec), {
-        elements,
-        end: last * lengthOf(spec),
-        receivedAt: column.receivedAt(last),
-        recorded: isConverted ? column.copyRecorded(last, bars) : null,
-        units: isQuantitySpec(spec) ? column.copyUnits(last, bars) : null,
-        digits: column.digitsOf(last),
-      });
+      captured.set(specId(spec), captureColumn(column, { spec, last, bars }, selected, options));
     }
   }
   return captured;

@@ -142,28 +142,37 @@ const timeToFunding = ({ instants }: StoredReading, at: Micros): Value => {
   return next === undefined || next <= at ? NO_VALUE : numberOf(Math.floor((next - at) / MICROS_PER_MS));
 };
 
+/** In force when the reading was recorded (H-16k). */
+const versionOf = ({ recorded_at }: StoredReading, { listing, version }: Facts): ListingVersion =>
+  versionAt(listing.versions, recorded_at) ?? version;
+
 /** A member of a reading that holds; one that is null says why (L-02, DQL-33c). */
 const memberOf = (reading: StoredReading, member: string, facts: Facts): Member => {
-  if (member === 'time_to_funding') {
-    return { value: timeToFunding(reading, facts.terms.at), unit: 'ms', digits: null };
-  }
-  const version = versionAt(facts.listing.versions, reading.recorded_at) ?? facts.version;
-  const counted = unitCounted(reading, version);
-  const unit = unitOf(member, reading.layer, quantityUnitFor(counted, facts.terms.units));
+  const unit = unitOfMember(member, reading.layer, facts);
+  if (member === 'time_to_funding') return { value: timeToFunding(reading, facts.terms.at), unit, digits: null };
+  const version = versionOf(reading, facts);
   const digits = reading.values[member];
   if (digits === undefined) {
     const reason = reading.null_reasons[member] ?? 'no_value';
     return { value: unknown(reason === 'venue_capability' ? 'not_published' : 'missing', reason), unit, digits: null };
   }
-  const shown = isQuantity(reading.layer, member) ? converted({ digits, unit: counted, version }, facts) : digits;
+  const shown = isQuantity(reading.layer, member)
+    ? converted({ digits, unit: unitCounted(reading, version), version }, facts)
+    : digits;
   if (shown === null) return { value: UNIT_UNKNOWN, unit, digits: null };
   return { value: numberOf(Number(shown)), unit, digits: shown };
 };
 
-const unitWithoutReading = (member: string, layer: ReadingLayer, facts: Facts): string =>
-  member === 'time_to_funding'
-    ? 'ms'
-    : unitOf(member, layer, quantityUnitFor(unitCounted({ quantity_unit: null }, facts.version), facts.terms.units));
+/** Of the newest reading, whether or not it holds; without one as the listing counts (N-08). */
+const unitOfMember = (member: string, layer: ReadingLayer, facts: Facts): string => {
+  if (member === 'time_to_funding') return 'ms';
+  const { reading } = layerOf(facts, layer);
+  const counted =
+    reading === null
+      ? unitCounted({ quantity_unit: null }, facts.version)
+      : unitCounted(reading, versionOf(reading, facts));
+  return unitOf(member, layer, quantityUnitFor(counted, facts.terms.units));
+};
 
 const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
   const state = layerOf(facts, layer);
@@ -173,7 +182,7 @@ const sayMember = (layer: ReadingLayer, member: string, facts: Facts): Said => {
     const { status, reason } = value;
     return saidOf(state, layer, {
       value,
-      unit: unitWithoutReading(member, layer, facts),
+      unit: unitOfMember(member, layer, facts),
       digits: null,
       status,
       reason,
@@ -210,13 +219,10 @@ const sayAbout = (what: 'age' | 'status', layer: ReadingLayer, facts: Facts): Sa
 
 // ---- series ----
 
-/** As the newest row says that states one, else as the listing counts. */
+/** That of the newest element, else as the listing counts (N-08). */
 const quantityUnit = (node: SourceNode | FieldNode, { version, terms, windows }: Facts): string => {
-  const stated = columnsOf(node).flatMap((spec) => {
-    const captured = windows.get(specId(spec));
-    return captured === undefined || isUnknown(captured) ? [] : (captured.units ?? []);
-  });
-  const unit = stated.findLast((one) => one !== null) ?? null;
+  const counted = columnsOf(node).flatMap((spec) => windows.get(specId(spec))?.units ?? []);
+  const unit = counted.findLast((one) => one !== null) ?? null;
   return quantityUnitFor(unitCounted({ quantity_unit: unit }, version), terms.units);
 };
 

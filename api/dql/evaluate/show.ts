@@ -128,11 +128,11 @@ const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string 
   return units.size === 1 ? unit : 'count';
 };
 
-/** Status of an unknown computed value: its first input's that is not just missing (DQL-33j). */
+/** Of an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
 const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
   if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
-  const { status } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
-  return { status, reason: value.kind === 'unknown' ? value.reason : 'no_value' };
+  const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
+  return { status, reason };
 };
 
 const derivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {

@@ -8,7 +8,7 @@ import { createHistoryStore } from '../../../api/history/store.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { candles } from '../../../api/operations/candles.ts';
 import { history } from '../../../api/operations/history.ts';
-import type { Context, Operation } from '../../../api/operations/operation.ts';
+import { answerTo, type Context, type Operation } from '../../../api/operations/operation.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { startEngines } from '../../engines/engines.ts';
@@ -126,7 +126,7 @@ const statementsOf = async (
     ...{ itemsLimit: Number.POSITIVE_INFINITY, plan: PLANS.pro_plus },
     scopeOf: () => ({ venues: null, instruments: null }),
   } as Context;
-  await operation.run(body, context);
+  await answerTo(operation, body, context);
   return asked;
 };
 

@@ -8,7 +8,7 @@ import { PLANS } from '../../../api/access/plans.ts';
 import { compile } from '../../../api/dql/compile.ts';
 import { createHistoryStore, type HistoryStore } from '../../../api/history/store.ts';
 import type { LiveMemory } from '../../../api/live/memory.ts';
-import type { Context } from '../../../api/operations/operation.ts';
+import { answerTo, type Context } from '../../../api/operations/operation.ts';
 import { screen } from '../../../api/operations/screen.ts';
 import { directoryOf } from '../../../api/selection/directory.ts';
 import { seriesCacheOf } from '../../../api/series/cache.ts';
@@ -55,7 +55,7 @@ const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
   }) as Context;
 
 const ask = async (query: string, context: Context): Promise<string> => {
-  const { body, numberFormat } = await screen.run({ query, include_unknown: true, limit: 500 }, context);
+  const { body, numberFormat } = await answerTo(screen, { query, include_unknown: true, limit: 500 }, context);
   return writeJson(body, { numberFormat });
 };
 

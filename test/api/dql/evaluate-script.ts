@@ -108,7 +108,10 @@ const textOf = (shown: Shown | undefined): string => {
   return value === null ? `null:${reason}` : String(value);
 };
 
-/** `value PLACE WORTH EXPRESSION`, `result INSTRUMENT true|unknown|absent`, `because PLACE EXPRESSION REASON`. */
+const statusOf = (shown: Shown | undefined): string =>
+  shown === undefined ? 'nothing' : [shown.status, shown.reason].filter((part) => part !== undefined).join('/');
+
+/** `value PLACE WORTH EXPRESSION`, `status PLACE STATUS[/REASON] EXPRESSION`, `result INSTRUMENT true|unknown|absent`, `because PLACE EXPRESSION REASON`. */
 const check = (t: Test, line: string, items: readonly Item[]): void => {
   const [word, place = '', ...rest] = line.split(' ');
   if (word === 'result') {
@@ -127,7 +130,8 @@ const check = (t: Test, line: string, items: readonly Item[]): void => {
   const values =
     items.find(({ instrument }) => instrument === place)?.values ??
     venues.find(({ venue, symbol }) => `${venue}/${symbol}` === place)?.values;
-  t.equal(textOf(values?.[expression.join(' ')]), expected, line);
+  const shown = values?.[expression.join(' ')];
+  t.equal(word === 'status' ? statusOf(shown) : textOf(shown), expected, line);
 };
 
 /** Runs the query over the market loaded and checks every expectation. */

@@ -1,9 +1,11 @@
-// Machine forms of lawful queries for the properties: typed by the language's own tables, small enough to be within its limits.
+// Machine forms of lawful queries: typed by the language's own tables, small enough to be within its limits; and forms and texts that are none.
 import fc from 'fast-check';
 import { FIELDS, SOURCES } from '../../../api/dql/fields.ts';
 import { FUNCTIONS } from '../../../api/dql/functions.ts';
 import { TIMEFRAMES } from '../../../api/dql/limits.ts';
 import { STATUSES } from '../../../api/dql/tree.ts';
+import type { CodeKey } from '../../../api/selection/directory.ts';
+import type { Codes } from '../../../api/selection/resolve.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import { CODES } from './codes.ts';
 
@@ -22,13 +24,15 @@ const digits = fc.oneof(
   fc.constantFrom('0.0001', '1000000', '-0', '-0.50', '0.10', '5', '100.25', '0.000001', TOO_LONG),
 );
 const number = digits.map((value): Json => ({ type: 'number', value }));
-const count = fc.integer({ min: 1, max: 60 }).map((value): Json => ({ type: 'number', value }));
+const count = fc
+  .oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 60 }) }, fc.integer({ min: 1, max: 500 }))
+  .map((value): Json => ({ type: 'number', value }));
+const percent = fc.integer({ min: 1, max: 100 }).map((value): Json => ({ type: 'number', value }));
 const durationText = fc
   .tuple(fc.integer({ min: 0, max: 9999 }), fc.constantFrom('s', 'm', 'h', 'd'))
   .map(([n, unit]) => `${n}${unit}`);
 const duration = durationText.map((value): Json => ({ type: 'duration', value }));
 const anyCase = (code: string) => fc.constantFrom(code, code.toLowerCase(), code.toUpperCase());
-const codeOf = (key: keyof typeof CODES) => fc.constantFrom(...CODES[key].values()).chain(anyCase);
 const arith = (left: fc.Arbitrary<Json>, right: fc.Arbitrary<Json>, operators = ['+', '-', '*', '/']) =>
   fc.record({ type: fc.constant('arith'), op: fc.constantFrom(...operators), left, right });
 const compare = (left: fc.Arbitrary<Json>, right: fc.Arbitrary<Json>) =>
@@ -44,8 +48,16 @@ const status = call('status', sampleable).chain((left) =>
   fc.constantFrom(...STATUSES).map((value): Json => ({ type: 'cmp', op: '=', left, right: { type: 'status', value } })),
 );
 
+/** What a query may name. */
+export type Names = {
+  readonly codes: Codes;
+  /** Instants behind `as of`. */
+  readonly instants: fc.Arbitrary<string>;
+};
+type CodeOf = (key: CodeKey) => fc.Arbitrary<string>;
+
 /** Expressions inside a quantifier; series take their timeframe from the clause or repeat it. */
-const venueTree = (timeframe: string) =>
+const venueTree = (timeframe: string, codeOf: CodeOf) =>
   fc.letrec<Record<'series' | 'number' | 'condition', Json>>((tie) => {
     const timed = (made: fc.Arbitrary<Json>) =>
       fc.tuple(made, fc.boolean()).map(([node, own]): Json => (own ? { ...node, timeframe } : node));
@@ -61,7 +73,7 @@ const venueTree = (timeframe: string) =>
         source,
         sampleable,
         windowed,
-        timed(call('percentile', tie('series'), count, count, method)),
+        timed(call('percentile', tie('series'), count, percent, method)),
         call('abs', tie('series')),
         arith(tie('series'), number),
       ),
@@ -109,27 +121,39 @@ const venueTree = (timeframe: string) =>
 
 const venueNumbersOfLayers = field(namesOf((f) => f.layer !== 'reference' && f.type === 'number'));
 
-const selection = fc.record(
-  {
-    base: fc.array(codeOf('base'), { minLength: 1, maxLength: 3 }),
-    quote: codeOf('quote'),
-    venue: codeOf('venue'),
-    symbol: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 }),
-  },
-  { requiredKeys: ['quote'] },
-);
+/** Known names in any combination: many of them select nothing, and those of one venue mostly something. */
+const selectionOf = (codeOf: CodeOf) => {
+  const base = fc.array(codeOf('base'), { minLength: 1, maxLength: 3 });
+  const [instrument, quote, venue] = [codeOf('instrument'), codeOf('quote'), codeOf('venue')];
+  const symbol = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 6 });
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.record({ base, venue }, { requiredKeys: ['venue'] }) },
+    { weight: 1, arbitrary: fc.record({ instrument, base, quote, venue, symbol }, { requiredKeys: ['quote'] }) },
+  );
+};
 
-/** A lawful query, but for the limits. */
-export const queries: fc.Arbitrary<Json> = fc.constantFrom(...TIMEFRAMES).chain((timeframe) => {
-  const { number: value, condition } = venueTree(timeframe);
+const additive = field(namesOf((f) => f.additive));
+const codeTest = (codeOf: CodeOf) =>
+  fc
+    .constantFrom('base' as const, 'instrument' as const)
+    .chain((key) =>
+      codeOf(key).map(
+        (value): Json => ({ type: 'cmp', op: '=', left: { type: 'field', name: key }, right: { type: 'code', value } }),
+      ),
+    );
+
+const lawfulAt = (timeframe: string, { codes, instants }: Names): fc.Arbitrary<Json> => {
+  const codeOf: CodeOf = (key) => fc.constantFrom(...codes[key].values()).chain(anyCase);
+  const { number: value, condition } = venueTree(timeframe, codeOf);
   const quantified = fc.record({ type: fc.constantFrom('any', 'all'), where: condition });
   const amount = fc.oneof(
     fc.record({ type: fc.constant('count'), where: condition }),
     fc.record({ type: fc.constant('agg'), fn: fc.constantFrom('max', 'min'), expr: value }),
     fc.record({ type: fc.constant('agg'), fn: fc.constantFrom('max', 'min'), expr: value, where: condition }),
+    fc.record({ type: fc.constant('agg'), fn: fc.constant('sum'), expr: additive, where: condition }),
     field(['venues_listed', 'venues_answered']),
   );
-  const top = fc.oneof(quantified, compare(arith(amount, number), amount), compare(amount, number));
+  const top = fc.oneof(quantified, codeTest(codeOf), compare(arith(amount, number), amount), compare(amount, number));
   const whole = fc.oneof(
     top,
     fc.record({ type: fc.constantFrom('and', 'or'), args: fc.array(top, { minLength: 2, maxLength: 3 }) }),
@@ -139,17 +163,41 @@ export const queries: fc.Arbitrary<Json> = fc.constantFrom(...TIMEFRAMES).chain(
       dql: fc.constant('1'),
       condition: whole,
       timeframe: fc.constant(timeframe),
-      as_of: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
-      where: selection,
+      as_of: instants,
+      where: selectionOf(codeOf),
       select: fc.array(fc.oneof(value, amount, condition), { minLength: 1, maxLength: 2 }),
-      order_by: fc.array(fc.record({ expr: amount, dir: fc.constantFrom('asc', 'desc') }), {
-        minLength: 1,
-        maxLength: 2,
-      }),
+      order_by: fc.array(
+        fc.record({ expr: fc.oneof(amount, field(['instrument'])), dir: fc.constantFrom('asc', 'desc') }),
+        {
+          minLength: 1,
+          maxLength: 2,
+        },
+      ),
     },
-    { requiredKeys: ['dql', 'condition', 'timeframe'] },
+    { requiredKeys: ['dql', 'timeframe'] },
   );
+};
+
+/** A lawful query, but for the limits. */
+export const lawfulQueries = (names: Names): fc.Arbitrary<Json> =>
+  fc.constantFrom(...TIMEFRAMES).chain((timeframe) => lawfulAt(timeframe, names));
+
+export const queries = lawfulQueries({
+  codes: CODES,
+  instants: fc.constantFrom('2026-01-01', '2026-01-01T09:30:00.5+02:00'),
 });
+
+/** Pieces of a lawful object replaced by anything. */
+export const spoiledObjects: fc.Arbitrary<unknown> = fc
+  .tuple(queries, fc.array(fc.tuple(fc.nat(60), fc.jsonValue()), { maxLength: 3 }))
+  .map(([object, changes]) => {
+    let place = 0;
+    return JSON.parse(JSON.stringify(object), (_key, value: unknown) => {
+      place++;
+      const change = changes.find(([at]) => at === place);
+      return change === undefined ? value : change[1];
+    }) as unknown;
+  });
 
 const WORDS = [
   ...[...FIELDS.keys()].slice(0, 30),

@@ -36,21 +36,30 @@ const isCondition = (node: Node): boolean =>
   ['cmp', 'in', 'and', 'or', 'any', 'all'].includes(node.type) ||
   (node.type === 'call' && String(node.name).startsWith('cross'));
 
-/** What the object of a value must say. Statuses of computed values are tested by case. */
-const expectedOf = (node: Node, worth: Worth): Shown => {
+/** What the object of a value must say; `causes` are the inputs that made it unknown. */
+const expectedOf = (node: Node, worth: Worth, causes: readonly Worth[]): Shown => {
   if (node.type === 'count') {
     if (worth.is === 'between') {
       return { value: null, unknown: worth.hi - worth.lo, bound: { at_least: worth.lo, at_most: worth.hi } };
     }
     return { value: (worth as { x: number }).x, unknown: 0 };
   }
-  if (isCondition(node)) return { value: worth.is === 'truth' ? worth.x : null };
-  if (worth.is === 'between') {
-    const bound = Number.isFinite(worth.lo) ? { at_least: worth.lo } : { at_most: worth.hi };
-    return { value: null, reason: 'no_value', ...(node.type === 'agg' ? { bound } : {}) };
+  const { status, reason } = firstOf(causes);
+  if (isCondition(node)) {
+    const value = worth.is === 'truth' ? worth.x : null;
+    if (node.type === 'call') return value === null ? { value, status, reason } : { value, status: 'present' };
+    return { value, status: 'present', ...(value === null ? { reason } : {}) };
   }
-  if (worth.is === 'unknown') return { value: null, reason: worth.reason };
-  return { value: worth.x };
+  if (worth.is === 'between') {
+    return {
+      value: null,
+      status,
+      reason,
+      bound: Number.isFinite(worth.lo) ? { at_least: worth.lo } : { at_most: worth.hi },
+    };
+  }
+  if (worth.is === 'unknown') return { value: null, status, reason };
+  return { value: worth.x, status: 'present' };
 };
 
 const differs = (found: Shown | undefined, expected: Shown): boolean =>
@@ -107,7 +116,7 @@ const disagreement = (
           worth.is === 'number' || worth.is === 'text' || (worth.is === 'truth' && worth.x !== null) ? 'known' : 'open'
         ]++;
         const found = isOfInstrument ? item.values[key] : item.venues[l]?.values[key];
-        const meaning = expectedOf(node, worth);
+        const meaning = expectedOf(node, worth, slow.causes(node, isOfInstrument ? null : at));
         if (differs(found, meaning))
           return `${key} at ${at.venue} is ${JSON.stringify(found)}, not ${JSON.stringify(meaning)}`;
       }

@@ -9,7 +9,7 @@ import { CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
 import { parseExactly } from '../../../schemas/exact-json.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from './codes.ts';
-import { hostileTexts, queries } from './generate.ts';
+import { hostileTexts, queries, spoiledObjects } from './generate.ts';
 
 const CASES = Number(process.env.DQL_CASES ?? 5_000);
 const FUZZED = Number(process.env.DQL_FUZZ ?? 20_000);
@@ -116,21 +116,9 @@ t.test('any text is a query or a list of documented faults, in milliseconds', as
   );
 });
 
-/** Pieces of a lawful object replaced by anything. */
-const spoiled = fc
-  .tuple(queries, fc.array(fc.tuple(fc.nat(60), fc.jsonValue()), { maxLength: 3 }))
-  .map(([object, changes]) => {
-    let place = 0;
-    return JSON.parse(JSON.stringify(object), (_key, value: unknown) => {
-      place++;
-      const change = changes.find(([at]) => at === place);
-      return change === undefined ? value : change[1];
-    }) as unknown;
-  });
-
 t.test('any object is a query or a list of documented faults', async (t) => {
   fc.assert(
-    fc.property(spoiled, (object) => {
+    fc.property(spoiledObjects, (object) => {
       if (typeof object !== 'object' || object === null || Array.isArray(object)) return;
       timed('', () => fromObject(object as JsonObject));
     }),

@@ -76,7 +76,8 @@ const column = (dice: Dice, isPresence: boolean): SlowColumn => {
   const length = dice.of([0, 5, 20, 60, 60, 60]);
   const gaps = dice.of([0, 0, 0.02, 0.2]);
   const before = dice.of(['insufficient_history', 'not_retained']);
-  const stored = Array.from({ length }, (): number | string => (dice.is(gaps) ? 'gap' : isPresence ? 1 : value(dice)));
+  const element = (): number | string => (isPresence ? 1 : dice.is(0.01) ? 'unit_unknown' : value(dice));
+  const stored = Array.from({ length }, (): number | string => (dice.is(gaps) ? 'gap' : element()));
   return [...stored, ...Array.from({ length: 100 }, () => before)];
 };
 

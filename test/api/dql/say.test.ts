@@ -13,6 +13,7 @@ import type { LiveVenue } from '../../../api/live/memory.ts';
 import { directoryOf } from '../../../api/selection/directory.ts';
 import { selectListings } from '../../../api/selection/resolve.ts';
 import { writeJson } from '../../../schemas/json.ts';
+import type { Reading } from '../../../schemas/topics.ts';
 import type { UnitsMode } from '../../../schemas/units.ts';
 import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts';
 
@@ -111,6 +112,35 @@ t.test('reads depth by band, and quantities in the units asked for', async (t) =
   t.same(read(feed, 'depth_ask(10bps)')[0], unknown('missing', 'no_value'));
 });
 
+t.test('a quantity has the unit of its reading, whatever the status of that is (N-08)', async (t) => {
+  const old = { received_at: NOW - 400_000_000, venue_ts: null, recorded_at: NOW - 400_000_000 };
+  const states: readonly Partial<Reading>[] = [
+    {},
+    old,
+    { conn_id: 'gone' },
+    { valid: false, gap_cause: 'crossed_book' },
+    { valid_until: NOW - 1, horizon_source: 'documented', horizon_ms: 1 },
+    { horizon_source: null },
+  ];
+  const expressions = { oi: 'oi', book: 'bid_size', stats: 'volume_24h', venue_depth: 'depth_bid(10bps)' } as const;
+  const values = { oi: '7', bid_size: '8', volume_24h: '9', depth_bid_10bps: '10' };
+  for (const [layer, expression] of Object.entries(expressions)) {
+    for (const unit of ['base', 'contracts', 'quote'] as const) {
+      const statuses = new Set<unknown>();
+      for (const [rev, state] of states.entries()) {
+        const feed = market();
+        const read = { layer: layer as keyof typeof expressions, values, instants: {}, raw: null, quantity_unit: unit };
+        feed.read('binance', 'BTCUSDT', reading({ ...read, rev: rev + 1, ...state }));
+        const [shown] = show(feed, expression);
+        statuses.add(`${shown?.status} ${shown?.reason}`);
+        t.equal(shown?.unit, unit, `${expression} ${shown?.status} ${shown?.reason}`);
+        t.equal(show(feed, expression, 'base')[0]?.unit, 'base');
+      }
+      t.ok(statuses.size >= 4, [...statuses].join());
+    }
+  }
+});
+
 t.test('a depth shows its band, mid and levels (L-10)', async (t) => {
   const feed = market();
   const values = { mid: '60000', depth_bid_10bps: '5', levels_bid_10bps: '212' };
@@ -151,7 +181,13 @@ t.test('what is computed of aggregates has the status of their open elements (DQ
   const spread = 'max(venues, mark) - min(venues, mark)';
   t.match(showWhole(feed, spread), { value: 0, unit: 'quote', derived: true, status: 'present' });
   feed.read('okx', 'BTC-USDT-SWAP', markReading('60000', old));
-  t.match(showWhole(feed, spread), { value: null, unit: 'quote', derived: true, status: 'stale', reason: 'no_value' });
+  t.match(showWhole(feed, spread), {
+    value: null,
+    unit: 'quote',
+    derived: true,
+    status: 'stale',
+    reason: 'freshness_bound',
+  });
   const stats = { layer: 'stats' as const, values: { turnover_24h: '5' }, instants: {}, raw: null };
   feed.read('binance', 'BTCUSDT', reading(stats));
   const sum = 'sum(venues where funding > 0, turnover_24h)';
@@ -160,7 +196,7 @@ t.test('what is computed of aggregates has the status of their open elements (DQ
   t.match(
     showWhole(feed, sum),
     {
-      ...{ value: null, unit: 'quote', status: 'stale', reason: 'no_value', fn: 'sum' },
+      ...{ value: null, unit: 'quote', status: 'stale', reason: 'freshness_bound', fn: 'sum' },
       from: [{ venue: 'binance', value: 5, status: 'present' }],
     },
     'the value is known, whether it belongs is not',

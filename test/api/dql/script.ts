@@ -24,7 +24,7 @@ type Lines = ReadonlyMap<string, readonly string[]>;
 
 const WORDS = ['query', 'escaped', 'object', 'text', 'json', 'cost', 'instrument', 'venue', 'functions', 'timeframes'];
 const LOADS = ['listing', 'series'];
-const EXPECTS = ['result', 'value', 'because'];
+const EXPECTS = ['result', 'value', 'status', 'because'];
 const KNOWN = new Set([...WORDS, 'error', 'hint', ...LOADS, ...EXPECTS]);
 
 const linesOf = (block: string, file: string): { name: string; lines: Lines } => {

@@ -363,6 +363,23 @@ export class Slow {
     return { sure, open };
   }
 
+  /** Inputs that leave a value unknown or bounded, with none that outweighs them (L-10, DQL-33f). */
+  causes(node: Any, at: SlowListing | null): Unknown[] {
+    const worth = this.worth(node, at);
+    if (worth.is === 'number' || worth.is === 'text' || (worth.is === 'truth' && worth.x !== null)) return [];
+    const isRead = node.type === 'field' || node.type === 'source' || (node.type === 'call' && node.name !== 'abs');
+    if (isRead) return worth.is === 'unknown' ? [worth] : [];
+    if (node.type === 'any' || node.type === 'all' || node.type === 'count')
+      return this.#group.flatMap((each) => this.causes(node.where as Any, each));
+    if (node.type === 'agg') {
+      const of = [node.where, node.expr].filter((side) => side !== undefined) as Any[];
+      return this.parts(node).open.flatMap((open) => of.flatMap((side) => this.causes(side, open.at)));
+    }
+    const children = [node.left, node.right, ...((node.args as Any[] | undefined) ?? [])] as (Any | undefined)[];
+    const causes = children.flatMap((child) => (child === undefined ? [] : this.causes(child, at)));
+    return causes.length === 0 && worth.is === 'unknown' ? [NOTHING] : causes;
+  }
+
   #aggregate(node: Any): Worth {
     const { sure, open } = this.parts(node);
     const xs = sure.map(({ x }) => x);

@@ -4,28 +4,35 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { describeCounts, normalise } from '../../../infra/tools/normalise.ts';
+import { describeCounts, describeUnexpected, normalise } from '../../../infra/tools/normalise.ts';
 import type { Venue } from '../../../ingest/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { fixturePath } from '../../support/recordings.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../../infra/tools/normalise.ts');
 
-type Output = { readonly status: number | null; readonly lines: readonly string[]; readonly said: string };
+type Output = {
+  readonly status: number | null;
+  readonly lines: readonly string[];
+  /** The last line on standard error, and the one before it. */
+  readonly said: string;
+  readonly unexpected: string;
+};
 
 const command = (...args: readonly string[]): Output => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
     encoding: 'utf8',
     maxBuffer: 1 << 29,
   });
-  return { status, lines: stdout.split('\n').slice(0, -1), said: stderr.trim() };
+  const [said = '', unexpected = ''] = stderr.trim().split('\n').toReversed();
+  return { status, lines: stdout.split('\n').slice(0, -1), said, unexpected };
 };
 /** The command without its process. */
 const read = async (assembled: boolean, files: readonly string[]): Promise<Output> => {
   const lines: string[] = [];
   const venue = venues.get('binance') as Venue;
   const counts = await normalise({ venue, files, assembled, write: (line) => void lines.push(line) });
-  return { status: 0, lines, said: describeCounts(counts) };
+  return { status: 0, lines, said: describeCounts(counts), unexpected: describeUnexpected(counts) ?? '' };
 };
 const messages = (...files: readonly string[]): Promise<Output> => read(false, files);
 const books = (...files: readonly string[]): Promise<Output> => read(true, files);
@@ -110,6 +117,34 @@ t.test('what cannot be read is said and counted, and reading goes on', (t) => {
       '"values":{"mark":"1.5","index":"1.25"},"src":{"file":"faulty.ndjson","line":7}}',
   );
   t.equal(lines.length, 2);
+  t.end();
+});
+
+t.test('what the venue sends that nobody knows is told by kind, before the counts', (t) => {
+  const trade = {
+    e: 'aggTrade',
+    E: 1_700_000_000_001,
+    T: 1_700_000_000_001,
+    s: 'AUSDT',
+    a: 1,
+    p: '1',
+    q: '2',
+    m: true,
+  };
+  const path = recording('odd.ndjson', [
+    ws({ ...trade, m: null }),
+    ws({ ...trade, m: 'maybe' }),
+    ws({ ...trade, p: 'x' }),
+    ws({ ...trade, s: undefined }),
+    ws({ ...trade, e: 'aNewEvent' }),
+    ws({ ...trade, e: 'anotherEvent' }),
+    ws(trade),
+  ]);
+  const { status, lines, said, unexpected } = command('--venue', 'binance', path);
+  t.equal(status, 0);
+  t.equal(unexpected, 'unexpected: bad_figure 1, missing_member 1, no_side 1, unknown_side 1, unread_channel 2');
+  t.equal(said, '7 messages, 1 records, 0 unread, 3 errors');
+  t.equal(lines.length, 4);
   t.end();
 });
 

@@ -690,7 +690,7 @@ t.test('exchanging any two members of a frame changes its records or is refused'
 
 t.test('listings say how each rule was made', (t) => {
   const usdm = listingsOf('cryptofeed-usdm-rest-instruments.ndjson.gz');
-  t.equal(usdm.length, 119, 'perpetuals of 122 symbols: two are dated, one is not open yet and has no kind');
+  t.equal(usdm.length, 120, 'perpetuals of 122 symbols: two are dated; one is not open yet and has no kind');
   t.same(
     usdm.find((l) => l.venue_symbol === '1000SHIBUSDT'),
     record(
@@ -755,7 +755,7 @@ t.test('listings say how each rule was made', (t) => {
 
 t.test('every perpetual of the recorded exchangeInfo answers has base, multiplier, contract size and kind', (t) => {
   for (const { file, perpetuals, sizes } of [
-    { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 119, sizes: () => '1' },
+    { file: 'cryptofeed-usdm-rest-instruments.ndjson.gz', perpetuals: 120, sizes: () => '1' },
     {
       file: 'cryptofeed-coinm-rest-instruments.ndjson.gz',
       perpetuals: 18,
@@ -785,13 +785,36 @@ t.test('every perpetual of the recorded exchangeInfo answers has base, multiplie
           contract_size: sizes(base),
           venue_kind: inverse ? 'inverse' : 'linear',
           quantity_unit: inverse ? 'contracts' : 'base',
-          status: settling ? 'settling' : 'tradeable',
+          status: settling ? 'settling' : venue_symbol === 'BTCSTUSDT' ? 'pre_launch' : 'tradeable',
           positive: true,
         },
         venue_symbol,
       );
     }
   }
+  t.end();
+});
+
+t.test('a perpetual being settled is listed as settling, in either market and in either spelling (V-02)', (t) => {
+  const statusesOf = (file: string, type: string, status: string): readonly string[] => {
+    const message = readRecording(`${FIXTURES}/${file}`)
+      .filter(({ kind, url }) => kind === 'rest' && url?.includes('/exchangeInfo'))
+      .map(toVenueMessage)[0] as VenueMessage;
+    const text = Buffer.from(message.payload)
+      .toString('utf8')
+      .replaceAll('"contractType":"PERPETUAL"', `"contractType":"${type}"`)
+      .replaceAll(/"(status|contractStatus)":"TRADING"/g, `"$1":"${status}"`);
+    const listings = binance.mapReference({}, { ...message, payload: Buffer.from(text) })?.listings ?? [];
+    t.equal(listings.length, 25, `${file}: ${type}`);
+    return [...new Set(listings.map(({ values }) => values.status))];
+  };
+  for (const file of [GOCT_USDM, GOCT_COINM])
+    for (const type of ['PERPETUAL_DELIVERING', 'PERPETUAL DELIVERING', 'TRADIFI_PERPETUAL_DELIVERING']) {
+      t.same(statusesOf(file, type, 'SETTLING'), ['settling']);
+      t.same(statusesOf(file, type, 'TRADING'), ['settling'], 'the type goes before the status');
+      t.same(statusesOf(file, type, 'A_NEW_WORD'), ['settling']);
+      t.ok(statusesOf(file, type, 'CLOSE').includes('delisted'));
+    }
   t.end();
 });
 
@@ -952,7 +975,7 @@ t.test('the cadence of open interest follows from the listings, its horizon is t
   t.end();
 });
 
-t.test('candles of mark and index prices are offered for the oldest listings, and those are polled', (t) => {
+t.test('candles of mark and index prices are collected of the oldest listings, and off for the others (V-03a)', (t) => {
   const symbols = Array.from({ length: 500 }, (_, i) => ({
     symbol: `A${i}USDT`,
     pair: `A${i}USDT`,
@@ -964,7 +987,12 @@ t.test('candles of mark and index prices are offered for the oldest listings, an
   }));
   const listings =
     binance.mapReference({}, answer('https://fapi.binance.com/fapi/v1/exchangeInfo', { symbols }))?.listings ?? [];
-  const priced = listings.filter(({ values }) => values.candles.price_types.length === 3);
+  t.ok(
+    listings.every(({ values }) => values.candles.price_types.length === 3),
+    'the venue has them of all',
+  );
+  const priced = listings.filter(({ off }) => off === undefined);
+  t.ok(listings.every(({ off }) => off === undefined || off.join() === 'price_candles'));
   t.equal(priced.length, 165);
   t.ok(priced.every(({ venue_symbol }) => Number(venue_symbol.slice(1, -4)) >= 335));
   const slots = binance.plan(listings, { shards: 1, shardOf: () => 0, endpoints: binance.endpoints });

@@ -1152,17 +1152,17 @@ t.test('candles of mark and index prices are polled for as many listings as the 
   const perMinute = (2 * (330 + 45 + 30) * 60_000) / (poll?.everyMs ?? 1);
   t.equal(perMinute, 540, 'of 720 that may be asked a minute');
   t.ok((poll?.everyMs ?? 0) <= 90_000, 'what comes 100 s after its minute counts no more');
-  const typesOf = (listings: readonly ListingRecord[]) =>
-    Object.fromEntries(listings.map(({ venue_symbol, values }) => [venue_symbol, values.candles.price_types.join()]));
+  const offOf = (listings: readonly ListingRecord[]) =>
+    Object.fromEntries(listings.map(({ venue_symbol, off = [] }) => [venue_symbol, off.join()]));
   const coins = Array.from({ length: 31 }, (_, i) =>
     instrument(`C${i}USD`, { launchTime: String(1_700_000_000_000 + i), status: i === 0 ? 'listed' : 'online' }),
   );
-  const types = typesOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
-  t.equal(types.C0USD, 'trade', 'not yet open');
-  t.equal(types.C1USD, 'trade,mark,index');
-  t.equal(types.C30USD, 'trade,mark,index', 'the thirtieth that is open');
+  const off = offOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', coins)));
+  t.equal(off.C0USD, 'price_candles', 'not yet open');
+  t.equal(off.C1USD, '');
+  t.equal(off.C30USD, '', 'the thirtieth that is open');
   const more = [...coins, instrument('YUSD', { launchTime: '1700000000099' })];
-  t.equal(typesOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'trade');
+  t.equal(offOf(listingsOf(answer('v3/market/instruments?category=COIN-FUTURES', more))).YUSD, 'price_candles');
   const [priced] = planOf([]).flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.equal(priced, undefined);
   t.end();

@@ -420,9 +420,7 @@ const planOf = (listings: readonly ListingRecord[], shards = 1): readonly Socket
 
 t.test('everything of a coin is subscribed on one socket; trades and candles only where there is room', (t) => {
   const [template] = listingsOf(JKORF_REST) as [ListingRecord];
-  const { values } = template;
-  const untold = { ...values, candles: { ...values.candles, price_types: [] } };
-  const [socket, ...others] = planOf([template, { ...template, venue_symbol: 'xyz:A', values: untold }]);
+  const [socket, ...others] = planOf([template, { ...template, venue_symbol: 'xyz:A', off: ['trades', 'candles'] }]);
   t.same(others, []);
   t.match(socket, { id: 'coins.0.0', shards: [0], url: 'wss://api.hyperliquid.xyz/ws', silenceMs: 30_000 });
   const subscribe = (subscription: object): string => JSON.stringify({ method: 'subscribe', subscription });
@@ -502,9 +500,7 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     [250, 175, 0],
   ] as const) {
     const listings = listed(own, builders);
-    const told = listings.filter(
-      ({ values }) => values.status === 'tradeable' && values.candles.price_types.length > 0,
-    );
+    const told = listings.filter(({ values, off }) => values.status === 'tradeable' && off === undefined);
     t.equal(told.length, reached, `${own + builders} coins`);
     t.ok(told.every(({ venue_symbol }, i) => venue_symbol === (i < own ? `C${i}` : `xyz:C${i - own}`)));
     const slots = planOf(listings);
@@ -514,10 +510,11 @@ t.test('an address has 1,000 subscriptions: trades and candles go as far as they
     t.ok(all + Math.max(...sizes) <= 1_000, 'a socket and its successor fit beside the others');
     t.ok(slots.length <= 9, 'and their connections too');
   }
-  const untold = listed(183, 131).at(-1)?.values;
-  t.same(untold?.candles.price_types, []);
-  t.ok(untold?.not_published.includes('trades'), 'the others say so');
-  t.notOk(listed(150, 50).at(-1)?.values.not_published.includes('trades'));
+  const untold = listed(183, 131).at(-1);
+  t.same(untold?.off, ['trades', 'candles'], 'of the others both are off (V-03a)');
+  t.same(untold?.values.candles.price_types, ['trade'], 'though the venue has them');
+  t.notOk(untold?.values.not_published.includes('trades'));
+  t.equal(listed(150, 50).at(-1)?.off, undefined);
   t.end();
 });
 
@@ -566,7 +563,7 @@ t.test('a frame of candles tells a minute, a question brings those that are miss
   const range = { fromMs: 1764842820000, toMs: 1764842880000 };
   t.same(hyperliquid.candles?.({ venue_symbol: 'kPEPE' }, range, hyperliquid.endpoints), {
     method: 'POST',
-    url: 'https://api.hyperliquid.xyz/info',
+    url: 'https://api.hyperliquid.xyz/info#candleSnapshot?coin=kPEPE&startTime=1764842820000&endTime=1764842940000',
     body: '{"type":"candleSnapshot","req":{"coin":"kPEPE","interval":"1m","startTime":1764842820000,"endTime":1764842940000}}',
     weight: 21,
   });

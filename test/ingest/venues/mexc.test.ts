@@ -669,8 +669,8 @@ t.test('candles of mark and index prices are asked for the oldest listings that 
   }));
   const listings = mexc.mapReference({}, ask('detail', data))?.listings ?? [];
   t.equal(listings.length, 600);
-  const typesOf = (i: number) => listings[i]?.values.candles.price_types;
-  t.same([typesOf(39), typesOf(40)], [['trade', 'mark', 'index'], ['trade']]);
+  t.same([listings[39]?.off, listings[40]?.off], [undefined, ['price_candles']], 'off (V-03a)');
+  t.same(listings[40]?.values.candles.price_types, ['trade', 'mark', 'index'], 'though the venue has them');
   const slots = mexc.plan(listings, { shards: 1, shardOf: () => 0, endpoints: mexc.endpoints });
   const polls = slots.flatMap((slot) => (slot.kind === 'poll' ? [slot] : []));
   t.equal(polls.length, 1);

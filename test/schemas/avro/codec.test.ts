@@ -97,7 +97,7 @@ t.test('bytes that are not of the subject are refused with its name', (t) => {
     [
       'another subject',
       codecs.listing.encode(fc.sample(listing, { numRuns: 1, seed: 1 })[0] as ListingVersion),
-      /watermark: schema id 23 is not one of its 6/,
+      /watermark: schema id 26 is not one of its 6/,
     ],
     ['cut', good.subarray(0, -1), /^watermark: /],
     ['longer', Buffer.concat([good, Buffer.from([0])]), /^watermark: /],

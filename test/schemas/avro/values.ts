@@ -136,6 +136,7 @@ export const listing: Arbitrary<ListingVersion> = fc.record({
     venue_ts: orNull(micros),
     received_at: micros,
     values: listingValues,
+    off: fc.array(text),
   }),
   raw: orNull(text),
 });

@@ -1,8 +1,7 @@
-// Shape of parameters and bodies: every fault at once, in the catalogue's words, with its path (E-01 step 6, N-13, E-08).
+// Faults of the shape that a schema describes, in the catalogue's words, each with its path (E-01 step 6, N-13, E-08).
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
-import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
-import { parseExactly } from '../../schemas/exact-json.ts';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
 import type { Endpoint } from '../operations/operation.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
@@ -20,10 +19,10 @@ const validatorOf = (schema: TSchema): ValidateFunction => {
 export const prepareValidator = ({ input }: Endpoint): void => void validatorOf(input);
 
 const CLIPPED = 40;
-const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
-const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
+export const clip = (text: string): string => (text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text);
+export const pointer = (name: string): string => clip(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
-const fault = (path: string, message: string, hint: string): ApiError => ({
+export const fault = (path: string, message: string, hint: string): ApiError => ({
   code: 'DQL_JSON_SCHEMA',
   message,
   hint,
@@ -135,70 +134,8 @@ const asFault = (error: ErrorObject): ApiError => {
   return error.keyword === 'anyOf' ? unionFault(error) : valueFault(error);
 };
 
-const memberOf = ({ path = '' }: ApiError): string => path.split('/')[1] ?? '';
-
-/** What the schema cannot say of the members that it finds nothing wrong with, when they are lawful without the others. */
-const refineSound = (operation: Endpoint, input: unknown, faults: readonly ApiError[]): readonly ApiError[] => {
-  const wrong = new Set(faults.map(memberOf));
-  if (typeof input !== 'object' || input === null || wrong.has('')) return [];
-  const sound = Object.fromEntries(Object.entries(input).filter(([name]) => !wrong.has(pointer(name))));
-  // What is said of the whole, or of a member that is not there, may be so only because others were left out.
-  const isOfSound = (error: ApiError): boolean => Object.hasOwn(sound, memberOf(error));
-  return validatorOf(operation.input)(sound) ? operation.refine(sound).filter(isOfSound) : [];
-};
-
-/** The input of an operation, or ServiceError with every fault of its shape; `found` are those seen while it was read. */
-export const checkInput = (operation: Endpoint, input: unknown, found: readonly ApiError[] = []): unknown => {
-  const validate = validatorOf(operation.input);
-  const isOfShape = validate(input);
-  const shape = isOfShape ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
-  const finer = isOfShape ? operation.refine(input) : refineSound(operation, input, shape);
-  const faults = [...found, ...shape, ...finer];
-  if (faults.length > 0) throw new ServiceError(faults);
-  return input;
-};
-
-const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
-  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
-  integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
-};
-
-export type Read = { readonly input: unknown; readonly faults: readonly ApiError[] };
-
-/** Query parameters as the members they stand for; a parameter given twice is a fault. */
-export const readQuery = (operation: Endpoint, query: URLSearchParams): Read => {
-  const properties =
-    (operation.input as { readonly properties?: Readonly<Record<string, { readonly type?: string }>> }).properties ??
-    {};
-  const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  const faults: ApiError[] = [];
-  for (const [name, text] of query) {
-    if (Object.hasOwn(input, name))
-      faults.push(fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'));
-    const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
-    input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
-  }
-  return { input, faults };
-};
-
-/** Parameters in the URL of an endpoint that takes a body. */
-export const strayParameters = (query: URLSearchParams): ApiError[] =>
-  [...new Set(query.keys())].map((name) =>
-    fault(
-      `/${pointer(name)}`,
-      `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
-      'Send it in the body.',
-    ),
-  );
-
-/** A body as JSON. A body that is none, or no UTF-8, is a fault of shape. */
-export const readBody = (body: Buffer, found: readonly ApiError[]): Read => {
-  const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
-  if (body.length === 0) throw new ServiceError([...found, none]);
-  try {
-    return { input: parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(body)), faults: found };
-  } catch {
-    const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
-    throw new ServiceError([...found, broken]);
-  }
+/** What is wrong with the shape of an input, member by member. */
+export const shapeFaults = (endpoint: Endpoint, input: unknown): ApiError[] => {
+  const validate = validatorOf(endpoint.input);
+  return validate(input) ? [] : withoutOtherKinds(validate.errors ?? []).map(asFault);
 };

@@ -1,0 +1,86 @@
+// Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Endpoint, Spoilt } from '../operations/operation.ts';
+import type { Read } from './read-input.ts';
+import { shapeFaults } from './shape-faults.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Path = readonly string[];
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Members that a JSON pointer names (RFC 6901). */
+const pathOf = ({ path = '' }: ApiError): Path =>
+  path
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
+
+/** The members without those that the paths name: of each path the deepest member of an object. */
+const withoutPaths = (members: Members, paths: readonly Path[]): Members =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, value]): [string, unknown][] => {
+      const inside = paths.filter(([first]) => first === name).map((path) => path.slice(1));
+      if (inside.length === 0) return [[name, value]];
+      if (inside.some(({ length }) => length === 0) || !isObject(value)) return [];
+      return [[name, withoutPaths(value, inside)]];
+    }),
+  );
+
+const withoutFaulty = (members: Members, faults: readonly ApiError[]): Members =>
+  faults.length === 0 ? members : withoutPaths(members, faults.map(pathOf));
+
+const spoiltBy = (faults: readonly ApiError[]): Spoilt => new Set(faults.flatMap((error) => pathOf(error).slice(0, 1)));
+
+/** Limits of the language belong to step 8, which judges lawful requests only. */
+const inOneList = (errors: readonly ApiError[]): ServiceError => {
+  const lawless = errors.filter(({ code }) => code !== 'DQL_COMPLEXITY');
+  return new ServiceError(lawless.length > 0 ? lawless : errors);
+};
+
+export type Checked = { readonly input: unknown; readonly understood: unknown };
+
+const understand = (
+  endpoint: Endpoint,
+  {
+    whole,
+    faults,
+    apart,
+  }: { readonly whole: Members; readonly faults: readonly ApiError[]; readonly apart: readonly ApiError[] },
+  state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
+): unknown => {
+  const found = [...apart, ...faults];
+  try {
+    const understood = endpoint.understand(whole, { ...state, spoilt: spoiltBy(faults) });
+    if (found.length === 0) return understood;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    found.push(...error.errors);
+  }
+  throw inOneList(found);
+};
+
+/** The input of an endpoint and what it means, or ServiceError with every fault of steps 6 and 7. */
+export const checkInput = (
+  endpoint: Endpoint,
+  { input, faults, apart }: Read,
+  state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
+): Checked => {
+  const shape = [...faults, ...shapeFaults(endpoint, input)];
+  if (!isObject(input)) throw new ServiceError([...apart, ...shape]);
+  const ofShape = withoutFaulty(input, shape);
+  const finer = endpoint.refine(ofShape, spoiltBy(shape));
+  const found = [...shape, ...finer];
+  if (!state.live.isReady()) {
+    // No name is known yet: only the shape can be judged.
+    if (found.length + apart.length > 0) throw new ServiceError([...apart, ...found]);
+    throw serviceError('UNAVAILABLE', 'The service has not read its state yet.', {
+      hint: 'Repeat the call in a few seconds.',
+    });
+  }
+  const whole = withoutFaulty(ofShape, finer);
+  return { input, understood: understand(endpoint, { whole, faults: found, apart }, state) };
+};

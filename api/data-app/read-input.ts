@@ -1,0 +1,75 @@
+// The input of a request as it was sent: parameters of the URL or a JSON body, and the one header that is checked with them (E-01 steps 5 and 6).
+import type { FastifyRequest } from 'fastify';
+import { type ApiError, ServiceError } from '../../schemas/errors.ts';
+import { parseExactly } from '../../schemas/exact-json.ts';
+import type { Call } from '../access/steps.ts';
+import type { Endpoint } from '../operations/operation.ts';
+import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
+import { clip, fault, pointer } from './shape-faults.ts';
+
+export type Read = {
+  readonly input: unknown;
+  /** Faults of members of the input. */
+  readonly faults: readonly ApiError[];
+  /** Faults of what is no member of it: headers, parameters of a URL that takes none. */
+  readonly apart: readonly ApiError[];
+};
+
+const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
+  boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+  integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
+};
+
+type Properties = Readonly<Record<string, { readonly type?: string }>>;
+
+/** Query parameters as the members they stand for; a parameter given twice is a fault. */
+const readQuery = (endpoint: Endpoint, query: URLSearchParams, apart: readonly ApiError[]): Read => {
+  const { properties = {} } = endpoint.input as { readonly properties?: Properties };
+  const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const repeated = new Set<string>();
+  for (const [name, text] of query) {
+    if (Object.hasOwn(input, name)) repeated.add(name);
+    const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
+    input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
+  }
+  const faults = [...repeated].map((name) =>
+    fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'),
+  );
+  return { input, faults, apart };
+};
+
+/** Parameters in the URL of an endpoint that takes a body. */
+const strayParameters = (query: URLSearchParams): ApiError[] =>
+  [...new Set(query.keys())].map((name) =>
+    fault(
+      `/${pointer(name)}`,
+      `"${clip(name)}" stands in the URL, where this endpoint takes nothing.`,
+      'Send it in the body.',
+    ),
+  );
+
+/** A body as JSON. A body that is none, or no UTF-8, is a fault of shape. */
+const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
+  const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
+  if (body.length === 0) throw new ServiceError([...apart, none]);
+  try {
+    return { input: parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(body)), faults: [], apart };
+  } catch {
+    const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
+    throw new ServiceError([...apart, broken]);
+  }
+};
+
+const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
+
+/** Whether the media type that was sent is JSON, whatever the framework is shown instead. */
+export const isJsonType = ({ raw }: FastifyRequest): boolean => JSON_BODY.test(raw.headers['content-type'] ?? '');
+
+/** The input of an operation as it was sent; its media type is checked after its size. */
+export const readInput = (request: FastifyRequest, { operation, query }: Call): Read => {
+  const apart = byteLimitFaults(request);
+  if (operation.method === 'GET') return readQuery(operation, query, apart);
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (body.length > 0 && !isJsonType(request)) throw WRONG_MEDIA_TYPE;
+  return readBody(body, [...apart, ...strayParameters(query)]);
+};

@@ -1,0 +1,80 @@
+// Minutes of periods that have no candle: those in which a listing's life ended, and those that are over and not sealed yet (H-11, H-12, H-16k).
+import type { Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { sealsAt } from '../../schemas/windows.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { Selected } from '../selection/resolve.ts';
+import { type CandleQuestion, type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
+import { retentionFrom, type Span } from './past.ts';
+import type { HistoryReader } from './store.ts';
+
+export const MINUTE: Micros = 60_000_000;
+/** Rows read at a time: what an answer holds besides its own text. */
+export const ROWS_AT_A_TIME = 20_000;
+
+type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
+/** Periods of `length` from `from` to `to`, both on boundaries. */
+type Periods = Omit<CandleQuestion, 'timeframe'> & { readonly length: Micros };
+type Gathered = { readonly listings: readonly Selected[]; readonly candles: Candles; readonly evaluatedAt: Micros };
+
+const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
+
+export const minuteEnd = (at: Micros): Micros => Math.floor(at / MINUTE) * MINUTE + MINUTE;
+
+/** The minute a listing is delisted in is its last one. */
+const lifeEnd = ({ delisted_at }: ListingVersion): Micros =>
+  delisted_at === null ? Number.POSITIVE_INFINITY : minuteEnd(delisted_at);
+
+/** The period in which the listing's life ended: it is never sealed as a whole. */
+const lastSpan = ({ version }: Selected, { length, from, to }: Periods): Span[] => {
+  const end = lifeEnd(version);
+  const open = Math.floor((end - 1) / length) * length;
+  return open < from || open >= to || open + length === end ? [] : [{ from: open, to: end }];
+};
+
+/** From the first period that is not sealed and was not announced as a whole. */
+const unsealedSpan = (
+  one: Selected,
+  { candles, evaluatedAt }: Gathered,
+  live: LiveMemory,
+  periods: Periods,
+): Span[] => {
+  const { length, from, to } = periods;
+  const { listing, version } = one;
+  const sealed = live.historyWatermark(listing.venue) ?? 0;
+  const earliest = Math.max(from, retentionFrom('candles', version, evaluatedAt) - length);
+  let first = to;
+  while (first - length >= earliest && sealsAt(first) > sealed) first -= length;
+  const known = candles.get(idOf(one));
+  while (first < to && known?.has(first) === true) first += length;
+  const end = Math.min(to, lifeEnd(version));
+  return first < end ? [{ from: first, to: end }] : [];
+};
+
+/** Known minutes of such periods, by listing id and open time. */
+export const gatherMinutes = async (
+  sources: Sources,
+  gathered: Gathered,
+  periods: Periods,
+): Promise<ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>> => {
+  const bySpan = new Map<string, { readonly span: Span; readonly listings: Selected[] }>();
+  for (const one of periods.length === MINUTE ? [] : gathered.listings) {
+    for (const span of [...lastSpan(one, periods), ...unsealedSpan(one, gathered, sources.live, periods)]) {
+      const key = `${span.from} ${span.to}`;
+      const held = bySpan.get(key) ?? { span, listings: [] };
+      bySpan.set(key, held);
+      held.listings.push(one);
+    }
+  }
+  const minutes = new Map(gathered.listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
+  for (const { span, listings } of bySpan.values()) {
+    const question = { timeframe: '1m', priceType: periods.priceType, ...span };
+    const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MINUTE) / (span.to - span.from)));
+    for (let i = 0; i < listings.length; i += step) {
+      const found = await gatherCandles(sources, listings.slice(i, i + step), question);
+      for (const [id, rows] of found) for (const [at, row] of rows) minutes.get(id)?.set(at, row);
+    }
+  }
+  return minutes;
+};

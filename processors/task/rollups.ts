@@ -1,0 +1,135 @@
+// Longer candles: minutes folded one by one, exactly, into each timeframe they lie in (H-12, H-13).
+import { add, compare } from '../../schemas/decimals.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { CandleRow } from './rows.ts';
+import type { CandleState, Rollup, TaskState } from './state.ts';
+
+export const MINUTE: Micros = 60_000_000;
+
+/** Minutes of each timeframe longer than the base one, ascending. All divide a day, so periods are aligned to UTC. */
+const ROLLUPS: Readonly<Record<string, number>> = {
+  '2m': 2,
+  '3m': 3,
+  '5m': 5,
+  '15m': 15,
+  '30m': 30,
+  '1h': 60,
+  '4h': 240,
+  '12h': 720,
+  '1d': 1440,
+};
+
+const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
+  openTime,
+  expected: minutes,
+  seen: 0,
+  present: 0,
+  noTrades: 0,
+  gapCause: null,
+  figures: {},
+  trades: null,
+  last: null,
+});
+
+const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
+const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
+
+type Figures = Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+
+/** A figure that one present minute lacks is no figure of the period: a partial sum would pass for the whole. */
+const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
+  if (isFirst) return next ?? null;
+  return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
+};
+
+const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
+  const { counted, figures, gapCause, minute } = sealed;
+  const next = {
+    ...rollup,
+    seen: rollup.seen + 1,
+    present: rollup.present + counted.present,
+    noTrades: rollup.noTrades + counted.noTrades,
+    gapCause: rollup.gapCause ?? gapCause,
+  };
+  if (counted.present === 0) return next;
+  const isFirst = rollup.present === 0;
+  return {
+    ...next,
+    figures: join(rollup.figures, figures, isFirst),
+    trades: joinTrades(rollup, sealed, isFirst),
+    last: minute,
+  };
+};
+
+const join = (so: Figures, next: Figures, isFirst: boolean): Figures => ({
+  open: so.open ?? next.open ?? null,
+  high: so.high && next.high ? higher(so.high, next.high) : (so.high ?? next.high ?? null),
+  low: so.low && next.low ? lower(so.low, next.low) : (so.low ?? next.low ?? null),
+  close: next.close ?? so.close ?? null,
+  volume: sum(so.volume, next.volume, isFirst),
+  turnover: sum(so.turnover, next.turnover, isFirst),
+});
+
+const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number | null => {
+  if (isFirst) return sealed.trades;
+  return rollup.trades === null || sealed.trades === null ? null : rollup.trades + sealed.trades;
+};
+
+/** Longer candles whose last minute this was; they exist only when every base minute is present or proved empty. */
+export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
+  const complete: CandleRow[] = [];
+  for (const [timeframe, minutes] of Object.entries(ROLLUPS)) {
+    const length = minutes * MINUTE;
+    const openTime = Math.floor(sealed.openTime / length) * length;
+    const held = candles.rollups[timeframe];
+    const rollup = fold(held && held.openTime === openTime ? held : beginRollup(openTime, minutes), sealed);
+    candles.rollups[timeframe] = rollup;
+    if (sealed.closeTime === openTime + length) complete.push(toLonger(timeframe, rollup, lostBefore));
+  }
+  return complete;
+};
+
+const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): CandleRow => {
+  const exists = rollup.present + rollup.noTrades === rollup.expected;
+  const isEmpty = exists && rollup.present === 0;
+  // Minutes of a lost log were folded by a life before; those before the listing's first one were never sealed: it was not listed.
+  const unseen = rollup.openTime < lostBefore ? 'storage_failure' : 'not_listed';
+  const cause = rollup.gapCause ?? (rollup.seen < rollup.expected ? unseen : null);
+  return {
+    openTime: rollup.openTime,
+    closeTime: rollup.openTime + rollup.expected * MINUTE,
+    timeframe,
+    minute: exists ? rollup.last : null,
+    figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},
+    trades: exists ? rollup.trades : null,
+    gapCause: exists ? null : cause,
+    counted: { expected: rollup.expected, present: rollup.present, noTrades: rollup.noTrades },
+  };
+};
+
+type LongerQuestion = {
+  readonly candles: CandleState;
+  readonly openTime: Micros;
+  /** A minute as it would be sealed now; null while nothing is known of it. */
+  readonly known: (openTime: Micros) => CandleRow | null;
+};
+
+/** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
+export const longerKnown = (
+  { candles, openTime, known }: LongerQuestion,
+  { minutesSealed, lostBefore }: TaskState,
+): CandleRow[] =>
+  Object.entries(ROLLUPS).flatMap(([timeframe, minutes]) => {
+    const length = minutes * MINUTE;
+    const open = Math.floor(openTime / length) * length;
+    if (known(open + length - MINUTE) === null) return [];
+    const held = candles.rollups[timeframe];
+    let rollup = held?.openTime === open ? held : beginRollup(open, minutes);
+    for (let at = Math.max(open, minutesSealed); at < open + length; at += MINUTE) {
+      const minute = known(at);
+      if (minute === null) return [];
+      rollup = fold(rollup, minute);
+    }
+    const longer = toLonger(timeframe, rollup, lostBefore);
+    return longer.gapCause === null ? [longer] : [];
+  });

@@ -1,0 +1,181 @@
+// Minutes proved empty by answers of candles, held against the trades of a venue on paper: whatever is lost, cut or told late (H-12).
+import fc from 'fast-check';
+import t from 'tap';
+import type { AskedMinutes, Mapped, Venue } from '../../ingest/venue.ts';
+import { recordsOf } from '../../ingest/venues/shape.ts';
+import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
+import { listingValues } from '../api/live-fixture.ts';
+import { drawing, paperVenue } from '../support/paper-log.ts';
+import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
+
+const MINUTE = 60 * SECOND;
+const toMapped = recordsOf('paper');
+
+/** `[open, trades]`: a venue leaves out minutes without any. */
+type Bar = readonly [open: number, trades: number];
+type Answer = { readonly asked: AskedMinutes | null; readonly bars: readonly Bar[] };
+
+const toCandle = ([open, trades]: Bar, receivedAt: number): Mapped => {
+  const figures = { open: '1', high: '1', low: '1', close: '1', volume: String(trades), turnover: null, trades };
+  const values = {
+    open_time: open,
+    price_type: 'trade',
+    timeframe: '1m',
+    ...figures,
+    volume_unit: 'base',
+    closed: null,
+  };
+  return toMapped<CandleRecord>(
+    { symbol: 'LIN', venueTs: null, receivedAt },
+    'candle',
+    values as CandleRecord['values'],
+    open,
+  );
+};
+
+const values = listingValues({
+  venue_symbol: 'LIN',
+  candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
+});
+const LISTING: ListingRecord = {
+  ...{ layer: 'listing', venue: 'paper', venue_symbol: 'LIN', venue_ts: null, received_at: START, values },
+};
+const parse = (payload: Uint8Array): Answer => JSON.parse(Buffer.from(payload).toString()) as Answer;
+const venue: Venue = {
+  ...paperVenue,
+  mapReference: () => ({ scope: 'paper', listings: [LISTING], elements: () => new Map() }),
+  map: (_state, { payload, received_at }) => parse(payload).bars.map((bar) => toCandle(bar, received_at)),
+  askedMinutes: ({ payload }) => parse(payload).asked,
+};
+const SPEC = { venue, partition: 0, shards: 1 };
+
+type World = {
+  /** Instants of trades, ascending. */
+  readonly trades: readonly number[];
+  /** So long the venue takes to tell what happened. */
+  readonly lag: number;
+};
+
+/** The bars of minutes in `[from, to]` as the venue tells them at an instant. */
+const barsAt = ({ trades, lag }: World, now: number, { from, to }: { from: number; to: number }): Bar[] => {
+  const bars = new Map<number, number>();
+  for (const at of trades) {
+    const open = Math.floor(at / MINUTE) * MINUTE;
+    if (at + lag <= now && open >= from && open <= to) bars.set(open, (bars.get(open) ?? 0) + 1);
+  }
+  return [...bars];
+};
+
+/** What is asked at an instant and what comes: cut at either end, in either order. */
+const ask = (world: World, now: number, draw: () => number): Answer => {
+  const running = Math.floor(now / MINUTE) * MINUTE;
+  const limit = 1 + Math.floor(draw() * 4);
+  if (draw() < 0.25) {
+    const bars = barsAt(world, now, { from: START - 10 * MINUTE, to: running }).slice(-limit);
+    return { asked: { symbols: ['LIN'], price_type: 'trade', from: null, to: null, limit }, bars };
+  }
+  const from = running - Math.floor(draw() * 4) * MINUTE;
+  const to = draw() < 0.3 ? null : from + Math.floor(draw() * 4) * MINUTE;
+  const all = barsAt(world, now, { from, to: to ?? running });
+  const bars = draw() < 0.5 ? all.slice(0, limit) : all.slice(-limit);
+  const asked = { symbols: ['LIN'], price_type: 'trade' as const, from, to, limit };
+  return { asked: draw() < 0.1 ? null : asked, bars: draw() < 0.5 ? bars : bars.toReversed() };
+};
+
+/** A log of so many minutes: a socket that tells each trade's bar while it lives, and answers under its connection. */
+const write = (seed: number, minutes: number): { readonly log: TestLog; readonly world: World } => {
+  const draw = drawing(seed);
+  const log = new TestLog();
+  const trades: number[] = [];
+  for (let at = START; at < START + minutes * MINUTE; at += Math.floor(draw() * draw() * 200) * SECOND + 1_000_000)
+    trades.push(at);
+  const world = { trades, lag: Math.floor(draw() * 9) * SECOND };
+  log.json('capability', 'collector', 'c1', {
+    name: 'Paper',
+    layers: { candles: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } },
+  });
+  log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+  let [opened, n, told]: [string | null, number, number] = [null, 0, 0];
+  for (let second = 1; second < minutes * 60; second++) {
+    log.now = START + second * SECOND;
+    log.tick(opened === null ? [] : [opened]);
+    const isTurned = draw() < (opened === null ? 0.1 : 0.006);
+    if (isTurned && opened !== null) {
+      log.json('lost', 'a', opened, { lost_at: log.now, cause: 'connection_lost', detail: '' });
+      opened = null;
+    } else if (isTurned) {
+      opened = `a${++n}`;
+      log.open(opened, 'a', [{ layers: ['candles'], symbols: null }]);
+    }
+    // What became known this second is told by the socket that lives, once.
+    const known = trades.filter((at) => at + world.lag <= log.now).length;
+    const changed = new Set(trades.slice(told, known).map((at) => Math.floor(at / MINUTE) * MINUTE));
+    for (const open of opened === null ? [] : changed) {
+      log.json('frame', 'a', opened ?? '', { asked: null, bars: barsAt(world, log.now, { from: open, to: open }) });
+    }
+    told = known;
+    if (opened !== null && draw() < 0.03) {
+      log.json('response', 'a', opened, ask(world, log.now, draw), { request: 'GET https://paper/candles' });
+    }
+  }
+  log.run(200 * SECOND, opened === null ? [] : [opened], SECOND);
+  return { log, world };
+};
+
+t.test('no minute that had a trade is proved empty, and what is told of one is all of it', (t) => {
+  const found = { empty: 0, whole: 0, gaps: 0 };
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const { log, world } = write(seed, 12);
+      const truth = new Map(barsAt(world, Number.POSITIVE_INFINITY, { from: START, to: log.now }));
+      for (const { at, texts, figures, flags } of rowsOf(runTask(SPEC, log.records).outputs, 'candles')) {
+        if (texts['timeframe'] !== '1m' || flags['late'] || at >= START + 12 * MINUTE) continue;
+        const trades = truth.get(at) ?? 0;
+        if (texts['status'] === 'missing') found.gaps += 1;
+        else if (figures['volume'] !== String(trades)) {
+          throw new Error(`minute ${(at - START) / MINUTE}: ${figures['volume']} of ${trades}`);
+        } else if (trades === 0) found.empty += 1;
+        else found.whole += 1;
+      }
+    }),
+    { numRuns: 150, seed: 21 },
+  );
+  t.comment(JSON.stringify(found));
+  t.ok(found.empty > 100 && found.whole > 300 && found.gaps > 50, JSON.stringify(found));
+  t.end();
+});
+
+t.test('a quiet minute after a reconnect is one without trades when an answer that covers it lacks it', (t) => {
+  const log = new TestLog();
+  log.json('capability', 'collector', 'c1', {
+    name: 'Paper',
+    layers: { candles: { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: null } },
+  });
+  log.json('response', 'reference', 'r', {}, { request: 'GET https://paper/listings' });
+  log.run(90 * SECOND, [], SECOND, null);
+  log.open('a1', 'a', [{ layers: ['candles'], symbols: null }]);
+  log.run(5 * SECOND, ['a1'], SECOND);
+  const answer = (asked: Omit<AskedMinutes, 'symbols' | 'price_type' | 'limit'>, bars: readonly Bar[]): void => {
+    const limit = 3;
+    const body = { asked: { symbols: ['LIN'], price_type: 'trade', ...asked, limit }, bars };
+    log.json('response', 'a', 'a1', body, { request: 'GET https://paper/candles' });
+  };
+  answer({ from: START, to: START + MINUTE }, []);
+  log.run(30 * SECOND, ['a1'], SECOND);
+  // Too early for the second minute; the last row of the next answer is whole.
+  answer({ from: START + MINUTE, to: START + 2 * MINUTE }, []);
+  log.run(70 * SECOND, ['a1'], SECOND);
+  answer({ from: START + MINUTE, to: START + 2 * MINUTE }, [[START + 2 * MINUTE, 4]]);
+  log.run(250 * SECOND, ['a1'], SECOND);
+  const rows = rowsOf(runTask(SPEC, log.records).outputs, 'candles').filter((r) => r.texts['timeframe'] === '1m');
+  t.same(
+    rows.slice(0, 4).map((r) => [(r.at - START) / MINUTE, r.texts['status'], r.figures['volume'] ?? null]),
+    [
+      [0, 'present', '0'],
+      [1, 'present', '0'],
+      [2, 'present', '4'],
+      [3, 'missing', null],
+    ],
+  );
+  t.end();
+});

@@ -1,0 +1,92 @@
+// Events of before: what a venue's first message of a subscription repeats is not told as new, on every venue that is recorded (D-53).
+import { readdirSync } from 'node:fs';
+import t from 'tap';
+import { toCapability, type Venue } from '../../ingest/venue.ts';
+import { venues } from '../../ingest/venues/index.ts';
+import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../schemas/records.ts';
+import type { RawMessage, Row } from '../../schemas/topics.ts';
+import { listingValues } from '../api/live-fixture.ts';
+import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../support/recordings.ts';
+import { rowsOf, runTask, TestLog } from '../support/task-driver.ts';
+import { allLayers } from '../support/task-logs.ts';
+
+type EventRecord = TradeRecord | LiquidationRecord;
+
+const sessionsOf = (id: string): readonly (readonly [string, readonly Recorded[]])[] =>
+  readdirSync(fixturePath(id))
+    .filter((name) => name.includes('ndjson'))
+    .map((name) => [name, readRecording(`${id}/${name}`).filter((l) => l.kind !== 'rest' && l.dir === 'in')] as const)
+    .filter(([, lines]) => lines.length > 1 && lines.every(({ recv_ms }) => recv_ms !== null));
+
+const isEvent = (record: { readonly layer: string }): record is EventRecord =>
+  record.layer === 'trade' || record.layer === 'liquidation';
+
+/** Events of a session as its mapper tells them. */
+const eventsOf = (venue: Venue, lines: readonly Recorded[]): readonly EventRecord[] => {
+  const state = {};
+  return lines.flatMap((line) => {
+    const message = toVenueMessage(line);
+    try {
+      const payload = venue.decode ? venue.decode(message.payload) : message.payload;
+      return venue
+        .map(state, { ...message, payload }, { listings: new Map() })
+        .flatMap(({ record }) => (isEvent(record) ? record : []));
+    } catch {
+      return [];
+    }
+  });
+};
+
+const toListing = (venue: Venue, symbol: string): ListingRecord => {
+  const stamps = { layer: 'listing', venue: venue.id, venue_symbol: symbol, venue_ts: null, received_at: 0 } as const;
+  return { ...stamps, values: listingValues({ venue_symbol: symbol }) };
+};
+
+/** The session as one connection that opens with its first frame. */
+const rowsOfSession = (venue: Venue, lines: readonly Recorded[], symbols: readonly string[]): readonly Row[] => {
+  const known = symbols.map((symbol) => toListing(venue, symbol));
+  const listed: Venue = {
+    ...venue,
+    layers: allLayers.layers,
+    mapReference: () => ({ scope: 'all', listings: known, elements: () => new Map() }),
+  };
+  const log = new TestLog();
+  log.now = (lines[0]?.recv_ms ?? 0) * 1_000;
+  log.json('capability', 'collector', 'c1', toCapability(listed));
+  log.json('response', 'reference', 'r', {}, { request: 'GET https://test' });
+  log.open('k1', 'all', [{ layers: ['trades', 'liquidation'], symbols: null }]);
+  for (const { recv_ms, raw } of lines) {
+    const frame = { kind: 'frame' as RawMessage['kind'], slot: 'all', conn_id: 'k1', request: null };
+    log.append({ ...frame, payload: Buffer.from(raw), received_at: (recv_ms ?? 0) * 1_000 });
+  }
+  return rowsOf(runTask({ venue: listed, partition: 0, shards: 1 }, log.records).outputs).filter(
+    ({ table, texts }) => (table === 'trades' || table === 'liquidations') && texts['status'] === 'present',
+  );
+};
+
+t.test('of every recorded session the task tells what happened since it began, each once', (t) => {
+  const repeating = new Set<string>();
+  let told = 0;
+  for (const [id, venue] of venues) {
+    for (const [name, lines] of sessionsOf(id)) {
+      const events = eventsOf(venue, lines);
+      if (events.length === 0) continue;
+      const openedAt = (lines[0]?.recv_ms ?? 0) * 1_000;
+      const rows = rowsOfSession(venue, lines, [...new Set(events.map((event) => event.venue_symbol ?? ''))]);
+      const old = rows.filter(({ instants }) => (instants['venue_ts'] ?? openedAt) < openedAt);
+      t.same(old, [], `${id} ${name}: nothing of before`);
+      const isNew = ({ venue_ts: at }: EventRecord): boolean => at === null || at >= openedAt;
+      const idOf = (event: EventRecord): string => `${event.layer} ${event.venue_symbol} ${event.values.id}`;
+      const ids = new Set(events.filter((event) => event.values.id !== null && isNew(event)).map(idOf));
+      const nameless = new Set(events.filter((event) => event.values.id === null).map((event) => event.layer));
+      const kept = rows.filter(({ table }) => !nameless.has(table === 'trades' ? 'trade' : 'liquidation'));
+      const counted = [...ids].filter((key) => !nameless.has(key.split(' ')[0] as EventRecord['layer']));
+      t.equal(kept.length, counted.length, `${id} ${name}: ${counted.length} events with an id`);
+      told += kept.length;
+      if (events.some((event) => !isNew(event))) repeating.add(id);
+    }
+  }
+  t.ok(repeating.has('htx') && repeating.has('okx'), `sessions of ${[...repeating].join(', ')} begin with the past`);
+  t.ok(told > 90, `${told} events`);
+  t.end();
+});

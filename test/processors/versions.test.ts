@@ -1,0 +1,237 @@
+// Versions that change between a reading and its seal: what was received while a layer was collected counts, and what was not collected has no rows (N-11, H-06).
+import fc from 'fast-check';
+import t from 'tap';
+import { toCapability, type Venue } from '../../ingest/venue.ts';
+import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
+import type { Outputs } from '../../processors/task/outputs.ts';
+import { Task } from '../../processors/task/task.ts';
+import type { ListingRecord, PriceType } from '../../schemas/records.ts';
+import type { CheckpointEntry, Row } from '../../schemas/topics.ts';
+import { listingValues } from '../api/live-fixture.ts';
+import { paperVenue } from '../support/paper-log.ts';
+import { rowsOf, SECOND, START, TestLog } from '../support/task-driver.ts';
+
+const MINUTE = 60 * SECOND;
+const LAYERS = ['mark', 'funding', 'candles'] as const;
+type Layer = (typeof LAYERS)[number];
+const WINDOW: Readonly<Record<Layer, number>> = { mark: 10 * SECOND, funding: MINUTE, candles: MINUTE };
+const TABLE: Readonly<Record<Layer, string>> = { mark: 'mark', funding: 'funding', candles: 'candles' };
+
+/** What the venue does not publish of its one listing, or its limits leave no room for (V-03a), and since when it is gone. */
+type Said = { readonly lacks: readonly Layer[]; readonly isOff?: boolean; readonly goneFor: number | null };
+
+const toListing = ({ lacks, isOff, goneFor }: Said, receivedAt: number): ListingRecord => {
+  const unpublished = isOff === true ? [] : lacks;
+  const priceTypes: readonly PriceType[] = unpublished.includes('candles') ? [] : ['trade'];
+  const gone = goneFor === null ? {} : { status: 'delisted', delisted_at: receivedAt - goneFor };
+  const candles = { base_timeframe: '1m', price_types: priceTypes, timeframes: ['1m'] } as const;
+  const values = listingValues({ venue_symbol: 'LIN', instrument: 'LIN-PERP', base: 'LIN', ...gone, candles });
+  const not_published = unpublished.filter((layer) => layer !== 'candles');
+  const stamps = { layer: 'listing', venue: 'paper', venue_symbol: 'LIN', venue_ts: null } as const;
+  const record = { ...stamps, received_at: receivedAt, values: { ...values, not_published } };
+  return isOff === true ? { ...record, off: lacks } : record;
+};
+
+const venue: Venue = {
+  ...paperVenue,
+  mapReference: (_state, { payload, received_at }) => ({
+    scope: 'paper',
+    listings: [toListing(JSON.parse(Buffer.from(payload).toString()) as Said, received_at)],
+    elements: () => new Map(),
+  }),
+};
+const SPEC = { venue, partition: 0, shards: 1 };
+
+const capabilityOf = (off: readonly Layer[]) => {
+  const { name, layers } = toCapability(venue);
+  const policyOf = (layer: string): 'on' | 'off' => ((off as readonly string[]).includes(layer) ? 'off' : 'on');
+  return {
+    name,
+    layers: Object.fromEntries(Object.entries(layers).map(([l, of]) => [l, { ...of, policy: policyOf(l) }])),
+  };
+};
+
+type Action =
+  | { readonly kind: 'reading'; readonly layer: Layer }
+  | { readonly kind: 'capability'; readonly off: readonly Layer[] }
+  | { readonly kind: 'listing'; readonly said: Said };
+type Step = { readonly afterMs: number; readonly action: Action };
+
+/** A reading by the window it stands for, and when a layer began or ceased to be collected. */
+type Truth = {
+  readonly readings: Map<string, string>;
+  readonly changes: { readonly at: number; readonly on: ReadonlySet<Layer> }[];
+};
+
+/** The log of the steps, and what its rows must be, worked out without the task. */
+const write = (steps: readonly Step[]): { readonly log: TestLog; readonly truth: Truth } => {
+  const log = new TestLog();
+  const truth: Truth = { readings: new Map(), changes: [] };
+  let [off, lacks]: [readonly Layer[], readonly Layer[]] = [[], []];
+  const change = (recordedAt: number): void => {
+    truth.changes.push({ at: recordedAt, on: new Set(LAYERS.filter((l) => !off.includes(l) && !lacks.includes(l))) });
+  };
+  const tell = (said: Said): void => {
+    lacks = said.lacks;
+    change(log.json('response', 'reference', 'r', said, { request: 'GET https://paper/listings' }).timestampMs * 1_000);
+  };
+  const say = (layer: Layer, n: number): void => {
+    const open = Math.floor((log.now - 1) / MINUTE) * MINUTE - MINUTE;
+    const price = String(100 + n);
+    const bar = { open, o: price, h: price, lo: price, c: price, q: '1', m: '1', n: 1 };
+    const values = {
+      mark: { mark: price, index: '100' },
+      funding: { funding: price, next_funding_at: null },
+      candles: bar,
+    };
+    const l = layer === 'candles' ? 'candle' : layer;
+    log.json('frame', 'a', 'a1', { l, s: 'LIN', t: null, v: values[layer] });
+    if (truth.changes.at(-1)?.on.has(layer) !== true) return;
+    const end = layer === 'candles' ? open + MINUTE : Math.ceil(log.now / WINDOW[layer]) * WINDOW[layer];
+    if (end > START) truth.readings.set(`${layer} ${end}`, price);
+  };
+  log.json('capability', 'collector', 'c1', capabilityOf([]));
+  tell({ lacks: [], goneFor: null });
+  log.open('a1', 'a', [{ layers: ['mark', 'funding', 'candles'], symbols: null }]);
+  for (const [n, { afterMs, action }] of steps.entries()) {
+    log.run(afterMs * 1_000, ['a1'], SECOND);
+    if (action.kind === 'reading') say(action.layer, n);
+    else if (action.kind === 'listing') tell(action.said);
+    else {
+      off = action.off;
+      change(log.json('capability', 'collector', 'c1', capabilityOf(off)).timestampMs * 1_000);
+    }
+  }
+  log.run(240 * SECOND, ['a1'], SECOND);
+  return { log, truth };
+};
+
+const isOn = ({ changes }: Truth, layer: Layer, at: number): boolean =>
+  changes.findLast((change) => change.at <= at)?.on.has(layer) === true;
+
+const endOf = (layer: Layer, row: Row): number => (layer === 'candles' ? row.at + MINUTE : row.at);
+const priceOf = (layer: Layer, row: Row): string | undefined => row.figures[layer === 'candles' ? 'close' : layer];
+
+/** What rows of a layer tell, by the end of each window they cover; null for a gap, and for a minute proved empty. */
+const toldOf = (outputs: readonly Outputs[], layer: Layer): Map<number, string | null> => {
+  const told = new Map<number, string | null>();
+  const rows = rowsOf(outputs, TABLE[layer]).filter(
+    ({ texts, flags }) => !flags['late'] && (layer !== 'candles' || texts['timeframe'] === '1m'),
+  );
+  for (const row of rows) {
+    const end = endOf(layer, row);
+    for (let at = (row.instants['from_at'] ?? end - WINDOW[layer]) + WINDOW[layer]; at <= end; at += WINDOW[layer]) {
+      if (told.has(at)) throw new Error(`${layer} ${at} is told twice`);
+      told.set(at, priceOf(layer, row) ?? null);
+    }
+  }
+  return told;
+};
+
+const layersOff = fc.subarray([...LAYERS]);
+const step: fc.Arbitrary<Step> = fc.record({
+  afterMs: fc.oneof(fc.integer({ min: 1, max: 12_000 }), fc.integer({ min: 1, max: 150_000 })),
+  action: fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('reading' as const), layer: fc.constantFrom(...LAYERS) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('capability' as const), off: layersOff }) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(layersOff, fc.boolean())
+        .map(([lacks, isOff]) => ({ kind: 'listing' as const, said: { lacks, isOff, goneFor: null } })),
+    },
+  ),
+});
+const ending: fc.Arbitrary<Step> = fc.record({
+  afterMs: fc.integer({ min: 1, max: 30_000 }),
+  action: fc
+    .integer({ min: 0, max: 200 })
+    .map((seconds) => ({ kind: 'listing' as const, said: { lacks: [], goneFor: seconds * SECOND } })),
+});
+const RUNS = { numRuns: 150, seed: 21 };
+
+t.test('whatever changes before the seal, readings count, and windows are told when their end was collected', (t) => {
+  let readings = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 3, maxLength: 25 }), (steps) => {
+      const { log, truth } = write(steps);
+      const task = new Task(SPEC);
+      const outputs = log.records.map((record) => task.process(record));
+      const sealedTo = task.watermark - 100 * SECOND - 1_000;
+      for (const layer of LAYERS) {
+        const told = toldOf(outputs, layer);
+        const expected = new Map<number, string | null>();
+        for (let at = START + WINDOW[layer]; at <= sealedTo; at += WINDOW[layer]) {
+          const price = truth.readings.get(`${layer} ${at}`);
+          if (price !== undefined) readings += 1;
+          if (price !== undefined || isOn(truth, layer, at)) expected.set(at, price ?? null);
+        }
+        if (JSON.stringify([...told]) === JSON.stringify([...expected])) continue;
+        throw new Error(`${layer}: ${JSON.stringify([...told])} instead of ${JSON.stringify([...expected])}`);
+      }
+      const held = [...task.state.listings.values()].map(({ before }) => before.length);
+      return Math.max(0, ...held) === 0 && task.state.capabilitiesBefore.length === 0;
+    }),
+    RUNS,
+  );
+  t.ok(readings > 300, `${readings} readings`);
+  t.end();
+});
+
+t.test('a listing that turns out to have ended long ago keeps what it said until then', (t) => {
+  let readings = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 5, maxLength: 15 }), ending, (steps, last) => {
+      const { log, truth } = write([...steps, last]);
+      const task = new Task(SPEC);
+      const outputs = log.records.map((record) => task.process(record));
+      for (const [key, price] of truth.readings) {
+        const [layer, end] = key.split(' ') as [Layer, string];
+        if (toldOf(outputs, layer).get(Number(end)) !== price) throw new Error(`${key} is lost`);
+        readings += 1;
+      }
+    }),
+    RUNS,
+  );
+  t.ok(readings > 300, `${readings} readings`);
+  t.end();
+});
+
+/** The task as it is restored from a checkpoint taken now. */
+const restored = (task: Task): Task => {
+  const entries: CheckpointEntry[] = [];
+  const save = (entry: CheckpointEntry): void => void entries.push(entry);
+  const round = beginRound(task, save);
+  const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
+  while (!saveSome(task, round, all, save));
+  save(markerOf(round));
+  const restorer = createRestorer();
+  for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
+  const state = restorer.state();
+  if (!state) throw new Error('no state restored');
+  return new Task({ ...SPEC, state });
+};
+
+t.test('a life that begins between a change and the seal tells the same', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(step, { minLength: 5, maxLength: 15 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (steps, share) => {
+        const { records } = write(steps).log;
+        const cut = Math.floor(records.length * share);
+        const whole = new Task(SPEC);
+        const expected = records.map((record) => whole.process(record));
+        let task = new Task(SPEC);
+        const outputs = records.map((record, i) => {
+          if (i === cut) task = restored(task);
+          return task.process(record);
+        });
+        return JSON.stringify(outputs) === JSON.stringify(expected);
+      },
+    ),
+    { ...RUNS, numRuns: 40 },
+  );
+  t.pass('40 logs');
+  t.end();
+});
