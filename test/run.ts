@@ -4,7 +4,8 @@ import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isAlive } from '../infra/engines/process-identity.ts';
+import { isAlive, signalGroup } from '../infra/engines/process-identity.ts';
+import { whenParentEnds } from '../infra/local/parent.ts';
 import { createProgress } from '../infra/local/progress.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
@@ -50,8 +51,8 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const beside = last.filter((file) => BESIDE.includes(file));
   const inTurn = last.filter((file) => !BESIDE.includes(file));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+  whenParentEnds(interrupt);
   try {
     const besides = runAll(beside, 1, END_TO_END_LIMIT_MS);
     const quick = await runAll(first, AT_ONCE, FILE_LIMIT_MS);
@@ -142,6 +143,8 @@ function outputOf(file: string, limitMs: number): Promise<{ output: string; endi
   return new Promise((settle) => {
     const child = spawn(process.execPath, [file], {
       cwd: ROOT,
+      // A group of its own: what a file has started ends with it, however it ends.
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       // The limit of the file is ours; tap's own 30 s are for pure code, and engines start and recover in the meantime.
       env: { ...process.env, TAP_TIMEOUT: String(limitMs / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
@@ -156,8 +159,9 @@ function outputOf(file: string, limitMs: number): Promise<{ output: string; endi
     let late = false;
     const limit = setTimeout(() => {
       late = true;
-      child.kill('SIGKILL');
+      endFile(child);
     }, limitMs);
+    child.on('exit', () => endFile(child));
     child.on('close', (code, signal) => {
       clearTimeout(limit);
       running.delete(child);
@@ -168,9 +172,13 @@ function outputOf(file: string, limitMs: number): Promise<{ output: string; endi
 }
 
 function interrupt(): void {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of running) endFile(child);
   // The engines' host sees its owner go and stops them.
   process.exit(130);
+}
+
+function endFile(child: ChildProcess): void {
+  if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
 }
 
 function sum(counts: readonly number[]): number {

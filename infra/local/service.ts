@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { choosePorts, type PortSetting } from '../engines/ports.ts';
+import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { ensureDemoKeys } from '../tools/demo-keys.ts';
 import type { Progress } from './progress.ts';
@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Where the addresses are written besides being returned; none when absent. */
   readonly endpointsFile?: string;
+  /** Ends a start in order: what has begun is stopped, and the start fails. */
+  readonly signal?: AbortSignal;
   readonly progress: Progress;
 }
 
@@ -45,7 +47,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-type Ports = Readonly<Record<PortSetting, number>>;
+type Ports = Engines['ports'];
 
 const PROCESS_PORTS = [
   'PORT',
@@ -61,21 +63,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   const simulated = options.source === 'simulated';
   const settings: PortSetting[] = [...PROCESS_PORTS, ...(simulated ? (['SIM_PORT'] as const) : [])];
-  const ports = await choosePorts(settings, options.ports ?? 'standard', env);
   const engines = await progress.during(
     'the engines',
     startEngines({
       dir,
       ...(options.data === undefined ? {} : { data: options.data }),
       ports: options.ports ?? 'standard',
+      alsoPorts: settings,
       env,
       log: progress.say,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     }),
   );
   try {
     // Addresses of an earlier run that was killed; not removed before the folder is known to be ours.
     if (options.endpointsFile !== undefined) rmSync(options.endpointsFile, { force: true });
-    const endpoints = await startProcesses(options, engines, ports);
+    const endpoints = await startProcesses(options, engines);
     if (options.endpointsFile !== undefined) writeEndpoints(options.endpointsFile, endpoints);
     return { endpoints, engines, stop: engines.stop };
   } catch (error) {
@@ -84,8 +87,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-async function startProcesses(options: ServiceOptions, engines: Engines, ports: Ports): Promise<ServiceEndpoints> {
+async function startProcesses(options: ServiceOptions, engines: Engines): Promise<ServiceEndpoints> {
   const { progress } = options;
+  const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
     await progress.during(spec.name, engines.supervisor.start(spec));
     progress.say(`${spec.name} is ready`);

@@ -5,7 +5,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import pg from 'pg';
 import t from 'tap';
@@ -15,6 +14,7 @@ import { freePort, isFree } from '../../infra/engines/ports.ts';
 import { postgresHome } from '../../infra/engines/postgres.ts';
 import { endProcess, identityOf, isAlive } from '../../infra/engines/process-identity.ts';
 import { ownEngines } from '../support/engines.ts';
+import { until } from '../support/until.ts';
 
 const ONLY_ANVIL = { kafka: false, questdb: false, postgres: false } as const;
 const SMALL = { kafka: false, questdb: false } as const;
@@ -28,14 +28,6 @@ function scratch(t: { teardown(work: () => unknown): unknown }): string {
     for (const folder of [postgresHome(dir), root]) rmSync(folder, { recursive: true, force: true });
   });
   return dir;
-}
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`never came: ${what}`);
-    await delay(25);
-  }
 }
 
 async function chainId(url: string | null): Promise<unknown> {
@@ -129,13 +121,14 @@ t.test(
   async (t) => {
     const dir = scratch(t);
     mkdirSync(join(dir, 'run'), { recursive: true });
+    const ending = { signal: 'SIGTERM', graceMs: 10_000, order: 0 };
     const sleepers = ['leftover', 'stranger'].map((name) => {
       const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
       child.unref();
       const identity = identityOf(child.pid ?? 0);
       if (identity === null) throw new Error('sleep did not start');
       const started = name === 'leftover' ? identity.started : 'another start';
-      writeFileSync(join(dir, 'run', `${name}.json`), JSON.stringify({ ...identity, started, signal: 'SIGTERM' }));
+      writeFileSync(join(dir, 'run', `${name}.json`), JSON.stringify({ ...identity, started, ...ending }));
       t.teardown(() => endProcess(identity, 'SIGKILL', 1000));
       return identity;
     });
