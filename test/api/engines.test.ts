@@ -23,6 +23,7 @@ import { ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, liveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 import { capability, LISTED, listing, listingValues, markReading, NOW, post, TERMS } from './live-fixture.ts';
 
 const log = createLog('test', 'silent');
@@ -30,7 +31,7 @@ const VENUE = 'okx';
 const SYMBOL = 'BTC-USDT-SWAP';
 
 const until = async (holds: () => boolean, what: string): Promise<void> => {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + PATIENCE_MS;
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`timed out: ${what}`);
     await pause(20);

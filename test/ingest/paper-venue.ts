@@ -7,6 +7,7 @@ import type { RawWriter } from '../../ingest/publish.ts';
 import type { Slot, Venue, VenueRequest } from '../../ingest/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 
 /** Frames: `{"ok":1}` answers a subscription, `hb` is a heartbeat, `{"err":…}` an error, `{"book":…}` a diff, all else data. */
 export type PaperSlot = Extract<Slot, { kind: 'socket' }>;
@@ -204,9 +205,9 @@ export const textOf = ({ payload }: RawMessage): string => Buffer.from(payload).
 export const bodyOf = (message: RawMessage): Record<string, unknown> =>
   JSON.parse(textOf(message)) as Record<string, unknown>;
 
-/** Resolves when `holds` does; rejects with `what` after ten seconds. */
+/** Resolves when `holds` does; rejects with `what` after PATIENCE_MS. */
 export const until = async (what: string, holds: () => boolean): Promise<void> => {
-  const deadlineMs = performance.now() + 10_000;
+  const deadlineMs = performance.now() + PATIENCE_MS;
   while (!holds()) {
     if (performance.now() > deadlineMs) throw new Error(`still not so: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

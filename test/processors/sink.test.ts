@@ -26,6 +26,7 @@ import { LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { type Row, topics, type WatermarkEntry } from '../../schemas/topics.ts';
 import { ownEngines, useEngines } from '../support/engines.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 
 /** 2026-01-15T12:00:00Z in microseconds. */
 const START = 1_768_478_400_000_000;
@@ -47,7 +48,8 @@ t.teardown(async () => {
 });
 const sql = (text: string) => reader.query({ text });
 
-const untilTrue = async (what: string, ask: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> => {
+const untilTrue = async (what: string, ask: () => Promise<boolean> | boolean, leastMs = PATIENCE_MS): Promise<void> => {
+  const withinMs = Math.max(leastMs, PATIENCE_MS);
   for (const end = Date.now() + withinMs; Date.now() < end; await pause(25)) if (await ask()) return;
   throw new Error(`not within ${withinMs} ms: ${what}`);
 };

@@ -2,6 +2,7 @@
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/simulator/simulator.ts';
+import { PATIENCE_MS } from './until.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);
 export const LISTINGS = 10;
@@ -36,7 +37,7 @@ export async function fakeSimulator(test: Test, options: SimulatorOptions = {}):
 }
 
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + PATIENCE_MS;
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`did not happen: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 2));

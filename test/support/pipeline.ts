@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../infra/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
+import { PATIENCE_MS } from './until.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -172,17 +173,18 @@ export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise
   };
 };
 
-/** Polls until `probe` gives a value other than null; rejects after `timeoutMs` naming what was awaited. */
+/** Polls until `probe` gives a value other than null; rejects naming what was awaited after `timeoutMs`, at least PATIENCE_MS. */
 export const until = async <T>(
   what: string,
   timeoutMs: number,
   probe: () => Promise<T | null> | T | null,
 ): Promise<T> => {
-  const deadline = performance.now() + timeoutMs;
+  const limitMs = Math.max(timeoutMs, PATIENCE_MS);
+  const deadline = performance.now() + limitMs;
   for (;;) {
     const value = await probe();
     if (value !== null) return value;
-    if (performance.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
     await pause(100);
   }
 };
