@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Nothing that ends well comes near to it, also on a machine with too much to do: no wait depends on an idle one. */
-export const PATIENCE_MS = 120_000;
+export const PATIENCE_MS = 240_000;
 const LOOK_EVERY_MS = 25;
 
 export async function until(what: string | (() => string), isSo: () => boolean | Promise<boolean>): Promise<void> {
