@@ -47,6 +47,9 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** On a busy machine the API takes minutes to follow five minutes of `live`; a process that has died is seen at once. */
+const READY_TIMEOUT_MS = 600_000;
+
 type Ports = Engines['ports'];
 
 const PROCESS_PORTS = [
@@ -101,11 +104,14 @@ async function startProcesses(options: ServiceOptions, engines: Engines): Promis
   keys.catch(() => undefined);
   const simulator = options.source === 'simulated' ? await startSimulator(options, ports, begin) : null;
   const common = { ...commonEnv(options, engines.endpoints), ...simulator?.env };
-  await begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT));
-  await begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT));
+  // Each waits by itself for what another one makes; they end in the opposite order of their start.
+  const feeding = [
+    begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT)),
+    begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT)),
+  ];
   // The account tables are made with the keys, and the API expects them.
   const madeKeys = await keys;
-  await begin(apiProcess(common, ports));
+  await Promise.all([...feeding, begin(apiProcess(common, ports))]);
   await begin(nightlyProcess({ ...common, RECHECK_KEY: madeKeys.pro_plus }, ports));
   return {
     ...engines.endpoints,
@@ -184,7 +190,7 @@ function nodeProcess(name: 'ingest' | 'processors', common: Record<string, strin
     args: [join(PROJECT_ROOT, name, 'main.ts')],
     // One process of each kind: after a restart it takes its predecessor's place at once.
     env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: READY_TIMEOUT_MS,
     stopGraceMs: 16_000,
     isReady: () => isOk(`http://127.0.0.1:${metricsPort}/healthz`),
   };
@@ -203,7 +209,7 @@ function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
       BASE_URL: base,
       METRICS_PORT: String(ports.API_METRICS_PORT),
     },
-    readyTimeoutMs: 120_000,
+    readyTimeoutMs: READY_TIMEOUT_MS,
     stopGraceMs: 16_000,
     isReady: () => isOk(`${base}/readyz`),
   };

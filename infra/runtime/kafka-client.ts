@@ -136,7 +136,7 @@ export const openKafka = ({ brokers, clientId, ssl, sasl }: KafkaSettings, log: 
   };
 };
 
-const LEADERS_DEADLINE_MS = 15_000;
+const LEADERS_DEADLINE_MS = 120_000;
 const LEADERS_POLL_MS = 100;
 
 /** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
@@ -165,11 +165,13 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
   for (;;) {
     const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
-    for (const [topic, partitions] of waiting) {
-      if (counts.get(topic)?.led !== partitions) continue;
+    const led = [...waiting].filter(([topic, partitions]) => counts.get(topic)?.led === partitions);
+    // Side by side: there are dozens of topics, and on a busy machine each question waits for its turn.
+    const answered = led.map(async ([topic, partitions]) => {
       const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
       if (offsets.length === partitions) waiting.delete(topic);
-    }
+    });
+    await Promise.all(answered);
     if (waiting.size === 0) return;
     if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${[...waiting.keys()].join(', ')}`);
     await pause(LEADERS_POLL_MS);

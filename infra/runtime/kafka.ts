@@ -20,6 +20,7 @@ export {
 export {
   endOffsets,
   type Message,
+  type PartitionRange,
   type Reader,
   type ReadOptions,
   readPartitions,
