@@ -2,11 +2,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isAlive } from '../infra/engines/process-identity.ts';
+import { isAlive, signalGroup } from '../infra/engines/process-identity.ts';
+import { whenParentEnds } from '../infra/local/parent.ts';
 import { createProgress } from '../infra/local/progress.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
+import { MEASURED } from './support/measured.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -15,10 +18,17 @@ const RUNS = join(ROOT, '.local', 'test');
 const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = ['away', 'brokers', 'chaos', 'settled', 'screen'];
-/** They wait most of their minutes and measure no time: one after the other beside all others, from the beginning. */
-const BESIDE = ['purity', 'owners', 'examples'].map((name) => `test/e2e/${name}.test.ts`);
-const FILE_LIMIT_MS = 4 * 60_000;
-const END_TO_END_LIMIT_MS = 10 * 60_000;
+/** They measure no time and wait for most of theirs: chains of one after the other, beside all others from the beginning. */
+const BESIDE = [
+  ['purity', 'examples'],
+  ['owners', 'local', 'doubled-frames', 'mutated-frames'],
+].map((chain) => chain.map(toEndToEnd));
+/** Measures time and then waits for minutes: alone until it says that it has measured, all others beside its wait. */
+const MEASURED_FIRST = toEndToEnd('truth');
+/** Begun first, so that none is left running alone at the end; the rest in the order of their names. */
+const LONG = ['api/stream', 'ingest/outlet', 'api/access-processes', 'ingest/bybit-okx-feed', 'api/snapshots'];
+/** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
+const FILE_LIMIT_MS = 10 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */
 const SHOWN_LINES = 150;
 /** Of one failed point. */
@@ -47,23 +57,35 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
     .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
   const last = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
   const first = files.filter((file) => !last.includes(file));
-  const beside = last.filter((file) => BESIDE.includes(file));
-  const inTurn = last.filter((file) => !BESIDE.includes(file));
+  const chains = BESIDE.map((chain) => chain.filter((file) => last.includes(file)));
+  const opening = last.filter((file) => file === MEASURED_FIRST);
+  const inTurn = last.filter((file) => !chains.flat().includes(file) && !opening.includes(file));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
+  whenParentEnds(interrupt);
   try {
-    const besides = runAll(beside, 1, END_TO_END_LIMIT_MS);
-    const quick = await runAll(first, AT_ONCE, FILE_LIMIT_MS);
-    const long = await runAll(inTurn, 1, END_TO_END_LIMIT_MS);
-    return [...quick, ...long, ...(await besides)];
+    const opened = await runMeasured(opening);
+    const besides = chains.map((chain) => runAll(chain, 1));
+    const quick = await runAll(longestFirst(first), AT_ONCE);
+    const long = await runAll(inTurn, 1);
+    const others = await Promise.all([opened.results, ...besides]);
+    return [...quick, ...long, ...others.flat()];
   } finally {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
   }
 }
 
+function toEndToEnd(name: string): string {
+  return `test/e2e/${name}.test.ts`;
+}
+
+function longestFirst(files: readonly string[]): readonly string[] {
+  const long = LONG.map((name) => `test/${name}.test.ts`).filter((file) => files.includes(file));
+  return [...long, ...files.filter((file) => !long.includes(file))];
+}
+
 function isOnRequest(file: string): boolean {
-  return ON_REQUEST.some((name) => file === `test/e2e/${name}.test.ts`);
+  return ON_REQUEST.some((name) => file === toEndToEnd(name));
 }
 
 function needsEngines(file: string): boolean {
@@ -101,20 +123,32 @@ async function stopEngines({ dir, address }: { dir: string; address: HostAddress
   rmSync(dir, { recursive: true, force: true });
 }
 
-async function runAll(files: readonly string[], atOnce: number, limitMs: number): Promise<FileResult[]> {
+async function runAll(files: readonly string[], atOnce: number): Promise<FileResult[]> {
   const waiting = [...files];
   const done: FileResult[] = [];
   const worker = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      done.push(await runFile(file, limitMs));
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) done.push(await runFile(file));
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return done;
 }
 
-async function runFile(file: string, limitMs: number): Promise<FileResult> {
+/** Resolves when the files need the machine for themselves no more; the results come later. */
+async function runMeasured(files: readonly string[]): Promise<{ readonly results: Promise<FileResult[]> }> {
+  const measured = Promise.withResolvers<void>();
+  const running = files.map((file) =>
+    runFile(file, (line) => {
+      if (line === MEASURED) measured.resolve();
+    }),
+  );
+  const results = Promise.all(running);
+  await Promise.race([measured.promise, results]);
+  return { results };
+}
+
+async function runFile(file: string, onLine?: (line: string) => void): Promise<FileResult> {
   const begun = performance.now();
-  const { output, ending } = await outputOf(file, limitMs);
+  const { output, ending } = await outputOf(file, onLine);
   const counted = countAssertions(output);
   // A file that ends badly without a failed assertion has failed all the same.
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
@@ -138,13 +172,18 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
   return end === -1 ? shown.slice(0, 1) : shown.slice(0, end + 1);
 }
 
-function outputOf(file: string, limitMs: number): Promise<{ output: string; ending: string | null }> {
+function outputOf(
+  file: string,
+  onLine: (line: string) => void = () => undefined,
+): Promise<{ output: string; ending: string | null }> {
   return new Promise((settle) => {
     const child = spawn(process.execPath, [file], {
       cwd: ROOT,
+      // A group of its own: what a file has started ends with it, however it ends.
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       // The limit of the file is ours; tap's own 30 s are for pure code, and engines start and recover in the meantime.
-      env: { ...process.env, TAP_TIMEOUT: String(limitMs / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
+      env: { ...process.env, TAP_TIMEOUT: String(FILE_LIMIT_MS / 1000), LOG_LEVEL: process.env.LOG_LEVEL ?? 'error' },
     });
     running.add(child);
     let output = '';
@@ -153,24 +192,32 @@ function outputOf(file: string, limitMs: number): Promise<{ output: string; endi
         output += chunk;
       });
     }
+    createInterface({ input: child.stderr }).on('line', onLine);
     let late = false;
     const limit = setTimeout(() => {
       late = true;
-      child.kill('SIGKILL');
-    }, limitMs);
+      endFile(child);
+    }, FILE_LIMIT_MS);
+    child.on('exit', () => endFile(child));
     child.on('close', (code, signal) => {
       clearTimeout(limit);
       running.delete(child);
-      const how = late ? `ended after its limit of ${limitMs / 1000} s` : `ended with ${signal ?? `exit code ${code}`}`;
+      const how = late
+        ? `ended after its limit of ${FILE_LIMIT_MS / 1000} s`
+        : `ended with ${signal ?? `exit code ${code}`}`;
       settle({ output, ending: code === 0 ? null : how });
     });
   });
 }
 
 function interrupt(): void {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of running) endFile(child);
   // The engines' host sees its owner go and stops them.
   process.exit(130);
+}
+
+function endFile(child: ChildProcess): void {
+  if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
 }
 
 function sum(counts: readonly number[]): number {

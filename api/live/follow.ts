@@ -1,6 +1,13 @@
 // Fills the memory copy from Kafka: newest fitting state round first, then `live` from where that round stands (design section 5).
 import { setTimeout as pause } from 'node:timers/promises';
-import { endOffsets, type KafkaHandle, type Reader, readPartitions, readToEnd } from '../../infra/runtime/kafka.ts';
+import {
+  endOffsets,
+  type KafkaHandle,
+  type PartitionRange,
+  type Reader,
+  readPartitions,
+  readToEnd,
+} from '../../infra/runtime/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -66,11 +73,24 @@ const chooseRounds = async (deps: FollowDeps, topic: string): Promise<Map<number
   return rounds;
 };
 
+type Beginning = {
+  readonly venue: string;
+  readonly rounds: ReadonlyMap<number, Round>;
+  /** Of `live`, by partition. */
+  readonly ranges: ReadonlyMap<number, PartitionRange>;
+};
+
+const findBeginning = async (deps: FollowDeps, names: Topics, venue: string): Promise<Beginning> => {
+  const [rounds, ranges] = await Promise.all([
+    chooseRounds(deps, names.state(venue)),
+    endOffsets(deps.kafka, names.live(venue)),
+  ]);
+  return { venue, rounds, ranges };
+};
+
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
-const followVenue = async (deps: FollowDeps, names: Topics, venue: string): Promise<Reader> => {
-  const { kafka, memory } = deps;
-  const rounds = await chooseRounds(deps, names.state(venue));
-  const ranges = await endOffsets(kafka, names.live(venue));
+const followVenue = ({ kafka, memory }: FollowDeps, names: Topics, beginning: Beginning): Promise<Reader> => {
+  const { venue, rounds, ranges } = beginning;
   memory.expectPartitions(venue, [...ranges.keys()]);
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
   const start = (partition: number): number =>
@@ -90,12 +110,13 @@ const followVenue = async (deps: FollowDeps, names: Topics, venue: string): Prom
 
 /** All versions ever written, so that `as_of` reaches further back than the rounds do. */
 const readVersions = async ({ kafka, memory }: FollowDeps, names: Topics): Promise<void> => {
-  await readToEnd(kafka, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
+  const listings = readToEnd(kafka, { topic: names.listings, from: () => 'earliest' }, ({ value }) => {
     if (value) memory.applyListing(codecs.listing.decode(value));
   });
-  await readToEnd(kafka, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
+  const capabilities = readToEnd(kafka, { topic: names.capabilities, from: () => 'earliest' }, ({ value }) => {
     if (value) memory.applyCapability(codecs.capability.decode(value));
   });
+  await Promise.all([listings, capabilities]);
 };
 
 const followHistory = ({ kafka, memory }: FollowDeps, names: Topics): Promise<Reader> =>
@@ -133,8 +154,13 @@ export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
   const readers: Reader[] = [];
   const attempt = async (): Promise<void> => {
     await awaitTopics(deps, names, stopping.signal);
-    await readVersions(deps, names);
-    for (const venue of deps.venues) readers.push(await followVenue(deps, names, venue));
+    // Side by side: on a busy machine each question to the broker waits for its turn.
+    const beginnings = deps.venues.map((venue) => findBeginning(deps, names, venue));
+    const [found] = await Promise.all([Promise.all(beginnings), readVersions(deps, names)]);
+    const opened = await Promise.allSettled(found.map((beginning) => followVenue(deps, names, beginning)));
+    for (const one of opened) if (one.status === 'fulfilled') readers.push(one.value);
+    for (const one of opened) if (one.status === 'rejected') throw one.reason;
+    // A partition's place in the history store is kept beside what is held of it.
     readers.push(await followHistory(deps, names));
   };
   const run = async (): Promise<void> => {

@@ -12,7 +12,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { endProcess, identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  endInOrder,
+  endProcess,
+  identityOf,
+  isAlive,
+  type ProcessIdentity,
+  type RunRecord,
+} from './process-identity.ts';
 
 /** Passwords made at first start; kept in a file only its owner can read. */
 export interface Secrets {
@@ -21,16 +29,20 @@ export interface Secrets {
   readonly postgres_password: string;
 }
 
-/** What a supervisor writes down about a process it started, so that a later start can end a leftover. */
-export interface RunRecord extends ProcessIdentity {
-  readonly signal: NodeJS.Signals;
+/** Who holds a folder; a new start waits for a holder that is about to release it. */
+interface Lock extends ProcessIdentity {
+  readonly stopping: boolean;
 }
 
 export interface DataDir {
   readonly path: string;
   readonly secrets: Secrets;
-  recordRun(name: string, run: RunRecord): void;
-  forgetRun(name: string): void;
+  /** Which process runs under this name; null when it has ended. */
+  recordRun(name: string, run: RunRecord | null): void;
+  /** Which guard ends the processes of this run when their supervisor is killed. */
+  recordGuard(guard: ProcessIdentity): void;
+  /** From now on a new start waits for `release`. */
+  announceStop(): void;
   release(): void;
 }
 
@@ -39,7 +51,11 @@ export class DataDirError extends Error {
   override readonly name = 'DataDirError';
 }
 
-const LEFTOVER_GRACE_MS = 10_000;
+/** Beside the records of the processes, which it is none of. */
+const GUARD_FILE = 'guard.json';
+const LOOK_EVERY_MS = 50;
+/** A guard that needs longer than all its processes together does not end any more. */
+const GUARD_LIMIT_MS = 120_000;
 
 /**
  * Takes the folder for this process. A lock whose process is gone (kill -9, power cut) is taken over, and whatever that
@@ -52,14 +68,20 @@ export async function openDataDir(
 ): Promise<DataDir> {
   const path = resolve(dir);
   mkdirSync(join(path, 'run'), { recursive: true });
-  const lock = takeLock(path, log);
+  const lock = await takeLock(path, log);
+  await untilGuardEnds(path, log);
   await endLeftovers(path, log);
   if (keep === 'wipe') wipe(path, lock);
   return {
     path,
     secrets: readSecrets(join(path, 'secrets.json')),
-    recordRun: (name, run) => writeFileSync(runFile(path, name), JSON.stringify(run)),
-    forgetRun: (name) => rmSync(runFile(path, name), { force: true }),
+    recordRun: (name, run) =>
+      run === null
+        ? rmSync(runFile(path, name), { force: true })
+        : writeFileSync(runFile(path, name), JSON.stringify(run)),
+    recordGuard: (guard) => writeFileSync(join(path, GUARD_FILE), JSON.stringify(guard)),
+    // Without the folder nobody can start in it.
+    announceStop: () => existsSync(lock) && replaceFile(lock, JSON.stringify(lockOf({ stopping: true }))),
     release: () => rmSync(lock, { force: true }),
   };
 }
@@ -70,15 +92,19 @@ export function readRun(dir: string, name: string): RunRecord | null {
   return run !== null && isAlive(run) ? run : null;
 }
 
-function takeLock(path: string, log: (line: string) => void): string {
+async function takeLock(path: string, log: (line: string) => void): Promise<string> {
   const lock = join(path, 'lock');
   const mine = join(path, `lock.${process.pid}`);
-  const me = identityOf(process.pid);
-  writeFileSync(mine, JSON.stringify(me));
+  writeFileSync(mine, JSON.stringify(lockOf({ stopping: false })));
   try {
     // A link appears with its content already in place, so nobody ever reads a half-written lock.
     while (!linked(mine, lock)) {
-      const holder = readJson<ProcessIdentity>(lock);
+      const holder = readJson<Lock>(lock);
+      if (holder?.stopping && isAlive(holder)) {
+        log(`waiting for process ${holder.pid}, which is stopping`);
+        while (isAlive(holder) && existsSync(lock)) await delay(LOOK_EVERY_MS);
+        continue;
+      }
       if (holder !== null && isAlive(holder)) {
         throw new DataDirError(
           `${path} is in use by process ${holder.pid}. Stop it first, or set DATA_DIR to another folder.`,
@@ -91,6 +117,18 @@ function takeLock(path: string, log: (line: string) => void): string {
     rmSync(mine, { force: true });
   }
   return lock;
+}
+
+function lockOf({ stopping }: Pick<Lock, 'stopping'>): Lock {
+  const me = identityOf(process.pid);
+  if (me === null) throw new DataDirError('this process cannot be seen in the process table');
+  return { ...me, stopping };
+}
+
+/** Readers see the old or the new content, never a part. */
+function replaceFile(file: string, content: string): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
 }
 
 function linked(from: string, to: string): boolean {
@@ -122,19 +160,25 @@ function wipe(path: string, lock: string): void {
   mkdirSync(join(path, 'run'));
 }
 
+/** A guard whose supervisor was killed is ending what that one started: a second signal would end a process out of order. */
+async function untilGuardEnds(path: string, log: (line: string) => void): Promise<void> {
+  const guard = readJson<ProcessIdentity>(join(path, GUARD_FILE));
+  if (guard === null || !isAlive(guard)) return;
+  log('waiting for the processes of an earlier run to end');
+  const deadline = performance.now() + GUARD_LIMIT_MS;
+  while (isAlive(guard) && performance.now() < deadline) await delay(LOOK_EVERY_MS);
+  await endProcess(guard, 'SIGKILL', 0);
+}
+
 async function endLeftovers(path: string, log: (line: string) => void): Promise<void> {
-  const names = readdirSync(join(path, 'run')).filter((file) => file.endsWith('.json'));
-  await Promise.all(
-    names.map(async (file) => {
-      const name = file.slice(0, -'.json'.length);
-      const run = readRun(path, name);
-      if (run !== null) {
-        log(`ending ${name} (process ${run.pid}), left over from an earlier run`);
-        await endProcess(run, run.signal, LEFTOVER_GRACE_MS);
-      }
-      rmSync(runFile(path, name), { force: true });
-    }),
-  );
+  const names = readdirSync(join(path, 'run')).flatMap((file) => /^(.*)\.json$/.exec(file)?.[1] ?? []);
+  const runs = names.flatMap((name) => {
+    const run = readRun(path, name);
+    if (run !== null) log(`ending ${name} (process ${run.pid}), left over from an earlier run`);
+    return run ?? [];
+  });
+  await endInOrder(runs);
+  for (const name of names) rmSync(runFile(path, name), { force: true });
 }
 
 function readSecrets(file: string): Secrets {

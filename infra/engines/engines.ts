@@ -41,6 +41,10 @@ export interface EngineOptions {
   /** Where KAFKA_BROKERS, QUESTDB_HTTP, DATABASE_URL, RPC_URL and the port settings are read. */
   readonly env?: NodeJS.ProcessEnv;
   readonly log?: (line: string) => void;
+  /** Ports of processes that will run beside the engines, chosen with theirs. */
+  readonly alsoPorts?: readonly PortSetting[];
+  /** Ends a start in order: what has begun is stopped, and the start fails. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Engines {
@@ -48,6 +52,8 @@ export interface Engines {
   /** The supervisor and folder of the run, for processes that belong to it. */
   readonly supervisor: Supervisor;
   readonly dataDir: DataDir;
+  /** Those of the engines that are embedded and of `alsoPorts`; standard ones otherwise. */
+  readonly ports: Readonly<Record<PortSetting, number>>;
   pid(name: EngineName): number | null;
   ready(name: EngineName): Promise<void>;
   kill(name: EngineName): Promise<void>;
@@ -78,13 +84,15 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
   const embedded = wanted.filter((name) => !outside.names.has(name));
   const dataDir = await openDataDir(options.dir, log, options.data);
   if (options.data === 'wipe') rmSync(postgresHome(dataDir.path), { recursive: true, force: true });
-  const settings = embedded.flatMap((name) => PORTS_OF[name]);
+  const settings = [...embedded.flatMap((name) => PORTS_OF[name]), ...(options.alsoPorts ?? [])];
   const supervisor = createSupervisor(dataDir, log);
   try {
+    options.signal?.throwIfAborted();
+    options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
     const started = await startAll(embedded, { supervisor, dataDir, ports, log });
     const endpoints = onlyWanted(wanted, { ...embeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
-    return { endpoints, supervisor, dataDir, ...controls(started, supervisor, dataDir) };
+    return { endpoints, supervisor, dataDir, ports, ...controls(started, supervisor, dataDir) };
   } catch (error) {
     await supervisor.stop();
     dataDir.release();

@@ -10,6 +10,14 @@ export interface ProcessIdentity {
   readonly started: string;
 }
 
+/** What a supervisor knows about a process it started, so that its guard or a later start can end it. */
+export interface RunRecord extends ProcessIdentity {
+  readonly signal: NodeJS.Signals;
+  readonly graceMs: number;
+  /** Place in the order of the start: processes end from the highest to the lowest. */
+  readonly order: number;
+}
+
 /** The process that runs under this pid now, or null when none does (a zombie has ended: it counts as none). */
 export function identityOf(pid: number): ProcessIdentity | null {
   const started = process.platform === 'linux' ? startedByProc(pid) : startedByPs(pid);
@@ -38,6 +46,16 @@ export async function endProcess(identity: ProcessIdentity, signal: NodeJS.Signa
   while (isAlive(identity)) {
     if (performance.now() > deadline) signalGroup(identity.pid, 'SIGKILL');
     await delay(20);
+  }
+}
+
+/** Ends the processes one after the other, the last started first: what feeds on another is gone before that one stops. */
+export async function endInOrder(runs: readonly RunRecord[]): Promise<void> {
+  for (const run of runs.toSorted((a, b) => b.order - a.order)) {
+    if (!isAlive(run)) continue;
+    await endProcess(run, run.signal, run.graceMs);
+    // What a dead leader left in its group must not hold its ports.
+    signalGroup(run.pid, 'SIGKILL');
   }
 }
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { DataDir } from './data-dir.ts';
-import { endProcess, identityOf, type ProcessIdentity, signalGroup } from './process-identity.ts';
+import { endProcess, identityOf, type ProcessIdentity, type RunRecord, signalGroup } from './process-identity.ts';
 
 export interface ProcessSpec {
   readonly name: string;
@@ -45,7 +45,7 @@ export interface Supervised {
 export interface Supervisor {
   /** Starts a process and resolves once it is ready; throws with the end of its log when it is not. */
   start(spec: ProcessSpec): Promise<Supervised>;
-  /** Stops what was started, the last one first, and ends the guard. */
+  /** Stops what was started, the last one first, and ends the guard; nothing can be started from then on. */
   stop(): Promise<void>;
 }
 
@@ -58,29 +58,44 @@ const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 10_000;
 /** A process that served this long starts its backoff anew. */
 const STEADY_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
 const LOG_LIMIT_BYTES = 32 * 1024 * 1024;
 
 export function createSupervisor(dataDir: DataDir, log: (line: string) => void): Supervisor {
-  const guard = startGuard();
+  const guard = startGuard(dataDir);
   const children: SupervisedProcess[] = [];
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    dataDir.announceStop();
+    for (const child of [...children].reverse()) await child.stop();
+    await guard.end();
+  };
   mkdirSync(join(dataDir.path, 'log'), { recursive: true });
   return {
     async start(spec) {
-      const child = new SupervisedProcess(spec, dataDir, guard, log);
+      if (stopped !== null) throw new ProcessError(`${spec.name} was not started: the run is being stopped`);
+      const child = new SupervisedProcess(spec, children.length, { dataDir, guard, log });
       children.push(child);
       await child.begin();
       return child;
     },
-    async stop() {
-      for (const child of children.splice(0).reverse()) await child.stop();
-      guard.end();
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
+}
+
+interface Run {
+  readonly dataDir: DataDir;
+  readonly guard: Guard;
+  readonly log: (line: string) => void;
 }
 
 class SupervisedProcess implements Supervised {
   readonly name: string;
   readonly #spec: ProcessSpec;
+  readonly #order: number;
   readonly #dataDir: DataDir;
   readonly #guard: Guard;
   readonly #log: (line: string) => void;
@@ -92,12 +107,13 @@ class SupervisedProcess implements Supervised {
   #readiness = Promise.resolve();
   readonly #abandoned = new AbortController();
 
-  constructor(spec: ProcessSpec, dataDir: DataDir, guard: Guard, log: (line: string) => void) {
+  constructor(spec: ProcessSpec, order: number, run: Run) {
     this.name = spec.name;
     this.#spec = spec;
-    this.#dataDir = dataDir;
-    this.#guard = guard;
-    this.#log = log;
+    this.#order = order;
+    this.#dataDir = run.dataDir;
+    this.#guard = run.guard;
+    this.#log = run.log;
   }
 
   pid(): number | null {
@@ -130,6 +146,8 @@ class SupervisedProcess implements Supervised {
     this.#wanted = false;
     this.#abandoned.abort();
     await this.#end();
+    // One that was just being spawned is ended there.
+    await this.#readiness.catch(() => undefined);
   }
 
   async kill(): Promise<void> {
@@ -159,12 +177,12 @@ class SupervisedProcess implements Supervised {
     const running = this.#running;
     if (running === null) return;
     const gone = new Promise<void>((settle) => running.child.once('exit', () => settle()));
-    await endProcess(running.identity, this.#signal(), this.#spec.stopGraceMs ?? 10_000);
+    await endProcess(running.identity, this.#ending().signal, this.#ending().graceMs);
     await gone;
   }
 
-  #signal(): NodeJS.Signals {
-    return this.#spec.stopSignal ?? 'SIGTERM';
+  #ending(): Pick<RunRecord, 'signal' | 'graceMs'> {
+    return { signal: this.#spec.stopSignal ?? 'SIGTERM', graceMs: this.#spec.stopGraceMs ?? STOP_GRACE_MS };
   }
 
   async #spawn(): Promise<void> {
@@ -182,8 +200,7 @@ class SupervisedProcess implements Supervised {
     const pid = await spawned(child, spec);
     const identity = identityOf(pid) ?? { pid, started: 'ended at once' };
     this.#running = { child, identity };
-    this.#guard.watch(pid, this.#signal());
-    this.#dataDir.recordRun(this.name, { ...identity, signal: this.#signal() });
+    this.#record({ ...identity, ...this.#ending(), order: this.#order });
     // Stopped while it was being spawned: nobody else would end it.
     if (!this.#wanted) signalGroup(pid, 'SIGKILL');
     const startedAt = performance.now();
@@ -192,12 +209,16 @@ class SupervisedProcess implements Supervised {
       this.#onExit(pid, child.exitCode, child.signalCode, startedAt);
   }
 
+  #record(run: RunRecord | null): void {
+    this.#guard.record(this.name, run);
+    this.#dataDir.recordRun(this.name, run);
+  }
+
   #onExit(pid: number, code: number | null, signal: NodeJS.Signals | null, startedAt: number): void {
     if (this.#running?.identity.pid !== pid) return;
     // What a dead leader left in its group must not hold its ports.
     signalGroup(pid, 'SIGKILL');
-    this.#guard.forget(pid);
-    this.#dataDir.forgetRun(this.name);
+    this.#record(null);
     this.#running = null;
     if (!this.#wanted || !this.#served) return;
     const livedMs = performance.now() - startedAt;
@@ -256,25 +277,34 @@ class SupervisedProcess implements Supervised {
 }
 
 interface Guard {
-  watch(pid: number, signal: NodeJS.Signals): void;
-  forget(pid: number): void;
-  end(): void;
+  /** What it would have to end from now on; null when the process has ended. */
+  record(name: string, run: RunRecord | null): void;
+  /** Resolves when it is gone: the next run may then write its records into the folder. */
+  end(): Promise<void>;
 }
 
-/** One small process per supervisor, told what runs; see guard.mjs. */
-function startGuard(): Guard {
-  const guard = spawn(process.execPath, [fileURLToPath(new URL('./guard.mjs', import.meta.url))], {
+/** One small process per supervisor, which ends what runs once we are gone; see guard.ts. */
+function startGuard(dataDir: DataDir): Guard {
+  const script = fileURLToPath(new URL('./guard.ts', import.meta.url));
+  const guard = spawn(process.execPath, [script], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
+  const gone = new Promise<void>((settle) => {
+    for (const event of ['exit', 'error'] as const) guard.once(event, () => settle());
+  });
   guard.unref();
-  guard.on('error', () => undefined);
   guard.stdin.on('error', () => undefined);
   (guard.stdin as unknown as { unref?: () => void }).unref?.();
+  const identity = identityOf(guard.pid ?? 0);
+  if (identity !== null) dataDir.recordGuard(identity);
   return {
-    watch: (pid, signal) => guard.stdin.write(`+ ${pid} ${signal}\n`),
-    forget: (pid) => guard.stdin.write(`- ${pid}\n`),
-    end: () => guard.stdin.end(),
+    record: (name, run) => guard.stdin.write(`${JSON.stringify({ name, run })}\n`),
+    end() {
+      guard.ref();
+      guard.kill('SIGKILL');
+      return gone;
+    },
   };
 }
 

@@ -13,6 +13,7 @@ const MODULES = join(ROOT, 'node_modules');
 const COMPILED = join(ROOT, '.local', 'compiled');
 const TELL_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
+const PARENT_LOOK_MS = 1000;
 
 /** Script name -> its file, and whether it runs the Java engines. */
 const SCRIPTS = {
@@ -30,10 +31,16 @@ const SCRIPTS = {
   fetch: { file: null, engines: true },
 };
 
+/** What runs on our behalf now: the package manager, Maven or the script; asked to stop when we are. */
+let running = null;
+let isStopping = false;
+
 const [name = '', ...args] = process.argv.slice(2);
 const script = SCRIPTS[name];
 if (script === undefined) stop(`usage: node infra/local/bootstrap.mjs ${Object.keys(SCRIPTS).join('|')} [arguments]`);
 
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => passOn(signal));
+stopWithNpm();
 try {
   requireNode();
   await installPackages();
@@ -113,7 +120,7 @@ async function retried(work) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === FETCH_TRIES) throw error;
+      if (isStopping || attempt === FETCH_TRIES) throw error;
       say(`${error.message.split('\n')[0]}; trying again`);
     }
   }
@@ -127,6 +134,7 @@ function tell(what, command, commandArgs) {
   const timer = setInterval(() => say(`${what}: ${elapsed()}`), TELL_EVERY_MS);
   return new Promise((settle, fail) => {
     const child = spawn(command, commandArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    running = child;
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
@@ -135,6 +143,7 @@ function tell(what, command, commandArgs) {
     }
     child.on('error', (error) => fail(new Error(`${command} cannot be run: ${error.message}`)));
     child.on('close', (code) => {
+      running = null;
       if (code !== 0) fail(new Error(`${what} failed (${command} exit code ${code})\n${output.trim()}`));
       else {
         say(`${what}: done in ${elapsed()}`);
@@ -148,14 +157,31 @@ function runScript({ file, env }, scriptArgs) {
   if (!existsSync(join(ROOT, file))) stop(`${file} does not exist`);
   const own = join(MODULES, 'node', 'bin', 'node');
   const node = existsSync(own) ? own : process.execPath;
-  const child = spawn(node, [join(ROOT, file), ...scriptArgs], {
+  running = spawn(node, [join(ROOT, file), ...scriptArgs], {
     stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
   });
-  // The script stops in order and decides the exit code. A terminal sends Ctrl-C to the whole group, others only to us.
-  process.on('SIGINT', () => undefined);
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+  // The script stops in order and decides the exit code.
+  running.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+}
+
+function passOn(signal) {
+  isStopping = true;
+  if (running === null) process.exit(1);
+  running.kill(signal);
+}
+
+/** A signal to npm alone may end it without us, and kill -9 always does: our parent is another one then. */
+function stopWithNpm() {
+  // Started by hand, perhaps with nohup, we go on without the shell we were started from.
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const npm = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(timer);
+    if (!isStopping) passOn('SIGTERM');
+  }, PARENT_LOOK_MS);
+  timer.unref();
 }
 
 function hashOf(file) {

@@ -1,14 +1,12 @@
-/** Runs the service in the terminal: starts it, prints where everything is, stops it in order at Ctrl-C. */
+/** Runs the service in the terminal: starts it, prints where everything is, stops it in order when asked. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { createProgress } from './progress.ts';
 import { analystUrl, type Service, type ServiceOptions, startService } from './service.ts';
+import { runUntilStopped } from './until-stopped.ts';
 
 const ENDPOINTS_FILE = process.env.ENDPOINTS_FILE ?? join(PROJECT_ROOT, '.local', 'endpoints.json');
-const PARENT_LOOK_MS = 1000;
-const SAME_WISH_MS = 500;
-const STOP_DEADLINE_MS = 60_000;
 
 export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings'> & { readonly defaultDir: string };
 
@@ -17,51 +15,14 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   const progress = createProgress((text) => process.stdout.write(text));
   const dir = process.env.DATA_DIR ?? join(PROJECT_ROOT, '.local', defaultDir);
   const data = process.argv.includes('--fresh') ? 'wipe' : 'keep';
-  let service: Service | null = null;
-  let stoppingSince: number | null = null;
-
-  const stop = async (reason: string): Promise<void> => {
-    // One wish may come twice, from the terminal and from whoever started us.
-    if (stoppingSince !== null && performance.now() - stoppingSince < SAME_WISH_MS) return;
-    // A second wish, or one during the start: the guard ends what runs.
-    if (stoppingSince !== null || service === null) {
-      progress.say(`${reason}: stopping at once`);
-      process.exit(130);
-    }
-    stoppingSince = performance.now();
-    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
-    progress.say(`${reason}: stopping (again to stop at once)`);
-    rmSync(ENDPOINTS_FILE, { force: true });
-    await progress.during('the processes to end', service.stop());
-    progress.say('stopped');
-    process.exit(0);
-  };
-  process.on('SIGINT', () => void stop('Ctrl-C'));
-  process.on('SIGTERM', () => void stop('SIGTERM'));
-  process.on('SIGHUP', () => void stop('terminal closed'));
-  stopWithParent(() => void stop('the starting process is gone'));
-
-  startService({ ...options, dir, data, endpointsFile: ENDPOINTS_FILE, progress }).then(
-    (started) => {
-      service = started;
-      process.stdout.write(banner(started, options));
-    },
-    (error: unknown) => {
-      progress.say(`could not start: ${error instanceof Error ? error.message : String(error)}`);
-      process.exit(1);
-    },
-  );
-}
-
-/** A starter that was killed with -9 cannot tell us; our parent is another one then. */
-function stopWithParent(onGone: () => void): void {
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    onGone();
-  }, PARENT_LOOK_MS);
-  timer.unref();
+  runUntilStopped(progress, async (signal) => {
+    const service = await startService({ ...options, dir, data, endpointsFile: ENDPOINTS_FILE, progress, signal });
+    process.stdout.write(banner(service, options));
+    return async () => {
+      rmSync(ENDPOINTS_FILE, { force: true });
+      await progress.during('the processes to end', service.stop());
+    };
+  });
 }
 
 function banner(

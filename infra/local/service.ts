@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { choosePorts, type PortSetting } from '../engines/ports.ts';
+import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
 import { ensureDemoKeys } from '../tools/demo-keys.ts';
 import type { Progress } from './progress.ts';
@@ -21,6 +21,8 @@ export interface ServiceOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Where the addresses are written besides being returned; none when absent. */
   readonly endpointsFile?: string;
+  /** Ends a start in order: what has begun is stopped, and the start fails. */
+  readonly signal?: AbortSignal;
   readonly progress: Progress;
 }
 
@@ -45,7 +47,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-type Ports = Readonly<Record<PortSetting, number>>;
+/** On a busy machine the API takes minutes to follow five minutes of `live`; a process that has died is seen at once. */
+const READY_TIMEOUT_MS = 600_000;
+
+type Ports = Engines['ports'];
 
 const PROCESS_PORTS = [
   'PORT',
@@ -61,21 +66,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const env = options.env ?? process.env;
   const simulated = options.source === 'simulated';
   const settings: PortSetting[] = [...PROCESS_PORTS, ...(simulated ? (['SIM_PORT'] as const) : [])];
-  const ports = await choosePorts(settings, options.ports ?? 'standard', env);
   const engines = await progress.during(
     'the engines',
     startEngines({
       dir,
       ...(options.data === undefined ? {} : { data: options.data }),
       ports: options.ports ?? 'standard',
+      alsoPorts: settings,
       env,
       log: progress.say,
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
     }),
   );
   try {
     // Addresses of an earlier run that was killed; not removed before the folder is known to be ours.
     if (options.endpointsFile !== undefined) rmSync(options.endpointsFile, { force: true });
-    const endpoints = await startProcesses(options, engines, ports);
+    const endpoints = await startProcesses(options, engines);
     if (options.endpointsFile !== undefined) writeEndpoints(options.endpointsFile, endpoints);
     return { endpoints, engines, stop: engines.stop };
   } catch (error) {
@@ -84,8 +90,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-async function startProcesses(options: ServiceOptions, engines: Engines, ports: Ports): Promise<ServiceEndpoints> {
+async function startProcesses(options: ServiceOptions, engines: Engines): Promise<ServiceEndpoints> {
   const { progress } = options;
+  const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
     await progress.during(spec.name, engines.supervisor.start(spec));
     progress.say(`${spec.name} is ready`);
@@ -97,11 +104,15 @@ async function startProcesses(options: ServiceOptions, engines: Engines, ports: 
   keys.catch(() => undefined);
   const simulator = options.source === 'simulated' ? await startSimulator(options, ports, begin) : null;
   const common = { ...commonEnv(options, engines.endpoints), ...simulator?.env };
-  await begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT));
-  await begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT));
+  // Each waits by itself for what another one makes; they end in the opposite order of their start.
+  const feeding = [
+    begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT)),
+    begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT)),
+  ];
+  for (const one of feeding) one.catch(() => undefined);
   // The account tables are made with the keys, and the API expects them.
   const madeKeys = await keys;
-  await begin(apiProcess(common, ports));
+  await Promise.all([...feeding, begin(apiProcess(common, ports))]);
   const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
   await begin(nightlyProcess({ ...common, ...archive, RECHECK_KEY: madeKeys.pro_plus }, ports));
   return {
@@ -181,7 +192,7 @@ function nodeProcess(name: 'ingest' | 'processors', common: Record<string, strin
     args: [join(PROJECT_ROOT, name, 'main.ts')],
     // One process of each kind: after a restart it takes its predecessor's place at once.
     env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
-    readyTimeoutMs: 60_000,
+    readyTimeoutMs: READY_TIMEOUT_MS,
     stopGraceMs: 16_000,
     isReady: () => isOk(`http://127.0.0.1:${metricsPort}/healthz`),
   };
@@ -200,7 +211,7 @@ function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
       BASE_URL: base,
       METRICS_PORT: String(ports.API_METRICS_PORT),
     },
-    readyTimeoutMs: 120_000,
+    readyTimeoutMs: READY_TIMEOUT_MS,
     stopGraceMs: 16_000,
     isReady: () => isOk(`${base}/readyz`),
   };

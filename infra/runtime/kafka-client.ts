@@ -133,7 +133,7 @@ export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings,
   };
 };
 
-const LEADERS_DEADLINE_MS = 15_000;
+const LEADERS_DEADLINE_MS = 120_000;
 const LEADERS_POLL_MS = 100;
 /** Of CreateTopics: `default.replication.factor` of the brokers (KIP-464). */
 const BROKERS_DEFAULT = -1;
@@ -165,12 +165,13 @@ const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promis
   const deadline = performance.now() + LEADERS_DEADLINE_MS;
   for (;;) {
     const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
-    const answering = async ([topic, partitions]: readonly [string, number]): Promise<void> => {
-      if (counts.get(topic)?.led !== partitions) return;
+    const led = [...waiting].filter(([topic, partitions]) => counts.get(topic)?.led === partitions);
+    // Side by side: there are dozens of topics, and on a busy machine each question waits for its turn.
+    const answered = led.map(async ([topic, partitions]) => {
       const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
       if (offsets.length === partitions) waiting.delete(topic);
-    };
-    await Promise.all([...waiting].map(answering));
+    });
+    await Promise.all(answered);
     if (waiting.size === 0) return;
     if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${[...waiting.keys()].join(', ')}`);
     await pause(LEADERS_POLL_MS);

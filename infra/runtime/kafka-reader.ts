@@ -58,8 +58,10 @@ export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Ma
 };
 
 const rangesOf = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
-  const latest = await fetcher.offsetsOf(topic, partitions, 'latest');
-  const earliest = await fetcher.offsetsOf(topic, partitions, 'earliest');
+  const [latest, earliest] = await Promise.all([
+    fetcher.offsetsOf(topic, partitions, 'latest'),
+    fetcher.offsetsOf(topic, partitions, 'earliest'),
+  ]);
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 

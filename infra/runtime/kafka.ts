@@ -21,6 +21,7 @@ export {
 export {
   endOffsets,
   type Message,
+  type PartitionRange,
   type Reader,
   type ReadOptions,
   readPartitions,

@@ -26,6 +26,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
+import { whenParentEnds } from '../local/parent.ts';
 import { createProgress, type Progress } from '../local/progress.ts';
 import { type Service, startService } from '../local/service.ts';
 import { createLog } from '../runtime/log.ts';
@@ -184,6 +185,7 @@ const main = async (): Promise<void> => {
     process.exit(130);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop());
+  whenParentEnds(() => void stop());
   const bench: Bench = {
     progress,
     loadBefore: loadavg()[0] ?? 0,

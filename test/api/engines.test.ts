@@ -23,19 +23,14 @@ import { ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, liveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
+import { waitFor } from '../support/wait.ts';
 import { capability, LISTED, listing, listingValues, markReading, NOW, post, TERMS } from './live-fixture.ts';
 
 const log = createLog('test', 'silent');
 const VENUE = 'okx';
 const SYMBOL = 'BTC-USDT-SWAP';
 
-const until = async (holds: () => boolean, what: string): Promise<void> => {
-  const deadline = Date.now() + 20_000;
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error(`timed out: ${what}`);
-    await pause(20);
-  }
-};
+const until = (holds: () => boolean, what: string): Promise<true> => waitFor(what, () => holds() || null);
 
 const stateNone = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 const version = listing(VENUE, listingValues({ venue_symbol: SYMBOL }));

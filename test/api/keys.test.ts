@@ -21,6 +21,7 @@ import { listenPostgres } from '../../infra/runtime/postgres-listener.ts';
 import { changePlan, createKey, revokeKey } from '../../infra/tools/key-admin.ts';
 import { runKeys } from '../../infra/tools/keys.ts';
 import { type Teardown, useEngines } from '../support/engines.ts';
+import { waitFor } from '../support/wait.ts';
 import { market, testApp } from './live-fixture.ts';
 
 const log = createLog('test', 'silent');
@@ -28,10 +29,7 @@ const TOOL = fileURLToPath(new URL('../../infra/tools/keys.ts', import.meta.url)
 
 const until = async (holds: () => boolean | Promise<boolean>, what: string): Promise<number> => {
   const begun = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - begun > 20_000) throw new Error(`timed out: ${what}`);
-    await pause(5);
-  }
+  await waitFor(what, holds);
   return performance.now() - begun;
 };
 

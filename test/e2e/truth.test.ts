@@ -8,6 +8,7 @@ import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
 import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';
+import { endMeasuring } from '../support/measured.ts';
 import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/true-rows.ts';
 import { checkCompared, type Watch, watch } from '../support/true-watch.ts';
 import {
@@ -112,6 +113,7 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   const { rows, close } = openRows(world);
   t.teardown(close);
   const firstMinute = Math.floor(run.from / MINUTE) * MINUTE;
+  endMeasuring();
   await sealed(rows, market, Math.max(run.to, firstMinute + MINUTE), 200_000);
   truth.read();
   const listed = await world.simulator.get<ListedNow[]>('/listings');

@@ -121,13 +121,14 @@ t.test(
   async (t) => {
     const dir = scratch(t);
     mkdirSync(join(dir, 'run'), { recursive: true });
+    const ending = { signal: 'SIGTERM', graceMs: 10_000, order: 0 };
     const sleepers = ['leftover', 'stranger'].map((name) => {
       const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
       child.unref();
       const identity = identityOf(child.pid ?? 0);
       if (identity === null) throw new Error('sleep did not start');
       const started = name === 'leftover' ? identity.started : 'another start';
-      writeFileSync(join(dir, 'run', `${name}.json`), JSON.stringify({ ...identity, started, signal: 'SIGTERM' }));
+      writeFileSync(join(dir, 'run', `${name}.json`), JSON.stringify({ ...identity, started, ...ending }));
       t.teardown(() => endProcess(identity, 'SIGKILL', 1000));
       return identity;
     });

@@ -36,11 +36,14 @@ type Heard = { readonly selected: Selected; readonly layer: ReadingLayer; readon
 const stateOf = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
   const { terms, live, evaluatedAt } = question;
   const { listing, version } = selected;
-  if (terms.at < retentionFrom('readings', version, evaluatedAt)) return { reading: null, answer: NOT_RETAINED };
-  const capabilities = live.venue(listing.venue)?.capabilities ?? [];
+  const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
+  const policy = listingPolicyOf(capability, layer, version);
+  // After `off` and `not_published` (L-07); of a venue that nothing was known of yet no policy is known.
+  const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
+  if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
   const answer = statusAt({
     reading: row?.reading ?? null,
-    policy: listingPolicyOf(versionAt(capabilities, terms.at), layer, version),
+    policy,
     lostAt: row === null ? null : losses(listing.venue, row.reading, terms.at),
     boundMs: terms.bounds[layer],
     at: terms.at,

@@ -1,0 +1,49 @@
+/** Runs something until it is asked to stop, by a signal or by the end of the process that started it, and ends it in order. */
+import { constants } from 'node:os';
+import { whenParentEnds } from './parent.ts';
+import type { Progress } from './progress.ts';
+
+/** A signal may come twice: a terminal sends it to every process, and the process that started us passes it on. */
+const SAME_WISH_MS = 2000;
+const STOP_DEADLINE_MS = 120_000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export type Stop = () => Promise<void>;
+
+/**
+ * Starts, and stops in order at the first request, also during the start. Exit codes: 0 stopped in order, 1 failed (start or stop threw, or the
+ * deadline passed), 128 + signal at a second request; the guard of the engines ends in order what then still runs.
+ */
+export function runUntilStopped(progress: Progress, start: (signal: AbortSignal) => Promise<Stop>): void {
+  // Whoever reads our output may be gone before us.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const asked = new AbortController();
+  let askedAt = 0;
+  const fail = (what: string, error: unknown): never => {
+    progress.say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  };
+  const started = start(asked.signal);
+  started.catch((error: unknown) => asked.signal.aborted || fail('could not start', error));
+  const stop = async (reason: string, code: number): Promise<void> => {
+    if (asked.signal.aborted) {
+      if (performance.now() - askedAt < SAME_WISH_MS) return;
+      progress.say(`${reason}: stopping at once`);
+      process.exit(code);
+    }
+    askedAt = performance.now();
+    asked.abort();
+    setTimeout(() => process.exit(1), STOP_DEADLINE_MS).unref();
+    progress.say(`${reason}: stopping (again to stop at once)`);
+    await started.then(
+      (stopStarted) => stopStarted(),
+      () => undefined,
+    );
+    progress.say('stopped');
+    process.exit(0);
+  };
+  const request = (reason: string, code: number): void =>
+    void stop(reason, code).catch((error: unknown) => fail('could not stop in order', error));
+  for (const signal of SIGNALS) process.on(signal, () => request(signal, 128 + constants.signals[signal]));
+  whenParentEnds(() => request('the starting process is gone', 1));
+}
