@@ -113,6 +113,7 @@ const requireEqual = (reason, expected, found) => {
 
 // --- JSON: members that appear twice and lone surrogates are found; numbers other than whole ones below 2^53 are marked ---
 
+const DEEPEST = 100;
 const NOT_WHOLE = Symbol('a number that is not a whole number below 2^53');
 /** Names a member that appears more than once in its object. */
 const TWICE = Symbol('twice');
@@ -152,9 +153,11 @@ class JsonReader {
     return found === null ? breakOff('not JSON') : JSON.parse(found[0]);
   }
 
-  value() {
-    if (this.takes('{')) return this.members();
-    if (this.takes('[')) return this.list();
+  /** `left` levels of lists and objects may be nested below; no answer has more. */
+  value(left = DEEPEST) {
+    if (left < 0) breakOff('nested too deep');
+    if (this.takes('{')) return this.members(left - 1);
+    if (this.takes('[')) return this.list(left - 1);
     if (this.text[this.at] === '"') return this.string();
     for (const [word, value] of WORDS) {
       if (!this.text.startsWith(word, this.at)) continue;
@@ -167,7 +170,7 @@ class JsonReader {
     return isWhole && Number.isSafeInteger(Number(number[0])) ? Number(number[0]) + 0 : NOT_WHOLE;
   }
 
-  members() {
+  members(left) {
     const members = Object.create(null);
     if (this.takes('}')) return members;
     do {
@@ -175,15 +178,15 @@ class JsonReader {
       const name = this.string();
       if (!this.takes(':')) breakOff('not JSON');
       if (name in members) members[TWICE] ??= name;
-      members[name] = this.value();
+      members[name] = this.value(left);
     } while (this.takes(','));
     return this.takes('}') ? members : breakOff('not JSON');
   }
 
-  list() {
+  list(left) {
     const list = [];
     if (this.takes(']')) return list;
-    do list.push(this.value());
+    do list.push(this.value(left));
     while (this.takes(','));
     return this.takes(']') ? list : breakOff('not JSON');
   }
@@ -723,6 +726,7 @@ class Leaves {
 
   requireComplete(rows) {
     this.require('leaf_index');
+    if (rows === 0) refuse('the partition has no rows: an empty table has none');
     this.runs.sort((a, b) => a.first - b.first);
     const count = this.runs.reduce((sum, { hashes }) => sum + hashes.length, 0);
     const refuseRows = (reason) => refuse(reason, `${rows} rows`, `${count} rows`);
@@ -1076,7 +1080,7 @@ const verifyRows = async (report, answer, leaves) => {
   const { rows } = partition;
   const isComplete = await report.step('leaf_index', 'leaf_index is 0 to rows - 1, each once', () => leaves.requireComplete(rows));
   await report.step('row day', 'every row is of the day', () => leaves.require('row day'));
-  if (isComplete && rows > 0) {
+  if (isComplete) {
     await report.step('listings', 'rows of a listing are together, listings ascend', () => leaves.requireListings());
     await report.step('order', 'rows of a listing are in leaf order', () => leaves.requireLeafOrder());
     await report.step('partition.root', 'the rows as leaves have the root of the partition', () => checkPartitionRoot(partition, leaves));

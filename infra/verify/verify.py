@@ -130,6 +130,9 @@ def require_equal(reason, expected, found):
 # --- JSON: members that appear twice and lone surrogates are found; numbers other than whole ones below 2^53 are marked ---
 
 
+DEEPEST = 100
+
+
 class NotWhole:
     """A number that is not a whole number below 2^53."""
 
@@ -156,16 +159,27 @@ def refuse_constant(word):
     raise ValueError(word)
 
 
+def require_depth(value, left):
+    """Refuses lists and objects that are nested deeper than any answer."""
+    if left < 0:
+        raise ValueError('nested too deep')
+    if isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            require_depth(item, left - 1)
+
+
 def parse_json(data):
     """Raises Broken for what is not JSON text in UTF-8."""
     try:
-        return json.loads(
+        value = json.loads(
             data.decode('utf-8'),
             object_pairs_hook=to_members,
             parse_int=to_whole,
             parse_float=lambda digits: NotWhole(),
             parse_constant=refuse_constant,
         )
+        require_depth(value, DEEPEST)
+        return value
     except (ValueError, RecursionError):
         raise Broken('not JSON') from None
 
@@ -1028,6 +1042,8 @@ class Leaves:
 
     def require_complete(self, rows):
         self.require('leaf_index')
+        if rows == 0:
+            raise Refused('the partition has no rows: an empty table has none')
         self.runs.sort(key=lambda run: run.first)
         count, expected = sum(len(run.hashes) for run in self.runs), 0
         for run in self.runs:
@@ -1151,8 +1167,8 @@ CHAIN_STEPS = {
 
 def ask_rpc(url, method, params):
     body = json.dumps({'jsonrpc': '2.0', 'id': 1, 'method': method, 'params': params}).encode()
-    request = urllib.request.Request(url, body, {'Content-Type': 'application/json', 'User-Agent': 'verify'})
     try:
+        request = urllib.request.Request(url, body, {'Content-Type': 'application/json', 'User-Agent': 'verify'})
         with urllib.request.urlopen(request, timeout=30) as response:
             answer = json.loads(response.read())
     except (OSError, ValueError, http.client.HTTPException):
@@ -1395,7 +1411,7 @@ def verify_rows(report, answer, leaves):
     rows = partition['rows']
     complete = report.step('leaf_index', 'leaf_index is 0 to rows - 1, each once', lambda: leaves.require_complete(rows))
     report.step('row day', 'every row is of the day', lambda: leaves.require('row day'))
-    if complete and rows > 0:
+    if complete:
         report.step('listings', 'rows of a listing are together, listings ascend', leaves.require_listings)
         report.step('order', 'rows of a listing are in leaf order', leaves.require_leaf_order)
         report.step('partition.root', 'the rows as leaves have the root of the partition',

@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ANCHORED_TABLES } from '../../schemas/anchored.ts';
+import { ANCHORED_TABLES, partitionText } from '../../schemas/anchored.ts';
+import { createTree } from '../../schemas/merkle/tree.ts';
 import {
   type AnchoredRows,
   buildDay,
+  DAY,
   dayAnswerOf,
   FILE_FORMATS,
   type FileFormat,
@@ -598,6 +600,22 @@ const DAY_TAMPERINGS: readonly (readonly [string, readonly string[], RegExp, (an
   ['another schema_version', ['files', 'day_root'], /no other schema_version/, (a) => (a.schema_version = 2)],
 ];
 
+t.test('a partition without rows is none, whatever its root', async (t) => {
+  const answer = dayAnswerOf(day) as unknown as Day;
+  const last = answer.partitions.at(-1) as Record<string, string | number>;
+  last['rows'] = 0;
+  last['leaf'] = sha(partitionText({ day: DAY, table: TABLE, rows: 0, root: last['root'] as string }));
+  const tree = createTree();
+  for (const { leaf } of answer.partitions) tree.append(Buffer.from(leaf as string, 'hex'));
+  answer.day_root = tree.root()?.toString('hex') ?? '';
+  const [file] = listingFiles(partitionOf(TABLE));
+  writeFileSync(join(FOLDER, 'none.csv'), await fileBytes({ ...(file as ListingFile), rows: [] }, 'csv'));
+  await requireSteps(t, [write('none.json', answer), 'none.csv'], {
+    steps: ['leaf_index'],
+    reason: /the partition has no rows/,
+  });
+});
+
 t.test('a day answer that was tampered with is refused by the step that it breaks', async (t) => {
   const names = await writeTable(FOLDER, listingFiles(partitionOf(TABLE)), 'parquet');
   for (const [what, steps, reason, change] of DAY_TAMPERINGS) {
@@ -623,6 +641,7 @@ t.test('arguments and files that cannot be used end with 2 and the usage', async
     [/^the files of a table are missing/, dayFile],
     [/^day\.json is an answer for a day: it comes first/, proofFile, dayFile],
     [/^text\.json is not JSON/, write('text.json', 'PAR1')],
+    [/^deep\.json is not JSON/, write('deep.json', `{"row":${'['.repeat(101)}${']'.repeat(101)}}`)],
     [/^comma\.json is not JSON/, write('comma.json', '{"row":{},}')],
     [/^nan\.json is not JSON/, write('nan.json', '{"row":NaN}')],
     [/^list\.json is neither a proof answer/, write('list.json', [])],
