@@ -28,6 +28,7 @@ const SCRIPTS = {
   docs: { file: 'infra/tools/endpoint-docs.ts', engines: false },
   keys: { file: 'infra/tools/keys.ts', engines: false },
   nightly: { file: 'processors/nightly.ts', engines: false },
+  verify: { file: 'infra/verify/verify.mjs', engines: false },
   fetch: { file: null, engines: true },
 };
 

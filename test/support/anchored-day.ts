@@ -1,0 +1,277 @@
+// A small anchored day made by the product's own modules: rows of every table, their trees, proof answers, day answers and archive files.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { type ParquetCell, type ParquetKind, writeParquet } from '../../infra/runtime/parquet.ts';
+import {
+  ANCHOR_SCHEMA_VERSION,
+  ANCHORED_TABLES,
+  type AnchoredCell,
+  type AnchoredColumn,
+  type AnchoredTable,
+  createLeafOrder,
+  createRowWriter,
+  partitionText,
+  placeOf,
+} from '../../schemas/anchored.ts';
+import { formatInstantMicros, parseInstant } from '../../schemas/instants.ts';
+import { type Hash, hashLeaf } from '../../schemas/merkle/hash.ts';
+import { createTileReader, keptLevels } from '../../schemas/merkle/tiles.ts';
+import { createTree } from '../../schemas/merkle/tree.ts';
+
+export const DAY = '2026-01-10';
+const MINUTE = 60_000_000;
+const BEGIN = parseInstant(DAY) as number;
+
+/** In the order of leaves: two classes, each ascending; a symbol above U+FFFF comes after one below, unlike in UTF-16. */
+const LISTINGS: readonly (readonly [string, string])[] = [
+  ['binance', 'BTCUSDT'],
+  ['okx', 'ETH-USDT-SWAP'],
+  ['binance', '币安人生USDT'],
+  ['binance', '\uFB33USDT'],
+  ['binance', '😂USDT'],
+  ['hyperliquid', 'xyz:"A,B"'],
+];
+
+export type AnchoredRows = {
+  readonly table: AnchoredTable;
+  /** In leaf order. */
+  readonly rows: readonly (readonly AnchoredCell[])[];
+  readonly leaves: readonly Hash[];
+  readonly root: string;
+  /** Text of the leaf in the day tree, hashed. */
+  readonly leaf: string;
+};
+export type AnchoredDay = { readonly partitions: readonly AnchoredRows[]; readonly root: string };
+
+export type AnchorFacts = {
+  readonly network: string;
+  readonly binding?: false;
+  readonly contract: string | null;
+  readonly tx_hash: string | null;
+  readonly block: number | null;
+  readonly anchored_at: string | null;
+};
+export const NOT_POSTED: AnchorFacts = {
+  network: 'eip155:8453',
+  contract: null,
+  tx_hash: null,
+  block: null,
+  anchored_at: null,
+};
+
+type RowFacts = { readonly listing: readonly [string, string]; readonly at: number; readonly n: number };
+
+/** Every fifth row is a gap, every seventh late; figures have digits that a double cannot hold. */
+const cellOf = (table: AnchoredTable, { name, kind }: AnchoredColumn, { listing, at, n }: RowFacts): AnchoredCell => {
+  const isGap = n % 5 === 4;
+  const known: Record<string, AnchoredCell> = {
+    segment: listing[0],
+    symbol: listing[1],
+    [table.order[0] as string]: formatInstantMicros(at),
+    seq: String(n),
+    late: n % 7 === 6,
+    status: isGap ? 'missing' : 'present',
+    gap_cause: isGap ? 'venue "down",\nno word' : null,
+    price_type: n % 2 === 0 ? 'mark' : 'trade',
+    id: isGap ? null : `${n % 2 === 0 ? '😂' : '\uFB33'}${n}`,
+  };
+  if (name in known) return known[name] ?? null;
+  if (isGap) return null;
+  if (kind === 'instant') return formatInstantMicros(at - 1_234_567);
+  if (kind === 'figure') return `${n}${'0123456789'.repeat(2)}.${n + 1}`;
+  if (kind === 'integer') return String(n * 1_000_003);
+  return kind === 'boolean' ? false : `${name} é ${n}`;
+};
+
+/** `count` is odd: two rows of each instant, and one of the last. */
+const rowsOf = (table: AnchoredTable, count: number): readonly AnchoredCell[][] =>
+  LISTINGS.flatMap((listing) => {
+    // The first window of the day ends after 00:00, the last at 24:00.
+    const first = table.dayIncludes === 'end' ? BEGIN + 1_440 * MINUTE - (count - 1) * MINUTE : BEGIN;
+    const rows = Array.from({ length: count }, (_, n) =>
+      table.columns.map((column) => cellOf(table, column, { listing, at: first + Math.floor(n / 2) * 2 * MINUTE, n })),
+    );
+    return rows.sort(createLeafOrder(table));
+  });
+
+const treeOf = (leaves: readonly Hash[]): string => {
+  const tree = createTree();
+  for (const leaf of leaves) tree.append(leaf);
+  return (tree.root() as Hash).toString('hex');
+};
+
+const partitionOf = (table: AnchoredTable, rows: readonly (readonly AnchoredCell[])[]): AnchoredRows => {
+  const write = createRowWriter(table);
+  const leaves = rows.map((cells) => hashLeaf(Buffer.from(write(cells))));
+  const root = treeOf(leaves);
+  const text = partitionText({ day: DAY, table: table.table, rows: rows.length, root });
+  return { table, rows, leaves, root, leaf: hashLeaf(Buffer.from(text)).toString('hex') };
+};
+
+/** Rows of every table, or of those that are given. */
+export const buildDay = (tables: readonly AnchoredTable[] = ANCHORED_TABLES): AnchoredDay => {
+  const partitions = tables.map((table, at) => partitionOf(table, rowsOf(table, 3 + 2 * at)));
+  return { partitions, root: treeOf(partitions.map(({ leaf }) => Buffer.from(leaf, 'hex'))) };
+};
+
+/** The audit path as a proof reads it: through the tiles of the tree's file. */
+const pathOf = async (leaves: readonly Hash[], index: number): Promise<string[]> => {
+  const hashes: Hash[][] = [[...leaves]];
+  const tree = createTree((level, hash) => {
+    hashes[level] ??= [];
+    hashes[level].push(hash);
+  });
+  for (const leaf of leaves) tree.append(leaf);
+  const file = Buffer.concat(keptLevels(leaves.length).flatMap(({ level }) => hashes[level] ?? []));
+  const reader = createTileReader(leaves.length, async (first, count) =>
+    file.subarray(32 * first, 32 * (first + count)),
+  );
+  return (await reader.path(index)).map((hash) => hash.toString('hex'));
+};
+
+const anchorOf = ({ contract, tx_hash, block, anchored_at }: AnchorFacts): object => ({
+  anchored: block !== null,
+  status: block === null ? 'pending' : 'confirmed',
+  ...{ contract, tx_hash, block, anchored_at },
+  anchored_lag_days: block === null ? null : 7,
+  explorer_url: null,
+});
+const networkOf = ({ network, binding }: AnchorFacts): object => ({
+  network,
+  ...(binding === undefined ? {} : { binding }),
+});
+
+/** An answer of GET /v2/anchors/proof. */
+export const proofOf = async (
+  { partitions, root }: AnchoredDay,
+  { table, index }: { readonly table: string; readonly index: number },
+  facts: AnchorFacts = NOT_POSTED,
+): Promise<Record<string, unknown>> => {
+  const at = partitions.findIndex((partition) => partition.table.table === table);
+  const partition = partitions[at] as AnchoredRows;
+  const cells = partition.rows[index] as readonly AnchoredCell[];
+  const { columns, layer } = partition.table;
+  const days = partitions.map(({ leaf }) => Buffer.from(leaf, 'hex'));
+  return {
+    evaluated_at: '2026-01-20T00:00:00.000Z',
+    day: DAY,
+    ...networkOf(facts),
+    schema_version: ANCHOR_SCHEMA_VERSION,
+    ...{ layer, table },
+    row: Object.fromEntries(columns.map(({ name }, place) => [name, cells[place] ?? null])),
+    canonical: createRowWriter(partition.table)(cells),
+    leaf_hash: (partition.leaves[index] as Hash).toString('hex'),
+    index,
+    rows: partition.rows.length,
+    path: await pathOf(partition.leaves, index),
+    partition: {
+      root: partition.root,
+      leaf: partition.leaf,
+      index: at,
+      count: partitions.length,
+      path: await pathOf(days, at),
+    },
+    day_root: root,
+    anchor: anchorOf(facts),
+    verify: 'https://example.org/docs/verify',
+  };
+};
+
+/** An answer of GET /v2/anchors/{day}. */
+export const dayAnswerOf = (
+  { partitions, root }: AnchoredDay,
+  facts: AnchorFacts = NOT_POSTED,
+): Record<string, unknown> => ({
+  evaluated_at: '2026-01-20T00:00:00.000Z',
+  day: DAY,
+  ...networkOf(facts),
+  schema_version: ANCHOR_SCHEMA_VERSION,
+  closed_at: '2026-01-17T00:00:00.000Z',
+  day_root: root,
+  partitions: partitions.map(({ table, rows, root, leaf }, index) => ({
+    ...{ table: table.table, rows: rows.length, root, leaf, index },
+  })),
+  anchor: anchorOf(facts),
+});
+
+/** A row of an archive file: cells of the anchored columns, then `recorded_at` and `leaf_index` (AR-03). */
+export type FileRow = readonly (AnchoredCell | number)[];
+export const FILE_FORMATS = ['parquet', 'csv.zst', 'jsonl.zst', 'csv', 'jsonl'] as const;
+export type FileFormat = (typeof FILE_FORMATS)[number];
+export type ListingFile = {
+  readonly table: AnchoredTable;
+  readonly listing: string;
+  readonly rows: readonly FileRow[];
+};
+
+/** The rows of each listing's final file, in leaf order. */
+export const listingFiles = ({ table, rows }: AnchoredRows): readonly ListingFile[] => {
+  const files = new Map<string, FileRow[]>();
+  for (const [index, cells] of rows.entries()) {
+    const listing = `${cells[placeOf(table, 'segment')]}:${cells[placeOf(table, 'symbol')]}`;
+    const held = files.get(listing) ?? [];
+    held.push([...cells, index % 3 === 0 ? null : formatInstantMicros(BEGIN + index), index]);
+    files.set(listing, held);
+  }
+  return [...files].map(([listing, rows]) => ({ table, listing, rows }));
+};
+
+const namesOf = ({ columns }: AnchoredTable): string[] => [
+  ...columns.map(({ name }) => name),
+  'recorded_at',
+  'leaf_index',
+];
+const csvCell = (cell: AnchoredCell | number): string => {
+  const text = String(cell ?? '');
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+const csvText = ({ table, rows }: ListingFile): string =>
+  [namesOf(table), ...rows].map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
+const jsonlText = ({ table, rows }: ListingFile): string => {
+  const names = namesOf(table);
+  return rows
+    .map((cells) => `${JSON.stringify(Object.fromEntries(names.map((name, at) => [name, cells[at]])))}\n`)
+    .join('');
+};
+
+const parquetKinds = ({ columns }: AnchoredTable): ParquetKind[] => [
+  ...columns.map(({ kind }) => (kind === 'figure' ? 'text' : kind)),
+  'instant',
+  'integer',
+];
+const toParquetCell = (kind: ParquetKind, cell: AnchoredCell | number): ParquetCell => {
+  if (typeof cell !== 'string' || kind === 'text') return cell;
+  return kind === 'instant' ? parseInstant(cell) : Number(cell);
+};
+const parquetBytes = ({ table, rows }: ListingFile): Promise<Buffer> => {
+  const kinds = parquetKinds(table);
+  return writeParquet(
+    namesOf(table).map((name, at) => {
+      const kind = kinds[at] as ParquetKind;
+      return { name, kind, cells: rows.map((cells) => toParquetCell(kind, cells[at] ?? null)) };
+    }),
+  );
+};
+
+/** The bytes of an archive file (AR-07). */
+export const fileBytes = async (file: ListingFile, format: FileFormat): Promise<Buffer> => {
+  if (format === 'parquet') return parquetBytes(file);
+  const text = Buffer.from(format.startsWith('csv') ? csvText(file) : jsonlText(file));
+  return format.endsWith('.zst') ? zstdCompressSync(text) : text;
+};
+
+/** Writes the files of a table into a folder; gives their names. */
+export const writeTable = async (
+  folder: string,
+  files: readonly ListingFile[],
+  format: FileFormat,
+): Promise<string[]> => {
+  const names: string[] = [];
+  for (const [at, file] of files.entries()) {
+    const name = `${file.table.table}-${at}.${format}`;
+    writeFileSync(join(folder, name), await fileBytes(file, format));
+    names.push(name);
+  }
+  return names;
+};
