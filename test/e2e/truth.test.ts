@@ -31,9 +31,9 @@ const LISTINGS = Number(process.env.TRUTH_LISTINGS ?? 10);
 const ALL = LISTINGS * VENUES.flatMap(collectedOf).length;
 /** ST-07's second is for a machine of its own, as the full show has it; the short run shares it with other tests. */
 const STALE_WITHIN_MS = SECONDS >= 600 ? 1_000 : 3_000;
-/** Everything but the run: start, seals (100 s), comparison. */
 /** Windows are sealed 100 s after their end, on a busy machine minutes later. */
 const SEALED_MS = 480_000;
+/** Everything but the run: start, seals, comparison. */
 const OTHER_MS = SEALED_MS + 240_000;
 
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(3)} %`;
