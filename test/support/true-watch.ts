@@ -141,9 +141,9 @@ export const watch = async (world: World, seconds: number): Promise<Watch> => {
   return { looks, states, firstSeen, compared };
 };
 
-/** Without a stamp a changed digit may by chance be the truth of another second: two are tried then. */
-const otherDigits = (last: string | undefined, { venue_ts }: Seen['object']): readonly string[] =>
-  ['1', '2', '3'].filter((digit) => digit !== last).slice(0, venue_ts === null ? 2 : 1);
+/** As many as there are rows of the stamp: a changed digit may by chance be the truth of each other one; without a stamp of another second too. */
+const otherDigits = (last: string | undefined, { venue_ts }: Seen['object'], rows: number): readonly string[] =>
+  [...'123456789'].filter((digit) => digit !== last).slice(0, Math.max(venue_ts === null ? 2 : 1, rows));
 
 /** Members of a reading whose last digit could change without the comparison noticing; bands are compared elsewhere. */
 const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
@@ -157,7 +157,7 @@ const unseenChanges = (s: Seen, truth: TruthIndex): readonly string[] => {
   return names
     .filter((name) => {
       const digits = String(values[name]);
-      const others = otherDigits(digits.at(-1), s.object);
+      const others = otherDigits(digits.at(-1), s.object, rowsFor(s, truth).length);
       return others.every((last) => isUnseen(name, digits.slice(0, -1) + last));
     })
     .map((name) => `${nameOf(s)} ${s.layer} ${name} of ${rowsFor(s, truth).length} rows`);
