@@ -65,16 +65,20 @@ const rangesOf = async (fetcher: PartitionFetcher, topic: string, partitions: re
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 
-export type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'>;
+export type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'> & {
+  /** Ends the reading with its reason; without one a topic that does not exist, and a Kafka that is away, are waited for. */
+  readonly signal?: AbortSignal;
+};
 
 /** Reads up to the end as it stood at the call and resolves; empty and compacted partitions included. Rejects when `onMessage` throws. */
 export const readToEnd = async (
   handle: KafkaHandle,
-  { topic, partitions, from }: ReadToEndOptions,
+  { topic, partitions, from, signal }: ReadToEndOptions,
   onMessage: (message: Message, partition: number) => void | Promise<void>,
 ): Promise<void> => {
   const failed = Promise.withResolvers<never>();
   const fetcher = new PartitionFetcher(handle, failed.reject);
+  signal?.addEventListener('abort', () => failed.reject(signal.reason), { once: true });
   const readOne = (partition: number, { earliest, latest }: PartitionRange): Promise<void> => {
     const wanted = from(partition);
     const start = wanted === 'latest' ? latest : wanted === 'earliest' ? earliest : Math.max(wanted, earliest);

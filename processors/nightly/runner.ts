@@ -49,16 +49,11 @@ const countIncidents = async ({ database, metrics }: NightlyContext): Promise<vo
 };
 
 /** One look at the clock: everything due, days in order. A day that fails, or that another runner has, holds back its step. */
-export const runDue = async (
-  steps: readonly Step[],
-  ledger: Ledger,
-  context: NightlyContext,
-  signal?: AbortSignal,
-): Promise<void> => {
+export const runDue = async (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Promise<void> => {
   const held = new Set<string>();
   const states = await ledger.states(lookBack(context.nowMs()));
   for (const task of dueTasks(steps, states, context.nowMs())) {
-    if (signal?.aborted === true) return;
+    if (context.signal?.aborted === true) return;
     if (held.has(task.step.name)) continue;
     const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => null);
     if (report === null) held.add(task.step.name);
@@ -74,7 +69,7 @@ export const startRunner = (steps: readonly Step[], ledger: Ledger, context: Nig
   const loop = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        await runDue(steps, ledger, context, stopping.signal);
+        await runDue(steps, ledger, { ...context, signal: stopping.signal });
         problems = [];
       } catch (err) {
         problems = [err instanceof Error ? err.message : String(err)];

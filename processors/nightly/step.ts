@@ -25,6 +25,8 @@ export type NightlyContext = {
   readonly store: ObjectStore | null;
   /** The least history W of all tasks: what is sealed by then can be read. Rejects while Kafka is away. */
   readonly historyWatermark: () => Promise<Micros>;
+  /** Aborted when the process is to stop: a step that works for minutes looks at it between its parts. */
+  readonly signal?: AbortSignal;
   readonly nowMs: () => number;
   /** One line for whoever watches. */
   readonly progress: (line: string) => void;

@@ -99,6 +99,17 @@ t.test('records arrive in the order of the calls, and positions are the brokers 
   await publisher.close();
 });
 
+t.test('reading a topic that does not exist waits for it, until its signal ends the reading', async (t) => {
+  const stop = new AbortController();
+  const reading = readToEnd(
+    handle,
+    { topic: 'made-by-nobody', from: () => 'earliest', signal: stop.signal },
+    () => undefined,
+  );
+  stop.abort(new Error('waited long enough'));
+  await t.rejects(reading, /waited long enough/);
+});
+
 t.test('of two processes that make the same topics neither goes on before they take records', async (t) => {
   const other = openKafka({ brokers, clientId: 'runtime-test-other' }, log);
   t.teardown(() => other.close());

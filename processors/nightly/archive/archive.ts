@@ -44,6 +44,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
   const written: Written = { sets: 0, rows: 0 };
   for (const table of ANCHORED_TABLES) {
     for (const listing of await readDayListings(target, table, { day, instruments })) {
+      context.signal?.throwIfAborted();
       const held = known.get(`${table.layer}|${listing.id}`);
       const question = { table, listing: listing.id, day, closedAt: now };
       if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
