@@ -6,10 +6,9 @@ import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
+import { SEALS_AFTER } from '../../../schemas/windows.ts';
 import { DAY_MS, type Day, startOf } from '../step.ts';
 
-/** What ended later than this before the closing is of no leaf: it may not be sealed yet (AN-02). */
-const SEALS_AFTER_MICROS = 100_001_000;
 /** Event tables are read in slices: a day of one listing may be millions of rows. */
 const EVENT_SLICES = 96;
 
@@ -51,7 +50,7 @@ const sliceDay = (question: LeafQuestion): Slice[] => {
   return Array.from({ length: count }, (_, at) => ({ from: begin + at * width, to: begin + (at + 1) * width }));
 };
 
-/** Rows of a slice by the rules of AN-02; the listing is the first parameter. */
+/** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
 const conditionOf = ({ table, closedAt }: LeafQuestion, { from, to }: Slice): string => {
   const { designated, dayIncludes } = table;
   const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
@@ -60,7 +59,7 @@ const conditionOf = ({ table, closedAt }: LeafQuestion, { from, to }: Slice): st
     'listing = $1',
     `${designated} ${above} ${quote(formatInstantMicros(from))}`,
     `${designated} ${upTo} ${quote(formatInstantMicros(to))}`,
-    `${ended} <= ${quote(formatInstantMicros(closedAt - SEALS_AFTER_MICROS))}`,
+    `${ended} <= ${quote(formatInstantMicros(closedAt - SEALS_AFTER))}`,
     `(recorded_at IS NULL OR recorded_at < ${quote(formatInstantMicros(closedAt))})`,
     ...(table.table === 'candles' ? ["timeframe = '1m'"] : []),
   ].join(' AND ');

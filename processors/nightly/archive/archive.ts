@@ -2,6 +2,7 @@
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
+import { sealsAt } from '../../../schemas/windows.ts';
 import { countLeafRows } from '../anchored/leaf-rows.ts';
 import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
@@ -14,8 +15,6 @@ const DUE_MS = DAY_MS + 6 * 3_600_000;
 const REWRITTEN_DAYS = 5;
 /** Links end after 15 minutes; an hour is on the safe side of any clock. */
 const LINKS_END_MS = 3_600_000;
-/** Rows of the last window are sealed 100.001 s after the day. */
-const SEALED_AFTER_MICROS = 100_001_000;
 
 export const archiveTarget = ({ database, questdb, namespace, store }: NightlyContext): ArchiveTarget => {
   if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
@@ -24,7 +23,7 @@ export const archiveTarget = ({ database, questdb, namespace, store }: NightlyCo
 
 /** Throws until every row of the day that can be in time is visible. */
 export const refuseUnsealed = async (day: Day, { historyWatermark }: NightlyContext): Promise<void> => {
-  const needed = startOf(dayAfter(day)) * 1_000 + SEALED_AFTER_MICROS;
+  const needed = sealsAt(startOf(dayAfter(day)) * 1_000);
   const reached = await historyWatermark();
   if (reached < needed)
     throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not the end of the day`);
