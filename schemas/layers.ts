@@ -1,4 +1,5 @@
 // The table of layers: names, aliases, members with their units, freshness bounds, sampling windows (L-01, L-02, F-03).
+import type { PriceType } from './records.ts';
 import type { Unit } from './units.ts';
 
 /** Layers whose readings are sampled into windows and answered by snapshots and history. */
@@ -122,3 +123,10 @@ export const LAYERS: Readonly<Record<ReadingLayer, LayerSpec>> = {
 
 /** Whether a layer counts anything: its rows state the unit. */
 export const hasQuantity = (layer: ReadingLayer): boolean => Object.values(LAYERS[layer].members).includes('quantity');
+
+/** Candles of mark and index prices, where something else brings them than those of trades. */
+export const PRICE_CANDLES = 'price_candles';
+
+/** Whether the venue's limits leave no room for candles of a price, by what a listing's record has `off` (V-03a). */
+export const isPriceOff = (off: readonly string[] | undefined, priceType: PriceType): boolean =>
+  priceType !== 'trade' && off?.includes(PRICE_CANDLES) === true;

@@ -1,7 +1,7 @@
 // One listing as an answer sees it at T: its readings with their policy, connection and mark.
 import { type Policy, statusAt } from '../../schemas/freshness.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
-import type { ReadingLayer } from '../../schemas/layers.ts';
+import { isPriceOff, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
@@ -58,9 +58,9 @@ export const pricePolicyOf = (
 ): Policy => {
   const policy = listingPolicyOf(capability, 'candles', version);
   if (policy !== 'on') return policy;
-  const { values, off = [] } = version.record;
+  const { values, off } = version.record;
   if (!values.candles.price_types.includes(priceType)) return 'not_published';
-  return priceType !== 'trade' && off.includes('price_candles') ? 'off' : 'on';
+  return isPriceOff(off, priceType) ? 'off' : 'on';
 };
 
 export const lostAt = ({ venue }: VenueView, reading: Reading | null): Micros | null =>

@@ -1,4 +1,5 @@
 // What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
+import { isPriceOff } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { Chain, Delivery, Mapped, Slot, Venue } from '../venue.ts';
@@ -15,7 +16,7 @@ export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: n
 export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
 
 /** Whether candles of mark and index prices are collected of a listing. */
-export const hasPriceCandles = ({ off = [] }: ListingRecord): boolean => !off.includes('price_candles');
+export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
 
 /** What a record says about besides its values. */
 export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };

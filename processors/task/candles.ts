@@ -1,5 +1,6 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
 import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
+import { isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
@@ -13,9 +14,6 @@ import type { CandleState, Connection, ListingState, Minute, TaskState } from '.
 import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
-/** Name of candles of mark and index prices, where something else brings them than those of trades. */
-const PRICE_CANDLES = 'price_candles';
-
 const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
@@ -27,9 +25,9 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
 
 /** Whether minutes of a price are collected at an instant. */
 export const collectsPrice = (state: TaskState, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
-  const { values, off = [] } = listingAt(listing, at)?.record ?? {};
+  const { values, off } = listingAt(listing, at)?.record ?? {};
   if (!values?.candles.price_types.includes(priceType)) return false;
-  return isCollectedAt(state, listing, 'candles', at) && (priceType === 'trade' || !off.includes(PRICE_CANDLES));
+  return isCollectedAt(state, listing, 'candles', at) && !isPriceOff(off, priceType);
 };
 
 /** How long after its end a minute stands in an answer, if it had trades. */

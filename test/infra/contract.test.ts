@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { type Abi, createPublicClient, createWalletClient, defineChain, type Hex, http } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { type Abi, createWalletClient, type Hex } from 'viem';
 import { compileContract } from '../../infra/tools/compile-contract.ts';
 import { useEngines } from '../support/engines.ts';
+import { connectChain } from '../support/local-chain.ts';
 
 const ARTEFACT = JSON.parse(
   readFileSync(new URL('../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
@@ -23,23 +23,7 @@ t.test('the artefact is what the compiler makes of the source', (t) => {
 
 t.test('a root is posted once, by the owner', async (t) => {
   const { endpoints } = await useEngines(t, ['anvil']);
-  const url = endpoints.rpc_url;
-  const transport = http(url);
-  const chain = defineChain({
-    id: 8453,
-    name: 'local',
-    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-    rpcUrls: { default: { http: [url] } },
-  });
-  const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
-  const fund = async (): Promise<ReturnType<typeof privateKeyToAccount>> => {
-    const account = privateKeyToAccount(generatePrivateKey());
-    await reader.request({
-      method: 'anvil_setBalance' as never,
-      params: [account.address, '0xde0b6b3a7640000'] as never,
-    });
-    return account;
-  };
+  const { transport, chain, reader, fund } = connectChain(endpoints.rpc_url);
   const [owner, stranger] = [await fund(), await fund()];
   const wallet = createWalletClient({ chain, transport, account: owner });
   const receiptOf = (hash: Hex) => reader.waitForTransactionReceipt({ hash });

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Abi, createPublicClient, createWalletClient, defineChain, type Hex, http } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { type Abi, createWalletClient, type Hex } from 'viem';
 import {
   type AnchorFacts,
   buildDay,
@@ -18,6 +17,7 @@ import {
   writeTable,
 } from '../support/anchored-day.ts';
 import { useEngines } from '../support/engines.ts';
+import { connectChain } from '../support/local-chain.ts';
 import { failedSteps, openVerifiers, runBoth } from '../support/verifiers.ts';
 
 const ARTEFACT = JSON.parse(
@@ -53,16 +53,8 @@ const proofFile = async (facts: AnchorFacts, name = 'proof.json'): Promise<strin
 
 /** A chain with an owner who deploys contracts and posts roots. */
 const openChain = async (url: string) => {
-  const transport = http(url);
-  const chain = defineChain({
-    id: 8453,
-    name: 'local',
-    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-    rpcUrls: { default: { http: [url] } },
-  });
-  const reader = createPublicClient({ chain, transport, pollingInterval: 20 });
-  const owner = privateKeyToAccount(generatePrivateKey());
-  await reader.request({ method: 'anvil_setBalance' as never, params: [owner.address, '0xde0b6b3a7640000'] as never });
+  const { transport, chain, reader, fund } = connectChain(url);
+  const owner = await fund();
   const wallet = createWalletClient({ chain, transport, account: owner });
   const deploy = async (): Promise<Hex> => {
     const hash = await wallet.deployContract({ abi: ARTEFACT.abi, bytecode: ARTEFACT.bytecode, args: [owner.address] });

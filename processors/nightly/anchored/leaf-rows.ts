@@ -44,24 +44,32 @@ const quote = (at: string): string => `'${at}'`;
 
 type Slice = { readonly from: Micros; readonly to: Micros };
 const sliceDay = (question: LeafQuestion): Slice[] => {
-  const begin = startOf(question.day) * 1_000;
+  const { from: begin } = daySlice(question.day);
   const count = isEventTable(question.table) ? EVENT_SLICES : 1;
   const width = (DAY_MS * 1_000) / count;
   return Array.from({ length: count }, (_, at) => ({ from: begin + at * width, to: begin + (at + 1) * width }));
 };
 
-/** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
-const conditionOf = ({ table, closedAt }: LeafQuestion, { from, to }: Slice): string => {
-  const { designated, dayIncludes } = table;
+/** Rows of a table that belong to a stretch of its day, whatever their listing. */
+export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTable, { from, to }: Slice): string[] => {
   const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
-  const ended = table.table === 'candles' ? 'close_time' : designated;
   return [
-    'listing = $1',
     `${designated} ${above} ${quote(formatInstantMicros(from))}`,
     `${designated} ${upTo} ${quote(formatInstantMicros(to))}`,
+    ...(table === 'candles' ? ["timeframe = '1m'"] : []),
+  ];
+};
+
+export const daySlice = (day: Day): Slice => ({ from: startOf(day) * 1_000, to: (startOf(day) + DAY_MS) * 1_000 });
+
+/** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
+const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
+  const ended = table.table === 'candles' ? 'close_time' : table.designated;
+  return [
+    'listing = $1',
+    ...sliceConditions(table, slice),
     `${ended} <= ${quote(formatInstantMicros(closedAt - SEALS_AFTER))}`,
     `(recorded_at IS NULL OR recorded_at < ${quote(formatInstantMicros(closedAt))})`,
-    ...(table.table === 'candles' ? ["timeframe = '1m'"] : []),
   ].join(' AND ');
 };
 
@@ -196,10 +204,8 @@ export async function* readLeafRows(source: LeafSource, question: LeafQuestion):
 
 /** Number of leaves, by the same rules. */
 export const countLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<number> => {
-  const begin = startOf(question.day) * 1_000;
-  const whole = { from: begin, to: begin + DAY_MS * 1_000 };
   const table = tableName(namespace, question.table.table);
-  const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, whole)}`;
+  const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, daySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);
 };

@@ -3,8 +3,8 @@
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
-import type { LeafSource } from '../anchored/leaf-rows.ts';
-import { type Day, dayAfter } from '../step.ts';
+import { daySlice, type LeafSource, sliceConditions } from '../anchored/leaf-rows.ts';
+import type { Day } from '../step.ts';
 
 export type DayListing = {
   /** `venue:venue_symbol`. */
@@ -29,15 +29,12 @@ export const readInstruments = async (
 /** Listings with at least one row of the table that may be a leaf of the day, ascending by venue and symbol. */
 export const readDayListings = async (
   { questdb, namespace }: LeafSource,
-  { table, designated, dayIncludes }: AnchoredTable,
+  table: AnchoredTable,
   { day, instruments }: { readonly day: Day; readonly instruments: ReadonlyMap<string, string> },
 ): Promise<readonly DayListing[]> => {
-  const [above, upTo] = dayIncludes === 'end' ? ['>', '<='] : ['>=', '<'];
-  const text =
-    `SELECT DISTINCT listing FROM '${tableName(namespace, table)}'` +
-    ` WHERE ${designated} ${above} $1 AND ${designated} ${upTo} $2${table === 'candles' ? " AND timeframe = '1m'" : ''}`;
-  const values = [`${day}T00:00:00.000000Z`, `${dayAfter(day)}T00:00:00.000000Z`];
-  const lines = await questdb.query({ text, values });
+  const conditions = sliceConditions(table, daySlice(day)).join(' AND ');
+  const text = `SELECT DISTINCT listing FROM '${tableName(namespace, table.table)}' WHERE ${conditions}`;
+  const lines = await questdb.query({ text });
   return lines
     .map(([id]) => toDayListing(id ?? '', instruments))
     .sort((a, b) => compareBytes(a.venue, b.venue) || compareBytes(a.venueSymbol, b.venueSymbol));
