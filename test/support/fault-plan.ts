@@ -20,7 +20,7 @@ const STEPS: readonly Step[] = [
   { at: 2, listings: 1, fault: { kind: 'malformed', stream: 'mark', count: 4 } },
   { at: 2, listings: 1, fault: { kind: 'malformed', stream: 'book', count: 2 } },
   { at: 3, listings: 2, fault: { kind: 'sequence_hole', count: 2 } },
-  { at: 4, listings: 2, fault: { kind: 'crossed_book', durationMs: 12_000 } },
+  { at: 4, listings: 2, fault: { kind: 'crossed_book', durationMs: 20_000 } },
   { at: 4, listings: 1, fault: { kind: 'funding_interval_changed', hours: 2 } },
   { at: 5, listings: 1, fault: { kind: 'drop', stream: 'mark', count: 2 } },
   { at: 5, listings: 1, fault: { kind: 'drop', stream: 'trades', count: 2 } },
