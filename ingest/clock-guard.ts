@@ -1,5 +1,5 @@
 // Compares the collector's clock with the broker's: an append whose broker time lies outside the instants around it shows the difference.
-import { type KafkaHandle, openSender } from '../infra/runtime/kafka.ts';
+import { type KafkaHandle, openSender } from '../infra/runtime/kafka/kafka.ts';
 import type { Micros } from '../schemas/records.ts';
 
 /** More is an alarm, and more than `CLOSE_MS` makes `received_at` worthless (design section 5). */

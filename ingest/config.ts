@@ -1,6 +1,6 @@
 // Settings of the collector process.
 import type { ConfigSpec } from '../infra/runtime/config.ts';
-import { KAFKA_CONFIG } from '../infra/runtime/kafka-settings.ts';
+import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
 
 export const INGEST_CONFIG = {

@@ -11,12 +11,12 @@ import {
   type KafkaHandle,
   openKafka,
   TopicMismatch,
-} from '../infra/runtime/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
+} from '../infra/runtime/kafka/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
+import { type TopicSpec, topicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
-import { type TopicSpec, topicSpecs } from '../infra/runtime/topics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
 import { topics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';

@@ -1,5 +1,5 @@
 // Where raw messages leave the collector: straight to Kafka while it acknowledges, over the disk spool while it does not, always in one order.
-import type { Publication, Publisher } from '../infra/runtime/kafka.ts';
+import type { Publication, Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import { createEndings } from './endings.ts';
 import type { Segment, Spool } from './spool.ts';

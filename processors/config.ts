@@ -1,9 +1,9 @@
 // Settings of the processors' process.
 import type { ConfigSpec } from '../infra/runtime/config.ts';
-import { KAFKA_CONFIG } from '../infra/runtime/kafka-settings.ts';
+import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
-import { PG_TLS_HINT } from '../infra/runtime/postgres-connection.ts';
-import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb.ts';
+import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb/questdb.ts';
 
 export const PROCESSORS_CONFIG = {
   ...KAFKA_CONFIG,

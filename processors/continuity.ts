@@ -1,5 +1,5 @@
 // What a task makes sure of before it applies a raw record: none was skipped, and the one applied last is still in the log.
-import { LogCut, type Message } from '../infra/runtime/kafka.ts';
+import { LogCut, type Message } from '../infra/runtime/kafka/kafka.ts';
 import type { TaskState } from './task/state.ts';
 
 type Applied = Pick<TaskState, 'offset' | 'recordedAt' | 'startedAt'>;

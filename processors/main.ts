@@ -1,13 +1,13 @@
 // The processors' process: tasks over raw partitions and the sink into QuestDB. Reads its configuration, starts, stops.
 import { type Config, readConfig } from '../infra/runtime/config.ts';
 import { countBuffersAsHeap } from '../infra/runtime/heap.ts';
-import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
+import { ensureTopics, type KafkaHandle, openKafka } from '../infra/runtime/kafka/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
+import { topicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
-import { createRowSender, openQuestdbReader } from '../infra/runtime/questdb.ts';
-import { topicSpecs } from '../infra/runtime/topics.ts';
+import { createRowSender, openQuestdbReader } from '../infra/runtime/questdb/questdb.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { venues } from '../ingest/venues/index.ts';
 import { PROCESSORS_CONFIG } from './config.ts';

@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { migrate } from '../infra/postgres/migrate.ts';
 import { type Environment, readConfig } from '../infra/runtime/config.ts';
-import { openKafka } from '../infra/runtime/kafka.ts';
-import { kafkaSecurity } from '../infra/runtime/kafka-settings.ts';
+import { openKafka } from '../infra/runtime/kafka/kafka.ts';
+import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
 import { openFolderStore } from '../infra/runtime/object-store.ts';
-import { openPostgres } from '../infra/runtime/postgres.ts';
-import { openQuestdbReader } from '../infra/runtime/questdb.ts';
+import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
+import { openQuestdbReader } from '../infra/runtime/questdb/questdb.ts';
 import { runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
 import { readHistoryWatermark } from './nightly/history-watermark.ts';

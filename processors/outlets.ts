@@ -1,5 +1,10 @@
 // The three ways out of a processor to Kafka. Each has one request in flight, so what is small and awaited does not stand behind what is large.
-import { createPublisher, type KafkaHandle, type Publisher, type PublisherOptions } from '../infra/runtime/kafka.ts';
+import {
+  createPublisher,
+  type KafkaHandle,
+  type Publisher,
+  type PublisherOptions,
+} from '../infra/runtime/kafka/kafka.ts';
 
 export type Outlets = {
   /** `live`, and what keeps the service moving: watermarks and ticks. */

@@ -1,5 +1,5 @@
 // Where a task begins: at its newest complete checkpoint, else at the log's start with what is left of earlier lives (design section 5).
-import { endOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka.ts';
+import { endOffsets, type KafkaHandle, LogCut, readToEnd, type Start } from '../infra/runtime/kafka/kafka.ts';
 import { AvroError, codecs } from '../schemas/avro/codec.ts';
 import type { ReadingLayer } from '../schemas/layers.ts';
 import type { Micros } from '../schemas/records.ts';

@@ -1,9 +1,9 @@
 // Shares the tasks of all raw partitions among the processes of a group and runs those assigned to this one.
 
-import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka.ts';
+import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
-import { watchUnexpected } from '../ingest/venues/unexpected.ts';
+import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';

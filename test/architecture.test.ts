@@ -1,5 +1,5 @@
 // Holds the arrows of the structure: who may import whom, what the top level is, and says what to move where.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
 
@@ -33,7 +33,7 @@ const importsOf = (file: string): Import[] => {
 const imports = files.flatMap(importsOf);
 
 /** Rooms that run the whole: they may import everything, and nobody imports them. */
-const ASSEMBLERS = ['infra/local', 'infra/simulator', 'infra/tools', 'test'];
+const ASSEMBLERS = ['infra/dev', 'infra/tools', 'test'];
 const within = (path: string, room: string): boolean => path === room || path.startsWith(`${room}/`);
 const isAssembler = (path: string): boolean => ASSEMBLERS.some((room) => within(path, room));
 
@@ -46,7 +46,11 @@ const RULES: readonly Rule[] = [
     may: ['infra/runtime', 'schemas'],
     because: 'it touches the world for every process and knows none',
   },
-  { room: 'infra/engines', may: ['infra/engines', 'infra/runtime', 'schemas'], because: 'engines know no process' },
+  {
+    room: 'infra/dev/engines',
+    may: ['infra/dev/engines', 'infra/runtime', 'schemas'],
+    because: 'engines know no process',
+  },
   {
     room: 'processors',
     may: [
@@ -69,7 +73,7 @@ const RULES: readonly Rule[] = [
 
 t.test('imports follow the arrows process -> infra/runtime -> schemas', (t) => {
   for (const { from, to, bare } of imports) {
-    if (bare || isAssembler(from)) continue;
+    if (bare || (isAssembler(from) && !within(from, 'infra/dev/engines'))) continue;
     const rule = RULES.find(({ room }) => within(from, room));
     if (!rule) continue;
     const allowed = rule.may.some((room) => within(to, room));
@@ -128,33 +132,33 @@ t.test('a task and a venue read no clock and roll no dice', (t) => {
 
 t.test('everything is written to Kafka by one publisher: kafkajs sends in one file only', (t) => {
   const may = [
-    'infra/runtime/kafka-sender.ts',
+    'infra/runtime/kafka/sender.ts',
     // These compare with kafkajs as it comes, look at a broker as any client may, and count refusals that the publisher repeats.
-    ...['test/infra/brokers.test.ts', 'test/infra/engines.test.ts', 'test/infra/runtime-kafka.test.ts'],
+    ...[
+      'test/infra/runtime/kafka/brokers.test.ts',
+      'test/infra/dev/engines.test.ts',
+      'test/infra/runtime/kafka/kafka.test.ts',
+    ],
   ];
   const because = 'its own repeat of a send acknowledges records that it did not send';
   for (const file of files) {
     const found = /\.producer\(|\.sendBatch\(|\.transaction\(/.exec(readFileSync(join(ROOT, file), 'utf8'));
     if (found && !may.includes(file) && file !== 'test/architecture.test.ts')
-      t.fail(`${file} uses ${found[0]}; use createPublisher of infra/runtime/kafka.ts, because ${because}`);
+      t.fail(`${file} uses ${found[0]}; use createPublisher of infra/runtime/kafka/kafka.ts, because ${because}`);
   }
   for (const { from, to, bare } of imports) {
     const isClient = bare && (to === 'kafkajs' || to.startsWith('kafkajs/src/producer'));
     if (isClient && ['ingest', 'processors', 'api'].some((room) => within(from, room)))
-      t.fail(`${from} imports ${to}; use infra/runtime/kafka.ts, because ${because}`);
+      t.fail(`${from} imports ${to}; use infra/runtime/kafka/kafka.ts, because ${because}`);
   }
   t.pass('every file looked at');
   t.end();
 });
 
 t.test('no venue is named outside its file, the registry, the simulator and tests', (t) => {
-  const venues = files
-    .filter((f) => /^ingest\/venues\/[a-z0-9-]+\.ts$/.test(f))
-    .map((f) => f.slice('ingest/venues/'.length, -3))
-    .filter(
-      (name) =>
-        existsSync(join(ROOT, 'test/ingest/venues', `${name}.test.ts`)) && !['index', 'book-sync'].includes(name),
-    );
+  const venues = readdirSync(join(ROOT, 'ingest/venues'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'shared')
+    .map((entry) => entry.name);
   for (const file of files) {
     if (isAssembler(file) || within(file, 'ingest/venues')) continue;
     const code = readFileSync(join(ROOT, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

@@ -5,9 +5,9 @@ import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isAlive, signalGroup } from '../infra/engines/process-identity.ts';
-import { whenParentEnds } from '../infra/local/parent.ts';
-import { createProgress } from '../infra/local/progress.ts';
+import { isAlive, signalGroup } from '../infra/dev/engines/process-identity.ts';
+import { whenParentEnds } from '../infra/dev/local/parent.ts';
+import { createProgress } from '../infra/dev/local/progress.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
 import { MEASURED } from './support/measured.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
@@ -21,12 +21,12 @@ const ON_REQUEST = ['away', 'brokers', 'chaos', 'settled', 'screen'];
 /** They measure no time and wait for most of theirs: chains of one after the other, beside all others from the beginning. */
 const BESIDE = [
   ['purity', 'examples'],
-  ['owners', 'local', 'doubled-frames', 'mutated-frames'],
+  ['local', 'doubled-frames', 'mutated-frames'],
 ].map((chain) => chain.map(toEndToEnd));
 /** Measures time and then waits for minutes: alone until it says that it has measured, all others beside its wait. */
 const MEASURED_FIRST = toEndToEnd('truth');
 /** Begun first, so that none is left running alone at the end; the rest in the order of their names. */
-const LONG = ['api/stream', 'ingest/outlet', 'api/access-processes', 'ingest/bybit-okx-feed', 'api/snapshots'];
+const LONG = ['api/stream', 'ingest/outlet', 'api/access-processes', 'ingest/feed/bybit-okx', 'api/snapshots'];
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
 const FILE_LIMIT_MS = 15 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */

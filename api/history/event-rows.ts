@@ -1,5 +1,5 @@
 // Liquidations and the gaps between them, as they are stored and as memory holds them (H-15).
-import type { Cell } from '../../infra/runtime/questdb.ts';
+import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';

@@ -1,5 +1,5 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
-import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb.ts';
+import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';

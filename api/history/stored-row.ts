@@ -1,5 +1,5 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
-import type { Cell } from '../../infra/runtime/questdb.ts';
+import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';

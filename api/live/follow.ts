@@ -7,7 +7,7 @@ import {
   type Reader,
   readPartitions,
   readToEnd,
-} from '../../infra/runtime/kafka.ts';
+} from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,4 +1,4 @@
--- Made by infra/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.
+-- Made by infra/dev/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.
 
 CREATE TABLE IF NOT EXISTS 'ticker' (
   at TIMESTAMP,

@@ -1,6 +1,6 @@
 // REST requests of a collector: the most urgent first, within the venue's weight, with a deadline, a size limit and Retry-After honoured.
 import { fetchBytes, type HttpAnswer } from '../../infra/runtime/http.ts';
-import { LIMITS } from '../../infra/runtime/topics.ts';
+import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import { type Burst, URGENCIES, type Urgency, type VenueRequest } from '../venue.ts';
 import type { VenueMeters } from './meters.ts';
 import { createRateWindow, type RateWindow } from './rate-window.ts';

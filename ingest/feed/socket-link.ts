@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
+import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { LIMITS } from '../../infra/runtime/topics.ts';
 import { type Slot, type Venue, VenueError } from '../venue.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';

@@ -1,9 +1,9 @@
 // Settings of the nightly runner.
 import type { ConfigSpec } from '../../infra/runtime/config.ts';
-import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka-settings.ts';
+import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
-import { PG_TLS_HINT } from '../../infra/runtime/postgres-connection.ts';
-import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb.ts';
+import { PG_TLS_HINT } from '../../infra/runtime/postgres/connection.ts';
+import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/questdb.ts';
 
 export const NIGHTLY_CONFIG = {
   DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with the state of the steps; ${PG_TLS_HINT}.` },

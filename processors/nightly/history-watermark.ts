@@ -1,5 +1,5 @@
 // History W: the instant up to which every task's final rows can be read, as the sink publishes it (design section 5).
-import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { topics } from '../../schemas/topics.ts';

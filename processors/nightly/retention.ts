@@ -1,6 +1,6 @@
 // What is older than it may be kept goes: whole days of QuestDB, rows of PostgreSQL.
 import type { Pool } from 'pg';
-import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
 import { DAY_MS, type Step, startOf } from './step.ts';

@@ -69,7 +69,7 @@ export const createView = (name: string, select: string): string =>
 /** Everything `ensureTables` makes in an empty database, as one text for people (infra/questdb/schema.sql). */
 export const schemaText = (namespace: string): string =>
   [
-    '-- Made by infra/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.',
+    '-- Made by infra/dev/tools/print-ddl.ts from processors/sinks/tables.ts: change those, then print again.',
     ...Object.entries(TABLES).map(([table, spec]) => `${createTable(table, spec, namespace)};`),
     ...viewTexts(namespace).map(([name, select]) => `${createView(name, select)};`),
   ].join('\n\n');

@@ -1,6 +1,7 @@
 // The sink: final rows from `rows.<venue>` into QuestDB, then the history watermark, then the group's offsets (design section 7).
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
+import { endProcess } from '../../infra/runtime/kafka/client.ts';
 import {
   createPublisher,
   type GroupMember,
@@ -9,10 +10,9 @@ import {
   type Message,
   type Publisher,
   readToEnd,
-} from '../../infra/runtime/kafka.ts';
-import { endProcess } from '../../infra/runtime/kafka-client.ts';
+} from '../../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
-import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb.ts';
+import type { QuestdbReader, RowSender } from '../../infra/runtime/questdb/questdb.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';

@@ -8,7 +8,7 @@ import {
   newBookSync,
   stepBookSync,
   type Waiting,
-} from '../../ingest/venues/book-sync.ts';
+} from '../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';

@@ -9,9 +9,9 @@ import { PLAN_CODES, PLANS, type PlanCode } from '../../api/access/plans.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Endpoint } from '../../api/operations/operation.ts';
 import { STREAM } from '../../api/stream/request.ts';
+import { createKey, revokeKey } from '../../infra/dev/tools/key-admin.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
-import { openPostgres } from '../../infra/runtime/postgres.ts';
-import { createKey, revokeKey } from '../../infra/tools/key-admin.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { type Teardown, useEngines } from '../support/engines.ts';
 import { market, testApp } from './live-fixture.ts';
 

@@ -1,7 +1,7 @@
 // Longer candles of every timeframe and price type, from the log through task, store and answer, against sums in big integers that share nothing with them (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../ingest/venue.ts';
-import { recordsOf } from '../../ingest/venues/shape.ts';
+import { recordsOf } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, PriceType } from '../../schemas/records.ts';
 import { useEngines } from '../support/engines.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';

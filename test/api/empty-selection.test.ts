@@ -4,7 +4,7 @@ import { FIELDS, SOURCES } from '../../api/dql/fields.ts';
 import { FUNCTIONS } from '../../api/dql/functions.ts';
 import { HistoryReader } from '../../api/history/store.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
-import type { QuestdbReader } from '../../infra/runtime/questdb.ts';
+import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { openTestStore } from '../support/test-store.ts';

@@ -8,7 +8,7 @@ import { writeRows } from '../../api/data-app/row-formats.ts';
 import { earliestOf, keepSettledSample } from '../../api/history/settled-sample.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { openPostgres } from '../../infra/runtime/postgres.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { gapRow, readingRow } from '../../processors/task/rows.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,6 +1,6 @@
 // Generated queries over HTTP, lawful and hostile, of a market with gaps, losses, stale, unpublished and ended listings: none is answered with a 5xx (E-05).
 import t from 'tap';
-import { askGenerated } from '../../infra/tools/ask-generated.ts';
+import { askGenerated } from '../../infra/dev/tools/ask-generated.ts';
 import { useEngines } from '../support/engines.ts';
 import { PaperWorld } from '../support/paper-world.ts';
 import { openTestStore } from '../support/test-store.ts';

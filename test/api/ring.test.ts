@@ -3,7 +3,7 @@ import t from 'tap';
 import { ByteLog } from '../../api/live/byte-log.ts';
 import { type LiveMessage, messageAbove } from '../../api/live/live-message.ts';
 import { type Applied, Ring } from '../../api/stream/ring.ts';
-import { createRandom } from '../../infra/simulator/random.ts';
+import { createRandom } from '../../infra/dev/simulator/random.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { isAbove, type LiveEntry, liveEntry, type Place } from '../../schemas/topics.ts';
 import { markReading, NOW } from './live-fixture.ts';

@@ -1,8 +1,8 @@
 // Kafka is away, then QuestDB: nothing is lost, live answers stay honest or unharmed, and everything is there afterwards without a hand.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { readToEnd } from '../../infra/runtime/kafka.ts';
-import { hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
+import { hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { topics } from '../../schemas/topics.ts';
 import { type OwnService, openWorld, recovered, startOwnService, statusesOf } from '../support/own-service.ts';

@@ -1,11 +1,11 @@
 // The service on three brokers that are killed one after another under load: every frame is in raw once or in a recorded loss, tables equal a replay.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { startKafka } from '../../infra/engines/kafka.ts';
-import { freePort } from '../../infra/engines/ports.ts';
-import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka.ts';
+import { copyRaw, type Hashes, hashesOf, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { startKafka } from '../../infra/dev/engines/kafka.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { copyRaw, type Hashes, hashesOf, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
 import { topics } from '../../schemas/topics.ts';
 import { busiestBroker, inStep, type OwnCluster, ownCluster } from '../support/own-cluster.ts';
 import { openWorld } from '../support/own-service.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { FaultEntry } from '../../infra/simulator/faults.ts';
+import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { FaultWindows } from '../support/fault-rules.ts';
 import { type Events, judgeEvents, type Row, type Rows } from '../support/true-rows.ts';
 import { TruthIndex } from '../support/truth.ts';

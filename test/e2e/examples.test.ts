@@ -4,8 +4,8 @@ import t from 'tap';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { STREAM } from '../../api/stream/request.ts';
-import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
-import { exampleCommand, INSTANTS } from '../../infra/tools/endpoint-examples.ts';
+import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
+import { exampleCommand, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
 import { faultsOf } from '../support/closed-schema.ts';
 import { type Teardown, useEngines } from '../support/engines.ts';
 import {

@@ -4,12 +4,12 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { readRun } from '../../infra/engines/data-dir.ts';
-import { freePort, isFree, STANDARD_PORTS } from '../../infra/engines/ports.ts';
-import { postgresHome } from '../../infra/engines/postgres.ts';
-import { isAlive, type ProcessIdentity } from '../../infra/engines/process-identity.ts';
-import type { ServiceEndpoints } from '../../infra/local/service.ts';
-import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
+import { readRun } from '../../infra/dev/engines/data-dir.ts';
+import { freePort, isFree, STANDARD_PORTS } from '../../infra/dev/engines/ports.ts';
+import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
+import type { ServiceEndpoints } from '../../infra/dev/local/service.ts';
+import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

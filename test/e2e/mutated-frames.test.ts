@@ -1,9 +1,9 @@
 // A thousand mutated frames through the real pipeline: nothing stops, nothing served changes, each unreadable one is kept with a code.
 import t, { type Test } from 'tap';
-import { createPublisher, readToEnd } from '../../infra/runtime/kafka.ts';
-import type { FaultEntry } from '../../infra/simulator/faults.ts';
+import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
+import { createPublisher, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { VenueError } from '../../ingest/venue.ts';
-import { binance } from '../../ingest/venues/binance.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type DeadLetter, type RawMessage, topics } from '../../schemas/topics.ts';
 import { mutate, randomOf } from '../support/mutations.ts';

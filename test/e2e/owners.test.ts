@@ -1,7 +1,7 @@
 // Tasks in many processes: owners that stop, come back, join and leave change no row and no word.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
+import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';

@@ -1,7 +1,6 @@
 // Rows are a pure function of the log: a live run with faults and kills, then replays of its raw topics in other ways, give equal tables.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { freePort } from '../../infra/engines/ports.ts';
 import {
   copyRaw,
   type Hashes,
@@ -9,8 +8,9 @@ import {
   type LoggedWorld,
   prepareReplay,
   reached,
-} from '../../infra/tools/bench/raw-copy.ts';
-import type { SentFrames } from '../../infra/tools/bench/sent-frames.ts';
+} from '../../infra/dev/bench/raw-copy.ts';
+import type { SentFrames } from '../../infra/dev/bench/sent-frames.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
 import { useEngines } from '../support/engines.ts';
 import { openWorld } from '../support/own-service.ts';
 import { type PipelineSpec, startIngest, startProcessors, startSimulator } from '../support/pipeline.ts';

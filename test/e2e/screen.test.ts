@@ -2,7 +2,7 @@
 // bytes after everything was killed and in a replay of the raw log behind another API (DQL-07, N-11); the documented queries find something.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { documentedQueries } from '../../infra/tools/documented-queries.ts';
+import { documentedQueries } from '../../infra/dev/tools/documented-queries.ts';
 import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { type Api, startApi, startProcessors, until } from '../support/pipeline.ts';
 

@@ -1,7 +1,7 @@
 // The whole way over secured connections: collector, Kafka by SASL_SSL, processors, QuestDB and PostgreSQL by TLS, an answer; metrics where they are told to listen.
 import t from 'tap';
-import { freePort } from '../../infra/engines/ports.ts';
-import { ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ownEngines } from '../support/engines.ts';
 import { type Child, startChild, startSimulator } from '../support/pipeline.ts';

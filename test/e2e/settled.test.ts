@@ -1,7 +1,7 @@
 // Settled answers stay: asked the moment they settle, after everything was killed, and of a replay of the raw log into empty tables, they have one hash.
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { hashesOf } from '../../infra/tools/bench/raw-copy.ts';
+import { hashesOf } from '../../infra/dev/bench/raw-copy.ts';
 import {
   type Asked,
   askAgain,
@@ -10,7 +10,7 @@ import {
   makeQuestion,
   type Question,
   type Service,
-} from '../../infra/tools/settled-requests.ts';
+} from '../../infra/dev/tools/settled-requests.ts';
 import { type OwnService, openWorld, recovered, replayElsewhere, startOwnService } from '../support/own-service.ts';
 import { drawing } from '../support/paper-log.ts';
 import { type Api, startApi, startIngest, startProcessors } from '../support/pipeline.ts';

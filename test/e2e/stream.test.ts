@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { storeKeys } from '../../infra/tools/bench/api-client.ts';
-import { quantile } from '../../infra/tools/bench/figures.ts';
+import { storeKeys } from '../../infra/dev/bench/api-client.ts';
+import { quantile } from '../../infra/dev/bench/figures.ts';
 import { useEngines } from '../support/engines.ts';
 import { randomOf } from '../support/mutations.ts';
 import {

@@ -3,8 +3,8 @@
 // Every simulated venue, ten listings each, one round of faults. The full show is ten rounds: TRUTH_SECONDS=600 TRUTH_LISTINGS=18. TRUTH_VENUES
 // (ids with commas) takes some venues alone, TRUTH_SEED other markets.
 import t, { type Test } from 'tap';
-import { FAULT_KINDS, type FaultEntry } from '../../infra/simulator/faults.ts';
-import { simulatedVenues } from '../../infra/simulator/venues/index.ts';
+import { FAULT_KINDS, type FaultEntry } from '../../infra/dev/simulator/faults.ts';
+import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
 import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex } from 'viem';
-import { compileContract } from '../../infra/tools/compile-contract.ts';
+import { compileContract } from '../../infra/dev/tools/compile-contract.ts';
 import { useEngines } from '../support/engines.ts';
 import { connectChain } from '../support/local-chain.ts';
 
@@ -14,7 +14,7 @@ const ROOT = `0x${createHash('sha256').update('a day').digest('hex')}` as const;
 const NO_ROOT = `0x${'0'.repeat(64)}` as const;
 
 t.test('the artefact is what the compiler makes of the source', (t) => {
-  t.same(ARTEFACT, JSON.parse(JSON.stringify(compileContract())), 'run `node infra/tools/compile-contract.ts`');
+  t.same(ARTEFACT, JSON.parse(JSON.stringify(compileContract())), 'run `node infra/dev/tools/compile-contract.ts`');
   const functions = ARTEFACT.abi.flatMap((entry) => (entry.type === 'function' ? [entry.name] : []));
   t.same(functions.sort(), ['owner', 'post', 'roots'], 'nothing else can be called');
   t.notOk(ARTEFACT.abi.some(({ type }) => type === 'receive' || type === 'fallback'));

@@ -4,11 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { freePort } from '../../infra/engines/ports.ts';
-import { createPublisher, ensureTopics, type KafkaHandle, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
+import { accountFrames } from '../../infra/dev/bench/sent-frames.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import {
+  createPublisher,
+  ensureTopics,
+  type KafkaHandle,
+  openKafka,
+  readToEnd,
+} from '../../infra/runtime/kafka/kafka.ts';
+import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { topicSpecs } from '../../infra/runtime/topics.ts';
-import { accountFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { Outlet } from '../../ingest/outlet.ts';
 import { createRawWriter } from '../../ingest/publish.ts';
 import { Spool } from '../../ingest/spool.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { AskedMinutes, Mapped, Venue } from '../../ingest/venue.ts';
-import { recordsOf } from '../../ingest/venues/shape.ts';
+import { recordsOf } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { VenueError } from '../../ingest/venue.ts';
-import { binance } from '../../ingest/venues/binance.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import {
   applySnapshot,
   applyUpdate,

@@ -7,7 +7,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb.ts';
+import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { type LeafRow, readLeafRows } from '../../processors/nightly/anchored/leaf-rows.ts';
 import { type FileRow, openRowFiles } from '../../processors/nightly/anchored/row-files.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';

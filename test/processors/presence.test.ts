@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { createLog } from '../../infra/runtime/log.ts';
-import { binance } from '../../ingest/venues/binance.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { createPresenceWatch } from '../../processors/presence-watch.ts';
 import { runTask, SECOND } from '../support/task-driver.ts';

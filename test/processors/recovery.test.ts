@@ -1,10 +1,10 @@
 // A task whose checkpoint cannot be used, on a real Kafka: what was said stays, what is lost is a gap with its cause, nothing is said twice.
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
-import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka.ts';
+import { createPublisher, ensureTopics, LogCut, openKafka, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { topicSpecs } from '../../infra/runtime/topics.ts';
-import { binance } from '../../ingest/venues/binance.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';
 import { TaskRunner } from '../../processors/runner.ts';

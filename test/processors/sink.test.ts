@@ -5,17 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
+import { hashTables } from '../../infra/dev/tools/hash-tables.ts';
 import {
   createPublisher,
   ensureTopics,
   type KafkaHandle,
   openKafka,
   readPartitions,
-} from '../../infra/runtime/kafka.ts';
+} from '../../infra/runtime/kafka/kafka.ts';
+import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb.ts';
-import { topicSpecs } from '../../infra/runtime/topics.ts';
-import { hashTables } from '../../infra/tools/hash-tables.ts';
+import { createRowSender, openQuestdbReader, type QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { createTable, schemaText } from '../../processors/sinks/ddl.ts';
 import { ensureTables, type Sql, TableMismatch } from '../../processors/sinks/ensure-tables.ts';
 import { createSinkMetrics } from '../../processors/sinks/metrics.ts';
@@ -157,7 +157,7 @@ const gapRow = (table: string, from: number, to: number, cause: string): Row => 
 
 t.test('schema.sql is what the list of tables makes', (t) => {
   const file = readFileSync(new URL('../../infra/questdb/schema.sql', import.meta.url), 'utf8');
-  t.equal(file, `${schemaText('')}\n`, 'if not: node infra/tools/print-ddl.ts > infra/questdb/schema.sql');
+  t.equal(file, `${schemaText('')}\n`, 'if not: node infra/dev/tools/print-ddl.ts > infra/questdb/schema.sql');
   t.end();
 });
 

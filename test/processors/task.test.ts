@@ -1,7 +1,7 @@
 // The task as a machine: readings, books, windows, gaps, spans; the same bytes whatever cuts or repeats the log.
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { binance } from '../../ingest/venues/binance.ts';
+import { binance } from '../../ingest/venues/binance/index.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';

@@ -1,9 +1,9 @@
 // API processes over one database and a small market written straight to their topics: as many nodes as a test wants, killed at will.
 import { Agent, request } from 'node:http';
-import { freePort } from '../../infra/engines/ports.ts';
-import { createPublisher, ensureTopics, openKafka } from '../../infra/runtime/kafka.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { createPublisher, ensureTopics, openKafka } from '../../infra/runtime/kafka/kafka.ts';
+import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { topicSpecs } from '../../infra/runtime/topics.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, liveEntry, topics } from '../../schemas/topics.ts';
 import { capability, listing, listingValues, markReading } from '../api/live-fixture.ts';

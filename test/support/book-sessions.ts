@@ -1,6 +1,6 @@
 // Follows the books of a recorded session as the collector does: by chains alone.
 import type { Chain, Venue } from '../../ingest/venue.ts';
-import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/book-sync.ts';
+import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import type { Recorded } from './recordings.ts';
 
 export type Followed = {

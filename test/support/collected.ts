@@ -1,9 +1,9 @@
 // One venue collected from its simulator without engines: its log, and a task that reads it as it grows.
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
+import { startSimulator } from '../../infra/dev/simulator/simulator.ts';
+import type { VenueHost } from '../../infra/dev/simulator/venue-host.ts';
 import { createClock } from '../../infra/runtime/clock.ts';
-import { startSimulator } from '../../infra/simulator/simulator.ts';
-import type { VenueHost } from '../../infra/simulator/venue-host.ts';
 import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
 import type { Venue } from '../../ingest/venue.ts';

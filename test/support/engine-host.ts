@@ -4,15 +4,15 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { openDataDir } from '../../infra/engines/data-dir.ts';
+import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
 import {
   ENGINE_NAMES,
   type EngineEndpoints,
   type EngineName,
   type Engines,
   startEngines,
-} from '../../infra/engines/engines.ts';
-import { identityOf, isAlive, type ProcessIdentity } from '../../infra/engines/process-identity.ts';
+} from '../../infra/dev/engines/engines.ts';
+import { identityOf, isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
 import type { EngineRequest, HostAddress } from './engines.ts';
 
 /** Without any living test process for this long, everything is stopped. */

@@ -12,9 +12,9 @@ import {
   type EngineName,
   type Engines,
   startEngines,
-} from '../../infra/engines/engines.ts';
-import { postgresHome } from '../../infra/engines/postgres.ts';
-import { isAlive, type ProcessIdentity } from '../../infra/engines/process-identity.ts';
+} from '../../infra/dev/engines/engines.ts';
+import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
 
 /** As EngineEndpoints; an engine that was not asked for is an empty string. */
 export type TestEndpoints = { readonly [K in keyof EngineEndpoints]: string };

@@ -1,7 +1,7 @@
 // A simulator whose clock stands still until a test moves it, and clients of its sockets.
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/simulator/simulator.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../infra/dev/simulator/simulator.ts';
 import { waitFor } from './wait.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 6);

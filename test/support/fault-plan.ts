@@ -1,6 +1,6 @@
 // Every fault a simulator knows, on listings of its own, spread over a round: most of the market is well at any time.
 import { setTimeout as pause } from 'node:timers/promises';
-import { FAULT_KINDS, type FaultEntry, type FaultKind, type FaultRequest } from '../../infra/simulator/faults.ts';
+import { FAULT_KINDS, type FaultEntry, type FaultKind, type FaultRequest } from '../../infra/dev/simulator/faults.ts';
 
 export type Target = { readonly venue: string; readonly symbol: string; readonly isInverse: boolean };
 export type Inject = (request: Omit<FaultRequest, 'kind'> & { readonly kind: FaultKind }) => Promise<FaultEntry>;

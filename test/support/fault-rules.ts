@@ -1,5 +1,5 @@
 // What an injected fault may make of what is served and stored: states by L-07, causes of gaps by L-08, from when until when, for which layers.
-import type { FaultEntry, FaultKind } from '../../infra/simulator/faults.ts';
+import type { FaultEntry, FaultKind } from '../../infra/dev/simulator/faults.ts';
 import type { Subject } from './truth.ts';
 
 type Rule = {

@@ -1,6 +1,6 @@
 // What a reader of `live` from its start would have seen go back, come twice or be left out.
 import { LiveMemory } from '../../api/live/memory.ts';
-import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka.ts';
+import { type KafkaHandle, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { topics } from '../../schemas/topics.ts';
 
 /** In words; also when nothing was said at all. */

@@ -3,11 +3,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Engines, startEngines } from '../../infra/engines/engines.ts';
-import { type KafkaCluster, startKafkaCluster } from '../../infra/engines/kafka.ts';
-import { freePort } from '../../infra/engines/ports.ts';
-import { postgresHome } from '../../infra/engines/postgres.ts';
-import type { KafkaHandle } from '../../infra/runtime/kafka.ts';
+import { type Engines, startEngines } from '../../infra/dev/engines/engines.ts';
+import { type KafkaCluster, startKafkaCluster } from '../../infra/dev/engines/kafka.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { postgresHome } from '../../infra/dev/engines/postgres.ts';
+import type { KafkaHandle } from '../../infra/runtime/kafka/kafka.ts';
 import type { Teardown } from './engines.ts';
 
 const TEST_ROOT = fileURLToPath(new URL('../../.local/test', import.meta.url));

@@ -1,9 +1,9 @@
 // The whole service over engines of its own, which a test may kill or take away; whoever reads is outside of them.
 import type { Test } from 'tap';
-import { openKafka } from '../../infra/runtime/kafka.ts';
+import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import { copyRaw, type LoggedWorld, prepareReplay, reached } from '../../infra/tools/bench/raw-copy.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { type OwnEngines, ownEngines } from './engines.ts';
 import {
   type Api,

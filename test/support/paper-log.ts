@@ -1,7 +1,7 @@
 // A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
 import { type Chain, type Mapped, type Venue, VenueError } from '../../ingest/venue.ts';
-import { elementTexts } from '../../ingest/venues/elements.ts';
-import { recordsOf } from '../../ingest/venues/shape.ts';
+import { elementTexts } from '../../ingest/venues/shared/elements.ts';
+import { recordsOf } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';

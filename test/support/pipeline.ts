@@ -5,8 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../infra/engines/ports.ts';
-import { type DemoKeys, ensureDemoKeys } from '../../infra/tools/demo-keys.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
 import { BOUND_MS, waitFor } from './wait.ts';
 
@@ -68,7 +68,7 @@ export type Simulator = {
 };
 
 export const startSimulator = async (env: Readonly<Record<string, string>>): Promise<Simulator> => {
-  const child = startChild('simulator', 'infra/simulator/main.ts', env);
+  const child = startChild('simulator', 'infra/dev/simulator/main.ts', env);
   const { endpoints, control } = JSON.parse(await child.firstLine) as { endpoints: unknown; control: string };
   const call = async (path: string, init?: RequestInit): Promise<Response> => {
     const answer = await fetch(`${control}${path}`, init);

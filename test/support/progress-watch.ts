@@ -1,5 +1,5 @@
 // How long nothing moved: the watermarks of the tasks as any reader sees them, which move when a record went all the way through the log and back.
-import { type KafkaHandle, readPartitions } from '../../infra/runtime/kafka.ts';
+import { type KafkaHandle, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 
 export type ProgressWatch = {

@@ -1,11 +1,11 @@
 // A raw log worked through again in tables of its own: by how many processes, how often and in whatever way, and the hashes to compare.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import { endOffsets, readToEnd } from '../../infra/runtime/kafka.ts';
+import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/dev/bench/raw-copy.ts';
+import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/dev/bench/sent-frames.ts';
+import { endOffsets, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { createMetrics } from '../../infra/runtime/metrics.ts';
-import { type Hashes, hashesOf, type LoggedWorld, reached } from '../../infra/tools/bench/raw-copy.ts';
-import { accountFrames, type FrameAccount, type SentFrames } from '../../infra/tools/bench/sent-frames.ts';
 import { venues as known } from '../../ingest/venues/index.ts';
 import { createProcessorMetrics } from '../../processors/metrics.ts';
 import { closeOutlets, openOutlets } from '../../processors/outlets.ts';

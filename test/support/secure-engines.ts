@@ -3,12 +3,12 @@ import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openDataDir } from '../../infra/engines/data-dir.ts';
-import { engineJars, javaCommand } from '../../infra/engines/java.ts';
-import { type KafkaProperties, startKafka } from '../../infra/engines/kafka.ts';
-import { freePort } from '../../infra/engines/ports.ts';
-import { runOnce } from '../../infra/engines/run-once.ts';
-import { createSupervisor } from '../../infra/engines/supervisor.ts';
+import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
+import { engineJars, javaCommand } from '../../infra/dev/engines/java.ts';
+import { type KafkaProperties, startKafka } from '../../infra/dev/engines/kafka.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { runOnce } from '../../infra/dev/engines/run-once.ts';
+import { createSupervisor } from '../../infra/dev/engines/supervisor.ts';
 import type { Authority, Certificate } from './certificates.ts';
 import type { OwnEngines, Teardown } from './engines.ts';
 

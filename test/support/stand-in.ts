@@ -1,10 +1,10 @@
 /** Stands in for the service behind `npm run demo`: three small processes under the supervisor of the real one, one of them slow to start. */
 import { appendFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDataDir } from '../../infra/engines/data-dir.ts';
-import { createSupervisor, type ProcessSpec } from '../../infra/engines/supervisor.ts';
-import { createProgress } from '../../infra/local/progress.ts';
-import { runUntilStopped } from '../../infra/local/until-stopped.ts';
+import { openDataDir } from '../../infra/dev/engines/data-dir.ts';
+import { createSupervisor, type ProcessSpec } from '../../infra/dev/engines/supervisor.ts';
+import { createProgress } from '../../infra/dev/local/progress.ts';
+import { runUntilStopped } from '../../infra/dev/local/until-stopped.ts';
 
 /** Writes down that it was asked to stop and, some work later, that it has ended. */
 const CHILD = `

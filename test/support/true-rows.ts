@@ -1,7 +1,8 @@
 // The stored rows of a run against the truth: causes of gaps, trades, liquidations and candles, each by value and none missing.
+
+import type { TruthRow } from '../../infra/dev/simulator/truth-log.ts';
 import { createLog } from '../../infra/runtime/log.ts';
-import { openQuestdbReader } from '../../infra/runtime/questdb.ts';
-import type { TruthRow } from '../../infra/simulator/truth-log.ts';
+import { openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { causesOf, type FaultWindows } from './fault-rules.ts';

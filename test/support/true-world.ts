@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type KafkaHandle, openKafka } from '../../infra/runtime/kafka.ts';
+import { type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from './engines.ts';

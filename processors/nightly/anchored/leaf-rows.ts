@@ -1,5 +1,5 @@
 // The leaves of one listing, table and day out of stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
-import type { Cell, QuestdbReader } from '../../../infra/runtime/questdb.ts';
+import type { Cell, QuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
 import type { AnchoredCell, AnchoredColumn, AnchoredTable } from '../../../schemas/anchored.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';

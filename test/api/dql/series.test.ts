@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { HistoryStore } from '../../../api/history/store.ts';
 import { seriesCacheOf } from '../../../api/series/cache.ts';
-import { documentedQueries } from '../../../infra/tools/documented-queries.ts';
+import { documentedQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { formatInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';

@@ -1,7 +1,7 @@
 // Aster: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
-import { aster } from '../../../ingest/venues/aster.ts';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { aster } from '../../../ingest/venues/aster/index.ts';
+import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';

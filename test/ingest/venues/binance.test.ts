@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
-import { binance } from '../../../ingest/venues/binance.ts';
-import { budgetOf } from '../../../ingest/venues/binance-budget.ts';
+import { budgetOf } from '../../../ingest/venues/binance/budget.ts';
+import { binance } from '../../../ingest/venues/binance/index.ts';
 import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';

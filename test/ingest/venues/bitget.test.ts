@@ -1,10 +1,10 @@
 // Bitget: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { normalise } from '../../../infra/tools/normalise.ts';
+import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import type { MapContext, VenueMessage } from '../../../ingest/venue.ts';
-import { bitget } from '../../../ingest/venues/bitget.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
+import { bitget } from '../../../ingest/venues/bitget/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { canonicalDigits } from '../../../schemas/decimals.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -1,7 +1,7 @@
 // BitMEX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
 import type { MapState, VenueMessage } from '../../../ingest/venue.ts';
-import { bitmex as venue } from '../../../ingest/venues/bitmex.ts';
+import { bitmex as venue } from '../../../ingest/venues/bitmex/index.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';

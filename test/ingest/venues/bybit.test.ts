@@ -1,9 +1,9 @@
 // Bybit: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
-import { normalise } from '../../../infra/tools/normalise.ts';
+import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { type MapContext, type MapState, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
-import { bybit } from '../../../ingest/venues/bybit.ts';
+import { bybit } from '../../../ingest/venues/bybit/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
 import {

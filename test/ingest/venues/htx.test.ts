@@ -2,8 +2,8 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venue.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
-import { htx } from '../../../ingest/venues/htx.ts';
+import { htx } from '../../../ingest/venues/htx/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';

@@ -1,7 +1,7 @@
 // Hyperliquid: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
 import type { MapState } from '../../../ingest/venue.ts';
-import { hyperliquid } from '../../../ingest/venues/hyperliquid.ts';
+import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
 import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';

@@ -1,7 +1,7 @@
 // KuCoin: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
-import { newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
-import { kucoin } from '../../../ingest/venues/kucoin.ts';
+import { kucoin } from '../../../ingest/venues/kucoin/index.ts';
+import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';

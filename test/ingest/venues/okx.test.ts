@@ -2,8 +2,8 @@
 import { crc32 } from 'node:zlib';
 import t from 'tap';
 import type { MapContext } from '../../../ingest/venue.ts';
-import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/book-sync.ts';
-import { okx } from '../../../ingest/venues/okx.ts';
+import { okx } from '../../../ingest/venues/okx/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -1,0 +1,141 @@
+// After a soak: engines alone over its data. Every frame is accounted for, the log is worked through to its end, and once more elsewhere.
+import { join } from 'node:path';
+import { topics } from '../../../schemas/topics.ts';
+import { openKafka } from '../../runtime/kafka/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { createLog } from '../../runtime/log.ts';
+import { openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { type Engines, startEngines } from '../engines/engines.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { freePort } from '../engines/ports.ts';
+import type { Progress } from '../local/progress.ts';
+import type { SoakPlan } from './plan.ts';
+import { copyRaw, type Hashes, hashesOf, type LoggedWorld, prepareReplay, reached } from './raw-copy.ts';
+import { VENUE } from './run.ts';
+import { accountFrames, type FrameAccount, type SentFrames } from './sent-frames.ts';
+
+export type Aftermath = {
+  readonly frames: FrameAccount;
+  /** Of the tables of the run; null when the log could not be worked through to its end. */
+  readonly live: Hashes | null;
+  /** Of its replay; null without one. */
+  readonly replayed: Hashes | null;
+  /** What went wrong on the way, in words. */
+  readonly problems: readonly string[];
+};
+
+const READY_MS = 60_000;
+const TELL_EVERY_MS = 30_000;
+
+/** Says every half minute that a long step goes on. */
+const patiently = async <T>(progress: Progress, name: string, work: Promise<T>): Promise<T> => {
+  progress.say(name);
+  const timer = setInterval(() => progress.say(`still ${name}`), TELL_EVERY_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+};
+
+const openWorld = (engines: Engines, shards: number): LoggedWorld & { readonly close: () => Promise<void> } => {
+  const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password } = engines.endpoints;
+  if (!kafka || !questdb_http || !questdb_pg) throw new Error('a replay needs Kafka and QuestDB');
+  const auth = { user: questdb_user ?? '', password: questdb_password ?? '' };
+  const stores = { kafka, questdb_http, questdb_pg, questdb_user: auth.user, questdb_password: auth.password };
+  const log = createLog('bench', 'error');
+  const handle = openKafka(
+    { brokers: kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    log,
+  );
+  const reader = openQuestdbReader(questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
+  const close = async (): Promise<void> => {
+    await reader.close();
+    await handle.close();
+  };
+  return { stores, handle, reader, base: '', venues: [VENUE], shards, close };
+};
+
+/** Processors that add nothing to the log work through it to its end; answers the hashes of their tables. */
+const workThrough = async (
+  engines: Engines,
+  world: LoggedWorld,
+  { namespace, timeoutMs }: { readonly namespace: string; readonly timeoutMs: number },
+): Promise<Hashes> => {
+  const { stores, shards, venues } = world;
+  const port = String(await freePort());
+  const processors = await engines.supervisor.start({
+    name: `${namespace}processors`,
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, 'processors', 'main.ts')],
+    env: {
+      ...{ KAFKA_BROKERS: stores.kafka, QUESTDB_HTTP: stores.questdb_http, QUESTDB_PG: stores.questdb_pg },
+      ...{ QUESTDB_USER: stores.questdb_user, QUESTDB_PASSWORD: stores.questdb_password, OWNER_TICKS: 'false' },
+      ...{ TOPIC_NAMESPACE: namespace, VENUES: venues.join(), SHARDS: String(shards), METRICS_PORT: port },
+    },
+    readyTimeoutMs: READY_MS,
+    stopGraceMs: 16_000,
+    isReady: async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok,
+  });
+  try {
+    await reached(world, namespace, timeoutMs);
+  } finally {
+    await processors.stop();
+  }
+  return hashesOf(world, namespace);
+};
+
+export type AftermathSpec = {
+  readonly dir: string;
+  readonly plan: SoakPlan;
+  readonly sent: SentFrames;
+  readonly progress: Progress;
+};
+
+const examine = async (engines: Engines, { plan, sent, progress }: AftermathSpec): Promise<Aftermath> => {
+  const world = openWorld(engines, plan.shards);
+  const timeoutMs = (10 + 2 * plan.minutes) * 60_000;
+  const problems: string[] = [];
+  const tried = async (name: string, work: () => Promise<Hashes>): Promise<Hashes | null> => {
+    try {
+      return await patiently(progress, name, work());
+    } catch (error) {
+      problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return null;
+    }
+  };
+  try {
+    const frames = await patiently(
+      progress,
+      'holding what was sent against the log',
+      accountFrames(world.handle, topics().raw(VENUE), sent),
+    );
+    const live = await tried('working through the log to its end', () =>
+      workThrough(engines, world, { namespace: '', timeoutMs }),
+    );
+    if (live === null || !plan.replay) return { frames, live, replayed: null, problems };
+    const replayed = await tried('working through a copy of the log', async () => {
+      const namespace = await prepareReplay(world, 'soak');
+      await copyRaw(world, namespace);
+      return workThrough(engines, world, { namespace, timeoutMs });
+    });
+    return { frames, live, replayed, problems };
+  } finally {
+    await world.close();
+  }
+};
+
+/** The service of the run must have been stopped: its collector's log has come to rest. `onEngines` learns what to stop. */
+export const examineAftermath = async (
+  spec: AftermathSpec,
+  onEngines: (engines: Engines) => void,
+): Promise<Aftermath> => {
+  const none = { postgres: false, anvil: false };
+  const engines = await startEngines({ dir: spec.dir, ...none, ports: 'free', log: spec.progress.say });
+  onEngines(engines);
+  try {
+    return await examine(engines, spec);
+  } finally {
+    await engines.stop();
+  }
+};

@@ -1,0 +1,110 @@
+// Calls the data API as a client with many keys would: kept-alive connections, no compression, the time of each whole answer.
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+
+export type Timed = { readonly ms: number; readonly text: string; readonly bytes: number };
+
+export type ApiClient = {
+  readonly post: (path: string, body: unknown, headers?: Readonly<Record<string, string>>) => Promise<Timed>;
+  /** Follows a stream; once it is ready, gives the function that ends it. `onEvent` gets each event's name and its data as JSON. */
+  readonly stream: (
+    query: Readonly<Record<string, string>>,
+    onEvent: (event: string, data: string) => void,
+  ) => Promise<() => void>;
+  /** Venue symbols the API lists, ascending. */
+  readonly symbols: () => Promise<readonly string[]>;
+  /** One of its keys, the same for the same number. */
+  readonly key: (n: number) => string;
+  readonly close: () => void;
+};
+
+/** A key may ask 50 times a second: so many keys in turn that no limit is met. */
+const KEYS = 200;
+const FRAME = /^event: (.*)\ndata: (.*)$/m;
+const ACCOUNT = 'acc_bench';
+
+export const storeKeys = async (databaseUrl: string): Promise<readonly string[]> => {
+  const keys = Array.from({ length: KEYS }, makeKey);
+  const pool = openPostgres(databaseUrl, { max: 1 });
+  try {
+    await pool.query("insert into accounts (account_id, plan) values ($1, 'pro_plus') on conflict do nothing", [
+      ACCOUNT,
+    ]);
+    await pool.query(
+      `insert into api_keys (key_id, account_id, hash, display, name, plan)
+       select id, $1, hash, display, 'bench', 'pro_plus' from unnest($2::text[], $3::bytea[], $4::text[]) as k (id, hash, display)`,
+      [ACCOUNT, keys.map(() => `key_${randomUUID()}`), keys.map(hashKey), keys.map(displayOf)],
+    );
+  } finally {
+    await pool.end();
+  }
+  return keys;
+};
+
+export const openApiClient = async (baseUrl: string, databaseUrl: string): Promise<ApiClient> => {
+  const keys = await storeKeys(databaseUrl);
+  const agent = new Agent({ keepAlive: true });
+  let turn = 0;
+  const post: ApiClient['post'] = (path, body, over = {}) => {
+    const payload = JSON.stringify(body);
+    turn += 1;
+    const headers = {
+      authorization: `Bearer ${keys[turn % keys.length]}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(payload),
+      ...over,
+    };
+    return new Promise((resolve, reject) => {
+      const began = performance.now();
+      const call = request(`${baseUrl}${path}`, { method: 'POST', agent, headers }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const ms = performance.now() - began;
+          const whole = Buffer.concat(chunks);
+          const text = whole.toString('utf8');
+          if (answer.statusCode === 200) resolve({ ms, text, bytes: whole.length });
+          else reject(new Error(`${path}: ${answer.statusCode} ${text.slice(0, 500)}`));
+        });
+      });
+      call.on('error', reject);
+      call.end(payload);
+    });
+  };
+  const stream: ApiClient['stream'] = (query, onEvent) =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${keys[0]}` };
+      const path = `/v2/stream?${new URLSearchParams(query)}`;
+      const call = request(`${baseUrl}${path}`, { agent: false, headers }, (answer) => {
+        let rest = '';
+        answer.on('error', () => undefined);
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          if (answer.statusCode !== 200)
+            return reject(new Error(`${path}: ${answer.statusCode} ${chunk.slice(0, 500)}`));
+          const frames = `${rest}${chunk}`.split('\n\n');
+          rest = frames.pop() ?? '';
+          for (const frame of frames) {
+            const [, event = '', data = ''] = FRAME.exec(frame) ?? [];
+            if (event === 'ready') resolve(() => call.destroy());
+            onEvent(event, data);
+          }
+        });
+      });
+      call.on('error', reject);
+      call.end();
+    });
+  return {
+    post,
+    stream,
+    symbols: async () => {
+      const { text } = await post('/v2/snapshots', { layers: ['mark'] });
+      const { items } = JSON.parse(text) as { items: readonly { readonly venue_symbol: string }[] };
+      return items.map(({ venue_symbol: symbol }) => symbol);
+    },
+    key: (n) => keys[n % keys.length] ?? '',
+    close: () => agent.destroy(),
+  };
+};

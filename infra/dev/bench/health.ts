@@ -1,0 +1,116 @@
+// One look at everything that runs: memory and descriptors of each process, how far each step is behind, what QuestDB says of its tables.
+import { topics } from '../../../schemas/topics.ts';
+import { endOffsets } from '../../runtime/kafka/kafka.ts';
+import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { quantile, sum } from './figures.ts';
+import { descriptorsOf, EVERY_PROCESS, type ProcessName, pidOf, usageOf } from './machine.ts';
+import { type Run, readSentCount, VENUE } from './run.ts';
+
+export type ProcessSample = { readonly pid: number; readonly ownMb: number; readonly descriptors: number };
+
+/** Milliseconds the tasks were behind since the sample before: what was usual, and the most. */
+export type LagSample = { readonly usualMs: number; readonly highestMs: number };
+
+export type TableHealth = {
+  /** Names of tables that take no more writes. */
+  readonly suspended: readonly string[];
+  /** Transactions that wait to be applied to their table, of all tables. */
+  readonly waiting: number;
+};
+
+/** Since the beginning of the log, so that a killed process takes nothing with it. */
+export type Totals = {
+  /** Frames the simulator handed to sockets. */
+  readonly sent: number;
+  /** Records in raw, ticks and connections among them. */
+  readonly collected: number;
+  readonly applied: number;
+  /** Rows the tasks published, and those of them the sink has seen readable in QuestDB. */
+  readonly published: number;
+  readonly written: number;
+  readonly deadLetters: number;
+};
+
+export type Sample = {
+  /** Since the load began. */
+  readonly atMs: number;
+  readonly processes: ReadonlyMap<ProcessName, ProcessSample>;
+  readonly lag: LagSample | null;
+  readonly tables: TableHealth;
+  readonly totals: Totals;
+};
+
+const SINK_GROUP = 'processors.sink';
+const LAG_EVERY_MS = 100;
+
+const readProcesses = (dir: string): Map<ProcessName, ProcessSample> => {
+  const found = new Map<ProcessName, ProcessSample>();
+  for (const name of EVERY_PROCESS) {
+    const pid = pidOf(dir, name);
+    if (pid === null) continue;
+    const [usage, descriptors] = [usageOf(pid), descriptorsOf(pid)];
+    if (usage !== null && descriptors !== null) found.set(name, { pid, ownMb: usage.ownMb, descriptors });
+  }
+  return found;
+};
+
+const readTables = async (reader: QuestdbReader): Promise<TableHealth> => {
+  const text = 'SELECT name, suspended, sequencerTxn - writerTxn FROM wal_tables()';
+  const rows = await reader.query({ text });
+  return {
+    suspended: rows.filter(([, suspended]) => suspended === 't').map(([name]) => name ?? ''),
+    waiting: sum(rows.map(([, , waiting]) => Number(waiting ?? 0))),
+  };
+};
+
+const recordsIn = async (run: Run, topic: string): Promise<number> =>
+  sum([...(await endOffsets(run.handle, topic)).values()].map(({ latest }) => latest));
+
+/** Offsets the sink has committed; a partition it has not begun counts nothing. */
+const writtenRows = async (run: Run, topic: string): Promise<number> => {
+  const admin = await run.handle.admin();
+  const [answer] = await admin.fetchOffsets({ groupId: SINK_GROUP, topics: [topic] });
+  return sum((answer?.partitions ?? []).map(({ offset }) => Math.max(0, Number(offset))));
+};
+
+const readTotals = async (run: Run): Promise<Totals> => {
+  const names = topics();
+  // In the order of the way, so that no later step seems ahead of an earlier one by more than what came meanwhile.
+  const written = await writtenRows(run, names.rows(VENUE));
+  const published = await recordsIn(run, names.rows(VENUE));
+  const applied = run.watch.applied();
+  const collected = await recordsIn(run, names.raw(VENUE));
+  const deadLetters = await recordsIn(run, names.deadLetters);
+  return { sent: await readSentCount(run.service), collected, applied, published, written, deadLetters };
+};
+
+export type HealthWatch = {
+  /** Lag is of the time since the sample before. */
+  readonly sample: () => Promise<Sample>;
+  readonly stop: () => void;
+};
+
+/** Begins at once; `reader` reads QuestDB. */
+export const watchHealth = (run: Run, reader: QuestdbReader): HealthWatch => {
+  const began = performance.now();
+  let lags: number[] = [];
+  const timer = setInterval(() => {
+    const lag = run.watch.lagMs();
+    if (lag !== null) lags.push(lag);
+  }, LAG_EVERY_MS);
+  const takeLag = (): LagSample | null => {
+    const [usualMs, highestMs] = [quantile(lags, 0.5), quantile(lags, 1)];
+    lags = [];
+    return usualMs === null || highestMs === null ? null : { usualMs, highestMs };
+  };
+  return {
+    sample: async () => {
+      const processes = readProcesses(run.dir);
+      const lag = takeLag();
+      const atMs = performance.now() - began;
+      const [tables, totals] = await Promise.all([readTables(reader), readTotals(run)]);
+      return { atMs, processes, lag, tables, totals };
+    },
+    stop: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,179 @@
+// A day of a hundred listings in tables and topics of its own, written through the rows and records that tasks write.
+import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
+import { candleRow, readingRow } from '../../../processors/task/rows.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { READING_LAYERS } from '../../../schemas/layers.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { tableName } from '../../../schemas/tables.ts';
+import {
+  type CapabilityVersion,
+  type ListingVersion,
+  liveEntry,
+  type Reading,
+  type Row,
+  topics,
+} from '../../../schemas/topics.ts';
+import { createPublisher, ensureTopics, openKafka } from '../../runtime/kafka/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import { createLog } from '../../runtime/log.ts';
+import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+
+export const VENUE = 'binance';
+export const NAMESPACE = 'bench_history.';
+export const LISTINGS = 100;
+const SECOND: Micros = 1_000_000;
+const MINUTE: Micros = 60 * SECOND;
+const DAY: Micros = 1_440 * MINUTE;
+const WINDOW: Micros = 10 * SECOND;
+/** A day of windows, and as many minutes as one answer about candles may have. */
+const WINDOWS = 8_640;
+const MINUTES = 1_500;
+const BATCH = 50_000;
+
+export const symbolOf = (i: number): string => `B${String(i).padStart(3, '0')}USDT`;
+
+export type Stores = {
+  readonly kafka: string;
+  readonly questdb_http: string;
+  readonly questdb_pg: string;
+  readonly questdb_user: string;
+  readonly questdb_password: string;
+};
+
+const versionOf = (i: number, written: Micros): ListingVersion => {
+  const values = {
+    ...{ instrument: `B${i}-PERP`, venue_symbol: symbolOf(i), base: `B${i}`, quote: 'USDT', base_venue_alias: null },
+    ...{ kind: 'perpetual', venue_kind: 'linear', pair: null, post_only: null, status: 'tradeable' },
+    ...{ contract_size: '1', multiplier: '1', tick_size: '0.1', lot_size: '0.001', min_qty: '0.001' },
+    ...{ min_notional: '5', price_decimals: 1, qty_decimals: 3, quantity_unit: 'base', funding_interval: '8h' },
+    units: { tick_size: 'quote', lot_size: 'base', min_qty: 'base', min_notional: 'quote', contract_size: 'base' },
+    ...{ funding_interval_source: 'venue', funding_normalisation: { venue_field: 'r', transform: 'identity' } },
+    ...{ rules_normalisation: {}, not_published: [], bands: [], oi_sides: 'one', listed_at: null, delisted_at: null },
+    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: ['1m'] },
+  };
+  const named = { venue: VENUE, venue_symbol: symbolOf(i) };
+  const record = { layer: 'listing', ...named, venue_ts: null, received_at: written, values };
+  return {
+    ...named,
+    written_at: written,
+    first_seen_at: written,
+    delisted_at: null,
+    record,
+    raw: null,
+  } as ListingVersion;
+};
+
+const capabilityOf = (written: Micros): CapabilityVersion => {
+  const on = { policy: 'on', cadence_ms: null, horizon_ms: null, horizon_source: 'connection' } as const;
+  const layers = Object.fromEntries([...READING_LAYERS, 'candles'].map((layer) => [layer, on]));
+  return { venue: VENUE, name: VENUE, written_at: written, layers };
+};
+
+const markOf = (received: Micros, n: number): Reading => ({
+  ...{ layer: 'mark', rev: 1, valid: true, gap_cause: null, venue_ts: received - 80_000, received_at: received },
+  ...{ recorded_at: received + 2_000, conn_id: 'c1', horizon_ms: null, valid_until: null, anchor: 'venue' },
+  ...{ horizon_source: 'connection', null_reasons: {}, instants: {}, quantity_unit: null, book: null, raw: null },
+  values: { mark: `${60_000 + (n % 997)}.${n % 10}`, index: `${60_001 + (n % 991)}`, basis: '-0.000011340000000001' },
+});
+
+const markRow = (i: number, at: Micros): Row => {
+  const n = i + at / WINDOW;
+  return readingRow(
+    { venue: VENUE, symbol: symbolOf(i), layer: 'mark' },
+    { from: at - WINDOW, at, srcOffset: n, late: false },
+    markOf(at - 400_000 - (n % 1_000) * 100, n),
+  );
+};
+
+const minuteRow = (i: number, openTime: Micros): Row => {
+  const n = i + openTime / MINUTE;
+  const price = 60_000 + (n % 997);
+  const figures = {
+    ...{ open: `${price}.1`, high: `${price + 9}.5`, low: `${price - 9}.25`, close: `${price}.7` },
+    ...{ volume: `${n % 800}.123`, turnover: `${n % 90_000}.5` },
+  };
+  const closeTime = openTime + MINUTE;
+  const heard = { values: { volume_unit: 'base' }, venue_ts: null, received_at: closeTime + SECOND, final: true };
+  const minute = { ...heard, connId: 'c1', recordedAt: closeTime + SECOND, srcOffset: n, late: false };
+  return candleRow(
+    { venue: VENUE, symbol: symbolOf(i), priceType: 'trade' },
+    {
+      ...{ openTime, closeTime, timeframe: '1m', minute: minute as never, figures, trades: n % 300, gapCause: null },
+      counted: { expected: 1, present: 1, noTrades: 0 },
+    },
+    n,
+  );
+};
+
+/** Rows of every listing from `end` back, in the order of time. */
+function* rowsBack(count: number, length: Micros, row: (i: number, n: number) => Row): Generator<Row> {
+  for (let n = count; n > 0; n--) for (let i = 0; i < LISTINGS; i++) yield row(i, n * length);
+}
+
+const sendAll = async (sender: ReturnType<typeof createRowSender>, table: string, rows: Iterable<Row>) => {
+  let batch: Row[] = [];
+  for (const row of rows) {
+    batch.push(row);
+    if (batch.length < BATCH) continue;
+    await sender.send(table, batch);
+    batch = [];
+  }
+  await sender.send(table, batch);
+};
+
+/** Writes the tables; everything in them ends at `end`. */
+export const writeTables = async (stores: Stores, end: Micros): Promise<void> => {
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  const log = createLog('bench', 'error');
+  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 30_000, auth, log });
+  const sender = createRowSender(stores.questdb_http, { auth, log });
+  try {
+    await ensureTables((text) => reader.query({ text }), { namespace: NAMESPACE });
+    const [mark, candles] = [tableName(NAMESPACE, 'mark'), tableName(NAMESPACE, 'candles')];
+    await sendAll(
+      sender,
+      mark,
+      rowsBack(WINDOWS, WINDOW, (i, back) => markRow(i, end - back + WINDOW)),
+    );
+    await sendAll(
+      sender,
+      candles,
+      rowsBack(MINUTES, MINUTE, (i, back) => minuteRow(i, end - back)),
+    );
+    await sender.waitVisible([mark, candles]);
+  } finally {
+    await sender.close();
+    await reader.close();
+  }
+};
+
+export type Known = { readonly listings: readonly ListingVersion[]; readonly capability: CapabilityVersion };
+
+/** What is known of the listings, since long before the day. */
+export const knownAt = (end: Micros): Known => ({
+  listings: Array.from({ length: LISTINGS }, (_, i) => versionOf(i, end - 10 * DAY)),
+  capability: capabilityOf(end - 10 * DAY),
+});
+
+/** Writes the topics an API starts from: listings, capability, and that everything up to `settled` is final. */
+export const writeTopics = async (stores: Stores, { listings, capability }: Known, settled: Micros): Promise<void> => {
+  const kafka = openKafka(
+    { brokers: stores.kafka.split(','), clientId: 'bench', security: kafkaSecurityOf(process.env) },
+    createLog('bench', 'error'),
+  );
+  const names = topics(NAMESPACE);
+  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace: NAMESPACE }));
+  const publisher = createPublisher(kafka);
+  const put = (topic: string, key: string, value: Buffer): void =>
+    publisher.publish({ topic, partition: 0, key, value });
+  put(names.capabilities, VENUE, codecs.capability.encode(capability));
+  for (const version of listings) put(names.listings, version.venue_symbol, codecs.listing.encode(version));
+  const entry = liveEntry({ kind: 'watermark', offset: 1, index: 0, recorded_at: settled, watermark: settled });
+  put(names.live(VENUE), VENUE, codecs.live.encode(entry));
+  const history = { task: `${VENUE}/0`, kind: 'history', watermark: settled, offset: 1, positions: {} } as const;
+  put(names.watermark, `${VENUE}/0|history`, codecs.watermark.encode(history));
+  await publisher.flush();
+  await publisher.close();
+  await kafka.close();
+};

@@ -1,0 +1,236 @@
+// What answers about the past cost over HTTP, beside what QuestDB itself takes for the same statements. Alone: `node infra/dev/bench/history.ts`.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PLANS } from '../../../api/access/plans.ts';
+import { createHistoryStore } from '../../../api/history/store.ts';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { candles } from '../../../api/operations/candles.ts';
+import { history } from '../../../api/operations/history.ts';
+import { answerTo, type Context, type Operation } from '../../../api/operations/operation.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { createLog } from '../../runtime/log.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { openQuestdbReader, type QuestdbQuery, type QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { startEngines } from '../engines/engines.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { freePort } from '../engines/ports.ts';
+import { type ApiClient, openApiClient, type Timed } from './api-client.ts';
+import { callFigures, callsOf } from './calls.ts';
+import { type Figure, renderTable, sum } from './figures.ts';
+import {
+  type Known,
+  knownAt,
+  LISTINGS,
+  NAMESPACE,
+  type Stores,
+  symbolOf,
+  VENUE,
+  writeTables,
+  writeTopics,
+} from './history-day.ts';
+import { usageOf } from './machine.ts';
+import { inRounds, ROUNDS } from './rounds.ts';
+import { until } from './until.ts';
+
+export type HistorySpec = Stores & {
+  readonly database_url: string;
+  readonly rounds: number;
+  /** Of each question in each round. */
+  readonly calls: number;
+};
+
+const MINUTE: Micros = 60_000_000;
+const STARTS = { everyMs: 100, forMs: 60_000 };
+
+type Case = {
+  readonly name: string;
+  readonly operation: Operation;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly rows: number;
+  readonly accept?: string;
+  readonly aimMs: number | null;
+};
+
+const casesAt = (end: Micros): readonly Case[] => {
+  const back = (seconds: number) => ({ from: formatInstant(end - seconds * 1_000_000), to: formatInstant(end) });
+  const one = { where: { symbol: [symbolOf(7)] } };
+  const periods = { layers: ['mark'], interval: '10s' };
+  const minutes = { timeframe: '1m' };
+  return [
+    {
+      name: 'history of 2,000 rows',
+      operation: history,
+      body: { ...one, ...periods, ...back(20_000) },
+      rows: 2_000,
+      aimMs: 100,
+    },
+    {
+      name: `history of ${LISTINGS} x 100 rows`,
+      operation: history,
+      body: { ...periods, ...back(1_000) },
+      rows: LISTINGS * 100,
+      aimMs: null,
+    },
+    {
+      ...{ name: 'raw history of 100,000 rows as Parquet', operation: history, rows: LISTINGS * 999, aimMs: null },
+      body: { layers: ['mark'], raw: true, ...back(9_990) },
+      accept: 'application/vnd.apache.parquet',
+    },
+    {
+      name: '1,500 candles',
+      operation: candles,
+      body: { ...one, ...minutes, ...back(90_000) },
+      rows: 1_500,
+      aimMs: 80,
+    },
+    {
+      name: `${LISTINGS} x 150 candles`,
+      operation: candles,
+      body: { ...minutes, ...back(9_000) },
+      rows: LISTINGS * 150,
+      aimMs: null,
+    },
+  ];
+};
+
+// ---- the same statements, without the service ----
+
+const memoryOf = ({ listings, capability }: Known, settled: Micros): LiveMemory => {
+  const live = new LiveMemory([VENUE]);
+  live.markReady(VENUE, 0);
+  live.applyCapability(capability);
+  for (const version of listings) live.applyListing(version);
+  live.applyHistoryWatermark(VENUE, 0, settled);
+  return live;
+};
+
+/** Statements that an answer asks, as it asks them. */
+const statementsOf = async (
+  { operation, body }: Case,
+  { live, reader, now }: { readonly live: LiveMemory; readonly reader: QuestdbReader; readonly now: Micros },
+): Promise<QuestdbQuery[]> => {
+  const asked: QuestdbQuery[] = [];
+  const noting: QuestdbReader = {
+    ...reader,
+    query: (query) => {
+      asked.push(query);
+      return reader.query(query);
+    },
+  };
+  const context = {
+    ...{ live, history: createHistoryStore(noting, NAMESPACE), evaluatedAt: now, receiptId: 'rcp_0', caller: null },
+    ...{ itemsLimit: Number.POSITIVE_INFINITY, plan: PLANS.pro_plus },
+    scopeOf: () => ({ venues: null, instruments: null }),
+  } as Context;
+  await answerTo(operation, body, context);
+  return asked;
+};
+
+// ---- an API of its own ----
+
+const startApi = async (spec: HistorySpec): Promise<{ readonly child: ChildProcess; readonly baseUrl: string }> => {
+  const port = await freePort();
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [join(PROJECT_ROOT, 'api/main.ts')], {
+    stdio: 'ignore',
+    env: {
+      ...{ PATH, HOME, LOG_LEVEL: 'error', KAFKA_BROKERS: spec.kafka, VENUES: VENUE, TOPIC_NAMESPACE: NAMESPACE },
+      ...{ QUESTDB_PG: spec.questdb_pg, QUESTDB_USER: spec.questdb_user, QUESTDB_PASSWORD: spec.questdb_password },
+      ...{ DATABASE_URL: spec.database_url, PORT: String(port), METRICS_PORT: '0' },
+    },
+  });
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const serves = (): Promise<boolean> =>
+    fetch(`${baseUrl}/v2/venues`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  if (await until(serves, STARTS)) return { child, baseUrl };
+  child.kill();
+  throw new Error('the API of the bench does not answer');
+};
+
+type Measuring = {
+  readonly client: ApiClient;
+  readonly reader: QuestdbReader;
+  readonly statements: readonly QuestdbQuery[];
+  readonly calls: number;
+  /** Of the API. */
+  readonly pid: number;
+};
+
+const askOnce = (client: ApiClient, { operation, body, accept }: Case): Promise<Timed> =>
+  client.post(operation.path, body, accept === undefined ? {} : { accept });
+
+const measureOne = async (one: Case, { client, reader, statements, calls, pid }: Measuring): Promise<Figure[]> => {
+  const { rows, name, aimMs } = one;
+  let size = 0;
+  const before = usageOf(pid)?.cpuSeconds ?? 0;
+  const answered = await callsOf(calls, async () => {
+    size = (await askOnce(client, one)).bytes;
+  }, [pid]);
+  const cpuMs = (((usageOf(pid)?.cpuSeconds ?? 0) - before) * 1_000) / calls;
+  const bare = await callsOf(calls, () => Promise.all(statements.map((statement) => reader.query(statement))));
+  const spentMs = sum(answered.map(({ ms }) => ms));
+  const perSecond = Math.round((rows * calls * 1_000) / spentMs).toLocaleString('en-US');
+  return callFigures(name, answered, {
+    ...{ aimMs, bare, limitIs: `QuestDB for the same ${statements.length} statements` },
+    note: `${Math.round(size / 1_024)} kB, ${perSecond} rows/s, ${calls} calls, ${cpuMs.toFixed(0)} ms of the API's processor each`,
+  });
+};
+
+export const measureHistory = async (spec: HistorySpec): Promise<Figure[]> => {
+  const now = Date.now() * 1_000;
+  const end = Math.floor(now / MINUTE) * MINUTE - 10 * MINUTE;
+  const known = knownAt(end);
+  await writeTables(spec, end);
+  await writeTopics(spec, known, now);
+  const auth = { user: spec.questdb_user, password: spec.questdb_password };
+  const log = createLog('bench', 'error');
+  const reader = openQuestdbReader(spec.questdb_pg, { max: 4, timeoutMs: 30_000, auth, log });
+  const { child, baseUrl } = await startApi(spec);
+  const client = await openApiClient(baseUrl, spec.database_url);
+  const live = memoryOf(known, now);
+  try {
+    const figures: Figure[] = [];
+    for (const one of casesAt(end)) {
+      const statements = await statementsOf(one, { live, reader, now });
+      const calls = one.rows > 50_000 ? Math.ceil(spec.calls / 5) : spec.calls;
+      const measuring = { client, reader, statements, calls, pid: child.pid ?? 0 };
+      // What has just started compiles what it runs often: meanwhile it is not what a user meets.
+      await callsOf(calls, () => askOnce(client, one));
+      figures.push(...(await inRounds(spec.rounds, () => measureOne(one, measuring))));
+    }
+    return figures;
+  } finally {
+    client.close();
+    child.kill();
+    await reader.close();
+  }
+};
+
+const alone = async (): Promise<void> => {
+  const dir = mkdtempSync(join(tmpdir(), 'bench-history-'));
+  const engines = await startEngines({ dir, anvil: false, ports: 'free', env: {} });
+  try {
+    const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url } = engines.endpoints;
+    const spec = { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url };
+    const accounts = openPostgres(database_url ?? '', { max: 1 });
+    await migrate(accounts).finally(() => accounts.end());
+    const figures = await measureHistory({
+      ...(spec as Omit<HistorySpec, 'rounds' | 'calls'>),
+      rounds: ROUNDS,
+      calls: 30,
+    });
+    process.stdout.write(`${renderTable(figures)}\n`);
+  } finally {
+    await engines.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+if (import.meta.main) await alone();

@@ -1,0 +1,121 @@
+// The machine a bench ran on, and what each process of the run costs it: CPU and memory from /proc (nothing elsewhere than Linux).
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { readRun } from '../engines/data-dir.ts';
+import { engineJars } from '../engines/java.ts';
+
+export const PROCESSES = ['simulator', 'ingest', 'processors', 'api', 'kafka', 'questdb', 'bench'] as const;
+/** Those too that a load does not move. */
+export const EVERY_PROCESS = [...PROCESSES, 'nightly', 'postgres'] as const;
+export type ProcessName = (typeof EVERY_PROCESS)[number];
+
+/** `ownMb`: of the resident memory what is the process's own; mapped files (columns, logs) are the system's cache and grow with the data. */
+export type Usage = { readonly cpuSeconds: number; readonly residentMb: number; readonly ownMb: number };
+export type UsageByProcess = ReadonlyMap<ProcessName, Usage>;
+
+/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick is (man 5 proc, sysconf(_SC_CLK_TCK)). */
+const TICKS_PER_SECOND = 100;
+
+/** What a process used since its start; null when it is none of ours any more. */
+export const usageOf = (pid: number): Usage | null => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name may hold blanks and brackets: fields are counted after its last bracket; utime and stime are 14 and 15.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (pattern: RegExp): number => Number(pattern.exec(status)?.[1] ?? 0) / 1024;
+    const ticks = Number(fields[11]) + Number(fields[12]);
+    return {
+      cpuSeconds: ticks / TICKS_PER_SECOND,
+      residentMb: megabytes(/^VmRSS:\s+(\d+) kB/m),
+      ownMb: megabytes(/^RssAnon:\s+(\d+) kB/m),
+    };
+  } catch {
+    return null;
+  }
+};
+
+/** Milliseconds since its start that a main thread had a core, and that it was ready for one while all were others'. */
+export type ThreadTimes = { readonly ranMs: number; readonly waitedMs: number };
+
+/** The first thread of a process, on which JavaScript runs (proc_pid_schedstat: nanoseconds); null where nobody tells. */
+export const mainThreadOf = (pid: number): ThreadTimes | null => {
+  try {
+    const [ran, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number);
+    return { ranMs: (ran ?? 0) / 1e6, waitedMs: (waited ?? 0) / 1e6 };
+  } catch {
+    return null;
+  }
+};
+
+/** Open file descriptors; null when it is none of ours any more. */
+export const descriptorsOf = (pid: number): number | null => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return null;
+  }
+};
+
+/** Process ids by name, of a run whose processes are recorded under `dir`. */
+export const pidOf = (dir: string, name: ProcessName): number | null =>
+  name === 'bench' ? process.pid : (readRun(dir, name)?.pid ?? null);
+
+export const readUsage = (dir: string): UsageByProcess => {
+  const usage = new Map<ProcessName, Usage>();
+  for (const name of PROCESSES) {
+    const pid = pidOf(dir, name);
+    const of = pid === null ? null : usageOf(pid);
+    if (of !== null) usage.set(name, of);
+  }
+  return usage;
+};
+
+/** Cores each process kept busy between two readings; a process that was restarted meanwhile is left out. */
+export const coresBetween = (
+  before: UsageByProcess,
+  after: UsageByProcess,
+  seconds: number,
+): Map<ProcessName, number> => {
+  const cores = new Map<ProcessName, number>();
+  for (const [name, { cpuSeconds }] of after) {
+    const used = cpuSeconds - (before.get(name)?.cpuSeconds ?? cpuSeconds);
+    if (used >= 0) cores.set(name, used / seconds);
+  }
+  return cores;
+};
+
+/** CPU time the whole machine has used since it started, everything that is not ours included. */
+export const machineCpuSeconds = (): number =>
+  cpus().reduce((total, { times }) => total + times.user + times.nice + times.sys + times.irq, 0) / 1_000;
+
+/** Milliseconds, of all cores since its start, that a virtual machine was ready to run and its host ran others; 0 where nobody tells. */
+export const stolenMs = (): number => {
+  try {
+    const [, , , , , , , , stolen] = readFileSync('/proc/stat', 'utf8').slice(0, 200).split(/\s+/);
+    return (Number(stolen ?? 0) * 1_000) / TICKS_PER_SECOND;
+  } catch {
+    return 0;
+  }
+};
+
+const jarVersion = (engine: 'kafka' | 'questdb', pattern: RegExp): string => {
+  for (const file of readdirSync(engineJars(engine))) {
+    const version = pattern.exec(file)?.[1];
+    if (version !== undefined) return version;
+  }
+  return 'from outside';
+};
+
+/** One line that a figure must never be quoted without. */
+export const describeMachine = (): string => {
+  const cores = cpus();
+  return [
+    `${cores.length} cores (${cores[0]?.model.trim() ?? 'unknown'})`,
+    `${Math.round(totalmem() / 1024 ** 3)} GB`,
+    `Node ${process.versions.node}`,
+    `Kafka ${jarVersion('kafka', /^kafka_[\d.]+-([\d.]+)\.jar$/)}`,
+    `QuestDB ${jarVersion('questdb', /^questdb-([\d.]+)\.jar$/)}`,
+    'everything on this machine',
+  ].join(', ');
+};

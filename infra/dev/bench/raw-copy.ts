@@ -1,0 +1,87 @@
+// A raw log copied into a namespace of its own, to be worked through again, and the hashes of a namespace's tables to compare.
+import { setTimeout as pause } from 'node:timers/promises';
+import { ensureTables } from '../../../processors/sinks/ensure-tables.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { createPublisher, endOffsets, ensureTopics, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
+import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import type { QuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { hashTables, type TableHash } from '../tools/hash-tables.ts';
+import { historyReached } from '../tools/history-reached.ts';
+import type { Stores } from './history-day.ts';
+
+/** A log in a namespace, and the stores it is replayed in. */
+export type LoggedWorld = {
+  readonly stores: Stores;
+  readonly handle: KafkaHandle;
+  readonly reader: QuestdbReader;
+  /** Namespace of the live run. */
+  readonly base: string;
+  readonly venues: readonly string[];
+  readonly shards: number;
+};
+export type Hashes = Record<string, TableHash>;
+
+export const hashesOf = ({ stores }: LoggedWorld, namespace: string): Promise<Hashes> => {
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  return hashTables({ url: stores.questdb_http, auth, namespace });
+};
+
+/** Resolves when everything the log of a namespace holds is visible in its tables. */
+export const reached = ({ handle, venues }: LoggedWorld, namespace: string, timeoutMs = 300_000): Promise<void> =>
+  historyReached(handle, { venues, namespace, sinkGroup: `${namespace}processors.sink`, timeoutMs });
+
+type CopyOptions = { readonly heldPartition?: number; readonly heldMs?: number };
+
+/** Where the log stood when it was read, by partition: a service that lives goes on writing. */
+type Ends = Map<number, number>;
+
+/** Rows name raw offsets: a copy with other ones cannot give the same tables. */
+const checkCopied = async (handle: KafkaHandle, topic: string, read: Ends): Promise<void> => {
+  for (const [partition, { latest }] of await endOffsets(handle, topic)) {
+    const expected = read.get(partition) ?? 0;
+    if (latest !== expected)
+      throw new Error(`${topic}/${partition} ends at ${latest}, its log was read to ${expected}`);
+  }
+};
+
+/** Copies the raw topics, offsets and times as they were, into another namespace. One partition of each may come later. */
+export const copyRaw = async (world: LoggedWorld, to: string, options: CopyOptions = {}): Promise<void> => {
+  const { handle, base, venues, shards } = world;
+  await ensureTopics(handle, topicSpecs({ venues, shards, namespace: to, replay: true }));
+  // A request that finds one of its partitions without a leader is sent again whole: what the others took would stand there twice.
+  for (const venue of venues) await endOffsets(handle, topics(to).raw(venue));
+  const publisher = createPublisher(handle, {});
+  const ends = new Map(venues.map((venue) => [venue, new Map() as Ends] as const));
+  const copy = async (venue: string, partitions: readonly number[]): Promise<void> => {
+    const topic = topics(to).raw(venue);
+    const from = { topic: topics(base).raw(venue), partitions, from: () => 'earliest' as const };
+    await readToEnd(handle, from, async ({ key, value, timestampMs, offset }, partition) => {
+      ends.get(venue)?.set(partition, offset + 1);
+      const copied = value === null ? null : Buffer.from(value);
+      publisher.publish({ topic, partition, key, value: copied, timestamp: timestampMs });
+      await publisher.ready();
+    });
+    await publisher.flush();
+  };
+  const { heldPartition, heldMs = 0 } = options;
+  const all = Array.from({ length: shards }, (_, p) => p);
+  for (const venue of venues) {
+    await copy(
+      venue,
+      all.filter((p) => p !== heldPartition),
+    );
+  }
+  if (heldPartition !== undefined) {
+    await pause(heldMs);
+    for (const venue of venues) await copy(venue, [heldPartition]);
+  }
+  await publisher.close();
+  for (const [venue, read] of ends) await checkCopied(handle, topics(to).raw(venue), read);
+};
+
+/** Makes the tables and the raw topics of a replay; answers its namespace. */
+export const prepareReplay = async (world: LoggedWorld, name: string): Promise<string> => {
+  const namespace = `replay.${world.base}${name}.`;
+  await ensureTables((text) => world.reader.query({ text }), { namespace });
+  return namespace;
+};

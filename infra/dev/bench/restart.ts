@@ -1,0 +1,72 @@
+// How long the tasks say nothing after a kill -9 of the processors, and until they stand at the log's end again.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { below, type Figure, figureOf } from './figures.ts';
+import { pidOf } from './machine.ts';
+import { inRounds, ROUNDS } from './rounds.ts';
+import type { Run } from './run.ts';
+import { until } from './until.ts';
+
+const PATIENCE = { everyMs: 20, forMs: 60_000 };
+const AT_END_MS = 1_000;
+/** Longer than a round of checkpoints is apart from the next. */
+const SETTLE_MS = 8_000;
+
+/** What no restart can do without: Node's start and the loading of the process's modules (measured by running its parts' imports). */
+const bareStartMs = (): number => {
+  const began = performance.now();
+  const parts = ['processors/run.ts', 'processors/sinks/questdb.ts', 'ingest/venues/index.ts'].map(
+    (file) => `import(${JSON.stringify(join(PROJECT_ROOT, file))})`,
+  );
+  spawnSync(process.execPath, [
+    '--input-type=module',
+    '-e',
+    `await Promise.all([${parts.join(',')}]); process.exit(0)`,
+  ]);
+  return performance.now() - began;
+};
+
+/** One kill. The supervisor waits before it starts a process again, the longer the sooner it died: that is not the process's. */
+const measureRound = async (run: Run, rate: number): Promise<Figure[]> => {
+  await run.caughtUp(PATIENCE.forMs);
+  await pause(SETTLE_MS);
+  const pid = pidOf(run.dir, 'processors');
+  if (pid === null) throw new Error('the processors do not run');
+  const before = run.watch.watermark() ?? 0;
+  const killedAtMicros = Date.now() * 1_000;
+  const killed = performance.now();
+  process.kill(pid, 'SIGKILL');
+  await until(() => ![pid, null].includes(pidOf(run.dir, 'processors')), PATIENCE);
+  const began = performance.now();
+  const spoke = await until(() => (run.watch.watermark() ?? 0) > Math.max(before, killedAtMicros), PATIENCE);
+  const spokeMs = performance.now() - began;
+  const atEnd = spoke && (await until(() => (run.watch.lagMs() ?? Number.POSITIVE_INFINITY) < AT_END_MS, PATIENCE));
+  const atEndMs = performance.now() - began;
+  const limit = bareStartMs() / 1_000;
+  const parts = { limit, limitIs: 'Node starts and loads the modules' };
+  return [
+    figureOf(
+      'restart after kill -9: process started to the watermark passing the kill',
+      's',
+      spoke ? spokeMs / 1_000 : null,
+      {
+        ...parts,
+        aim: below(5),
+        note: `at ${rate}/s; killed ${((began - killed) / 1_000).toFixed(2)} s before`,
+      },
+    ),
+    figureOf(
+      "restart after kill -9: process started to the log's end (lag < 1 s)",
+      's',
+      atEnd ? atEndMs / 1_000 : null,
+      parts,
+    ),
+  ];
+};
+
+export const measureRestart = async (run: Run, rate: number): Promise<Figure[]> => {
+  await run.setRate(rate);
+  return inRounds(ROUNDS, () => measureRound(run, rate));
+};

@@ -1,0 +1,103 @@
+// From the earliest instant a window could be sealed to its row being readable in QuestDB, beside a bare write of as many rows.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Row } from '../../../schemas/topics.ts';
+import { createRowSender, openQuestdbReader } from '../../runtime/questdb/questdb.ts';
+import { below, type Figure, figureOf, quantile } from './figures.ts';
+import type { SealDelay } from './log-watch.ts';
+import { combineRounds } from './rounds.ts';
+import type { Run } from './run.ts';
+import { until } from './until.ts';
+
+export type SealSpec = {
+  /** The first windows seal about 110 s after the first reading. */
+  readonly waitMs: number;
+  /** Of each round: the shortest window's length, so that each round has its seals. */
+  readonly seconds: number;
+  readonly rounds: number;
+};
+
+const TABLE = 'bench_limit';
+const ROUNDS = 10;
+const LIMIT_ROWS = 500;
+
+const rowOf = (at: number): Row => ({
+  table: TABLE,
+  at,
+  texts: { listing: `binance|SIM${at % LIMIT_ROWS}`, venue: 'binance', status: 'present' },
+  instants: { received_at: at, recorded_at: at },
+  integers: { src_offset: at },
+  figures: { mark: '97000.1', index_price: '97001.2', basis: '-0.00001134' },
+  flags: { late: false },
+});
+
+/** Median time until 500 rows of one table, sent in one request, can be read. */
+const bareWriteMs = async ({ service }: Run): Promise<number | null> => {
+  const { questdb_http: http, questdb_pg: pg, questdb_user: user, questdb_password: password } = service.endpoints;
+  if (http === null || pg === null) return null;
+  const auth = { user: user ?? '', password: password ?? '' };
+  const reader = openQuestdbReader(pg, { max: 1, timeoutMs: 15_000, auth });
+  const sender = createRowSender(http, { auth });
+  try {
+    await reader.query({
+      text: `CREATE TABLE IF NOT EXISTS ${TABLE} (at TIMESTAMP, listing SYMBOL INDEX, venue SYMBOL, status SYMBOL, received_at TIMESTAMP,
+        recorded_at TIMESTAMP, src_offset LONG, mark DOUBLE, index_price DOUBLE, basis DOUBLE, late BOOLEAN, digits VARCHAR)
+        TIMESTAMP(at) PARTITION BY DAY WAL DEDUP UPSERT KEYS(at, listing, src_offset)`,
+    });
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const first = Date.now() * 1_000;
+      const began = performance.now();
+      await sender.send(
+        TABLE,
+        Array.from({ length: LIMIT_ROWS }, (_, i) => rowOf(first + i)),
+      );
+      await sender.waitVisible([TABLE]);
+      times.push(performance.now() - began);
+    }
+    return quantile(times, 0.5);
+  } finally {
+    await sender.close();
+    await reader.close();
+  }
+};
+
+const POLL_MS = 200;
+
+/** Rows of each round, from the first window that seals on; nothing when none does in time. */
+const collect = async (run: Run, { waitMs, seconds, rounds }: SealSpec): Promise<readonly (readonly SealDelay[])[]> => {
+  let first: readonly SealDelay[] = [];
+  const hasSealed = (): boolean => {
+    first = run.watch.takeSealed();
+    return first.length > 0;
+  };
+  if (!(await until(hasSealed, { everyMs: POLL_MS, forMs: waitMs }))) return [];
+  const collected: (readonly SealDelay[])[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await pause(seconds * 1_000);
+    collected.push([...(round === 0 ? first : []), ...run.watch.takeSealed()]);
+  }
+  return collected;
+};
+
+const WAYS = [
+  ['window seal to visible in QuestDB', (delay: SealDelay) => delay.fromSealMs, 3_000],
+  ['row published to visible in QuestDB', (delay: SealDelay) => delay.fromRowMs, null],
+] as const;
+
+const figuresOf = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
+  const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
+  return WAYS.flatMap(([name, pick, aimMs]) => [
+    figureOf(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
+    figureOf(`${name} p99`, 'ms', quantile(rows.map(pick), 0.99), {
+      ...parts,
+      aim: aimMs === null ? null : below(aimMs),
+    }),
+  ]);
+};
+
+export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> => {
+  const rounds = await collect(run, spec);
+  const limit = await bareWriteMs(run);
+  // Without a row the figures still stand there, with nothing in them.
+  return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => figuresOf(rows, limit)));
+};

@@ -1,0 +1,184 @@
+// Holds what a simulated venue sent, frame by frame, against a raw topic: each frame stands there once or inside a recorded loss.
+import { codecs } from '../../../schemas/avro/codec.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import type { LostBody, TickBody } from '../../../schemas/topics.ts';
+import { type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
+import { frameDigest, type SentConnection, type SentFrame } from '../simulator/sent-log.ts';
+
+const DIGEST_BYTES = 8;
+
+/** Names of frames in their order, as bytes: an hour of frames is millions of them. */
+class Digests {
+  #bytes = Buffer.alloc(64 * DIGEST_BYTES);
+  length = 0;
+
+  push(digest: Uint8Array): void {
+    const at = this.length * DIGEST_BYTES;
+    if (at === this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * at);
+    this.#bytes.set(digest.subarray(0, DIGEST_BYTES), at);
+    this.length += 1;
+  }
+
+  /** Name of the first frame; empty without one. */
+  first(): string {
+    return this.#upTo(Math.min(1, this.length)).toString('hex');
+  }
+
+  agrees(other: Digests, frames: number): boolean {
+    return this.#upTo(frames).equals(other.#upTo(frames));
+  }
+
+  #upTo(frames: number): Buffer {
+    return this.#bytes.subarray(0, frames * DIGEST_BYTES);
+  }
+}
+
+/** What one connection wrote to the raw topic: its frames, the instant of its `lost`, and of the last record that names it. */
+type RawConnection = { readonly digests: Digests; lostAt: Micros | null; namedAt: Micros };
+
+/** What was sent over one connection; `sentAt` frame by frame. */
+type SentOver = {
+  readonly connection: SentConnection;
+  readonly digests: Digests;
+  readonly sentAt: readonly Micros[];
+  /** Index of the first frame the simulator still knew. */
+  readonly from: number;
+};
+export type SentFrames = readonly SentOver[];
+
+export type FrameAccount = {
+  readonly sent: number;
+  readonly stored: number;
+  /** Sent, not stored, and inside the recorded loss of their connection. */
+  readonly lost: number;
+  /** The same without a recorded loss that covers them; one line each. */
+  readonly unaccounted: readonly string[];
+  /** Messages that a connection wrote twice; readers drop them by `seq`. */
+  readonly repeats: number;
+  readonly connections: number;
+  /** The earliest lost frame, before the recorded loss of its connection. */
+  readonly earliestLostMs: number;
+};
+
+/** Frames that left the venue this long before the loss was seen were on the wire or in a buffer of the system. */
+const ON_THE_WIRE_MS = 1_000;
+
+const answerOf = async (url: string): Promise<Response> => {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer;
+};
+
+async function* linesOf(answer: Response): AsyncGenerator<string> {
+  let rest = '';
+  for await (const text of (answer.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}
+
+const framesOver = async (control: string, connection: SentConnection): Promise<SentOver> => {
+  const digests = new Digests();
+  const sentAt: Micros[] = [];
+  let from = 0;
+  for await (const line of linesOf(await answerOf(`${control}/sent/frames?connection=${connection.connection}`))) {
+    const { index, at, sha256 } = JSON.parse(line) as SentFrame;
+    if (sentAt.length === 0) from = index;
+    digests.push(Buffer.from(sha256, 'hex'));
+    sentAt.push(at);
+  }
+  return { connection, digests, sentAt, from };
+};
+
+/** Everything the simulator behind this control page sent on its sockets so far; connections may still be open. */
+export const readSentFrames = async (control: string): Promise<SentFrames> => {
+  const { connections } = (await (await answerOf(`${control}/sent`)).json()) as { connections: SentConnection[] };
+  const sent: SentOver[] = [];
+  for (const connection of connections) sent.push(await framesOver(control, connection));
+  return sent;
+};
+
+const bodyOf = (payload: Uint8Array): unknown => JSON.parse(Buffer.from(payload).toString());
+
+const readRaw = async (handle: KafkaHandle, topic: string) => {
+  const connections = new Map<string, RawConnection>();
+  const lastSeq = new Map<string, number>();
+  let repeats = 0;
+  const named = (connId: string, at: Micros): RawConnection => {
+    const found = connections.get(connId) ?? { digests: new Digests(), lostAt: null, namedAt: at };
+    connections.set(connId, found);
+    found.namedAt = Math.max(found.namedAt, at);
+    return found;
+  };
+  await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value, timestampMs }, partition) => {
+    if (value === null) return;
+    const { conn_id: connId, seq, kind, payload } = codecs.raw.decode(value);
+    const at = timestampMs * 1_000;
+    if (kind === 'tick') for (const { conn_id: open } of (bodyOf(payload) as TickBody).connections) named(open, at);
+    if (kind !== 'frame' && kind !== 'lost') return;
+    const place = `${partition}/${connId}`;
+    if (seq <= (lastSeq.get(place) ?? 0)) {
+      repeats += 1;
+      return;
+    }
+    lastSeq.set(place, seq);
+    const found = named(connId, at);
+    if (kind === 'frame') found.digests.push(frameDigest(payload));
+    else found.lostAt = (bodyOf(payload) as LostBody).lost_at;
+  });
+  return { connections, repeats };
+};
+
+/** A connection whose collector died is lost by the rule on the log: no record names it any more (F-02). */
+const endOf = ({ lostAt, namedAt }: RawConnection): Micros => lostAt ?? namedAt;
+
+/** What came after the sent frames were read may be stored too, but only over a connection that was open then. */
+const isStoredOf = ({ digests: got }: RawConnection, { connection, digests }: SentOver): boolean => {
+  const mayHaveMore = connection.closed_at === null;
+  if (got.length > digests.length && !mayHaveMore) return false;
+  return got.agrees(digests, Math.min(got.length, digests.length));
+};
+
+/** Compares what was sent with the raw topic. A connection's frames are stored from its first one on, without a hole; only its end may be lost. */
+export const accountFrames = async (handle: KafkaHandle, topic: string, sent: SentFrames): Promise<FrameAccount> => {
+  const { connections, repeats } = await readRaw(handle, topic);
+  const byFirst = Map.groupBy(connections.values(), ({ digests }) => digests.first());
+  const unaccounted: string[] = [];
+  let stored = 0;
+  let lost = 0;
+  let earliestLostMs = 0;
+  for (const over of sent) {
+    const { connection, digests, sentAt, from } = over;
+    if (digests.length === 0) continue;
+    const candidates = byFirst.get(digests.first()) ?? [];
+    const at = candidates.findIndex((candidate) => isStoredOf(candidate, over));
+    const [got] = at === -1 ? [] : candidates.splice(at, 1);
+    const kept = Math.min(got?.digests.length ?? 0, digests.length);
+    stored += kept;
+    const earliest = sentAt[kept];
+    if (earliest === undefined) continue;
+    const missing = digests.length - kept;
+    const beforeMs = got === undefined ? Number.POSITIVE_INFINITY : (endOf(got) - earliest) / 1000;
+    if (beforeMs > ON_THE_WIRE_MS) {
+      const name = `connection ${connection.connection} ${connection.path} (${connection.cause ?? 'open'})`;
+      const forgotten = from > 0 ? `; the simulator forgot its first ${from}` : '';
+      unaccounted.push(
+        `${name}: ${missing} of ${digests.length}, from ${beforeMs} ms before its recorded loss${forgotten}`,
+      );
+      continue;
+    }
+    lost += missing;
+    earliestLostMs = Math.max(earliestLostMs, beforeMs);
+  }
+  return {
+    sent: sent.reduce((sum, { digests }) => sum + digests.length, 0),
+    stored,
+    lost,
+    unaccounted,
+    repeats,
+    connections: sent.length,
+    earliestLostMs,
+  };
+};

@@ -1,0 +1,137 @@
+// The measurements of a bench one after the other, each from the log's end.
+import { availableParallelism } from 'node:os';
+import type { Service } from '../local/service.ts';
+import type { ApiClient } from './api-client.ts';
+import { waitForBooks } from './books.ts';
+import type { Figure } from './figures.ts';
+import { type HistorySpec, measureHistory } from './history.ts';
+import { measureHops } from './hops.ts';
+import { kafkaHop, measureLimits } from './limits.ts';
+import { pidOf, stolenMs } from './machine.ts';
+import type { FigurePlan } from './plan.ts';
+import { measureRestart } from './restart.ts';
+import { ROUNDS } from './rounds.ts';
+import type { Run } from './run.ts';
+import { measureScreens, WORST_BARS } from './screen.ts';
+import { measureSeal } from './seal.ts';
+import { measureSnapshots } from './snapshots.ts';
+import { measureStreams } from './streams.ts';
+import { measureMemory, measureThroughput } from './throughput.ts';
+
+type Stage = readonly [name: string, measure: () => Promise<readonly Figure[]>];
+type Measuring = { readonly plan: FigurePlan; readonly run: Run; readonly client: ApiClient };
+
+/** Clients, and listings of each. */
+const STREAMS = [
+  [200, 100],
+  [1_000, 10],
+] as const;
+
+type Stores = Omit<HistorySpec, 'rounds' | 'calls'>;
+
+const storesOf = ({ endpoints }: Service): Stores => {
+  const { kafka, questdb_http, questdb_pg, questdb_user, questdb_password, database_url } = endpoints;
+  if (!kafka || !questdb_http || !questdb_pg || !database_url) throw new Error('history needs all stores');
+  const auth = { questdb_user: questdb_user ?? '', questdb_password: questdb_password ?? '' };
+  return { kafka, questdb_http, questdb_pg, database_url, ...auth };
+};
+
+const throughputStages = ({ plan, run }: Measuring): Stage[] => {
+  const { seconds, faults, kind } = plan;
+  const spec = { seconds, faults, rounds: ROUNDS, settleMs: kind === 'quick' ? 1_000 : 3_000 };
+  return plan.rates.map((rate) => [
+    `${rate} frames/s for ${seconds} s${faults ? ' with faults' : ''}`,
+    () => measureThroughput(run, { ...spec, rate }),
+  ]);
+};
+
+/** As many of the listings as there are, up to the clients' share of them; each changes about ten times a second. */
+const streamStages = ({ plan, run, client }: Measuring, rate: number): Stage[] =>
+  STREAMS.map(([clients, wanted]) => {
+    const listings = Math.min(wanted, plan.listings);
+    const spec = { clients, listings, rate, seconds: plan.kind === 'quick' ? 1 : 4, rounds: ROUNDS, client };
+    return [`${clients} streams of ${listings} listings`, () => measureStreams(run, spec)];
+  });
+
+const slowStages = ({ run }: Measuring, calm: number, busy: number): Stage[] => [
+  ['history', () => measureHistory({ ...storesOf(run.service), rounds: ROUNDS, calls: 30 })],
+  ['screens', () => measureScreens({ ...storesOf(run.service), listings: 1_000, bars: WORST_BARS })],
+  [
+    'seal to visible',
+    () => run.setRate(calm).then(() => measureSeal(run, { waitMs: 150_000, seconds: 10, rounds: ROUNDS })),
+  ],
+  ['restart', () => measureRestart(run, busy)],
+];
+
+/** What is measured at less than the highest rate is measured at the first one. */
+const stagesOf = (measuring: Measuring): readonly Stage[] => {
+  const { plan, run, client } = measuring;
+  if (plan.kind === 'profile') return throughputStages(measuring);
+  const quick = plan.kind === 'quick';
+  const calm = plan.rates[0] ?? 1_000;
+  const busy = plan.rates.find((rate) => rate >= 3_000) ?? calm;
+  const hops = { seconds: quick ? 1 : 4, rounds: ROUNDS, client };
+  const hopsAt = (rate: number): Stage => [
+    `latency of each hop at ${rate}/s`,
+    () => measureHops(run, { ...hops, rate }),
+  ];
+  const api = pidOf(run.dir, 'api');
+  const passes = api === null ? [] : [api];
+  const snapshots = { client, passes, seconds: quick ? 0.2 : 2, rounds: ROUNDS };
+  return [
+    ...throughputStages(measuring),
+    ...[...new Set([busy, calm])].map(hopsAt),
+    ['snapshots', () => run.setRate(calm).then(() => measureSnapshots(snapshots))],
+    ...streamStages(measuring, calm),
+    ['memory', async () => measureMemory(run)],
+    ...(quick ? [] : slowStages(measuring, calm, busy)),
+    ['limits of the machine', () => measureLimits(run, { seconds: quick ? 0.5 : 1, rounds: ROUNDS })],
+  ];
+};
+
+const BEHIND = 'BEGUN WHILE THE TASKS WERE BEHIND';
+const CATCH_UP_MS = 60_000;
+
+/** A value passes Kafka twice on its way, whatever we do: to the task, and to the API. */
+const withHops = (figures: readonly Figure[]): Figure[] =>
+  figures.map((figure) => {
+    const q = /(?:frame to served|stamp to client).* (p\d+)$/.exec(figure.name)?.[1];
+    const hop = q === undefined ? undefined : figures.find(({ name }) => name === kafkaHop(q));
+    if (hop?.measured == null) return figure;
+    return { ...figure, limit: 2 * hop.measured, limitIs: `two hops through Kafka, while the service rests` };
+  });
+
+/** Less is not worth a word. */
+const TOLD_FROM = 0.01;
+
+const withNotes = (figure: Figure, notes: readonly string[]): Figure => ({
+  ...figure,
+  note: [figure.note, ...notes].filter((note) => note !== '').join('; '),
+});
+
+/** A stage that fails is named and the rest still measured. */
+export const measureStages = async (measuring: Measuring): Promise<Figure[]> => {
+  const { plan, run, client } = measuring;
+  const { progress } = run;
+  const figures: Figure[] = [];
+  await run.setRate(plan.rates[0] ?? 1_000);
+  const missing = await progress.during('every book', waitForBooks(client));
+  if (missing > 0) progress.say(`${missing} books never came: figures are of a service that does less than it will`);
+  for (const [name, stage] of stagesOf(measuring)) {
+    await run.setRate(1);
+    const behind = !(await progress.during(`the tasks before: ${name}`, run.caughtUp(CATCH_UP_MS)));
+    progress.say(behind ? `${name} (${BEHIND.toLowerCase()})` : name);
+    const [began, before] = [performance.now(), stolenMs()];
+    try {
+      const measured = await progress.during(name, stage());
+      const stolen = (stolenMs() - before) / (performance.now() - began) / availableParallelism();
+      const taken = stolen < TOLD_FROM ? '' : `the host gave ${(stolen * 100).toFixed(0)} % of the cores to others`;
+      figures.push(
+        ...measured.map((figure) => withNotes(figure, [behind ? BEHIND : '', figure.aim === null ? '' : taken])),
+      );
+    } catch (error) {
+      progress.say(`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    }
+  }
+  return withHops(figures);
+};

@@ -1,0 +1,199 @@
+// Makes a fresh clone runnable, then runs a script on the project's own Node: the machine needs Node >= 20, a JDK and Maven.
+// Plain JavaScript without dependencies, because it runs before anything is installed and on an older Node.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const ENGINES = join(ROOT, '.local', 'engines');
+const MODULES = join(ROOT, 'node_modules');
+/** Compiled modules, kept for every process that a script starts: loading ours takes a third of the time (D-62). */
+const COMPILED = join(ROOT, '.local', 'compiled');
+const TELL_EVERY_MS = 2000;
+const FETCH_TRIES = 3;
+const PARENT_LOOK_MS = 1000;
+
+/** Script name -> its file, and whether it runs the Java engines. */
+const SCRIPTS = {
+  demo: { file: 'infra/dev/local/demo.ts', engines: true },
+  start: { file: 'infra/dev/local/start.ts', engines: true },
+  test: { file: 'test/run.ts', engines: true },
+  'golden:update': { file: 'test/run.ts', engines: true, env: { GOLDEN_UPDATE: '1' } },
+  bench: { file: 'infra/dev/bench/main.ts', engines: true },
+  check: { file: 'infra/dev/local/check.ts', engines: false },
+  replay: { file: 'infra/dev/tools/replay.ts', engines: false },
+  normalise: { file: 'infra/dev/tools/normalise.ts', engines: false },
+  docs: { file: 'infra/dev/tools/endpoint-docs.ts', engines: false },
+  keys: { file: 'infra/dev/tools/keys.ts', engines: false },
+  nightly: { file: 'processors/nightly.ts', engines: false },
+  verify: { file: 'infra/verify/verify.mjs', engines: false },
+  fetch: { file: null, engines: true },
+};
+
+/** What runs on our behalf now: the package manager, Maven or the script; asked to stop when we are. */
+let running = null;
+let isStopping = false;
+
+const [name = '', ...args] = process.argv.slice(2);
+const script = SCRIPTS[name];
+if (script === undefined) stop(`usage: node infra/dev/local/bootstrap.mjs ${Object.keys(SCRIPTS).join('|')} [arguments]`);
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => passOn(signal));
+stopWithNpm();
+try {
+  requireNode();
+  await installPackages();
+  if (script.engines && !enginesAreOutside()) await fetchEngines();
+} catch (error) {
+  stop(error.message);
+}
+if (script.file !== null) runScript(script, args);
+
+function requireNode() {
+  if (Number(process.versions.node.split('.')[0]) < 20) {
+    throw new Error(`Node ${process.versions.node} is too old: install Node 20 or newer (https://nodejs.org)`);
+  }
+}
+
+async function installPackages() {
+  const lock = join(ROOT, 'package-lock.json');
+  const stamp = join(MODULES, '.installed-from');
+  const wanted = hashOf(lock);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  if (!installedSince(lock)) {
+    // Not `npm ci`: it refuses a lock file from a registry that lacks the optional binaries of other platforms.
+    await tell('installing npm packages', 'npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** npm writes its own record at the end of an install: one newer than the lock file was made from it. */
+function installedSince(lock) {
+  const record = join(MODULES, '.package-lock.json');
+  return existsSync(record) && statSync(record).mtimeMs >= statSync(lock).mtimeMs;
+}
+
+function enginesAreOutside() {
+  return ['KAFKA_BROKERS', 'QUESTDB_HTTP', 'QUESTDB_PG'].every((setting) => process.env[setting]) && name !== 'test';
+}
+
+async function fetchEngines() {
+  requireJava();
+  const pom = join(ROOT, 'infra', 'dev', 'engines', 'pom.xml');
+  const stamp = join(ENGINES, 'fetched-from');
+  const wanted = hashOf(pom);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  requireMaven();
+  // Fetched beside and moved at the end: an interrupted fetch leaves nothing that looks whole.
+  const partial = `${ENGINES}.${process.pid}`;
+  const maven = ['-B', '-q', '-f', pom, `-Dengines.dir=${partial}`, 'generate-resources'];
+  mkdirSync(dirname(ENGINES), { recursive: true });
+  try {
+    await retried(() => tell('fetching Kafka and QuestDB with Maven (about 70 MB)', 'mvn', maven));
+    writeFileSync(join(partial, 'fetched-from'), wanted);
+    rmSync(ENGINES, { recursive: true, force: true });
+    renameSync(partial, ENGINES);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+function requireJava() {
+  const home = process.env.JAVA_HOME;
+  const java = home && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';
+  const answer = spawnSync(java, ['-version'], { encoding: 'utf8' });
+  const advice = 'install a JDK 17 or newer (Debian, Ubuntu: apt-get install openjdk-17-jdk-headless)';
+  if (answer.error || answer.status !== 0) throw new Error(`no Java was found: ${advice}`);
+  const version = /version "(\d+)/.exec(answer.stderr)?.[1];
+  if (version !== undefined && Number(version) < 17) throw new Error(`Java ${version} is too old: ${advice}`);
+}
+
+function requireMaven() {
+  if (spawnSync('mvn', ['-v']).status !== 0) {
+    throw new Error('no Maven was found: install it (Debian, Ubuntu: apt-get install maven)');
+  }
+}
+
+async function retried(work) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isStopping || attempt === FETCH_TRIES) throw error;
+      say(`${error.message.split('\n')[0]}; trying again`);
+    }
+  }
+}
+
+/** Runs a command quietly, says that it goes on, and shows what it wrote only when it fails. */
+function tell(what, command, commandArgs) {
+  const begun = Date.now();
+  const elapsed = () => `${((Date.now() - begun) / 1000).toFixed(0)} s`;
+  say(what);
+  const timer = setInterval(() => say(`${what}: ${elapsed()}`), TELL_EVERY_MS);
+  return new Promise((settle, fail) => {
+    const child = spawn(command, commandArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    running = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+    }
+    child.on('error', (error) => fail(new Error(`${command} cannot be run: ${error.message}`)));
+    child.on('close', (code) => {
+      running = null;
+      if (code !== 0) fail(new Error(`${what} failed (${command} exit code ${code})\n${output.trim()}`));
+      else {
+        say(`${what}: done in ${elapsed()}`);
+        settle();
+      }
+    });
+  }).finally(() => clearInterval(timer));
+}
+
+function runScript({ file, env }, scriptArgs) {
+  if (!existsSync(join(ROOT, file))) stop(`${file} does not exist`);
+  const own = join(MODULES, 'node', 'bin', 'node');
+  const node = existsSync(own) ? own : process.execPath;
+  running = spawn(node, [join(ROOT, file), ...scriptArgs], {
+    stdio: 'inherit',
+    env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
+  });
+  // The script stops in order and decides the exit code.
+  running.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+}
+
+function passOn(signal) {
+  isStopping = true;
+  if (running === null) process.exit(1);
+  running.kill(signal);
+}
+
+/** A signal to npm alone may end it without us, and kill -9 always does: our parent is another one then. */
+function stopWithNpm() {
+  // Started by hand, perhaps with nohup, we go on without the shell we were started from.
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const npm = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(timer);
+    if (!isStopping) passOn('SIGTERM');
+  }, PARENT_LOOK_MS);
+  timer.unref();
+}
+
+function hashOf(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+function stop(message) {
+  say(message);
+  process.exit(1);
+}

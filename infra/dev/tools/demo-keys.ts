@@ -1,0 +1,63 @@
+// Keys for a local run, one a plan: hashed in PostgreSQL, plain only in a file that its owner alone may read.
+import { randomUUID } from 'node:crypto';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { displayOf, hashKey, isKey, makeKey } from '../../../api/access/keys.ts';
+import { PLAN_CODES, type PlanCode } from '../../../api/access/plans.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+
+export type DemoKeys = Record<PlanCode, string>;
+
+const ACCOUNT = 'acc_demo';
+
+/** Keys of an earlier run; those that are missing or damaged are made anew. */
+const readKeys = async (file: string): Promise<DemoKeys> => {
+  const text = await readFile(file, 'utf8').catch(() => '{}');
+  const held = JSON.parse(text) as Partial<DemoKeys>;
+  const keyOf = (plan: PlanCode): string => {
+    const key = held[plan];
+    return key !== undefined && isKey(key) ? key : makeKey();
+  };
+  return {
+    free: keyOf('free'),
+    mini: keyOf('mini'),
+    standard: keyOf('standard'),
+    pro: keyOf('pro'),
+    pro_plus: keyOf('pro_plus'),
+  };
+};
+
+/** Written beside and moved, so that a broken-off run never leaves half a file; never readable by others. */
+const writeKeys = async (file: string, keys: DemoKeys): Promise<void> => {
+  const beside = `${file}.${process.pid}`;
+  await writeFile(beside, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600 });
+  await chmod(beside, 0o600);
+  await rename(beside, file);
+};
+
+const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
+  await pool.query("insert into accounts (account_id, plan) values ($1, 'pro_plus') on conflict do nothing", [ACCOUNT]);
+  for (const plan of PLAN_CODES) {
+    const key = keys[plan];
+    await pool.query(
+      `insert into api_keys (key_id, account_id, hash, display, name, plan) values ($1, $2, $3, $4, $5, $6)
+       on conflict (hash) do nothing`,
+      [`key_${randomUUID()}`, ACCOUNT, hashKey(key), displayOf(key), `demo ${plan}`, plan],
+    );
+  }
+};
+
+/** Makes sure that a working key of every plan exists, and gives them in plain; idempotent. */
+export const ensureDemoKeys = async (databaseUrl: string, file: string): Promise<DemoKeys> => {
+  const pool = openPostgres(databaseUrl, { max: 1 });
+  try {
+    await migrate(pool);
+    const keys = await readKeys(file);
+    await storeKeys(pool, keys);
+    await writeKeys(file, keys);
+    return keys;
+  } finally {
+    await pool.end();
+  }
+};

@@ -1,0 +1,40 @@
+// Asks a running service the questions that api/dql/README.md documents, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
+// The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../engines/java.ts';
+
+/** Queries of the document, in its order. */
+export const documentedQueries = (): string[] =>
+  readFileSync(join(PROJECT_ROOT, 'api/dql/README.md'), 'utf8')
+    .split('## Ten questions')[1]
+    ?.split('\n')
+    .filter((line) => line.startsWith('    '))
+    .map((line) => line.trim()) ?? [];
+
+type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
+
+const endpointsOf = (env: NodeJS.ProcessEnv): { readonly baseUrl: string; readonly key: string } => {
+  if (env.BASE_URL !== undefined) return { baseUrl: env.BASE_URL, key: env.API_KEY ?? '' };
+  const file = join(PROJECT_ROOT, '.local', 'endpoints.json');
+  const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
+  return { baseUrl: base_url, key: keys.pro_plus ?? '' };
+};
+
+type Answer = {
+  readonly page?: { readonly returned: number };
+  readonly errors?: readonly { readonly message: string }[];
+};
+
+if (import.meta.main) {
+  const { baseUrl, key } = endpointsOf(process.env);
+  let isEmpty = false;
+  for (const query of documentedQueries()) {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const response = await fetch(`${baseUrl}/v2/screen`, { method: 'POST', headers, body: JSON.stringify({ query }) });
+    const { page, errors } = (await response.json()) as Answer;
+    isEmpty ||= (page?.returned ?? 0) === 0;
+    process.stdout.write(`${errors?.[0]?.message ?? `${page?.returned} instruments`}\t${query}\n`);
+  }
+  process.exitCode = isEmpty ? 1 : 0;
+}

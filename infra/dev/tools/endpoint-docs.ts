@@ -1,0 +1,167 @@
+// docs/endpoints.md, rendered from the operation list: `npm run docs` writes it, a test compares it and runs its examples.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PLANS, type PlanLimits } from '../../../api/access/plans.ts';
+import { codesOf } from '../../../api/data-app/endpoint-codes.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import type { Endpoint, RequestClass } from '../../../api/operations/operation.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
+import { CATALOGUE } from '../../../schemas/errors.ts';
+import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
+import { membersTable, parametersTable, table } from './schema-tables.ts';
+
+export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
+
+const fenced = (language: string, text: string): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+const listed = (codes: readonly string[]): string => codes.map((code) => `\`${code}\``).join(', ');
+const anchorOf = ({ method, path }: Endpoint): string =>
+  `${method} ${path}`
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 ]/g, '')
+    .replaceAll(' ', '-');
+
+/** Which limit of a plan bounds how much one call answers. */
+const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
+  screen: 'screen_limit',
+  snapshots: 'snapshots_listings',
+  history: 'history_listings',
+  candles: 'candles_listings',
+  books: 'books_listings',
+  liquidations: 'history_listings',
+  stream: 'stream_listings',
+};
+
+/** Who may ask, what it costs, how much it answers, how long it may be kept. */
+const termsOf = ({ key, price, cacheS, class: requestClass }: Endpoint): string => {
+  const bound = BOUNDED_BY[requestClass];
+  return [
+    key === 'open' ? 'No key needed.' : 'Needs a key.',
+    price === null ? [] : `Priced at ${price / 1_000_000} USDC a call; payments are not taken yet.`,
+    requestClass === 'account' ? 'Not counted as a request.' : `Counted as \`${requestClass}\`.`,
+    bound === undefined ? [] : `Bounded by \`${bound}\` of the [plan](#plans).`,
+    cacheS === null ? [] : `May be kept for ${cacheS} s.`,
+  ]
+    .flat()
+    .join(' ');
+};
+
+const answerText = ({ example }: Endpoint): string =>
+  typeof example.output === 'string' ? fenced('', example.output) : fenced('json', wideJson(example.output));
+
+const answerTable = ({ name, output, class: requestClass }: Endpoint): string =>
+  requestClass === 'stream'
+    ? ((output as { readonly description?: string }).description ?? '')
+    : membersTable(name, output);
+
+const section = (endpoint: Endpoint): string =>
+  [
+    `## ${endpoint.method} ${endpoint.path}`,
+    `${endpoint.summary} ${termsOf(endpoint)}`,
+    `*${endpoint.example.question}*`,
+    fenced('sh', exampleCommand(endpoint)),
+    answerText(endpoint),
+    parametersTable(endpoint.input),
+    answerTable(endpoint),
+    `Errors: ${listed(codesOf(endpoint))}.`,
+  ].join('\n\n');
+
+/** Endpoints whose rows may be asked for as tables. */
+const rowPaths = (endpoints: readonly Endpoint[]): string =>
+  listed(
+    endpoints
+      .filter(({ output }) => {
+        const { properties = {} } = output as { readonly properties?: object };
+        return 'items' in properties && 'items_sha256' in properties;
+      })
+      .map(({ path }) => path),
+  );
+
+const head = (endpoints: readonly Endpoint[]): string => `# Endpoints
+
+<!-- Made from api/operations by \`npm run docs\`; a test compares it and runs every example. Edit the declarations, not this file. -->
+
+${table(
+  ['endpoint', 'key', 'what it answers'],
+  endpoints.map((one) => [
+    `[${one.method} ${one.path}](#${anchorOf(one)})`,
+    one.key === 'open' ? 'no' : 'yes',
+    one.summary,
+  ]),
+)}
+
+Every example runs as it is pasted, once the shell knows an address and a key; \`npm run demo\` prints both. Those about the past
+(${listed(endpoints.filter(isAboutPast).map(({ path }) => path))}) ask about the last hour. Answers shown came from its simulated venues, are set to
+one hour and have their lists and maps shortened.
+
+${fenced('sh', `BASE=http://127.0.0.1:8080\nKEY=...\n${INSTANTS}`)}
+
+* **Selections** (\`where\`) are the same everywhere: \`base in (BTC, ETH) and quote = USDT\`, on \`instrument\`, \`base\`, \`venue\`, \`quote\`, \`symbol\`. Without one everything the plan covers is meant.
+* **Instants** are ISO 8601 in UTC with milliseconds, or microseconds where they have them; sent, any RFC 3339 instant or a date.
+* **Figures** are the digits the venue sent, as JSON numbers or with \`number_format\` \`string\` as strings. What is not current is not told: \`status\` and \`reason\` say why.
+* **Tables**: ${rowPaths(endpoints)} answer their rows as \`text/csv\`, \`application/x-ndjson\` or \`application/vnd.apache.parquet\` when \`Accept\` says so.
+* **HEAD** is allowed wherever GET is. Bodies are JSON up to 64 KiB; a member that is not known is refused, not ignored.
+* **Errors** are \`{"errors": [{"code", "message", "position", "hint", "path"}]}\`, every fault at once; a 429 and a 503 say \`Retry-After\`.`;
+
+const layersTable = (): string =>
+  table(
+    ['layer', 'figures and units', 'stale after', 'stored every'],
+    READING_LAYERS.map((name) => {
+      const { members, freshnessMs, windowMs } = LAYERS[name];
+      const figures = Object.entries(members).map(([member, unit]) => `\`${member}\` ${unit}`);
+      return [`\`${name}\``, figures.join(', '), formatSeconds(freshnessMs), formatDuration(windowMs)];
+    }),
+  );
+
+const orAll = (limit: number | null): string => (limit === null ? 'all' : String(limit));
+
+const plansTable = (): string => {
+  const plans = Object.values(PLANS);
+  const limits = Object.keys(PLANS.free.limits) as (keyof PlanLimits)[];
+  return table(
+    ['', ...plans.map(({ name }) => name)],
+    [
+      ['US dollars for 30 days', ...plans.map(({ price_usd }) => String(price_usd))],
+      ['venues', ...plans.map(({ venues }) => orAll(venues))],
+      ['instruments', ...plans.map(({ instruments }) => orAll(instruments))],
+      ['days of history', ...plans.map(({ history_days }) => orAll(history_days))],
+      ['raw messages and rows', ...plans.map(({ raw }) => (raw ? 'yes' : 'no'))],
+      ...['venue_depth', 'liquidation', 'trades'].map((layer) => [
+        `layer \`${layer}\``,
+        ...plans.map(({ layers }) => (layers.includes(layer) ? 'yes' : 'no')),
+      ]),
+      ...limits.map((limit) => [`\`${limit}\``, ...plans.map((plan) => String(plan.limits[limit]))]),
+    ],
+  );
+};
+
+const errorsTable = (endpoints: readonly Endpoint[]): string => {
+  const named = new Set<string>(endpoints.flatMap(codesOf));
+  const rows = Object.entries(CATALOGUE)
+    .filter(([code]) => named.has(code))
+    .map(([code, { status, retry, meaning, fix }]) => [
+      `\`${code}\``,
+      String(status),
+      retry ? 'yes' : 'no',
+      meaning,
+      fix,
+    ]);
+  return table(['code', 'status', 'again?', 'meaning', 'what to do'], rows);
+};
+
+/** The whole file. */
+export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM]): string =>
+  `${[
+    head(endpoints),
+    ...endpoints.map(section),
+    '## Layers',
+    layersTable(),
+    '## Plans',
+    plansTable(),
+    '## Errors',
+    errorsTable(endpoints),
+  ].join('\n\n')}\n`;
+
+if (import.meta.main) writeFileSync(ENDPOINT_DOCS, endpointDocs());

@@ -1,0 +1,55 @@
+// The example of an endpoint as a reader pastes it into a shell, and JSON as a reader likes it.
+import type { Endpoint } from '../../../api/operations/operation.ts';
+
+const WIDTH = 116;
+
+const spaced = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => `${JSON.stringify(name)}: ${spaced(member)}`);
+  return `{${members.join(', ')}}`;
+};
+
+/** JSON in as few lines as a page has room for; `used` is how far the first line is written already. */
+export const wideJson = (value: unknown, indent = '', used = 0): string => {
+  const line = spaced(value);
+  if (indent.length + used + line.length <= WIDTH || typeof value !== 'object' || value === null) return line;
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    return `[\n${value.map((item) => inner + wideJson(item, inner)).join(',\n')}\n${indent}]`;
+  }
+  const members = Object.entries(value).map(([name, member]) => {
+    const head = `${JSON.stringify(name)}: `;
+    return inner + head + wideJson(member, inner, head.length);
+  });
+  return `{\n${members.join(',\n')}\n${indent}}`;
+};
+
+/** Shell variables that examples stand on: an hour that ends now, by GNU's `date` or BSD's. */
+export const INSTANTS = `FROM=$(date -u -d '1 hour ago' +%FT%TZ 2>/dev/null || date -u -v-1H +%FT%TZ)
+TO=$(date -u +%FT%TZ)`;
+const WINDOW: ReadonlySet<string> = new Set(['from', 'to']);
+
+/** Inside single quotes of a shell. */
+const quoted = (text: string): string => text.replaceAll("'", "'\\''");
+
+/** Instants of the example's window become the shell's. */
+const withWindow = (body: string): string =>
+  body.replaceAll(/"(from|to)": "[^"]*"/g, (_all, name: string) => `"${name}": "'$${name.toUpperCase()}'"`);
+
+/** The example as a command; it stands on BASE, KEY and, when it is about the past, FROM and TO. */
+export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
+  const url = `"$BASE${path}"`;
+  const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
+  if (method === 'POST') {
+    const body = withWindow(quoted(wideJson(example.input, '     ', 4)));
+    return `curl -s ${url}${headers} -H 'Content-Type: application/json' \\\n     -d '${body}'`;
+  }
+  const inputs = Object.entries(example.input);
+  const query = inputs.map(([name, value]) => ` \\\n     --data-urlencode '${name}=${quoted(String(value))}'`).join('');
+  const flags = `${requestClass === 'stream' ? 'N' : ''}${inputs.length > 0 ? 'G' : ''}`;
+  return `curl -s${flags} ${url}${headers}${query}`;
+};
+
+/** Whether the example stands on FROM and TO. */
+export const isAboutPast = ({ example }: Endpoint): boolean => Object.keys(example.input).some((n) => WINDOW.has(n));

@@ -1,0 +1,62 @@
+// Waits until everything in the raw topics of a namespace has become rows that can be read.
+import { setTimeout as pause } from 'node:timers/promises';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { endOffsets, type KafkaHandle, readToEnd } from '../../runtime/kafka/kafka.ts';
+
+export type Reached = {
+  readonly venues: readonly string[];
+  readonly namespace: string;
+  /** Consumer group of the sink that writes the rows. */
+  readonly sinkGroup: string;
+  readonly timeoutMs: number;
+};
+
+const POLL_MS = 500;
+
+/** Raw offset up to which each task has applied and published its log. */
+const appliedOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<string, number>> => {
+  const applied = new Map<string, number>();
+  await readToEnd(handle, { topic, from: () => 'earliest' as const }, ({ value }) => {
+    if (value === null) return;
+    const entry = codecs.watermark.decode(value);
+    if (entry.kind === 'task') applied.set(entry.task, Math.max(applied.get(entry.task) ?? -1, entry.offset));
+  });
+  return applied;
+};
+
+/** What is still missing, in words; null when nothing is. */
+const missing = async (handle: KafkaHandle, reached: Reached): Promise<string | null> => {
+  const names = topics(reached.namespace);
+  const applied = await appliedOffsets(handle, names.watermark);
+  for (const venue of reached.venues) {
+    for (const [partition, { earliest, latest }] of await endOffsets(handle, names.raw(venue))) {
+      const at = applied.get(`${venue}/${partition}`) ?? -1;
+      if (latest > earliest && at < latest - 1) return `task ${venue}/${partition} has applied ${at} of ${latest - 1}`;
+    }
+  }
+  const admin = await handle.admin();
+  for (const venue of reached.venues) {
+    const topic = names.rows(venue);
+    const ends = await endOffsets(handle, topic);
+    const [answer] = await admin.fetchOffsets({ groupId: reached.sinkGroup, topics: [topic] });
+    for (const { partition, offset } of answer?.partitions ?? []) {
+      const end = ends.get(partition);
+      if (end && end.latest > end.earliest && Number(offset) < end.latest) {
+        return `the sink has written ${offset} of ${end.latest} in ${topic}/${partition}`;
+      }
+    }
+  }
+  return null;
+};
+
+/** Resolves when all rows can be read; rejects at the timeout with what is missing. The raw topics must have come to rest. */
+export const historyReached = async (handle: KafkaHandle, reached: Reached): Promise<void> => {
+  const deadline = performance.now() + reached.timeoutMs;
+  for (;;) {
+    const reason = await missing(handle, reached);
+    if (reason === null) return;
+    if (performance.now() > deadline) throw new Error(`history not reached: ${reason}`);
+    await pause(POLL_MS);
+  }
+};

@@ -1,0 +1,129 @@
+// `npm run keys -- create|list|revoke|plan ...`: API keys by command, for operators; every change stands in `key_events`.
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Pool } from 'pg';
+import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/access/plans.ts';
+import { parseDuration } from '../../../schemas/durations.ts';
+import { parseInstant } from '../../../schemas/instants.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
+
+const USAGE = `usage: npm run keys -- COMMAND [--json] [--by NAME]
+  create --plan ${PLAN_CODES.join('|')} --name NAME [--account ID] [--expires 30d|INSTANT]
+  list [--account ID]
+  revoke KEY_ID
+  plan KEY_ID ${PLAN_CODES.join('|')}
+The database is that of DATABASE_URL, or of a running service (.local/endpoints.json).`;
+
+const OPTIONS = {
+  plan: { type: 'string' },
+  name: { type: 'string' },
+  account: { type: 'string' },
+  expires: { type: 'string' },
+  by: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+type Output = { readonly json: unknown; readonly text: string };
+type Arguments = ReturnType<typeof parseArguments>;
+type Command = (pool: Pool, args: Arguments, actor: string) => Promise<Output>;
+
+const parseArguments = (argv: readonly string[]) => {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new KeyAdminError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+};
+
+const parsePlan = (text: string | undefined): PlanCode => {
+  if (text !== undefined && isPlanCode(text)) return text;
+  throw new KeyAdminError(`"${text ?? ''}" is no plan; use one of ${PLAN_CODES.join(', ')}`);
+};
+
+const parseExpiry = (text: string | undefined, nowMs: number): Date | null => {
+  if (text === undefined) return null;
+  const durationMs = parseDuration(text);
+  const instant = parseInstant(text);
+  const atMs = durationMs !== null ? nowMs + durationMs : instant !== null ? instant / 1_000 : null;
+  if (atMs === null) throw new KeyAdminError(`"${text}" is neither a duration such as 30d nor an instant`);
+  if (atMs <= nowMs) throw new KeyAdminError(`"${text}" is not in the future`);
+  return new Date(atMs);
+};
+
+const required = (text: string | undefined, what: string): string => {
+  if (text === undefined || text.trim() === '') throw new KeyAdminError(`${what} is missing\n${USAGE}`);
+  return text;
+};
+
+const lineOf = ({ key_id, display, plan, state, account_id, name, expires_at, compromised_at }: KeyEntry): string => {
+  const notes = [
+    ...(expires_at === null ? [] : [`expires ${expires_at.toISOString()}`]),
+    ...(compromised_at === null ? [] : ['seen in a URL: replace it']),
+  ];
+  return [key_id, display, plan.padEnd(8), state.padEnd(7), account_id, name, ...notes].join('  ');
+};
+
+const one = (entry: KeyEntry): Output => ({ json: entry, text: lineOf(entry) });
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  create: async (pool, { values }, actor) => {
+    const made = {
+      plan: parsePlan(values.plan),
+      name: required(values.name, '--name'),
+      accountId: values.account ?? 'acc_operator',
+      expiresAt: parseExpiry(values.expires, Date.now()),
+    };
+    const { key, entry } = await createKey(pool, made, actor);
+    return { json: { ...entry, key }, text: `${lineOf(entry)}\n${key}   (shown once)` };
+  },
+  list: async (pool, { values }) => {
+    const entries = await listKeys(pool, values.account ?? null);
+    return { json: entries, text: entries.length === 0 ? 'no keys' : entries.map(lineOf).join('\n') };
+  },
+  revoke: async (pool, { positionals }, actor) => one(await revokeKey(pool, required(positionals[1], 'KEY_ID'), actor)),
+  plan: async (pool, { positionals }, actor) =>
+    one(await changePlan(pool, { keyId: required(positionals[1], 'KEY_ID'), plan: parsePlan(positionals[2]) }, actor)),
+};
+
+const DATABASE_CONFIG = {
+  DATABASE_URL: { type: 'url', default: null, secret: true, description: 'PostgreSQL with accounts and keys.' },
+} as const satisfies ConfigSpec;
+
+const findDatabase = (): string => {
+  const { DATABASE_URL: fromEnv } = readConfig(DATABASE_CONFIG, process.env);
+  if (fromEnv !== null) return fromEnv;
+  try {
+    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
+    return (JSON.parse(readFileSync(file, 'utf8')) as { readonly database_url: string }).database_url;
+  } catch {
+    throw new KeyAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+  }
+};
+
+/** Runs one command line; answers what is to be printed. Throws KeyAdminError for what the operator can mend. */
+export const runKeys = async (argv: readonly string[], databaseUrl = findDatabase()): Promise<string> => {
+  const args = parseArguments(argv);
+  const command = COMMANDS[args.positionals[0] ?? ''];
+  if (command === undefined) throw new KeyAdminError(USAGE);
+  const pool = openPostgres(databaseUrl, { max: 1 });
+  try {
+    await migrate(pool);
+    const { json, text } = await command(pool, args, args.values.by ?? process.env['USER'] ?? 'operator');
+    return args.values.json ? JSON.stringify(json, null, 2) : text;
+  } finally {
+    await pool.end();
+  }
+};
+
+if (import.meta.main) {
+  runKeys(process.argv.slice(2)).then(
+    (text) => process.stdout.write(`${text}\n`),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exitCode = 1;
+    },
+  );
+}

@@ -1,0 +1,351 @@
+// Reads recordings of a venue and prints what its messages say, one normalised record a line (spec/records.md); the same mapper as live.
+//
+//   node infra/dev/tools/normalise.ts --venue <id> [--assembled] FILE...
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { createGunzip } from 'node:zlib';
+import {
+  type Chain,
+  type FullSides,
+  type Mapped,
+  type MapState,
+  type ReferenceState,
+  type Unexpected,
+  type Venue,
+  VenueError,
+  type VenueMessage,
+} from '../../../ingest/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
+import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
+import { parseRequest } from '../../../ingest/venues/shared/wire.ts';
+import {
+  applySnapshot,
+  applyUpdate,
+  type BandDepth,
+  type Book,
+  bookBands,
+  countLevels,
+  createBook,
+  isCrossed,
+  type QuantityRule,
+  topLevels,
+} from '../../../processors/task/book.ts';
+import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
+import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';
+import type {
+  BookRecord,
+  GapRecord,
+  ListingRecord,
+  ListingValues,
+  Micros,
+  NormalisedRecord,
+} from '../../../schemas/records.ts';
+import { compareBytes } from '../../../schemas/text-order.ts';
+
+/** A line of a recording; the format is that of its README. */
+type Line = {
+  readonly recv_ms?: number | null;
+  readonly kind: 'ws' | 'rest';
+  readonly dir: 'in' | 'out' | 'open';
+  readonly url?: string;
+  readonly raw: string;
+};
+
+export type Counts = {
+  messages: number;
+  records: number;
+  unread: number;
+  errors: number;
+  /** What the venue's file does not know, by kind. */
+  readonly unexpected: Map<Unexpected, number>;
+};
+
+export type NormaliseOptions = {
+  readonly venue: Venue;
+  readonly files: readonly string[];
+  readonly assembled: boolean;
+  /** Takes one printed line without its end. */
+  readonly write: (line: string) => void | Promise<void>;
+};
+
+type Place = { readonly file: string; readonly line: number };
+/** A printed record: in `--assembled` books have other values than the message's own. */
+type Printed = { readonly record: Omit<NormalisedRecord, 'values'> & { readonly values: unknown } };
+
+/** Recordings without a receive time are read as received at the start of 2000: the output never depends on the clock. */
+const NO_TIME = parseInstant('2000-01-01T00:00:00Z') as Micros;
+/** Levels a side of an assembled book (records.md). */
+const TOP = 25;
+
+/** Reads every file in order; listings and books go on from one to the next. */
+export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
+  const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
+  const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
+  const session = createSession(watchUnexpected(venue, count), assembled);
+  for (const path of files) {
+    const attribute = assembled ? await readChains(venue, path) : () => null;
+    let line = 0;
+    for await (const text of readLines(path)) {
+      line++;
+      const place = { file: basename(path), line };
+      for (const printed of readLine(session, text, { counts, attribute })) await write(toText(printed, place));
+    }
+  }
+  return counts;
+};
+
+async function* readLines(path: string): AsyncIterable<string> {
+  const file = createReadStream(path);
+  const input = path.endsWith('.gz') ? file.pipe(createGunzip()) : file;
+  if (input !== file) file.on('error', (error) => input.destroy(error));
+  yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+}
+
+type Fault = { readonly fault: VenueError; readonly venue: string };
+type Reading = { readonly counts: Counts; readonly attribute: (id: bigint) => string | null };
+
+const readLine = (session: Session, text: string, { counts, attribute }: Reading): readonly (Printed | Fault)[] => {
+  if (text === '') return [];
+  const line = parseLine(text);
+  if (line !== null && line.dir !== 'in') return [];
+  counts.messages++;
+  try {
+    const printed = line === null ? null : session.read(toMessage(line, session.venue, attribute));
+    if (printed === null) counts.unread++;
+    counts.records += printed?.length ?? 0;
+    return printed ?? [];
+  } catch (error) {
+    if (!(error instanceof VenueError)) throw error;
+    if (error.code === 'VENUE_UNKNOWN_LISTING') {
+      counts.unread++;
+      return [];
+    }
+    counts.errors++;
+    return [{ fault: error, venue: session.venue.id }];
+  }
+};
+
+const parseLine = (text: string): Line | null => {
+  try {
+    const line = JSON.parse(text) as Line | null;
+    return typeof line?.raw === 'string' ? line : null;
+  } catch {
+    return null;
+  }
+};
+
+/** `guessed`: the request is one that would bring such an answer, its limit is not known. */
+type Heard = VenueMessage & { readonly guessed: boolean };
+
+const toMessage = (line: Line, venue: Venue, attribute: Reading['attribute']): Heard => {
+  const bytes = Buffer.from(line.raw, 'utf8');
+  const asked = line.kind === 'rest' && parseRequest(line.url ?? null) !== null ? (line.url ?? null) : null;
+  return {
+    kind: line.kind === 'rest' ? 'response' : 'frame',
+    guessed: asked === null,
+    received_at: typeof line.recv_ms === 'number' ? Math.round(line.recv_ms * 1000) : NO_TIME,
+    request: asked ?? (line.kind === 'rest' ? guessRequest(venue, line.raw, attribute) : null),
+    payload: venue.decode ? venue.decode(bytes) : bytes,
+  };
+};
+
+/** The request of a book whose own is not recorded: its update id lies on one symbol's chain of diffs, which proves whose it is. */
+const guessRequest = (venue: Venue, raw: string, attribute: Reading['attribute']): string | null => {
+  const chain = venue.sequence(raw);
+  if (chain?.kind !== 'snapshot' || chain.symbol !== '' || chain.last === null) return null;
+  const symbol = attribute(chain.last);
+  return symbol === null ? null : (venue.bookSnapshot?.({ venue_symbol: symbol }, venue.endpoints).url ?? null);
+};
+
+/** Reads the diffs of a recording; the answer names the one symbol on whose chain an update id lies. */
+const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => string | null> => {
+  const chains = new Map<string, Chain[]>();
+  let hasStrays = false;
+  for await (const text of readLines(path)) {
+    const line = parseLine(text);
+    const chain = line?.dir === 'in' ? venue.sequence(line.raw) : null;
+    if (chain?.kind === 'snapshot' && chain.symbol === '') hasStrays = true;
+    if (chain?.kind !== 'update') continue;
+    const links = chains.get(chain.symbol);
+    if (links) links.push(chain);
+    else chains.set(chain.symbol, [chain]);
+  }
+  const lies = (chain: Chain, id: bigint): boolean =>
+    chain.previous === id || (chain.first !== null && chain.last !== null && chain.first <= id && id <= chain.last);
+  return (id) => {
+    const owners = hasStrays ? [...chains].filter(([, links]) => links.some((link) => lies(link, id))) : [];
+    return owners.length === 1 ? (owners[0]?.[0] ?? null) : null;
+  };
+};
+
+// ---- session ----
+
+type Session = { readonly venue: Venue; readonly read: (message: Heard) => readonly Printed[] };
+type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
+type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
+
+const createSession = (venue: Venue, assembled: boolean): Session => {
+  const reference: ReferenceState = {};
+  const state: MapState = {};
+  const listings = new Map<string, ListingRecord>();
+  const books = new Map<string, HeldBook>();
+
+  const readBook = (record: BookRecord, chain: Chain): readonly Printed[] => {
+    const book = books.get(chain.symbol) ?? { sync: newBookSync<Applied>(), levels: createBook(), crossed: false };
+    books.set(chain.symbol, book);
+    const step = stepBookSync(venue.bookRule, book.sync, chain, { values: record.values, full: chain.full });
+    book.sync = step.state;
+    if (step.broke)
+      return assembled ? [toGap(record, 'sequence_break')] : [{ record }, toGap(record, 'sequence_break')];
+    if (!assembled) return [{ record }];
+    applyAll(book, step.apply);
+    return step.apply.length === 0 ? [] : printBook(book, record);
+  };
+
+  /** A book that could not take a message is not whole any more. */
+  const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
+    try {
+      for (const { values, full } of messages) {
+        (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
+      }
+    } catch (error) {
+      book.sync = newBookSync();
+      throw error;
+    }
+  };
+
+  /** A crossed book is never served (L-03): said once, until it is whole again. */
+  const printBook = (book: HeldBook, record: BookRecord): readonly Printed[] => {
+    const was = book.crossed;
+    book.crossed = isCrossed(book.levels);
+    if (book.crossed) return was ? [] : [toGap(record, 'crossed_book')];
+    const rule =
+      listings.get(record.venue_symbol)?.values ?? venue.impliedQuantity?.(record.venue_symbol) ?? UNKNOWN_QUANTITY;
+    return [{ record: { ...record, values: toAssembled(book.levels, rule) } }];
+  };
+
+  const printMapped = ({ record, chain }: Mapped): readonly Printed[] => {
+    if (record.layer !== 'book') return [{ record }];
+    if (chain) return readBook(record, chain);
+    return assembled ? [] : [{ record }];
+  };
+
+  return {
+    venue,
+    read: (message) => {
+      const answer = venue.mapReference(reference, message);
+      for (const record of answer?.listings ?? []) listings.set(record.venue_symbol, record);
+      return [
+        // What is collected of it is the service's side (records.md).
+        ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
+        ...venue
+          .map(state, message, { listings })
+          .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
+          .flatMap(printMapped),
+      ];
+    },
+  };
+};
+
+/** Whether a guessed request asked for more levels than came is not known. */
+const forgetLimit = (mapped: Mapped): Mapped =>
+  mapped.chain ? { ...mapped, chain: { ...mapped.chain, full: undefined } } : mapped;
+
+const UNKNOWN_QUANTITY: QuantityRule = { venue_kind: null, contract_size: null, quantity_unit: 'base' };
+
+const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
+  ...topLevels(book, TOP),
+  sequence: book.sequence,
+  collected_levels: countLevels(book),
+  bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
+});
+
+const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: string): { readonly record: GapRecord } => ({
+  record: {
+    layer: 'gap',
+    venue,
+    venue_symbol,
+    venue_ts: null,
+    received_at,
+    values: { scope: 'symbol', cause, of: ['book'] },
+  },
+});
+
+// ---- printing ----
+
+const INSTANTS: ReadonlySet<string> = new Set([
+  'venue_ts',
+  'received_at',
+  'open_time',
+  'next_funding_at',
+  'listed_at',
+  'delisted_at',
+]);
+
+const toText = (printed: Printed | Fault, src: Place): string => {
+  if ('fault' in printed) {
+    const { code, message } = printed.fault;
+    return writeJson({ layer: 'error', venue: printed.venue, code, message });
+  }
+  const { record } = printed;
+  const values = withInstants(record.values as Readonly<Record<string, unknown>>);
+  return writeJson({ ...withInstants({ ...record, values: undefined }), values, src } as JsonValue);
+};
+
+const withInstants = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, toPrinted(name, value)]));
+
+const toPrinted = (name: string, value: unknown): unknown => {
+  if (INSTANTS.has(name) && typeof value === 'number') return formatInstant(value);
+  return name === 'rules_normalisation' ? byKey(value as ListingValues['rules_normalisation']) : value;
+};
+
+/** Null: the venue's file knew everything. */
+export const describeUnexpected = ({ unexpected }: Counts): string | null => {
+  if (unexpected.size === 0) return null;
+  const kinds = [...unexpected].toSorted(([a], [b]) => compareBytes(a, b)).map(([kind, count]) => `${kind} ${count}`);
+  return `unexpected: ${kinds.join(', ')}`;
+};
+
+export const describeCounts = ({ messages, records, unread, errors }: Counts): string =>
+  `${messages} messages, ${records} records, ${unread} unread, ${errors} errors`;
+
+// ---- command ----
+
+const USAGE = 'usage: normalise --venue <id> [--assembled] FILE...';
+
+const main = async (): Promise<number> => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { venue: { type: 'string' }, assembled: { type: 'boolean', default: false } },
+  });
+  if (values.venue === undefined || positionals.length === 0) {
+    console.error(USAGE);
+    return 2;
+  }
+  const venue = venues.get(values.venue);
+  if (!venue) {
+    console.error(`unknown venue "${values.venue}"; known: ${[...venues.keys()].sort().join(', ')}`);
+    return 2;
+  }
+  process.stdout.on('error', () => process.exit(0));
+  const write = (line: string): void | Promise<void> => {
+    if (!process.stdout.write(`${line}\n`)) return once(process.stdout, 'drain').then(() => undefined);
+  };
+  const counts = await normalise({ venue, files: positionals, assembled: values.assembled, write });
+  const unexpected = describeUnexpected(counts);
+  if (unexpected !== null) console.error(unexpected);
+  console.error(describeCounts(counts));
+  return 0;
+};
+
+if (import.meta.main) {
+  process.exitCode = await main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 1;
+  });
+}

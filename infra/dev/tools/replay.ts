@@ -1,0 +1,236 @@
+// `npm run replay -- --venue ID FILE...`: recordings through the whole pipeline, in a namespace of their own (design section 7).
+import { createReadStream, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { createGunzip } from 'node:zlib';
+import { toCapability, type Venue } from '../../../ingest/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { createProcessorMetrics } from '../../../processors/metrics.ts';
+import { startTasks } from '../../../processors/run.ts';
+import { createSinkMetrics } from '../../../processors/sinks/metrics.ts';
+import { startSink } from '../../../processors/sinks/questdb.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { type RawMessage, topics } from '../../../schemas/topics.ts';
+import { readConfig } from '../../runtime/config.ts';
+import { createPublisher, ensureTopics, openKafka, type Publisher } from '../../runtime/kafka/kafka.ts';
+import { kafkaSecurityOf } from '../../runtime/kafka/settings.ts';
+import { topicSpecs } from '../../runtime/kafka/topics.ts';
+import { createLog } from '../../runtime/log.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
+import { createRowSender, openQuestdbReader, QUESTDB_LOGIN_CONFIG } from '../../runtime/questdb/questdb.ts';
+import { hashTables } from './hash-tables.ts';
+import { historyReached } from './history-reached.ts';
+
+/** A recorded line (the recordings' own format). */
+type Line = {
+  readonly recv_ms: number | null;
+  readonly kind: 'ws' | 'rest';
+  readonly dir: string;
+  readonly url?: string;
+  readonly raw: string;
+};
+
+const START_2000: Micros = Date.UTC(2000, 0, 1) * 1000;
+const COLLECTOR = 'recording';
+const SOCKET = 'recording.socket.1';
+const TICK_EVERY: Micros = 250_000;
+/** Past this every window of the recording is sealed. */
+const TAIL: Micros = 162_000_000;
+/** A silence this long is no silence of the recorder but a change of day: no ticks are made up for it. */
+const LONGEST_SILENCE: Micros = 3_600_000_000;
+const REPLAY_TIMEOUT_MS = 600_000;
+
+async function* linesOf(file: string): AsyncGenerator<Line> {
+  const stream = createReadStream(file);
+  const input = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream;
+  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (text.trim() !== '') yield JSON.parse(text) as Line;
+  }
+}
+
+const json = (body: unknown): Buffer => Buffer.from(JSON.stringify(body));
+
+/** Writes recorded lines as a collector would have: one socket, reference answers apart, ticks between. */
+class Recorder {
+  readonly #write: (message: RawMessage) => void;
+  readonly #venue: Venue;
+  #now: Micros | null = null;
+  #seq = 0;
+  count = 0;
+
+  constructor(venue: Venue, write: (message: RawMessage) => void) {
+    this.#venue = venue;
+    this.#write = write;
+  }
+
+  add(line: Line): void {
+    if (line.dir !== 'in') return;
+    this.#advance(Math.max(this.#now ?? 0, line.recv_ms === null ? (this.#now ?? START_2000) : line.recv_ms * 1000));
+    this.#seq += 1;
+    this.count += 1;
+    const request = line.kind === 'rest' ? asRequest(line.url ?? '') : null;
+    const payload = Buffer.from(line.raw);
+    const base = { seq: this.#seq, received_at: this.#now ?? 0, request, payload };
+    if (request !== null && this.#isReference(request)) {
+      this.#write({ ...base, slot: 'reference', conn_id: `${COLLECTOR}.reference`, kind: 'response' });
+    } else this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: request === null ? 'frame' : 'response' });
+  }
+
+  finish(): void {
+    if (this.#now !== null) this.#advance(this.#now + TAIL);
+  }
+
+  #isReference(request: string): boolean {
+    return this.#venue.reference(this.#venue.endpoints).some(({ url }) => request.includes(new URL(url).pathname));
+  }
+
+  #advance(to: Micros): void {
+    if (this.#now === null) return this.#begin(to);
+    const from = to - this.#now > LONGEST_SILENCE ? to : this.#now;
+    for (let at = from + TICK_EVERY; at < to; at += TICK_EVERY) this.#tick(at);
+    this.#now = to;
+  }
+
+  #begin(at: Micros): void {
+    this.#now = at;
+    const layers = [...Object.keys(this.#venue.layers)];
+    const open = { opened_at: at, url: 'recording', covers: [{ layers, symbols: null }] };
+    const base = { seq: 0, received_at: at, request: null };
+    this.#write({
+      ...base,
+      slot: 'collector',
+      conn_id: COLLECTOR,
+      kind: 'capability',
+      payload: json(toCapability(this.#venue)),
+    });
+    this.#write({ ...base, slot: 'recording', conn_id: SOCKET, kind: 'open', payload: json(open) });
+  }
+
+  #tick(at: Micros): void {
+    const body = { collector: COLLECTOR, connections: [{ conn_id: SOCKET, opened_at: this.#now }] };
+    this.#write({
+      slot: 'collector',
+      conn_id: COLLECTOR,
+      seq: 0,
+      received_at: at,
+      kind: 'tick',
+      request: null,
+      payload: json(body),
+    });
+  }
+}
+
+const asRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url}`);
+
+/** Publishes whole recordings to a raw topic of one partition; answers how many messages they held. */
+const publishRecordings = async (
+  venue: Venue,
+  files: readonly string[],
+  namespace: string,
+  publisher: Publisher,
+): Promise<number> => {
+  const topic = topics(namespace).raw(venue.id);
+  const recorder = new Recorder(venue, (message) => {
+    const timestamp = Math.floor(message.received_at / 1000);
+    publisher.publish({ topic, partition: 0, key: message.slot, value: codecs.raw.encode(message), timestamp });
+  });
+  for (const file of files) {
+    for await (const line of linesOf(file)) {
+      recorder.add(line);
+      await publisher.ready();
+    }
+  }
+  recorder.finish();
+  await publisher.flush();
+  return recorder.count;
+};
+
+type Stores = {
+  readonly kafka: string;
+  readonly questdb_http: string;
+  readonly questdb_pg: string;
+  readonly questdb_user: string;
+  readonly questdb_password: string;
+};
+
+/** Where the engines answer: of a running demo, or of the environment. */
+const findStores = (): Stores => {
+  const { env } = process;
+  if (env['KAFKA_BROKERS'] && env['QUESTDB_HTTP'] && env['QUESTDB_PG']) {
+    const login = readConfig(QUESTDB_LOGIN_CONFIG, env);
+    return {
+      kafka: env['KAFKA_BROKERS'],
+      questdb_http: env['QUESTDB_HTTP'],
+      questdb_pg: env['QUESTDB_PG'],
+      questdb_user: login.QUESTDB_USER,
+      questdb_password: login.QUESTDB_PASSWORD,
+    };
+  }
+  try {
+    return JSON.parse(readFileSync('.local/endpoints.json', 'utf8')) as Stores;
+  } catch {
+    throw new Error('no engines: run `npm run demo` beside this, or set KAFKA_BROKERS, QUESTDB_HTTP and QUESTDB_PG');
+  }
+};
+
+const main = async (): Promise<void> => {
+  const { values, positionals: files } = parseArgs({
+    options: {
+      venue: { type: 'string' },
+      namespace: { type: 'string', default: `replay.${Date.now().toString(36)}.` },
+    },
+    allowPositionals: true,
+  });
+  const venue = venues.get(values.venue ?? '');
+  if (!venue || files.length === 0) {
+    throw new Error(`usage: npm run replay -- --venue ID FILE...; known venues: ${[...venues.keys()].join(', ')}`);
+  }
+  const { namespace } = values;
+  const stores = findStores();
+  const log = createLog('replay', 'warn');
+  const handle = openKafka(
+    { brokers: stores.kafka.split(','), clientId: 'replay', security: kafkaSecurityOf(process.env) },
+    log,
+  );
+  await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
+  const auth = { user: stores.questdb_user, password: stores.questdb_password };
+  const publisher = createPublisher(handle, {});
+  const count = await publishRecordings(venue, files, namespace, publisher);
+  await publisher.close();
+  process.stderr.write(`${count} messages of ${files.length} recordings in namespace ${namespace}\n`);
+
+  const registry = createMetrics();
+  const reader = openQuestdbReader(stores.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
+  const sender = createRowSender(stores.questdb_http, { auth, log });
+  const shared = { handle, namespace, log };
+  const sinkGroup = `${namespace}sink`;
+  const sinkMetrics = createSinkMetrics(registry);
+  const sink = await startSink({
+    ...shared,
+    sender,
+    reader,
+    venues: [venue.id],
+    groupId: sinkGroup,
+    metrics: sinkMetrics,
+  });
+  const metrics = createProcessorMetrics(registry);
+  const tasks = await startTasks({ ...shared, venues: [venue], groupId: `${namespace}tasks`, ticks: false, metrics });
+  await historyReached(handle, { venues: [venue.id], namespace, sinkGroup, timeoutMs: REPLAY_TIMEOUT_MS });
+  await tasks.stop();
+  await sink.stop();
+  await sender.close();
+  await reader.close();
+  await handle.close();
+  const hashes = await hashTables({ url: stores.questdb_http, auth, namespace });
+  for (const [table, { rows, sha256 }] of Object.entries(hashes)) {
+    if (rows > 0) process.stdout.write(`${table.padEnd(16)} ${String(rows).padStart(8)} rows  ${sha256}\n`);
+  }
+};
+
+if (import.meta.main) {
+  main().catch((error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  });
+}

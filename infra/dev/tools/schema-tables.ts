@@ -1,0 +1,98 @@
+// Schemas of endpoints as tables of Markdown: parameters that are taken, members that are answered.
+import type { TSchema } from 'typebox';
+import { wordsOf } from '../../../api/data-app/member-words.ts';
+
+type Schema = {
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+};
+
+const isNull = ({ type }: Schema): boolean => type === 'null';
+const valuesOf = ({ patternProperties = {} }: Schema): Schema | undefined => Object.values(patternProperties)[0];
+
+const unionText = (branches: readonly Schema[]): string => {
+  const kinds = branches.filter((branch) => !isNull(branch));
+  const isFigure =
+    kinds.length === 2 && kinds.some((k) => k.type === 'number') && kinds.some((k) => k.type === 'string');
+  const text = isFigure ? 'figure' : kinds.map(typeText).join(' or ');
+  return kinds.length < branches.length ? `${text}, or null` : text;
+};
+
+const typeText = (schema: Schema): string => {
+  if (schema.anyOf !== undefined) return unionText(schema.anyOf);
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.items !== undefined) return `list: ${typeText(schema.items)}`;
+  const values = valuesOf(schema);
+  if (values !== undefined) return `map: ${typeText(values)}`;
+  if (schema.format === 'date-time') return 'instant';
+  return schema.type ?? 'any';
+};
+
+const limitsText = ({ minimum, maximum, maxItems, maxLength }: Schema): string => {
+  const limits = [
+    minimum === undefined ? [] : [`at least ${minimum}`],
+    maximum === undefined ? [] : [`at most ${maximum}`],
+    maxItems === undefined ? [] : [`at most ${maxItems} of them`],
+    maxLength === undefined ? [] : [`at most ${maxLength} characters`],
+  ].flat();
+  return limits.length === 0 ? '' : `; ${limits.join(', ')}`;
+};
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+/** A table without rows is no table. */
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+
+/** Its own sentence, or those of what it may be. */
+const meaningOf = ({ description, anyOf = [] }: Schema): string =>
+  description ?? anyOf.flatMap((branch) => branch.description ?? objectText(branch)).join(' Or ');
+
+const objectText = ({ properties }: Schema): string[] =>
+  properties === undefined ? [] : [`an object with any of ${Object.keys(properties).join(', ')}: a code, or a list.`];
+
+/** What an endpoint takes; a sentence when that is nothing. */
+export const parametersTable = (input: TSchema): string => {
+  const { properties = {}, required = [] } = input as Schema;
+  const rows = Object.entries(properties).map(([name, schema]) => [
+    `\`${name}\`${required.includes(name) ? ' (needed)' : ''}`,
+    typeText(schema) + limitsText(schema),
+    meaningOf(schema),
+  ]);
+  return rows.length === 0 ? 'It takes no parameters.' : table(['parameter', 'type', 'meaning'], rows);
+};
+
+/** How a member is written in the table, and its names alone. */
+type Place = { readonly shown: string; readonly path: readonly string[] };
+
+const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
+  if (schema.anyOf !== undefined) return schema.anyOf.flatMap((b) => memberRows(b, { shown, path }));
+  if (schema.items !== undefined) return memberRows(schema.items, { shown: `${shown}[]`, path });
+  const values = valuesOf(schema);
+  if (values !== undefined) return memberRows(values, { shown: `${shown}.*`, path });
+  const { properties = {}, required = [] } = schema;
+  return Object.entries(properties).flatMap(([name, member]) => {
+    const place: Place = { shown: shown === '' ? name : `${shown}.${name}`, path: [...path, name] };
+    const row = [
+      `\`${place.shown}\`${required.includes(name) ? '' : ' (where it applies)'}`,
+      typeText(member),
+      member.description ?? wordsOf(place.path),
+    ];
+    return [row, ...memberRows(member, place)];
+  });
+};
+
+/** Members of an answer, those of lists and maps among them (`[]`, `.*`). */
+export const membersTable = (name: string, output: TSchema): string =>
+  table(['member', 'type', 'meaning'], memberRows(output as Schema, { shown: '', path: [name] }));

@@ -1,0 +1,115 @@
+// Settled requests with the hashes of their answers, and the same asked again: what never changes any more (N-10, N-11).
+import { setTimeout as pause } from 'node:timers/promises';
+import { formatInstant, MICROS_PER_SECOND } from '../../../schemas/instants.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
+import type { Micros } from '../../../schemas/records.ts';
+
+/** A service and a key of it. */
+export type Service = { readonly base_url: string; readonly keys: { readonly pro_plus: string } };
+export type Question = {
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Last instant that it is about. */
+  readonly until: Micros;
+};
+export type Asked = Question & {
+  readonly items_sha256: string;
+  /** Values and events in it. */
+  readonly rows: number;
+  /** Rows that a fault left its mark on: without a reading for a cause that is not the listing's own end, or late. */
+  readonly holes: number;
+};
+type Answer = { readonly settled: boolean; readonly items_sha256: string };
+/** A settled answer, and how many said before that they were not. */
+export type SettledAnswer = Answer & { readonly text: string; readonly unsettled: number };
+
+const call = async (
+  { base_url, keys }: Service,
+  { path, body }: Question,
+): Promise<{ status: number; text: string }> => {
+  const answer = await fetch(new URL(path, base_url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.pro_plus}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, text: await answer.text() };
+};
+
+export type Patience = { readonly tries: number; readonly waitMs: number };
+
+/** Asks until it is settled; rejects when it never is, or is refused. */
+export const askSettled = async (
+  at: Service,
+  question: Question,
+  { tries, waitMs }: Patience = { tries: 60, waitMs: 2_000 },
+): Promise<SettledAnswer> => {
+  let unsettled = 0;
+  for (let attempt = 1; ; attempt++) {
+    const { status, text } = await call(at, question);
+    if (status === 200) {
+      const answer = JSON.parse(text) as Answer;
+      if (answer.settled) return { ...answer, text, unsettled };
+      unsettled++;
+    } else if (status < 429) throw new Error(`${status} to ${JSON.stringify(question)}: ${text.slice(0, 300)}`);
+    if (attempt === tries)
+      throw new Error(`never settled: ${status} to ${JSON.stringify(question)}: ${text.slice(0, 300)}`);
+    await pause(waitMs);
+  }
+};
+
+export type Drawing = { readonly draw: () => number; readonly symbols: readonly string[] };
+type Span = { readonly since: Micros; readonly until: Micros };
+
+const MODES = ['interval', 'interval', 'at', 'raw', 'candles', 'liquidations'] as const;
+const LONGEST: Micros = 1_200 * MICROS_PER_SECOND;
+
+/** About one listing and a window within the span, in any mode. */
+export const makeQuestion = ({ draw, symbols }: Drawing, { since, until }: Span): Question => {
+  const pick = <T>(choices: readonly T[]): T => choices[Math.floor(draw() * choices.length)] as T;
+  const between = (least: number, most: number): number => least + Math.floor(draw() * Math.max(0, most - least));
+  const from = between(since, until - 60 * MICROS_PER_SECOND);
+  const to = Math.min(until, from + between(60 * MICROS_PER_SECOND, LONGEST));
+  const span = { from: formatInstant(from), to: formatInstant(to) };
+  const common = { where: { symbol: [pick(symbols)] }, units: pick(['published', 'base', 'quote']) };
+  const layers = [pick(READING_LAYERS), pick(READING_LAYERS)].filter((layer, i, all) => all.indexOf(layer) === i);
+  const windowS = Math.max(...layers.map((layer: ReadingLayer) => LAYERS[layer].windowMs)) / 1_000;
+  const history = (body: Record<string, unknown>): Question => {
+    return { path: '/v2/snapshots/history', body: { ...common, layers, ...body }, until: to };
+  };
+  switch (pick(MODES)) {
+    case 'at':
+      return history({ at: [span.from, span.to], allow_stale: pick([true, false]) });
+    case 'raw':
+      return history({ raw: true, ...span });
+    case 'candles': {
+      const body = { ...common, timeframe: pick(['1m', '2m', '5m']), price_type: pick(['trade', 'mark']), ...span };
+      return { path: '/v2/candles', body, until: to };
+    }
+    case 'liquidations':
+      return { path: '/v2/liquidations', body: { ...common, ...span, limit: 5_000 }, until: to };
+    default:
+      return history({ interval: windowS > 10 ? '1m' : pick(['10s', '30s', '1m']), ...span });
+  }
+};
+
+const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
+
+/** What is kept of an answer. */
+export const keep = (question: Question, { items_sha256, text }: SettledAnswer): Asked => ({
+  ...question,
+  items_sha256,
+  rows: countOf(text, /"received_at":"/g),
+  holes: countOf(text, /"gap_cause":"(?!not_listed|unknown)|"late":true/g),
+});
+
+/** Requests whose answer is another now, in words. */
+export const askAgain = async (at: Service, asked: readonly Asked[]): Promise<string[]> => {
+  const different: string[] = [];
+  for (const question of asked) {
+    const { path, body, items_sha256 } = question;
+    const answer = await askSettled(at, question);
+    if (answer.items_sha256 === items_sha256) continue;
+    different.push(`was ${items_sha256}, is ${answer.items_sha256}: ${path} ${JSON.stringify(body)}`);
+  }
+  return different;
+};

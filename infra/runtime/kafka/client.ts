@@ -1,0 +1,219 @@
+// The Kafka client of a process: connection settings, logging, topics.
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { gzip as deflate, gunzipSync, gzipSync, gunzip as inflate, type ZlibOptions } from 'node:zlib';
+import type { Admin, ISocketFactory, Kafka as KafkaClient, KafkaConfig, logCreator } from 'kafkajs';
+import type { Logger } from '../log.ts';
+import kafkajs from './patches/kafkajs.ts';
+import { createSocketFactory, toConnection } from './security.ts';
+import type { KafkaSecurity } from './settings.ts';
+import type { TopicSpec } from './topics.ts';
+
+const gzip = promisify(deflate);
+const gunzip = promisify(inflate);
+
+/** Up to here the way to another thread and back costs more than the work, a millisecond: 100 us a batch, and a turn of a busy loop. */
+const AT_ONCE_BYTES = 128 * 1024;
+const [LEAST_BITS, MOST_BITS] = [9, 15];
+/** The window must hold more than what is looked ahead (zlib). */
+const LOOK_AHEAD = 262;
+
+/**
+ * Level 1 costs a third of kafkajs's default and our records still shrink several times. Memory after the length of a batch: zlib's own choice, 270 kB
+ * for each, is made for any length, and most of ours have less than 4 kB.
+ */
+const gzipOptions = (bytes: number): ZlibOptions => {
+  const windowBits = Math.min(MOST_BITS, Math.max(LEAST_BITS, Math.ceil(Math.log2(bytes + LOOK_AHEAD))));
+  return { level: 1, windowBits, memLevel: Math.max(1, windowBits - 7), chunkSize: Math.max(1_024, bytes >> 2) };
+};
+
+const MOST_CHUNK = 1024 * 1024;
+
+/** What comes out ends with its length (RFC 1952); memory for all of it at once needs no window beside it. A wrong length costs time only. */
+const gunzipOptions = (packed: Buffer): ZlibOptions => {
+  const length = packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4);
+  return { chunkSize: Math.min(MOST_CHUNK, Math.max(1_024, length + 1)) };
+};
+
+kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
+  compress: async ({ buffer }: { readonly buffer: Buffer }) => {
+    const options = gzipOptions(buffer.length);
+    return buffer.length <= AT_ONCE_BYTES ? gzipSync(buffer, options) : gzip(buffer, options);
+  },
+  decompress: async (buffer: Buffer) => {
+    const options = gunzipOptions(buffer);
+    return buffer.length <= AT_ONCE_BYTES ? gunzipSync(buffer, options) : gunzip(buffer, options);
+  },
+});
+
+/** A factory whose sockets can be cut for good: kafkajs goes on working in a client that was stopped while it connected. */
+export const createCuttableSockets = (): { readonly factory: ISocketFactory; readonly cut: () => void } => {
+  const create = createSocketFactory();
+  const open = new Set<Socket>();
+  let isCut = false;
+  const factory: ISocketFactory = (args) => {
+    const socket = create(args);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (isCut) socket.destroy(new Error('this Kafka client was stopped'));
+    return socket;
+  };
+  const cut = (): void => {
+    isCut = true;
+    for (const socket of open) socket.destroy();
+  };
+  return { factory, cut };
+};
+
+/** kafkajs calls what it survives errors (rebalances, retries): our own code says what is one. */
+const asLevel = (level: number): 'debug' | 'info' => (level <= kafkajs.logLevel.WARN ? 'info' : 'debug');
+
+const logInto =
+  (log: Logger): logCreator =>
+  () =>
+  ({ level, namespace, log: { message, timestamp: _timestamp, logger: _logger, stack: _stack, ...rest } }) => {
+    log[asLevel(level)]({ kafkajs: namespace, detail: rest }, message);
+  };
+
+export type KafkaSettings = {
+  readonly brokers: readonly string[];
+  readonly clientId: string;
+  /** Plain text and no authentication without it. */
+  readonly security?: KafkaSecurity;
+};
+
+export type KafkaHandle = {
+  readonly kafka: KafkaClient;
+  /** For clients made beside kafkajs's own (fetch.ts). */
+  readonly settings: KafkaConfig;
+  readonly log: Logger;
+  /** One connected admin, shared. */
+  readonly admin: () => Promise<Admin>;
+  /** Closes the admin; publishers, readers and members are closed by who made them, before this. */
+  readonly close: () => Promise<void>;
+};
+
+const OPEN: KafkaSecurity = { tls: null, sasl: null };
+
+/** Connects to nothing yet: each part connects when it is used and tries again for ever. */
+export const openKafka = ({ brokers, clientId, security = OPEN }: KafkaSettings, log: Logger): KafkaHandle => {
+  const settings: KafkaConfig = {
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: 3_000,
+    requestTimeout: 30_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 8 },
+    logCreator: logInto(log),
+    ...toConnection(security),
+  };
+  const kafka = new kafkajs.Kafka(settings);
+  let shared: Promise<Admin> | null = null;
+  const connectAdmin = async (): Promise<Admin> => {
+    const admin = kafka.admin();
+    await admin.connect();
+    return admin;
+  };
+  return {
+    kafka,
+    settings,
+    log,
+    admin: () => {
+      shared ??= connectAdmin().catch((error: unknown) => {
+        shared = null;
+        throw error;
+      });
+      return shared;
+    },
+    close: async () => {
+      const admin = await shared?.catch(() => null);
+      shared = null;
+      await admin?.disconnect();
+    },
+  };
+};
+
+const LEADERS_DEADLINE_MS = 120_000;
+const LEADERS_POLL_MS = 100;
+/** Of CreateTopics: `default.replication.factor` of the brokers (KIP-464). */
+const BROKERS_DEFAULT = -1;
+
+/** The number of partitions decides where a listing's messages stand, so it cannot change under a running service. */
+export class TopicMismatch extends Error {
+  override readonly name = 'TopicMismatch';
+}
+
+type Count = { readonly all: number; readonly led: number };
+
+const countPartitions = async (admin: Admin, names: readonly string[]): Promise<Map<string, Count>> => {
+  if (names.length === 0) return new Map();
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...names] });
+  const count = (partitions: readonly { readonly leader: number }[]): Count => ({
+    all: partitions.length,
+    led: partitions.filter(({ leader }) => leader >= 0).length,
+  });
+  return new Map(topics.map(({ name, partitions }) => [name, count(partitions)]));
+};
+
+/**
+ * A broker names the leader of a new partition before that leader takes records, and kafkajs repeats a whole send when one of its partitions was
+ * refused: records would stand twice. Who leads answers for its offsets. kafkajs's own wait gives up on a topic a broker does not know yet.
+ * Topics are asked about side by side: one after the other, each with kafkajs's own tries, took five seconds on a busy machine.
+ */
+const waitForLeaders = async (admin: Admin, specs: readonly TopicSpec[]): Promise<void> => {
+  const waiting = new Map(specs.map(({ topic, partitions }) => [topic, partitions]));
+  const deadline = performance.now() + LEADERS_DEADLINE_MS;
+  for (;;) {
+    const counts = await countPartitions(admin, [...waiting.keys()]).catch(() => new Map<string, Count>());
+    const led = [...waiting].filter(([topic, partitions]) => counts.get(topic)?.led === partitions);
+    // Side by side: there are dozens of topics, and on a busy machine each question waits for its turn.
+    const answered = led.map(async ([topic, partitions]) => {
+      const offsets = await admin.fetchTopicOffsets(topic).catch(() => []);
+      if (offsets.length === partitions) waiting.delete(topic);
+    });
+    await Promise.all(answered);
+    if (waiting.size === 0) return;
+    if (performance.now() > deadline) throw new Error(`no leaders for new topics: ${[...waiting.keys()].join(', ')}`);
+    await pause(LEADERS_POLL_MS);
+  }
+};
+
+/** Creates the topics that do not exist, and resolves when all take records. Throws TopicMismatch when one exists with another number of partitions. */
+export const ensureTopics = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
+  const admin = await handle.admin();
+  const existing = new Set(await admin.listTopics());
+  const present = specs.filter(({ topic }) => existing.has(topic));
+  const missing = specs.filter(({ topic }) => !existing.has(topic));
+  const found = await countPartitions(
+    admin,
+    present.map(({ topic }) => topic),
+  );
+  const faults = present
+    .filter(({ topic, partitions }) => found.get(topic)?.all !== partitions)
+    .map(
+      ({ topic, partitions }) => `topic ${topic} has ${found.get(topic)?.all} partitions, configured are ${partitions}`,
+    );
+  if (faults.length > 0) throw new TopicMismatch(`${faults.join('; ')}: use the old number or a new namespace`);
+  if (missing.length > 0) await createTopics(admin, missing);
+  // Those that are there too: another process may be making them at this moment.
+  await waitForLeaders(admin, specs);
+};
+
+/** False when another process was faster, which is as good. */
+const createTopics = (admin: Admin, specs: readonly TopicSpec[]): Promise<boolean> =>
+  admin.createTopics({
+    waitForLeaders: false,
+    topics: specs.map(({ topic, partitions, replication = BROKERS_DEFAULT, config }) => ({
+      topic,
+      numPartitions: partitions,
+      replicationFactor: replication,
+      configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+    })),
+  });
+
+/** The default of an `onFatal`: nobody can handle it where it happened, so the process ends by its lifecycle. */
+export const endProcess = (error: unknown): void => {
+  queueMicrotask(() => {
+    throw error;
+  });
+};

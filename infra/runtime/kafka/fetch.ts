@@ -1,0 +1,373 @@
+// Reads chosen partitions from chosen offsets without a consumer group, which kafkajs's own consumer cannot.
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Backoff, createBackoff } from '../backoff.ts';
+import { createCuttableSockets, type KafkaHandle } from './client.ts';
+import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './cluster.ts';
+import { cutBefore, type Delivery, epochOf, firstEpochOf, type Start, toDelivery } from './delivery.ts';
+import { endOfEpoch } from './epochs.ts';
+
+export type OnDelivery = (delivery: Delivery) => void | Promise<void>;
+
+const READ_UNCOMMITTED = 0;
+const MAX_WAIT_MS = 100;
+/** A partition whose handler is behind is asked again this soon. */
+const BUSY_WAIT_MS = 10;
+const PARTITION_BYTES = 2 * 1024 * 1024;
+const FETCH_BYTES = 16 * 1024 * 1024;
+/** kafkajs finishes its tries before it disconnects; after this long its connections are cut instead. */
+const LEAVE_MS = 1_000;
+
+type Slot = {
+  readonly topic: string;
+  readonly partition: number;
+  readonly deliver: OnDelivery;
+  next: number;
+  /** Read while the handler was at work; no more is asked for until it is taken (overflow policy: block). */
+  waiting: Delivery | null;
+  handling: Promise<void> | null;
+  /** Leader epoch of the record before `next`; null when nothing was read. */
+  epoch: number | null;
+  /** The leader is asked about its log: nothing is fetched meanwhile. */
+  checking: boolean;
+  closed: boolean;
+};
+
+const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+
+const toTopics = (slots: readonly Slot[]): FetchRequest['topics'] =>
+  slots.map(({ topic, partition, next }) => ({
+    topic,
+    partitions: [{ partition, fetchOffset: String(next), maxBytes: PARTITION_BYTES }],
+  }));
+
+const isOutOfRange = (error: unknown): error is Error & { readonly topic: string; readonly partition: number } =>
+  error instanceof Error && error.name === 'KafkaJSOffsetOutOfRange';
+
+/**
+ * Fetches from the leaders of its partitions: one request in flight a broker, one delivery at work and one waiting a
+ * partition, so a slow partition or a broker that is gone holds up no other. After any loss it goes on from its own positions:
+ * each offset is delivered once, in order. Before the first record of a new leader it asks whether that leader has all that was read.
+ */
+export class PartitionFetcher {
+  private readonly handle: KafkaHandle;
+  private readonly onFatal: (error: unknown) => void;
+  private readonly slots = new Map<string, Slot>();
+  private readonly topics = new Set<string>();
+  private readonly asked = new Set<string>();
+  /** Brokers whose last request failed. */
+  private readonly failing = new Map<string, Backoff>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  private readonly backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+  private readonly ended = new AbortController();
+  private readonly sockets = createCuttableSockets();
+  private cluster: Cluster;
+  private connecting: Promise<void> | null = null;
+
+  constructor(handle: KafkaHandle, onFatal: (error: unknown) => void) {
+    this.handle = handle;
+    this.onFatal = onFatal;
+    this.cluster = createCluster(handle, this.sockets.factory);
+    this.connecting = this.connect(0);
+  }
+
+  /** Waits until the topic exists. */
+  async partitionsOf(topic: string): Promise<number[]> {
+    return this.trying(async (cluster) => {
+      await this.watch(cluster, topic);
+      const found = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+      if (found.length === 0) throw new Error(`topic ${topic} does not exist`);
+      return found.sort((a, b) => a - b);
+    });
+  }
+
+  /** First offset there is (`earliest`), or the one the next record will get. */
+  async offsetsOf(
+    topic: string,
+    partitions: readonly number[],
+    which: 'earliest' | 'latest',
+  ): Promise<Map<number, number>> {
+    if (partitions.length === 0) return new Map();
+    return this.trying(async (cluster) => {
+      await this.watch(cluster, topic);
+      const query = {
+        topic,
+        partitions: partitions.map((partition) => ({ partition })),
+        fromBeginning: which === 'earliest',
+      };
+      const answers = await cluster.fetchTopicsOffset([query]);
+      const found = new Map(answers.flatMap((a) => a.partitions.map((p) => [p.partition, Number(p.offset)] as const)));
+      if (found.size < partitions.length)
+        throw new Error(`${topic} has no leader for ${partitions.length - found.size} partitions`);
+      return found;
+    });
+  }
+
+  /** Delivers from `start` on; resolves with its offset once that is known. */
+  async assign(topic: string, partition: number, start: Start, deliver: OnDelivery): Promise<number> {
+    const next =
+      typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
+    this.topics.add(topic);
+    this.slots.set(keyOf(topic, partition), {
+      topic,
+      partition,
+      deliver,
+      next,
+      waiting: null,
+      handling: null,
+      epoch: null,
+      checking: false,
+      closed: false,
+    });
+    this.ask();
+    return next;
+  }
+
+  /** Resolves when the handler at work has returned; nothing is delivered after the call. */
+  async unassign(topic: string, partition: number): Promise<void> {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    this.slots.delete(keyOf(topic, partition));
+    slot.closed = true;
+    slot.waiting = null;
+    await slot.handling;
+  }
+
+  /** The next delivery begins at `offset`. */
+  seek(topic: string, partition: number, offset: number): void {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    slot.next = offset;
+    slot.epoch = null;
+    slot.waiting = null;
+    this.ask();
+  }
+
+  async stop(): Promise<void> {
+    this.ended.abort();
+    await Promise.all([...this.slots.values()].map(({ topic, partition }) => this.unassign(topic, partition)));
+    await Promise.race([this.leave(), pause(LEAVE_MS, undefined, { ref: false })]);
+    this.sockets.cut();
+  }
+
+  private async leave(): Promise<void> {
+    await this.connecting;
+    await this.cluster.disconnect();
+    await Promise.allSettled(this.underWay);
+  }
+
+  private track<T>(work: Promise<T>): Promise<T> {
+    this.underWay.add(work);
+    const forget = () => this.underWay.delete(work);
+    work.then(forget, forget);
+    return work;
+  }
+
+  private async watch(cluster: Cluster, topic: string): Promise<void> {
+    this.topics.add(topic);
+    await cluster.addMultipleTargetTopics([topic]);
+  }
+
+  /** Until it succeeds or the fetcher ends. */
+  private async trying<T>(work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    for (;;) {
+      await this.connecting;
+      this.ended.signal.throwIfAborted();
+      const cluster = this.cluster;
+      try {
+        return await this.track(work(cluster));
+      } catch (error) {
+        this.ended.signal.throwIfAborted();
+        this.renew(cluster, error);
+      }
+    }
+  }
+
+  /** Sends a request to each broker that leads a partition with room and has none under way. */
+  private ask(): void {
+    if (this.ended.signal.aborted || this.connecting !== null) return;
+    const { cluster } = this;
+    try {
+      for (const [nodeId, slots] of this.byLeader(cluster)) {
+        const free = slots.filter(({ waiting, checking }) => waiting === null && !checking);
+        if (this.asked.has(nodeId) || free.length === 0) continue;
+        this.asked.add(nodeId);
+        this.fetchFrom(cluster, nodeId, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
+      }
+    } catch (error) {
+      this.renew(cluster, error);
+    }
+  }
+
+  private byLeader(cluster: Cluster): Map<string, Slot[]> {
+    const groups = new Map<string, Slot[]>();
+    for (const slot of this.slots.values()) {
+      const [nodeId] = Object.keys(cluster.findLeaderForPartitions(slot.topic, [slot.partition]));
+      if (nodeId === undefined) throw new Error(`${keyOf(slot.topic, slot.partition)} has no leader`);
+      groups.set(nodeId, [...(groups.get(nodeId) ?? []), slot]);
+    }
+    return groups;
+  }
+
+  private fetchFrom(cluster: Cluster, nodeId: string, slots: readonly Slot[], maxWaitTime: number): void {
+    const from = new Map(slots.map((slot) => [keyOf(slot.topic, slot.partition), slot.next]));
+    const request = {
+      isolationLevel: READ_UNCOMMITTED,
+      maxWaitTime,
+      minBytes: 1,
+      maxBytes: FETCH_BYTES,
+      topics: toTopics(slots),
+    };
+    const fetching = async () => {
+      await cluster.refreshMetadataIfNecessary();
+      const broker = await cluster.findBroker({ nodeId });
+      return broker.fetch(request);
+    };
+    this.track(fetching()).then(
+      ({ responses }) => {
+        this.asked.delete(nodeId);
+        this.failing.delete(nodeId);
+        this.backoff.reset();
+        for (const { topicName, partitions } of responses)
+          for (const answer of partitions) this.accept(keyOf(topicName, answer.partition), answer, from);
+        this.ask();
+      },
+      (error: unknown) => {
+        // Of a client that was left already: the new one has waited for the end of this request.
+        const isOurs = cluster === this.cluster && !isOutOfRange(error);
+        if (isOurs) return void this.track(this.findLeaders(cluster, nodeId, error));
+        this.asked.delete(nodeId);
+        if (isOutOfRange(error)) this.reposition(error.topic, error.partition);
+        this.ask();
+      },
+    );
+  }
+
+  /** A leader moved, or its broker is gone: others are read on while it is found out who leads now. */
+  private async findLeaders(cluster: Cluster, nodeId: string, error: unknown): Promise<void> {
+    const backoff = this.failing.get(nodeId) ?? createBackoff({ minMs: 50, maxMs: 1_000 });
+    this.failing.set(nodeId, backoff);
+    const { log } = this.handle;
+    if (!this.ended.signal.aborted) log.warn({ err: error, broker: nodeId }, 'a broker cannot be read from');
+    try {
+      await pause(backoff.next(), undefined, { signal: this.ended.signal });
+      await cluster.refreshMetadata();
+      this.asked.delete(nodeId);
+      this.ask();
+    } catch (failure) {
+      this.asked.delete(nodeId);
+      this.renew(cluster, failure);
+    }
+  }
+
+  /** An answer to a position that is no longer held (seek, reassignment) is dropped. */
+  private accept(key: string, answer: PartitionAnswer, from: ReadonlyMap<string, number>): void {
+    const slot = this.slots.get(key);
+    if (slot === undefined || slot.next !== from.get(key)) return;
+    const delivery = toDelivery(answer, slot.next);
+    if (delivery === null) return;
+    const epoch = firstEpochOf(answer, slot.next);
+    if (slot.epoch !== null && epoch !== slot.epoch) {
+      this.check(slot, () => this.followLeader(slot, epoch));
+      return;
+    }
+    slot.next = delivery.next;
+    const last = answer.messages.at(-1);
+    slot.epoch = last === undefined ? epoch : epochOf(last);
+    if (slot.handling === null) slot.handling = this.handOver(slot, delivery);
+    else slot.waiting = delivery;
+  }
+
+  private async handOver(slot: Slot, first: Delivery): Promise<void> {
+    let delivery: Delivery | null = first;
+    try {
+      while (delivery !== null && !slot.closed) {
+        await slot.deliver(delivery);
+        delivery = slot.waiting;
+        slot.waiting = null;
+        if (delivery !== null) this.ask();
+      }
+    } catch (error) {
+      slot.closed = true;
+      this.slots.delete(keyOf(slot.topic, slot.partition));
+      this.onFatal(error);
+    }
+    slot.handling = null;
+  }
+
+  /** What is found out about the log of a partition decides whether it is fetched further; the answer that raised the question is dropped. */
+  private check(slot: Slot, work: () => Promise<void>): void {
+    if (slot.checking) return;
+    slot.checking = true;
+    work().then(
+      () => {
+        slot.checking = false;
+        this.ask();
+      },
+      (error: unknown) => {
+        if (!this.ended.signal.aborted && !slot.closed) this.onFatal(error);
+      },
+    );
+  }
+
+  /** A new leader whose log ends the old one's records before our position has lost some of them, and may have others in their places. */
+  private async followLeader(slot: Slot, epoch: number | null): Promise<void> {
+    const { topic, partition, next } = slot;
+    const before = slot.epoch ?? 0;
+    const found = await this.trying(async (cluster) => {
+      await cluster.refreshMetadataIfNecessary();
+      const [nodeId = ''] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]));
+      return endOfEpoch(await cluster.findBroker({ nodeId }), { topic, partition, epoch: before });
+    });
+    if (slot.next !== next) return;
+    if (found.epoch !== before || found.end < next)
+      throw cutBefore(keyOf(topic, partition), next, `of leader epoch ${before} it holds records up to ${found.end}`);
+    slot.epoch = epoch;
+  }
+
+  /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut. Between them: a leader that moved refused us. */
+  private reposition(topic: string, partition: number): void {
+    const slot = this.slots.get(keyOf(topic, partition));
+    if (slot === undefined) return;
+    this.check(slot, async () => {
+      const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
+      const latest = (await this.offsetsOf(topic, [partition], 'latest')).get(partition) ?? 0;
+      const { next } = slot;
+      if (next > latest) throw cutBefore(keyOf(topic, partition), next, `its next record will be ${latest}`);
+      if (next >= earliest) return;
+      this.handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
+      slot.next = earliest;
+      slot.epoch = null;
+    });
+  }
+
+  /** Leaves a client that failed and connects another one; a failure of one already left is not news. */
+  private renew(failed: Cluster, error: unknown): void {
+    if (this.ended.signal.aborted || failed !== this.cluster || this.connecting !== null) return;
+    this.handle.log.warn({ err: error }, 'reading from Kafka failed, connecting anew');
+    this.cluster = createCluster(this.handle, this.sockets.factory);
+    this.failing.clear();
+    this.connecting = failed
+      .disconnect()
+      .catch(() => undefined)
+      .then(() => this.connect(this.backoff.next()));
+  }
+
+  private async connect(waitMs: number): Promise<void> {
+    const { signal } = this.ended;
+    for (let wait = waitMs; !signal.aborted; wait = this.backoff.next()) {
+      try {
+        await pause(wait, undefined, { signal });
+        await this.cluster.connect();
+        await this.cluster.addMultipleTargetTopics([...this.topics]);
+        break;
+      } catch (error) {
+        if (signal.aborted) break;
+        this.handle.log.warn({ err: error }, 'Kafka is not reachable, trying again');
+        await this.cluster.disconnect().catch(() => undefined);
+        this.cluster = createCluster(this.handle, this.sockets.factory);
+      }
+    }
+    this.connecting = null;
+    this.ask();
+  }
+}

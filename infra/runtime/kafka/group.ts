@@ -1,0 +1,250 @@
+// Membership in a consumer group: the group says which partitions are ours, the fetcher reads them, the caller says from where.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Consumer } from 'kafkajs';
+import { createBackoff } from '../backoff.ts';
+import { createCuttableSockets, endProcess, type KafkaHandle } from './client.ts';
+import type { Message, Start } from './delivery.ts';
+import { PartitionFetcher } from './fetch.ts';
+import kafkajs from './patches/kafkajs.ts';
+import { evictPredecessors } from './predecessor.ts';
+
+export type TopicPartition = { readonly topic: string; readonly partition: number };
+export type Assigned = TopicPartition & {
+  /** `committed`: after the group's last commit, or the oldest record without one. */
+  readonly from: Start | 'committed';
+};
+export type BatchContext = {
+  /** True once the partition was taken away: stop, the next owner has begun. */
+  readonly isStale: () => boolean;
+  /** The next batch begins at `offset`; call it before returning. */
+  readonly seek: (offset: number) => void;
+};
+
+export type GroupOptions = {
+  readonly groupId: string;
+  readonly topics: readonly string[];
+  /** The handle's client id belongs to one living process: a member under it is dead, and is taken out before joining. */
+  readonly replacesPredecessor?: boolean;
+  /** New partitions, before anything of them is delivered; the answer says from where. Without an answer: `committed`. */
+  readonly onAssigned?: (
+    partitions: readonly TopicPartition[],
+  ) => readonly Assigned[] | undefined | Promise<readonly Assigned[] | undefined>;
+  /** Partitions that went to another member; their handlers have returned. The other may have begun already. */
+  readonly onRevoked?: (partitions: readonly TopicPartition[]) => void | Promise<void>;
+  /** As in readPartitions: one call at a time a partition, partitions side by side. */
+  readonly onBatch: (
+    topic: string,
+    partition: number,
+    messages: readonly Message[],
+    highWatermark: number,
+    context: BatchContext,
+  ) => void | Promise<void>;
+  /** A handler threw or the group refused us for good; default: the process ends. */
+  readonly onFatal?: (error: unknown) => void;
+};
+
+export type GroupMember = {
+  /** Next offset to read, for the record and for `committed`. False when it could not be stored now: commit again later. */
+  readonly commit: (offsets: readonly (TopicPartition & { readonly offset: number })[]) => Promise<boolean>;
+  readonly assigned: () => readonly TopicPartition[];
+  readonly stop: () => Promise<void>;
+};
+
+/** The shortest that brokers take by default: so long nobody works on the partitions of a process that was killed. */
+const SESSION_TIMEOUT_MS = 6_000;
+const REBALANCE_TIMEOUT_MS = 15_000;
+const HEARTBEAT_MS = 1_000;
+/** kafkajs looks at its heartbeat between fetches, and with every partition paused a fetch is a sleep of this length. */
+const IDLE_MS = 250;
+/** A consumer that is joining only stops when it has joined; after this long its connections are cut instead. */
+const LEAVE_MS = 2_000;
+const COORDINATOR_RETRY_MS = 1_000;
+
+const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
+
+const toPartitions = (assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] =>
+  Object.entries(assignment).flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })));
+
+/** Offset the group committed for each partition, `earliest` without one. */
+const committedOf = async (
+  handle: KafkaHandle,
+  groupId: string,
+  wanted: readonly TopicPartition[],
+): Promise<Map<string, Start>> => {
+  if (wanted.length === 0) return new Map();
+  const admin = await handle.admin();
+  const answers = await admin.fetchOffsets({ groupId, topics: [...new Set(wanted.map(({ topic }) => topic))] });
+  const known = new Map<string, Start>();
+  for (const { topic, partitions } of answers)
+    for (const { partition, offset } of partitions)
+      known.set(keyOf({ topic, partition }), Number(offset) < 0 ? 'earliest' : Number(offset));
+  return known;
+};
+
+const isPassing = (error: unknown): boolean =>
+  !(error instanceof kafkajs.KafkaJSProtocolError) || error.retriable || error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
+
+const lacksCoordinator = (error: Error): boolean => error.name === 'KafkaJSGroupCoordinatorNotFound';
+
+class Membership implements GroupMember {
+  private readonly handle: KafkaHandle;
+  private readonly options: GroupOptions;
+  private readonly consumer: Consumer;
+  private readonly sockets = createCuttableSockets();
+  private readonly fetcher: PartitionFetcher;
+  private readonly held = new Map<string, TopicPartition>();
+  /** Assignments are worked off one after another, in their order. */
+  private turn: Promise<void> = Promise.resolve();
+  private readonly joined = Promise.withResolvers<void>();
+  private isJoined = false;
+  private stopped = false;
+
+  constructor(handle: KafkaHandle, options: GroupOptions) {
+    this.handle = handle;
+    this.options = options;
+    this.fetcher = new PartitionFetcher(handle, this.onFatal);
+    const kafka = new kafkajs.Kafka({ ...handle.settings, socketFactory: this.sockets.factory });
+    this.consumer = kafka.consumer({
+      groupId: options.groupId,
+      sessionTimeout: SESSION_TIMEOUT_MS,
+      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      maxWaitTimeInMs: IDLE_MS,
+      allowAutoTopicCreation: false,
+      retry: { retries: 8, restartOnFailure: () => Promise.resolve(!this.stopped) },
+    });
+  }
+
+  /** Resolves when the group was joined and the first partitions are being read. */
+  async join(): Promise<void> {
+    const { consumer, options } = this;
+    if (options.replacesPredecessor) await evictPredecessors(this.handle, options.groupId);
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => this.onJoin(toPartitions(payload.memberAssignment)));
+    consumer.on(consumer.events.CRASH, ({ payload }) => {
+      if (payload.restart) return;
+      if (lacksCoordinator(payload.error)) void this.runAgain();
+      else this.onFatal(payload.error);
+    });
+    await this.run();
+    // run() also resolves when the first attempt failed and another one is due.
+    await this.joined.promise;
+  }
+
+  private async run(): Promise<void> {
+    const { consumer, options } = this;
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: () => Promise.resolve() });
+  }
+
+  /** kafkajs gives up on a coordinator that is not there yet; a broker that has just started has none for some seconds. */
+  private async runAgain(): Promise<void> {
+    await pause(COORDINATOR_RETRY_MS);
+    if (!this.stopped) await this.run().catch(this.onFatal);
+  }
+
+  async commit(offsets: readonly (TopicPartition & { readonly offset: number })[]): Promise<boolean> {
+    try {
+      await this.consumer.commitOffsets(
+        offsets.map(({ topic, partition, offset }) => ({ topic, partition, offset: String(offset) })),
+      );
+      return true;
+    } catch (error) {
+      this.handle.log.info({ err: error, groupId: this.options.groupId }, 'offsets not committed');
+      return false;
+    }
+  }
+
+  assigned(): readonly TopicPartition[] {
+    return [...this.held.values()];
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await this.fetcher.stop();
+    const left = this.consumer.disconnect().catch(() => undefined);
+    await Promise.race([left, pause(LEAVE_MS, undefined, { ref: false })]);
+    this.sockets.cut();
+  }
+
+  private readonly onFatal = (error: unknown): void => {
+    if (this.stopped) return;
+    if (this.isJoined) (this.options.onFatal ?? endProcess)(error);
+    else this.joined.reject(error);
+  };
+
+  /** The consumer only keeps the membership: its own fetching is paused before it can begin. */
+  private onJoin(partitions: readonly TopicPartition[]): void {
+    this.consumer.pause(partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] })));
+    this.turn = this.turn.then(() => this.take(partitions)).catch(this.onFatal);
+  }
+
+  private async take(partitions: readonly TopicPartition[]): Promise<void> {
+    if (this.stopped) return;
+    const wanted = new Set(partitions.map(keyOf));
+    const revoked = this.assigned().filter((held) => !wanted.has(keyOf(held)));
+    const added = partitions.filter((partition) => !this.held.has(keyOf(partition)));
+    for (const partition of revoked) this.held.delete(keyOf(partition));
+    for (const partition of added) this.held.set(keyOf(partition), partition);
+    await Promise.all(revoked.map(({ topic, partition }) => this.fetcher.unassign(topic, partition)));
+    if (revoked.length > 0) await this.options.onRevoked?.(revoked);
+    if (added.length > 0) await this.begin(added);
+    this.isJoined = true;
+    this.joined.resolve();
+  }
+
+  private async begin(added: readonly TopicPartition[]): Promise<void> {
+    const answers = (await this.options.onAssigned?.(added)) ?? [];
+    const chosen = new Map(answers.map((answer) => [keyOf(answer), answer.from]));
+    const undecided = added.filter((partition) => (chosen.get(keyOf(partition)) ?? 'committed') === 'committed');
+    const committed = await this.committedOf(undecided);
+    await Promise.all(
+      added.map((partition) => {
+        const from = chosen.get(keyOf(partition)) ?? 'committed';
+        return this.read(partition, from === 'committed' ? (committed.get(keyOf(partition)) ?? 'earliest') : from);
+      }),
+    );
+  }
+
+  /** A coordinator that moves to another broker answers some seconds later. */
+  private async committedOf(wanted: readonly TopicPartition[]): Promise<ReadonlyMap<string, Start>> {
+    const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
+    for (;;) {
+      try {
+        return await committedOf(this.handle, this.options.groupId, wanted);
+      } catch (error) {
+        if (this.stopped || !isPassing(error)) throw error;
+        this.handle.log.warn(
+          { err: error, groupId: this.options.groupId },
+          'committed offsets not known, trying again',
+        );
+        await pause(backoff.next());
+      }
+    }
+  }
+
+  private async read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
+    const context: BatchContext = {
+      isStale: () => this.stopped || !this.held.has(keyOf({ topic, partition })),
+      seek: (offset) => this.fetcher.seek(topic, partition, offset),
+    };
+    await this.fetcher.assign(topic, partition, start, ({ messages, highWatermark }) =>
+      messages.length === 0 ? undefined : this.options.onBatch(topic, partition, messages, highWatermark, context),
+    );
+  }
+}
+
+/**
+ * Joins a group; rejects when it is refused, or when the first `onAssigned` throws. kafkajs's eager protocol moves partitions without waiting for handlers, so for a moment two members may
+ * work on one partition: outputs must bear repeats, as ours do by their place (design section 4).
+ */
+export const joinGroup = async (handle: KafkaHandle, options: GroupOptions): Promise<GroupMember> => {
+  const membership = new Membership(handle, options);
+  try {
+    await membership.join();
+  } catch (error) {
+    await membership.stop();
+    throw error;
+  }
+  return membership;
+};

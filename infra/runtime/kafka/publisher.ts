@@ -1,0 +1,303 @@
+// Writes to Kafka in the order of the calls: own linger, one batch in flight, repeated whole until every partition of it has acknowledged.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { IHeaders, Message as KafkaMessage } from 'kafkajs';
+import { createBackoff } from '../backoff.ts';
+import { endProcess, type KafkaHandle } from './client.ts';
+import { type BatchAck, isFinal, needsRenewal, openSender, placeOf, type Sender, Unanswered } from './sender.ts';
+import { LIMITS } from './topics.ts';
+
+export type Publication = {
+  readonly topic: string;
+  /** Without it the partition is murmur2 of the key, as the JVM client does. */
+  readonly partition?: number;
+  readonly key: string | Buffer | null;
+  /** null is a tombstone. */
+  readonly value: Buffer | null;
+  readonly headers?: IHeaders;
+  /** Milliseconds since 1970; Kafka's own time without it. */
+  readonly timestamp?: number;
+};
+
+export type PublisherOptions = {
+  /** How long a record may wait for others to share its request, one under way or not. */
+  readonly lingerMs?: number;
+  /** A request is sent at once when so many records wait, and carries no more. */
+  readonly maxRecords?: number;
+  /** Whether batches are compressed: not worth it for what is kept for minutes or hardly ever read. */
+  readonly compresses?: boolean;
+  /** Overflow policy `block`: above it `ready()` waits. At twice the size `publish` throws QueueFull. */
+  readonly maxQueuedBytes?: number;
+  /** What cannot succeed by trying again (no right to write, record too large); default: the process ends. */
+  readonly onFatal?: (error: unknown) => void;
+};
+
+export type Publisher = {
+  readonly publish: (publication: Publication) => void;
+  /** What waits lingers no longer. */
+  readonly send: () => void;
+  /** Resolves when everything published before this call is acknowledged. */
+  readonly flush: () => Promise<void>;
+  /** Offset after the last acknowledged record of a partition; null before the first. */
+  readonly position: (topic: string, partition: number) => number | null;
+  readonly queuedBytes: () => number;
+  /** Resolves when the queue is below its limit. */
+  readonly ready: () => Promise<void>;
+  /** How long the oldest request has been under way without an acknowledgement; 0 when none is. */
+  readonly stalledMs: () => number;
+  /**
+   * Takes back what is not acknowledged, to keep it elsewhere. What waited is the caller's again; what is under way is still
+   * sent until the brokers have it, before anything published from now on.
+   */
+  readonly withdraw: () => Withdrawn;
+  /** Flushes and disconnects. While brokers are away it waits for them. */
+  readonly close: () => Promise<void>;
+  /** Gives up what is not acknowledged and disconnects: flushes reject with Abandoned. */
+  readonly abandon: () => Promise<void>;
+};
+
+/** In the order they were published: first what is under way. */
+export type Withdrawn = { readonly underWay: readonly Publication[]; readonly waiting: readonly Publication[] };
+
+/** The publisher was told to give up. */
+export class Abandoned extends Error {
+  override readonly name = 'Abandoned';
+}
+
+/** The caller went on publishing without awaiting `ready()`. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
+
+type Queued = {
+  readonly publication: Publication;
+  readonly topic: string;
+  readonly message: KafkaMessage;
+  readonly bytes: number;
+};
+
+const RECORD_OVERHEAD_BYTES = 64;
+/** Below the limit of a batch even when nothing compresses; one larger record goes alone. */
+const REQUEST_BYTES = 1024 * 1024;
+
+/** Metadata may miss a partition for a moment; one that fresh metadata do not name does not exist. */
+const UNANSWERED_TRIES = 3;
+
+const toQueued = (publication: Publication): Queued => {
+  const { topic, partition, key, value, headers, timestamp } = publication;
+  const bytes = (value?.length ?? 0) + (key?.length ?? 0) + RECORD_OVERHEAD_BYTES;
+  if (bytes > LIMITS.messageBytes)
+    throw new RangeError(`a record of ${bytes} bytes for ${topic} is above ${LIMITS.messageBytes}`);
+  const message: KafkaMessage = {
+    key,
+    value,
+    ...(partition === undefined ? {} : { partition }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
+  };
+  return { publication, topic, message, bytes };
+};
+
+type Waiter = { upTo: number; readonly resolve: () => void; readonly reject: (error: unknown) => void };
+
+/** State of one publisher; `createPublisher` shows only its methods. */
+class PublishQueue {
+  private readonly sender: Sender;
+  private readonly log: KafkaHandle['log'];
+  private readonly limits: Required<PublisherOptions>;
+  private readonly positions = new Map<string, number>();
+  private queue: Queued[] = [];
+  private underWay: readonly Queued[] = [];
+  private sentMs = 0;
+  private bytes = 0;
+  private published = 0;
+  private acknowledged = 0;
+  private flushes: Waiter[] = [];
+  private blocked: Waiter[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  /** When the oldest record of the queue came. */
+  private waitingMs = 0;
+  private pumping = false;
+  private failure: unknown = null;
+
+  constructor(handle: KafkaHandle, limits: Required<PublisherOptions>) {
+    this.limits = limits;
+    this.log = handle.log;
+    this.sender = openSender(handle, { compresses: limits.compresses });
+  }
+
+  publish(publication: Publication): void {
+    const queued = toQueued(publication);
+    const { maxQueuedBytes, maxRecords, lingerMs } = this.limits;
+    if (this.bytes > 2 * maxQueuedBytes) throw new QueueFull(`${this.bytes} bytes wait for Kafka: await ready()`);
+    if (this.queue.length === 0) this.waitingMs = performance.now();
+    this.queue.push(queued);
+    this.bytes += queued.bytes;
+    this.published += 1;
+    if (this.pumping || this.failure !== null) return;
+    if (this.queue.length >= maxRecords) this.start();
+    else this.startAfter(lingerMs);
+  }
+
+  send(): void {
+    if (this.queue.length > 0) this.start();
+  }
+
+  flush(): Promise<void> {
+    if (this.acknowledged === this.published) return Promise.resolve();
+    this.start();
+    return this.wait(this.flushes, this.published);
+  }
+
+  ready(): Promise<void> {
+    return this.bytes < this.limits.maxQueuedBytes ? Promise.resolve() : this.wait(this.blocked, 0);
+  }
+
+  position(topic: string, partition: number): number | null {
+    return this.positions.get(placeOf(topic, partition)) ?? null;
+  }
+
+  queuedBytes(): number {
+    return this.bytes;
+  }
+
+  stalledMs(): number {
+    return this.underWay.length === 0 ? 0 : performance.now() - this.sentMs;
+  }
+
+  withdraw(): Withdrawn {
+    const waiting = this.queue.splice(0);
+    this.published -= waiting.length;
+    for (const { bytes } of waiting) this.bytes -= bytes;
+    // Who awaited these awaits what is left.
+    for (const waiter of this.flushes) waiter.upTo = Math.min(waiter.upTo, this.published);
+    this.wake();
+    const publications = (list: readonly Queued[]): Publication[] => list.map(({ publication }) => publication);
+    return { underWay: publications(this.underWay), waiting: publications(waiting) };
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.sender.close();
+  }
+
+  async abandon(): Promise<void> {
+    this.reject(new Abandoned(`${this.published - this.acknowledged} records were given up`));
+    await this.sender.close().catch(() => undefined);
+  }
+
+  private wait(list: Waiter[], upTo: number): Promise<void> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    return new Promise((resolve, reject) => list.push({ upTo, resolve, reject }));
+  }
+
+  private startAfter(ms: number): void {
+    this.timer ??= setTimeout(() => this.start(), ms);
+  }
+
+  private start(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.pumping || this.failure !== null) return;
+    this.pumping = true;
+    this.pump().catch((error: unknown) => this.fail(error));
+  }
+
+  private async pump(): Promise<void> {
+    while (this.queue.length > 0 && this.failure === null) {
+      const batch = this.take();
+      this.underWay = batch;
+      this.sentMs = performance.now();
+      const acks = await this.sendUntilAcknowledged(batch);
+      for (const [place, { next }] of acks) this.positions.set(place, next);
+      this.settle(batch);
+      if (this.mayLinger()) break;
+    }
+    // Before anything else can run: a record published from now on finds no pump and starts one.
+    this.pumping = false;
+    if (this.queue.length > 0) this.startAfter(this.waitingMs + this.limits.lingerMs - performance.now());
+  }
+
+  /** Nobody waits for what is queued, and it is neither old nor much. */
+  private mayLinger(): boolean {
+    const { lingerMs, maxRecords } = this.limits;
+    if (this.flushes.length > 0 || this.blocked.length > 0 || this.queue.length >= maxRecords) return false;
+    return performance.now() - this.waitingMs < lingerMs;
+  }
+
+  private take(): Queued[] {
+    let count = 0;
+    let bytes = 0;
+    for (const queued of this.queue) {
+      if (count === this.limits.maxRecords || (count > 0 && bytes + queued.bytes > REQUEST_BYTES)) break;
+      bytes += queued.bytes;
+      count += 1;
+    }
+    return this.queue.splice(0, count);
+  }
+
+  /** The same records in the same order until the brokers have all of them: nothing is lost, a repeat is possible. */
+  private async sendUntilAcknowledged(batch: readonly Queued[]): Promise<BatchAck> {
+    const backoff = createBackoff({ minMs: 50, maxMs: 1_000 });
+    let unanswered = 0;
+    for (;;) {
+      try {
+        return await this.sender.attempt(batch);
+      } catch (error) {
+        if (this.failure !== null) throw this.failure;
+        unanswered = error instanceof Unanswered ? unanswered + 1 : 0;
+        if (isFinal(error) || unanswered === UNANSWERED_TRIES) throw error;
+        this.log.warn({ err: error, records: batch.length }, 'Kafka did not take a batch, trying again');
+        if (needsRenewal(error)) await this.sender.renew();
+        await pause(backoff.next());
+        if (this.failure !== null) throw this.failure;
+      }
+    }
+  }
+
+  private settle(batch: readonly Queued[]): void {
+    this.underWay = [];
+    this.acknowledged += batch.length;
+    for (const { bytes } of batch) this.bytes -= bytes;
+    this.wake();
+  }
+
+  private wake(): void {
+    while (this.flushes[0] !== undefined && this.flushes[0].upTo <= this.acknowledged) this.flushes.shift()?.resolve();
+    if (this.bytes < this.limits.maxQueuedBytes) for (const { resolve } of this.blocked.splice(0)) resolve();
+  }
+
+  private reject(error: unknown): void {
+    this.failure ??= error;
+    for (const { reject } of [...this.flushes.splice(0), ...this.blocked.splice(0)]) reject(error);
+  }
+
+  private fail(error: unknown): void {
+    this.reject(error);
+    if (!(error instanceof Abandoned)) this.limits.onFatal(error);
+  }
+}
+
+const DEFAULTS: Required<PublisherOptions> = {
+  lingerMs: 5,
+  maxRecords: 500,
+  compresses: true,
+  maxQueuedBytes: 64 * 1024 * 1024,
+  onFatal: endProcess,
+};
+
+/** Connects at once and again after every loss; positions are those of the brokers' own answers. */
+export const createPublisher = (handle: KafkaHandle, options: PublisherOptions = {}): Publisher => {
+  const queue = new PublishQueue(handle, { ...DEFAULTS, ...options });
+  return {
+    publish: (publication) => queue.publish(publication),
+    send: () => queue.send(),
+    flush: () => queue.flush(),
+    position: (topic, partition) => queue.position(topic, partition),
+    queuedBytes: () => queue.queuedBytes(),
+    ready: () => queue.ready(),
+    stalledMs: () => queue.stalledMs(),
+    withdraw: () => queue.withdraw(),
+    close: () => queue.close(),
+    abandon: () => queue.abandon(),
+  };
+};

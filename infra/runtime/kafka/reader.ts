@@ -1,0 +1,102 @@
+// Readers of a topic outside any consumer group: following it from chosen offsets, or reading it to its present end.
+import { endProcess, type KafkaHandle } from './client.ts';
+import type { Message, Start } from './delivery.ts';
+import { PartitionFetcher } from './fetch.ts';
+
+export type { Message, Start };
+
+export type ReadOptions = {
+  readonly topic: string;
+  /** All of the topic's partitions without it. */
+  readonly partitions?: readonly number[];
+  readonly from: (partition: number) => Start;
+  /**
+   * Called in offset order, one call at a time a partition; while it runs at most one further batch of the partition is
+   * held. `highWatermark` is the offset the next record would have had when this was read. A throw ends the reader (`onFatal`).
+   */
+  readonly onBatch: (partition: number, messages: readonly Message[], highWatermark: number) => void | Promise<void>;
+  readonly signal?: AbortSignal;
+  /** A handler threw, or the log ends before our position; default: the process ends. */
+  readonly onFatal?: (error: unknown) => void;
+};
+export type Reader = {
+  /** Resolves when the handlers at work have returned, so a handler must not await it. */
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Follows partitions for ever. Resolves when the starting offsets are known, so what is published afterwards is seen by a
+ * reader from `latest`. Brokers that go away are waited for; no offset is delivered twice or out of order.
+ */
+export const readPartitions = async (handle: KafkaHandle, options: ReadOptions): Promise<Reader> => {
+  const { topic, from, onBatch, signal, onFatal = endProcess } = options;
+  signal?.throwIfAborted();
+  const fetcher = new PartitionFetcher(handle, onFatal);
+  const stop = (): Promise<void> => fetcher.stop();
+  signal?.addEventListener('abort', () => void stop(), { once: true });
+  const partitions = options.partitions ?? (await fetcher.partitionsOf(topic));
+  await Promise.all(
+    partitions.map((partition) =>
+      fetcher.assign(topic, partition, from(partition), ({ messages, highWatermark }) =>
+        messages.length === 0 ? undefined : onBatch(partition, messages, highWatermark),
+      ),
+    ),
+  );
+  return { stop };
+};
+
+export type PartitionRange = { readonly earliest: number; readonly latest: number };
+
+/** First offset and the one the next record will get, by partition. */
+export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
+  const fetcher = new PartitionFetcher(handle, endProcess);
+  try {
+    return await rangesOf(fetcher, topic, await fetcher.partitionsOf(topic));
+  } finally {
+    await fetcher.stop();
+  }
+};
+
+const rangesOf = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
+  const [latest, earliest] = await Promise.all([
+    fetcher.offsetsOf(topic, partitions, 'latest'),
+    fetcher.offsetsOf(topic, partitions, 'earliest'),
+  ]);
+  return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
+};
+
+export type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'> & {
+  /** Ends the reading with its reason; without one a topic that does not exist, and a Kafka that is away, are waited for. */
+  readonly signal?: AbortSignal;
+};
+
+/** Reads up to the end as it stood at the call and resolves; empty and compacted partitions included. Rejects when `onMessage` throws. */
+export const readToEnd = async (
+  handle: KafkaHandle,
+  { topic, partitions, from, signal }: ReadToEndOptions,
+  onMessage: (message: Message, partition: number) => void | Promise<void>,
+): Promise<void> => {
+  const failed = Promise.withResolvers<never>();
+  const fetcher = new PartitionFetcher(handle, failed.reject);
+  signal?.addEventListener('abort', () => failed.reject(signal.reason), { once: true });
+  const readOne = (partition: number, { earliest, latest }: PartitionRange): Promise<void> => {
+    const wanted = from(partition);
+    const start = wanted === 'latest' ? latest : wanted === 'earliest' ? earliest : Math.max(wanted, earliest);
+    if (start >= latest) return Promise.resolve();
+    return new Promise((resolve) => {
+      void fetcher.assign(topic, partition, start, async ({ messages, next }) => {
+        for (const message of messages) if (message.offset < latest) await onMessage(message, partition);
+        if (next >= latest) resolve();
+      });
+    });
+  };
+  const readAll = async (): Promise<void> => {
+    const ranges = await rangesOf(fetcher, topic, partitions ?? (await fetcher.partitionsOf(topic)));
+    await Promise.all([...ranges].map(([partition, range]) => readOne(partition, range)));
+  };
+  try {
+    await Promise.race([readAll(), failed.promise]);
+  } finally {
+    await fetcher.stop();
+  }
+};

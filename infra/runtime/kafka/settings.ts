@@ -1,0 +1,105 @@
+// Settings of the connections to Kafka, the same for every process and tool: brokers, TLS, SASL.
+import { nearest } from '../../../schemas/errors.ts';
+import { type Config, ConfigError, type ConfigSpec, type Environment, Faults, readConfig } from '../config.ts';
+import { readPem } from '../tls.ts';
+
+export const KAFKA_SECURITY_CONFIG = {
+  KAFKA_TLS: { type: 'boolean', default: false, description: 'Connect to Kafka with TLS.' },
+  KAFKA_TLS_CA_FILE: {
+    type: 'string',
+    default: null,
+    description: 'PEM file of the authority of the brokers’ certificates; unset: those that Node.js trusts.',
+  },
+  KAFKA_TLS_CERT_FILE: {
+    type: 'string',
+    default: null,
+    description: 'PEM file of the certificate of this client, where the brokers ask for one.',
+  },
+  KAFKA_TLS_KEY_FILE: { type: 'string', default: null, description: 'PEM file of its private key.' },
+  KAFKA_TLS_SERVER_NAME: {
+    type: 'string',
+    default: null,
+    description: 'Name that the brokers’ certificates must have; unset: the host of each broker.',
+  },
+  KAFKA_SASL_MECHANISM: {
+    type: 'string',
+    default: null,
+    description: 'plain, scram-sha-256 or scram-sha-512; unset: no SASL.',
+  },
+  KAFKA_SASL_USER: { type: 'string', default: null, description: 'SASL user.' },
+  KAFKA_SASL_PASSWORD: { type: 'string', default: null, secret: true, description: 'Its password.' },
+} as const satisfies ConfigSpec;
+
+export const KAFKA_CONFIG = {
+  KAFKA_BROKERS: { type: 'list', description: 'Kafka brokers, host:port separated by commas.' },
+  ...KAFKA_SECURITY_CONFIG,
+} as const satisfies ConfigSpec;
+
+export const SASL_MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512'] as const;
+export type KafkaSasl = {
+  readonly mechanism: (typeof SASL_MECHANISMS)[number];
+  readonly username: string;
+  readonly password: string;
+};
+/** PEM texts; null where Node's own authorities, or no certificate, are meant. */
+export type KafkaTls = {
+  readonly ca: string | null;
+  readonly client: { readonly cert: string; readonly key: string } | null;
+  readonly serverName: string | null;
+};
+export type KafkaSecurity = { readonly tls: KafkaTls | null; readonly sasl: KafkaSasl | null };
+
+type Settings = Config<typeof KAFKA_SECURITY_CONFIG>;
+
+const refuse = (fault: string): never => {
+  throw new ConfigError([fault]);
+};
+
+const OF_TLS = ['KAFKA_TLS_CA_FILE', 'KAFKA_TLS_CERT_FILE', 'KAFKA_TLS_KEY_FILE', 'KAFKA_TLS_SERVER_NAME'] as const;
+
+const readTls = (settings: Settings): KafkaTls | null => {
+  const [unused] = OF_TLS.filter((name) => settings[name] !== null);
+  if (!settings.KAFKA_TLS) return unused === undefined ? null : refuse(`${unused} is set without KAFKA_TLS=true`);
+  const { KAFKA_TLS_CA_FILE: ca, KAFKA_TLS_CERT_FILE: cert, KAFKA_TLS_KEY_FILE: key } = settings;
+  if ((cert === null) !== (key === null)) refuse('KAFKA_TLS_CERT_FILE and KAFKA_TLS_KEY_FILE go together');
+  return {
+    ca: ca === null ? null : readPem('KAFKA_TLS_CA_FILE', ca),
+    client:
+      cert === null || key === null
+        ? null
+        : { cert: readPem('KAFKA_TLS_CERT_FILE', cert), key: readPem('KAFKA_TLS_KEY_FILE', key) },
+    serverName: settings.KAFKA_TLS_SERVER_NAME,
+  };
+};
+
+const parseMechanism = (text: string): KafkaSasl['mechanism'] => {
+  const known = SASL_MECHANISMS.find((mechanism) => mechanism === text.toLowerCase());
+  if (known !== undefined) return known;
+  const [meant] = nearest(text, SASL_MECHANISMS);
+  const hint = meant === undefined ? `known: ${SASL_MECHANISMS.join(', ')}` : `did you mean ${meant}?`;
+  return refuse(`KAFKA_SASL_MECHANISM ${JSON.stringify(text)} is unknown, ${hint}`);
+};
+
+const readSasl = (settings: Settings): KafkaSasl | null => {
+  const { KAFKA_SASL_MECHANISM: mechanism, KAFKA_SASL_USER: username, KAFKA_SASL_PASSWORD: password } = settings;
+  if (mechanism === null)
+    return username === null && password === null
+      ? null
+      : refuse('KAFKA_SASL_USER and KAFKA_SASL_PASSWORD are set without KAFKA_SASL_MECHANISM');
+  if (username === null || password === null)
+    return refuse('KAFKA_SASL_MECHANISM is set without KAFKA_SASL_USER and KAFKA_SASL_PASSWORD');
+  return { mechanism: parseMechanism(mechanism), username, password };
+};
+
+/** Reads the files that the settings name. Throws ConfigError with every fault: settings that do not fit together, files that cannot be read. */
+export const kafkaSecurity = (settings: Settings): KafkaSecurity => {
+  const faults = new Faults();
+  const tls = faults.use(() => readTls(settings));
+  const sasl = faults.use(() => readSasl(settings));
+  faults.throwAny();
+  return { tls: tls ?? null, sasl: sasl ?? null };
+};
+
+/** For tools, which take their brokers from elsewhere. */
+export const kafkaSecurityOf = (env: Environment): KafkaSecurity =>
+  kafkaSecurity(readConfig(KAFKA_SECURITY_CONFIG, env));

@@ -1,0 +1,105 @@
+// Every topic with its partitions, retention and limits, ready for ensureTopics (design section 4).
+
+import type { RecordLayer } from '../../../schemas/records.ts';
+import { topics } from '../../../schemas/topics.ts';
+
+/** Sizes that hold for every message on its way; here and nowhere else. */
+export const LIMITS = {
+  /** A venue's frame or answer as received. */
+  frameBytes: 8 * 1024 * 1024,
+  /** The same after decompression. */
+  decompressedFrameBytes: 8 * 1024 * 1024,
+  /** Value of one Kafka record, before the producer's compression: a frame and its envelope. */
+  messageBytes: 9 * 1024 * 1024,
+  /** A record batch as the broker stores it; room for one record that does not compress. */
+  batchBytes: 10 * 1024 * 1024,
+} as const;
+
+export type TopicSpec = {
+  readonly topic: string;
+  readonly partitions: number;
+  /** Copies of each partition; the brokers' own default without it. */
+  readonly replication?: number;
+  readonly config: Readonly<Record<string, string>>;
+};
+
+export type TopicPlan = {
+  readonly venues: readonly string[];
+  readonly shards: number;
+  readonly namespace: string;
+  /** As TopicSpec; `min.insync.replicas` is the cluster's. */
+  readonly replication?: number;
+  /** A replay keeps its producer's time and everything it wrote. */
+  readonly replay?: boolean;
+};
+
+const MD_LAYERS: readonly RecordLayer[] = [
+  'ticker',
+  'mark',
+  'funding',
+  'oi',
+  'book',
+  'stats',
+  'trade',
+  'liquidation',
+  'candle',
+  'gap',
+];
+const SPREAD = 6;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const CHECKPOINT_BYTES = 1024 ** 3;
+
+/** Kafka drops whole segments, so a segment closes well before its retention ends. */
+const keepFor = (ms: number): Record<string, string> => ({
+  'cleanup.policy': 'delete',
+  'retention.ms': String(ms),
+  'segment.ms': String(Math.max(MINUTE_MS, Math.round(ms / 4))),
+});
+const FOREVER = { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' };
+const CHECKPOINTS = {
+  'cleanup.policy': 'delete',
+  'retention.ms': '-1',
+  'retention.bytes': String(CHECKPOINT_BYTES),
+  'segment.bytes': String(CHECKPOINT_BYTES / 8),
+};
+const COMPACTED = {
+  'cleanup.policy': 'compact',
+  'segment.ms': String(10 * MINUTE_MS),
+  'min.cleanable.dirty.ratio': '0.1',
+};
+
+export const topicSpecs = ({
+  venues,
+  shards,
+  namespace,
+  replication,
+  replay = false,
+}: TopicPlan): readonly TopicSpec[] => {
+  const names = topics(namespace);
+  const keep = (ms: number) => (replay ? FOREVER : keepFor(ms));
+  const spec = (topic: string, partitions: number, config: Record<string, string>): TopicSpec => ({
+    topic,
+    partitions,
+    ...(replication === undefined ? {} : { replication }),
+    config: { 'max.message.bytes': String(LIMITS.batchBytes), ...config },
+  });
+  const ofVenue = (venue: string): TopicSpec[] => [
+    spec(names.raw(venue), shards, {
+      ...keep(26 * HOUR_MS),
+      'message.timestamp.type': replay ? 'CreateTime' : 'LogAppendTime',
+    }),
+    spec(names.live(venue), shards, keep(15 * MINUTE_MS)),
+    spec(names.state(venue), shards, keep(15 * MINUTE_MS)),
+    spec(names.rows(venue), shards, keep(48 * HOUR_MS)),
+    spec(names.checkpoints(venue), shards, CHECKPOINTS),
+  ];
+  return [
+    ...venues.flatMap(ofVenue),
+    ...MD_LAYERS.map((layer) => spec(names.md(layer), SPREAD, keep(48 * HOUR_MS))),
+    spec(names.listings, SPREAD, FOREVER),
+    spec(names.capabilities, SPREAD, FOREVER),
+    spec(names.watermark, 1, COMPACTED),
+    spec(names.deadLetters, SPREAD, keep(14 * 24 * HOUR_MS)),
+  ];
+};

@@ -1,0 +1,128 @@
+// Connections by the PostgreSQL protocol, to PostgreSQL and to QuestDB: TLS as the address says, failures that name the setting to look at.
+import pg from 'pg';
+import { ConfigError, Faults } from '../config.ts';
+import { explainTls, readPem, type TlsSettings } from '../tls.ts';
+
+/** How the description of a setting says it. */
+export const PG_TLS_HINT = 'with TLS ?sslmode=verify-full&sslrootcert=FILE, as libpq has it';
+
+/** What names an address in messages: its setting, and where its user and password are set. */
+export type AddressNames = { readonly address: string; readonly login: string };
+
+const MODES = ['disable', 'verify-full'] as const;
+const NEGOTIATIONS = ['postgres', 'direct'] as const;
+const FILES = { ca: 'sslrootcert', cert: 'sslcert', key: 'sslkey' } as const;
+const KNOWN: readonly string[] = ['sslmode', 'sslnegotiation', ...Object.values(FILES)];
+/** libpq's word for the authorities the system trusts; here those of Node.js. */
+const SYSTEM = 'system';
+
+type Tls = { readonly ca?: string; readonly cert?: string; readonly key?: string };
+export type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
+  readonly sslnegotiation?: (typeof NEGOTIATIONS)[number];
+};
+
+const oneOf = <T extends string>(known: readonly T[], text: string): T | undefined => known.find((one) => one === text);
+
+const refuse = (fault: string): never => {
+  throw new ConfigError([fault]);
+};
+
+const readFiles = (parameters: URLSearchParams, address: string): Tls => {
+  const faults = new Faults();
+  const files = Object.entries(FILES).flatMap(([part, name]) => {
+    const path = parameters.get(name);
+    if (path === null || (path === SYSTEM && part === 'ca')) return [];
+    return [[part, faults.use(() => readPem(`${name} of ${address}`, path))]];
+  });
+  faults.throwAny();
+  if (parameters.has('sslcert') !== parameters.has('sslkey')) refuse(`sslcert and sslkey of ${address} go together`);
+  return Object.fromEntries(files);
+};
+
+const readNegotiation = (parameters: URLSearchParams, address: string): (typeof NEGOTIATIONS)[number] => {
+  const text = parameters.get('sslnegotiation') ?? 'postgres';
+  return (
+    oneOf(NEGOTIATIONS, text) ??
+    refuse(`sslnegotiation of ${address} must be ${NEGOTIATIONS.join(' or ')}, found ${text}`)
+  );
+};
+
+/**
+ * The parameters of libpq that concern TLS (postgresql.org/docs/current/libpq-connect.html): `sslmode` `disable` (also without one) or
+ * `verify-full`, `sslrootcert`, `sslcert`, `sslkey`, `sslnegotiation`. Modes that encrypt and do not check who answers are refused: the driver
+ * gives them another meaning than libpq. Throws ConfigError.
+ */
+export const parsePostgresAddress = (text: string, address: string): PostgresConnection => {
+  if (!URL.canParse(text)) return refuse(`${address} must be an absolute URL`);
+  const url = new URL(text);
+  const given = [...url.searchParams.keys()].filter((name) => name.startsWith('ssl'));
+  const [unknown] = given.filter((name) => !KNOWN.includes(name));
+  if (unknown !== undefined) refuse(`${unknown} of ${address} is unknown; known: ${KNOWN.join(', ')}`);
+  const mode = url.searchParams.get('sslmode') ?? 'disable';
+  if (oneOf(MODES, mode) === undefined)
+    refuse(`sslmode of ${address} must be ${MODES.join(' or ')}, found ${mode}: only verify-full checks who answers`);
+  const [unused] = given.filter((name) => name !== 'sslmode');
+  if (mode === 'disable' && unused !== undefined) refuse(`${unused} of ${address} is set without sslmode=verify-full`);
+  const ssl = mode === 'disable' ? false : readFiles(url.searchParams, address);
+  const sslnegotiation = readNegotiation(url.searchParams, address);
+  for (const name of KNOWN) url.searchParams.delete(name);
+  // The driver would read the parameters again, by its own rules.
+  return { connectionString: url.href, ssl, ...(ssl === false ? {} : { sslnegotiation }) };
+};
+
+const tlsSettings = (address: string): TlsSettings => ({
+  authority: `sslrootcert in ${address}`,
+  serverName: `the host in ${address}`,
+  enabled: `sslmode and the port in ${address}`,
+  client: `sslcert and sslkey in ${address}`,
+});
+
+/** invalid_authorization_specification, which is also the answer of a server that wants TLS, and invalid_password; QuestDB has no code for either. */
+const LOGIN_REFUSED = /^28(?:000|P01)$/;
+const NO_TLS = 'does not support SSL';
+const CUT = /Connection terminated|ECONNRESET/;
+
+const adviceOn = (error: Error, { address, login }: AddressNames): string | null => {
+  const code = 'code' in error ? String(error.code) : '';
+  if (LOGIN_REFUSED.test(code) || error.message.includes('invalid username/password'))
+    return `look at ${login}, and at sslmode in ${address}`;
+  if (error.message.includes(NO_TLS)) return `look at sslmode and sslnegotiation in ${address}`;
+  return CUT.test(error.message) ? `unless the server is being stopped, look at sslmode in ${address}` : null;
+};
+
+/** The error itself, its message completed: its class and code are what callers decide by. */
+const explain = <E extends Error | null | undefined>(error: E, names: AddressNames): E => {
+  if (!error) return error;
+  const reason = explainTls(error, tlsSettings(names.address));
+  const advice = reason === null ? adviceOn(error, names) : null;
+  if (reason !== null) error.message = `${reason} (${error.message})`;
+  if (advice !== null) error.message = `${error.message}: ${advice}`;
+  return error;
+};
+
+type OnConnect = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** A client whose failures to connect name the setting; for pools too. */
+export const clientClass = (names: AddressNames): typeof pg.Client =>
+  class extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: OnConnect): void;
+    override connect(callback?: OnConnect): Promise<pg.Client> | undefined {
+      if (callback === undefined)
+        return super.connect().catch((error: Error) => {
+          throw explain(error, names);
+        });
+      const done = callback as (error: Error | null, client?: pg.Client) => void;
+      super.connect((error: Error | null, client?: pg.Client) => done(explain(error, names), client));
+      return undefined;
+    }
+  };
+
+export const DATABASE_NAMES: AddressNames = {
+  address: 'DATABASE_URL',
+  login: 'the user and password in DATABASE_URL',
+};
+export const QUESTDB_PG_NAMES: AddressNames = {
+  address: 'QUESTDB_PG',
+  login: 'QUESTDB_USER and QUESTDB_PASSWORD',
+};

@@ -1,0 +1,21 @@
+// PostgreSQL (accounts, keys, payments): one pool a process.
+import pg from 'pg';
+import { createLog } from '../log.ts';
+import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.ts';
+
+export type PostgresOptions = { readonly max?: number };
+
+/** A dead idle connection is logged and replaced by the pool; queries reject to their callers. Close with `pool.end()`. */
+export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): pg.Pool => {
+  const log = createLog('postgres');
+  const pool = new pg.Pool({
+    ...parsePostgresAddress(url, DATABASE_NAMES.address),
+    Client: clientClass(DATABASE_NAMES),
+    max,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'perp',
+  });
+  // The error carries its whole client, and with it what nobody should read in a log.
+  pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
+  return pool;
+};

@@ -1,0 +1,84 @@
+// QuestDB over HTTP: its address with or without TLS, for requests of ours and for the sender of rows.
+import { Agent, fetch, type Response } from 'undici';
+import { ConfigError } from '../config.ts';
+import { explainTls, readPem, type TlsSettings } from '../tls.ts';
+
+export type Credentials = { readonly user: string; readonly password: string };
+
+const SETTINGS: TlsSettings = {
+  authority: 'tls_ca in QUESTDB_HTTP',
+  serverName: 'the host in QUESTDB_HTTP',
+  enabled: 'the scheme and the port in QUESTDB_HTTP',
+  client: 'the proxy before QuestDB: client certificates are not supported there',
+};
+const LOGIN = 'look at QUESTDB_USER and QUESTDB_PASSWORD';
+
+type Address = { readonly url: URL; readonly caFile: string | null };
+
+const refuse = (fault: string): never => {
+  throw new ConfigError([fault]);
+};
+
+/**
+ * `http://host:port`, or `https://host:port` with `?tls_ca=FILE` where the authority is not one that Node.js trusts: `tls_ca` as in the
+ * configuration of QuestDB's own clients. Throws ConfigError.
+ */
+export const parseQuestdbHttp = (text: string): Address => {
+  const url = URL.canParse(text) ? new URL(text) : refuse('QUESTDB_HTTP must be an absolute URL');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') refuse('QUESTDB_HTTP must begin with http:// or https://');
+  const [unknown] = [...url.searchParams.keys()].filter((name) => name !== 'tls_ca');
+  if (unknown !== undefined) refuse(`${unknown} of QUESTDB_HTTP is unknown; known: tls_ca`);
+  const caFile = url.searchParams.get('tls_ca');
+  if (caFile !== null && url.protocol === 'http:') refuse('tls_ca of QUESTDB_HTTP is set without https://');
+  return { url: new URL('/', url), caFile };
+};
+
+/** The error whose message names the setting to look at; any other error as it is. */
+export const explainQuestdbHttp = (error: unknown): Error => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const reason = explainTls(cause, SETTINGS);
+    if (reason !== null) return new Error(`${reason} (${cause.message})`, { cause: error });
+    if (cause.message.includes('statusCode=401')) return new Error(`${cause.message}: ${LOGIN}`, { cause: error });
+  }
+  return error instanceof Error ? error : new Error(String(error));
+};
+
+export type QuestdbHttp = {
+  /** GET; any status is an answer. */
+  readonly get: (path: string, parameters: Readonly<Record<string, string>>, signal?: AbortSignal) => Promise<Response>;
+  /** The beginning of a configuration of QuestDB's own client: scheme, address, authority, user. */
+  readonly senderConfig: string;
+  readonly close: () => Promise<void>;
+};
+
+const PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+const toSenderConfig = ({ url, caFile }: Address, auth: Credentials | undefined): string => {
+  const { protocol, hostname } = url;
+  const quote = (text: string): string => text.replaceAll(';', ';;');
+  // Without a port the client takes 9000, whatever the scheme.
+  const parts = {
+    addr: `${hostname}:${url.port || PORTS[protocol]}`,
+    ...(caFile === null ? {} : { tls_ca: caFile }),
+    ...(auth === undefined ? {} : { username: auth.user, password: auth.password }),
+  };
+  const text = Object.entries(parts).map(([name, value]) => `${name}=${quote(value)};`);
+  return `${protocol.slice(0, -1)}::${text.join('')}`;
+};
+
+export const openQuestdbHttp = (text: string, auth: Credentials | undefined): QuestdbHttp => {
+  const address = parseQuestdbHttp(text);
+  const ca = address.caFile === null ? undefined : readPem('tls_ca of QUESTDB_HTTP', address.caFile);
+  const agent = new Agent({ connect: ca === undefined ? {} : { ca } });
+  const headers: Record<string, string> =
+    auth === undefined ? {} : { authorization: `Basic ${btoa(`${auth.user}:${auth.password}`)}` };
+  return {
+    senderConfig: toSenderConfig(address, auth),
+    get: (path, parameters, signal) => {
+      const url = new URL(path, address.url);
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+      return fetch(url, { headers, dispatcher: agent, ...(signal === undefined ? {} : { signal }) });
+    },
+    close: () => agent.destroy(),
+  };
+};

@@ -1,0 +1,272 @@
+// QuestDB: reads over the PostgreSQL wire with every cell as text, writes over ILP by HTTP, one sender a table.
+import { setTimeout as pause } from 'node:timers/promises';
+import { Sender } from '@questdb/nodejs-client';
+import pg from 'pg';
+import { fitsDouble } from '../../../schemas/decimals.ts';
+import type { Row } from '../../../schemas/topics.ts';
+import { createBackoff } from '../backoff.ts';
+import type { ConfigSpec } from '../config.ts';
+import { createLog, type Logger } from '../log.ts';
+import { clientClass, parsePostgresAddress, QUESTDB_PG_NAMES } from '../postgres/connection.ts';
+import { type Credentials, explainQuestdbHttp, openQuestdbHttp, type QuestdbHttp } from './http.ts';
+
+/** The login of both its addresses. */
+export const QUESTDB_LOGIN_CONFIG = {
+  QUESTDB_USER: { type: 'string', default: 'admin', description: 'QuestDB user.' },
+  QUESTDB_PASSWORD: { type: 'string', default: 'quest', secret: true, description: 'Its password.' },
+} as const satisfies ConfigSpec;
+
+/** Text of a cell as QuestDB writes it: timestamps `2026-11-20 00:00:00.123456`, booleans `t`/`f`, doubles like `1.0E-7`. */
+export type Cell = string | null;
+
+export type QuestdbQuery = {
+  readonly text: string;
+  /** Texts only: instants as ISO or micros with `$n::long::timestamp`, lists as one parameter a member. */
+  readonly values?: readonly Cell[];
+  /** Prepared once a connection under this name; keep the names few. */
+  readonly name?: string;
+};
+export type QuestdbReader = {
+  /** Rows in the order of the answer, cells in the order of the columns. Rejects with pg's DatabaseError, also at the timeout. */
+  readonly query: (query: QuestdbQuery) => Promise<Cell[][]>;
+  /** Connects once: rejects while QuestDB is away. */
+  readonly ping: () => Promise<void>;
+  readonly close: () => Promise<void>;
+};
+export type QuestdbReaderOptions = {
+  readonly max: number;
+  /** Queries are ended by the server after this long. */
+  readonly timeoutMs: number;
+  readonly auth?: Credentials;
+  readonly log?: Logger;
+};
+
+const asText = (value: string): string => value;
+
+/** `host:port` and whole URLs are both taken, TLS as libpq's URLs have it; the database is always `qdb`. */
+const toConnectionUrl = (url: string, auth: Credentials | undefined): string => {
+  const parsed = new URL(url.includes('://') ? url : `postgres://${url}`);
+  if (auth !== undefined) {
+    parsed.username = encodeURIComponent(auth.user);
+    parsed.password = encodeURIComponent(auth.password);
+  }
+  if (parsed.pathname === '' || parsed.pathname === '/') parsed.pathname = '/qdb';
+  return parsed.href;
+};
+
+/** A small pool; QuestDB answers with a few query threads, so more connections do not read faster. */
+export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): QuestdbReader => {
+  const { max, timeoutMs, auth, log = createLog('questdb') } = options;
+  const pool = new pg.Pool({
+    ...parsePostgresAddress(toConnectionUrl(url, auth), QUESTDB_PG_NAMES.address),
+    Client: clientClass(QUESTDB_PG_NAMES),
+    max,
+    connectionTimeoutMillis: 5_000,
+    // pg's own statement_timeout is sent in a way QuestDB ignores.
+    options: `-c statement_timeout=${timeoutMs}`,
+    types: { getTypeParser: () => asText },
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'idle QuestDB connection lost'));
+  return {
+    query: async ({ text, values = [], name }) => {
+      const answer = await pool.query<Cell[]>({
+        text,
+        values: [...values],
+        rowMode: 'array',
+        ...(name === undefined ? {} : { name }),
+      });
+      return answer.rows;
+    },
+    ping: async () => {
+      await pool.query('SELECT 1');
+    },
+    close: () => pool.end(),
+  };
+};
+
+/** QuestDB refused rows: a column or table that does not exist, a type, no right to write. Repeating cannot help. */
+export class RowsRefused extends Error {
+  override readonly name = 'RowsRefused';
+}
+
+export type RowSender = {
+  /**
+   * Resolves when the rows are in the table's log: acknowledged, not yet visible. All or none of a chunk of 5,000 rows.
+   * Waits for a QuestDB that is away; rejects with RowsRefused, or when closed meanwhile.
+   */
+  readonly send: (table: string, rows: readonly Row[]) => Promise<void>;
+  /** Resolves when everything acknowledged before the call can be read from the tables. */
+  readonly waitVisible: (tables: readonly string[]) => Promise<void>;
+  /** The failure that is being waited out, null when the last request succeeded. */
+  readonly problem: () => string | null;
+  readonly close: () => Promise<void>;
+};
+export type RowSenderOptions = { readonly auth?: Credentials; readonly log?: Logger };
+
+const CHUNK_ROWS = 5_000;
+const RETRY_TIMEOUT_MS = 15_000;
+const VISIBLE_POLL_MS = 500;
+const RESUME_EVERY_MS = 10_000;
+
+const LIMITS = `auto_flush=off;retry_timeout=${RETRY_TIMEOUT_MS};request_timeout=10000;`;
+
+/** Figures a double cannot give back, as the JSON text of column `digits` (design section 7); null when there are none. */
+const sparseDigits = (figures: Row['figures']): string | null => {
+  const kept = Object.entries(figures).filter(([, digits]) => !fitsDouble(digits));
+  return kept.length === 0 ? null : JSON.stringify(Object.fromEntries(kept));
+};
+
+/** Texts go as strings: QuestDB puts them into SYMBOL and VARCHAR columns alike. */
+const writeRow = (sender: Sender, table: string, row: Row): void => {
+  sender.table(table);
+  for (const [name, text] of Object.entries(row.texts)) sender.stringColumn(name, text);
+  for (const [name, micros] of Object.entries(row.instants)) sender.timestampColumn(name, micros, 'us');
+  for (const [name, integer] of Object.entries(row.integers)) sender.intColumn(name, integer);
+  for (const [name, digits] of Object.entries(row.figures)) sender.floatColumn(name, Number(digits));
+  for (const [name, flag] of Object.entries(row.flags)) sender.booleanColumn(name, flag);
+  const digits = sparseDigits(row.figures);
+  if (digits !== null) sender.stringColumn('digits', digits);
+  // Without auto flush this only ends the row; the promise has nothing to wait for.
+  void sender.at(row.at, 'us');
+};
+
+/**
+ * The client tells statuses only in its message (questdb-nodejs-client 4.2.0, transports). 401 is none: a password that is changed at QuestDB first
+ * is waited for like a QuestDB that is away.
+ */
+const isRefusal = (error: unknown): error is Error =>
+  error instanceof Error && /statusCode=4(?!01|08|29)\d\d/.test(error.message);
+
+/** Transactions of a table: written to its log, and applied so that readers see them. `suspended`: why, null when it is not. */
+type TableLog = { readonly suspended: string | null; readonly applied: number; readonly written: number };
+
+type Suspended = { readonly table: string; readonly reason: string };
+
+class TableSenders implements RowSender {
+  private readonly http: QuestdbHttp;
+  private readonly log: Logger;
+  private readonly senders = new Map<string, Sender>();
+  /** Requests of a table follow each other. */
+  private readonly turns = new Map<string, Promise<void>>();
+  private readonly closed = new AbortController();
+  private trouble: string | null = null;
+  private resumedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(httpUrl: string, { auth, log = createLog('questdb') }: RowSenderOptions) {
+    this.http = openQuestdbHttp(httpUrl, auth);
+    this.log = log;
+  }
+
+  send(table: string, rows: readonly Row[]): Promise<void> {
+    const turn = (this.turns.get(table) ?? Promise.resolve()).then(() => this.sendChunks(table, rows));
+    this.turns.set(
+      table,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  }
+
+  async waitVisible(tables: readonly string[]): Promise<void> {
+    const wanted = await this.untilAnswered('wal_tables()', () => this.logs());
+    const behind = new Map(tables.map((table) => [table, wanted.get(table)?.written ?? 0]));
+    const backoff = createBackoff({ minMs: 25, maxMs: VISIBLE_POLL_MS, jitter: 0 });
+    for (let logs = wanted; ; logs = await this.untilAnswered('wal_tables()', () => this.logs())) {
+      for (const [table, written] of behind) if ((logs.get(table)?.applied ?? 0) >= written) behind.delete(table);
+      if (behind.size === 0) return;
+      await this.resume(
+        [...behind.keys()].flatMap((table) => {
+          const reason = logs.get(table)?.suspended ?? null;
+          return reason === null ? [] : [{ table, reason }];
+        }),
+      );
+      await pause(backoff.next(), undefined, { signal: this.closed.signal });
+    }
+  }
+
+  problem(): string | null {
+    return this.trouble;
+  }
+
+  async close(): Promise<void> {
+    this.closed.abort(new Error('the row sender was closed'));
+    await Promise.all(this.turns.values());
+    for (const sender of this.senders.values()) await sender.reset().close();
+    await this.http.close();
+  }
+
+  private async sendChunks(table: string, rows: readonly Row[]): Promise<void> {
+    for (let start = 0; start < rows.length; start += CHUNK_ROWS) {
+      const chunk = rows.slice(start, start + CHUNK_ROWS);
+      await this.untilAnswered(table, () => this.sendOnce(table, chunk));
+    }
+  }
+
+  /** The client drops its buffer before it sends, so each try builds the rows again. */
+  private async sendOnce(table: string, rows: readonly Row[]): Promise<void> {
+    const sender = this.senders.get(table) ?? (await this.openSender());
+    this.senders.set(table, sender.reset());
+    for (const row of rows) writeRow(sender, table, row);
+    await sender.flush();
+  }
+
+  /** The client asks for these settings too, and gives no cause when that fails: our own request tells why. */
+  private async openSender(): Promise<Sender> {
+    const settings = await this.http.get('/settings', {}, AbortSignal.timeout(RETRY_TIMEOUT_MS));
+    await settings.body?.cancel();
+    return Sender.fromConfig(`${this.http.senderConfig}${LIMITS}`);
+  }
+
+  private async untilAnswered<T>(what: string, request: () => Promise<T>): Promise<T> {
+    const backoff = createBackoff({ minMs: 200, maxMs: 2_000 });
+    for (;;) {
+      this.closed.signal.throwIfAborted();
+      try {
+        const answer = await request();
+        this.trouble = null;
+        return answer;
+      } catch (error) {
+        if (isRefusal(error)) throw new RowsRefused(`${what}: ${error.message}`, { cause: error });
+        const explained = explainQuestdbHttp(error);
+        this.trouble = explained.message;
+        this.log.warn({ err: explained, what }, 'QuestDB did not answer, trying again');
+        await pause(backoff.next(), undefined, { signal: this.closed.signal });
+      }
+    }
+  }
+
+  /** QuestDB suspends a table when its disk is full or its files run out: it takes rows and shows none until it is told to go on. */
+  private async resume(suspended: readonly Suspended[]): Promise<void> {
+    if (suspended.length === 0) return;
+    this.trouble = `suspended: ${suspended.map(({ table, reason }) => `${table} (${reason})`).join(', ')}`;
+    const now = performance.now();
+    if (now - this.resumedAtMs < RESUME_EVERY_MS) return;
+    this.resumedAtMs = now;
+    this.log.error({ suspended }, 'QuestDB has suspended tables, telling it to go on');
+    for (const { table } of suspended) await this.ask(`ALTER TABLE '${table}' RESUME WAL`).catch(() => undefined);
+  }
+
+  private async logs(): Promise<Map<string, TableLog>> {
+    const answer = await this.ask(
+      'SELECT name, suspended, writerTxn, sequencerTxn, errorTag, errorMessage FROM wal_tables()',
+    );
+    const { dataset } = (await answer.json()) as {
+      readonly dataset: readonly (readonly [string, boolean, number, number, string | null, string | null])[];
+    };
+    return new Map(
+      dataset.map(([name, isSuspended, applied, written, tag, message]) => {
+        const reason = [tag, message].filter((part) => part !== null && part !== '').join(': ');
+        return [name, { suspended: isSuspended ? reason || 'no reason told' : null, applied, written }];
+      }),
+    );
+  }
+
+  /** One statement over HTTP; rejects with the status and text of a refusal. */
+  private async ask(query: string) {
+    const answer = await this.http.get('/exec', { query }, AbortSignal.timeout(RETRY_TIMEOUT_MS));
+    if (!answer.ok) throw new Error(`HTTP request failed, statusCode=${answer.status}, error=${await answer.text()}`);
+    return answer;
+  }
+}
+
+export const createRowSender = (httpUrl: string, options: RowSenderOptions = {}): RowSender =>
+  new TableSenders(httpUrl, options);

@@ -1,0 +1,149 @@
+// Aster's slots: sockets of books, of marks and of trades, each apart; polls of open interest and of candles of mark and index prices. The venue's
+// frames, weights and limit of weight are those of Binance's USD-M, and so is what fits into it.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, SymbolRequest, Venue, VenueRequest } from '../../venue.ts';
+import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
+import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
+
+export const STREAMS_PER_CONNECTION = 200;
+/** A spread by names is uneven: the mean leaves room to the limit. */
+const STREAMS_PER_SOCKET = 100;
+const STREAMS_PER_FRAME = 50;
+const SILENCE_MS = 30_000;
+/** A third of the bound of tickers is left for the answer (F-03). */
+const CONFIRM_AFTER_MS = 20_000;
+/** The venue closes sockets at 24 h. */
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+
+type SocketKind = {
+  readonly name: string;
+  readonly layers: readonly string[];
+  /** Streams of a listing that never rest for long. */
+  readonly steady: readonly string[];
+  readonly restless: readonly string[];
+  readonly confirmAfterMs?: number;
+};
+
+/** A busy book never delays a mark, nor trades a book. Trades are `aggTrade`: fills of the insurance fund and of auto-deleveraging are left out. */
+const KINDS: readonly SocketKind[] = [
+  { name: 'book', layers: ['book', 'venue_depth'], steady: ['depth@100ms'], restless: [] },
+  { name: 'mark', layers: ['mark', 'funding'], steady: ['markPrice@1s'], restless: [] },
+  {
+    name: 'trade',
+    layers: ['ticker', 'stats', 'trades', 'liquidation', 'candles'],
+    steady: ['ticker'],
+    restless: ['aggTrade', 'kline_1m', 'forceOrder'],
+    confirmAfterMs: CONFIRM_AFTER_MS,
+  },
+];
+
+export const planAster = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const open = listings.filter(isOpen);
+  const everyMs = oiEveryMs(open);
+  return [
+    ...KINDS.flatMap((kind) => planSockets(open, env, kind)),
+    ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
+      const members = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
+      return members.length === 0 ? [] : planPolls(members, { shard, everyMs, endpoints: env.endpoints });
+    }),
+  ];
+};
+
+// ---- sockets ----
+
+const planSockets = (
+  open: readonly ListingRecord[],
+  env: Env,
+  { name, layers, steady, restless, confirmAfterMs }: SocketKind,
+): Slot[] => {
+  const kinds = [...steady, ...restless];
+  return spreadListings(open, env, {
+    sockets: Math.ceil((open.length * kinds.length) / STREAMS_PER_SOCKET),
+    most: Math.floor(STREAMS_PER_CONNECTION / kinds.length),
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const confirm = confirmAfterMs === undefined ? {} : { confirmAfterMs };
+      return {
+        kind: 'socket',
+        id: `${name}.${tag}`,
+        shards: [shard],
+        url: env.endpoints.ws ?? '',
+        subscribe: chunks(streamsOf(symbols, kinds), STREAMS_PER_FRAME).map((params, i) =>
+          JSON.stringify({ method: 'SUBSCRIBE', params, id: i + 1 }),
+        ),
+        covers: [{ layers, symbols }],
+        silenceMs: SILENCE_MS,
+        renewAfterMs: RENEW_AFTER_MS,
+        watched: [{ subscriptions: streamsOf(symbols, steady), silenceMs: SILENCE_MS, ...confirm }],
+      };
+    },
+  });
+};
+
+const streamsOf = (symbols: readonly string[], kinds: readonly string[]): string[] =>
+  symbols.flatMap((symbol) => kinds.map((kind) => `${symbol.toLowerCase()}@${kind}`));
+
+// ---- requests ----
+
+const get = (name: string, query: string, { rest }: Endpoints): VenueRequest => ({
+  method: 'GET',
+  url: `${rest}/fapi/v3/${name}?${query}`,
+  weight: 1,
+});
+
+type Group = { readonly shard: number; readonly everyMs: number; readonly endpoints: Endpoints };
+
+const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoints }: Group): Slot[] => {
+  const priced = members.filter(hasPriceCandles);
+  const openInterest: Slot = {
+    kind: 'poll',
+    id: `oi.${shard}`,
+    shards: [shard],
+    requests: members.map(({ venue_symbol }) =>
+      get('openInterest', `symbol=${encodeURIComponent(venue_symbol)}`, endpoints),
+    ),
+    everyMs,
+    covers: [{ layers: ['oi'], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
+  };
+  const priceCandles: Slot = {
+    kind: 'poll',
+    id: `price-candles.${shard}`,
+    shards: [shard],
+    requests: priced.flatMap((listing) => toPriceCandles(listing, endpoints)),
+    everyMs: PRICE_CANDLES_EVERY_MS,
+    covers: [{ layers: ['price_candles'], symbols: priced.map(({ venue_symbol }) => venue_symbol) }],
+  };
+  return priced.length === 0 ? [openInterest] : [openInterest, priceCandles];
+};
+
+/** The minute that runs and those that ended since the last answer. */
+const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): VenueRequest[] => {
+  const subjects = {
+    markPriceKlines: `symbol=${encodeURIComponent(venue_symbol)}`,
+    indexPriceKlines: `pair=${encodeURIComponent(values.pair ?? venue_symbol)}`,
+  };
+  return Object.entries(subjects).map(([name, subject]) => ({
+    ...get(name, `${subject}&interval=1m&limit=3`, endpoints),
+    urgency: 'price_candle',
+  }));
+};
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const limit = (toMs - fromMs) / MINUTE_MS + 2;
+  const range = `interval=1m&startTime=${fromMs}&limit=${limit}`;
+  return get('klines', `symbol=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
+};
+
+/** The day's figures and last price of one listing. */
+export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
+  const [name = '', stream] = subscription.split('@');
+  if (stream !== 'ticker') return null;
+  const symbol = name.toUpperCase();
+  return { symbol, request: get('ticker/24hr', `symbol=${encodeURIComponent(symbol)}`, endpoints) };
+};

@@ -1,0 +1,57 @@
+// What the REST weight of one of Binance's markets allows, by the number of its listings.
+//
+// Each market grants 2,400 a minute, of which the collector uses 1,920: a quarter is kept for book snapshots (20 each), and of the other 1,440
+// the plan takes 1,320 for polls; 120 remain for minutes to fill in and for confirmations. A request of open interest or of candles weighs 1.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Delivery } from '../../venue.ts';
+import { byAge, isOpen } from '../shared/shape.ts';
+import { type Market, marketOf } from './symbols.ts';
+
+const POLLS_PER_MINUTE = 1_320;
+/** Seconds between two answers about a listing's open interest, the best first. Beyond 28 it passes the layer's bound of 30 s (F-03). */
+const OI_PERIODS = [5, 8, 10, 15, 20, 25, 28, 40, 60, 90, 120] as const;
+const LONGEST_FRESH_PERIOD = 28;
+/** Every minute's candle must be recorded within 100 s of its end (N-11). */
+export const PRICE_CANDLES_EVERY_MS = 80_000;
+const PRICE_CANDLES_PER_MINUTE = (2 * 60_000) / PRICE_CANDLES_EVERY_MS;
+/** Listings come and go one by one: what follows from their number changes with each so many of them only. */
+const STEP = 50;
+
+export type Budget = {
+  readonly oiEveryMs: number;
+  /** So many listings, the oldest, have candles of mark and index prices. */
+  readonly priceCandles: number;
+};
+
+/** Open interest of every listing comes first; it waits up to 28 s for candles of mark and index prices to fit beside it. */
+export const budgetOf = (listings: number): Budget => {
+  const count = Math.max(1, Math.ceil(listings / STEP)) * STEP;
+  const left = (period: number): number => POLLS_PER_MINUTE - (count * 60) / period;
+  const fitsAll = (period: number): boolean =>
+    period <= LONGEST_FRESH_PERIOD && left(period) >= count * PRICE_CANDLES_PER_MINUTE;
+  const isEnough = (period: number): boolean => period >= LONGEST_FRESH_PERIOD && left(period) >= 0;
+  const period = OI_PERIODS.find((p) => fitsAll(p) || isEnough(p)) ?? 120;
+  return {
+    oiEveryMs: period * 1_000,
+    priceCandles: Math.max(0, Math.min(count, Math.floor(left(period) / PRICE_CANDLES_PER_MINUTE))),
+  };
+};
+
+const openOf = (listings: readonly ListingRecord[], market: Market): readonly ListingRecord[] =>
+  listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+
+/** One period for both markets, that of the one with more listings: a layer has one cadence. */
+export const oiEveryMs = (listings: readonly ListingRecord[]): number =>
+  Math.max(...(['usdm', 'coinm'] as const).map((market) => budgetOf(openOf(listings, market).length).oiEveryMs));
+
+/** Polled every p: assumed to hold for 2 p (F-02). */
+export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
+  const cadence = oiEveryMs(listings);
+  return { policy: 'on', cadence, horizonMs: 2 * cadence, horizonSource: 'assumed' };
+};
+
+/** Symbols of one market for whose candles of mark and index prices there is room. */
+export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
+  const open = byAge(listings.filter(isOpen));
+  return new Set(open.slice(0, budgetOf(open.length).priceCandles).map(({ venue_symbol }) => venue_symbol));
+};

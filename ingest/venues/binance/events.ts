@@ -1,0 +1,191 @@
+// Binance's trades, liquidations and candles as normalised records (records.md).
+import type { PriceType } from '../../../schemas/records.ts';
+import { type MapContext, type Mapped, type Venue, VenueError } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import {
+  badFrame,
+  type Fields,
+  NO_QUERY,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readId,
+  readList,
+  readMsOrNull,
+  readPrice,
+  readSide,
+  readTaker,
+} from '../shared/wire.ts';
+import {
+  type Mapper,
+  type MessageSource,
+  readAskedSymbol,
+  readStamp,
+  readSymbol,
+  type Stamps,
+  toMapped,
+  turnoverOf,
+} from './mapping.ts';
+import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './symbols.ts';
+
+/** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
+const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
+
+export const mapTrade: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  if (symbol === null || NO_TRADES.has(String(element.X))) return [];
+  const id = element.e === 'trade' ? element.t : element.a;
+  const fields = { id, price: element.p, size: element.q, maker: element.m };
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
+};
+
+export const mapPastAggTrade: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const fields = { id: element.a, price: element.p, size: element.q, maker: element.m };
+  return toTrade({ symbol, venueTs: readStamp(element), source }, element, fields);
+};
+
+export const mapPastTrade: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const fields = { id: element.id, price: element.price, size: element.qty, maker: element.isBuyerMaker };
+  return toTrade({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, fields);
+};
+
+type TradeFields = Readonly<Record<'id' | 'price' | 'size' | 'maker', unknown>>;
+
+/** `maker`: the buyer's order was in the book, so the taker sold. */
+const toTrade = (at: Stamps, element: Fields, { id, price, size, maker }: TradeFields): readonly Mapped[] => {
+  const side = readTaker(maker, [false, true], 'm');
+  if (side === null) return [];
+  const values = {
+    id: id === undefined || id === null ? null : readId(id, 'id'),
+    side,
+    price: readPrice(price, 'price'),
+    quantity: readAmount(size, 'quantity'),
+    quantity_unit: quantityUnitOf(at.symbol),
+  };
+  return [toMapped(at, 'trade', values, element)];
+};
+
+/** A forced order sells a long or buys back a short. What was filled (`z` at `ap`) when it was, else the order itself (`q` at `p`). */
+export const mapForceOrder: Mapper = (element, source) => {
+  const order = readFields(element.o, 'o');
+  const symbol = readSymbol(order.s);
+  if (symbol === null) return [];
+  const filled = readAmountOrNull(order.z, 'o.z') ?? '0';
+  const isFilled = filled !== '0';
+  const values = {
+    id: null,
+    side: readSide(order.S, ['BUY', 'SELL'], 'o.S') === 'sell' ? ('long' as const) : ('short' as const),
+    price: isFilled ? readPrice(order.ap, 'o.ap') : readPrice(order.p, 'o.p'),
+    price_kind: isFilled ? ('fill' as const) : ('order' as const),
+    quantity: isFilled ? filled : readAmount(order.q, 'o.q'),
+    quantity_unit: quantityUnitOf(symbol),
+  };
+  const venueTs = readMsOrNull(order.T, 'o.T') ?? readMsOrNull(element.E, 'E');
+  return [toMapped({ symbol, venueTs, source }, 'liquidation', values, element)];
+};
+
+export const mapKline: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  const kline = readFields(element.k, 'k');
+  if (symbol === null || kline.i !== '1m') return [];
+  if (typeof kline.x !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
+  const fields = {
+    t: kline.t,
+    o: kline.o,
+    h: kline.h,
+    l: kline.l,
+    c: kline.c,
+    v: kline.v,
+    q: kline.q,
+    n: kline.n,
+  };
+  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
+  return [toCandle(at, element, { ...fields, priceType: 'trade', closed: kline.x })];
+};
+
+/** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
+export const CANDLE_ENDPOINTS: Readonly<Record<string, PriceType>> = {
+  klines: 'trade',
+  markPriceKlines: 'mark',
+  indexPriceKlines: 'index',
+};
+
+/** Perpetuals that an answer of candles is about; null when its request names none. */
+const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly string[] | null => {
+  const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
+  if (asked === undefined) return null;
+  const pair = query.get('symbol') === null ? asked : null;
+  const market: Market = context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked) ? 'coinm' : 'usdm';
+  const symbols = pair === null ? [asked] : symbolsOfPair(pair, market, context);
+  return symbols.filter((symbol) => !isDated(symbol));
+};
+
+/** Most candles an answer holds where the request does not say. */
+const DEFAULT_LIMIT = 500;
+
+/** With `startTime` the venue tells the first ones since then. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
+  const symbols = symbolsAsked(query, context);
+  if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
+  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  return toAsked(symbols, priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};
+
+export const mapKlines = (
+  body: unknown,
+  source: MessageSource & { readonly endpoint: string },
+  priceType: PriceType,
+): readonly Mapped[] => {
+  const interval = source.query.get('interval');
+  if (interval !== null && interval !== '1m') return [];
+  const symbols = symbolsAsked(source.query, source.context);
+  if (symbols === null || interval === null) {
+    throw new VenueError(
+      'VENUE_UNKNOWN_LISTING',
+      'the candles name no symbol or interval and their request is not known',
+    );
+  }
+  return readList(body, 'klines').flatMap((row) => {
+    const [t, o, h, l, c, v, , q, n] = readList(row, 'kline');
+    const fields = { t, o, h, l, c, v, q, n, priceType, closed: null };
+    return symbols.map((symbol) => toCandle({ symbol, venueTs: null, source }, row, fields));
+  });
+};
+
+type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'v' | 'q' | 'n', unknown>> & {
+  readonly priceType: PriceType;
+  readonly closed: boolean | null;
+};
+
+/** Mark and index candles have zeros where volumes would be: they are none. */
+const toCandle = (
+  at: Stamps,
+  element: unknown,
+  { t, o, h, l, c, v, q, n, priceType, closed }: CandleFields,
+): Mapped => {
+  const open_time = readMsOrNull(t, 't');
+  if (open_time === null) throw badFrame('t is no instant');
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(o, 'o'),
+    high: readPrice(h, 'h'),
+    low: readPrice(l, 'l'),
+    close: readPrice(c, 'c'),
+    volume: isTraded ? readAmount(v, 'v') : null,
+    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    turnover: isTraded ? turnoverOf(at.symbol, q, 'q') : null,
+    trades: isTraded ? readCountOrNull(n, 'n') : null,
+    closed,
+  };
+  return toMapped(at, 'candle', values, element);
+};

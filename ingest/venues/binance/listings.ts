@@ -1,0 +1,203 @@
+// Binance's reference answers: exchangeInfo and fundingInfo become listings (records.md, V-02 to V-04).
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import {
+  type Fields,
+  parseRequest,
+  readCountOrNull,
+  readFields,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  words,
+} from '../shared/wire.ts';
+import { carriesPriceCandles } from './budget.ts';
+import { isDated, type Market } from './symbols.ts';
+
+/** Hours by venue symbol, as the scope's fundingInfo said; absent before its first answer. */
+type FundingHours = Readonly<Record<string, number>>;
+
+const MS_PER_HOUR = 3_600_000;
+
+/** Folds fundingInfo, then exchangeInfo; a scope is a market, whole at its exchangeInfo. */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const request = parseRequest(message.request);
+  const match = /\/(fapi|dapi)\/v\d\/(exchangeInfo|fundingInfo)$/.exec(request?.path ?? '');
+  if (!match) return null;
+  const market: Market = match[1] === 'fapi' ? 'usdm' : 'coinm';
+  if (match[2] === 'fundingInfo') {
+    state[market] = readMessage(message.payload, toFundingHours);
+    return null;
+  }
+  const hours = state[market] as FundingHours | undefined;
+  return readMessage(message.payload, (body) => ({
+    scope: market,
+    listings: toListings(body, { message, market, hours }),
+    elements: () => elementTexts(message.payload, 'symbol'),
+  }));
+};
+
+const toFundingHours = (body: unknown): FundingHours =>
+  Object.fromEntries(
+    readList(body, 'fundingInfo').map((item) => {
+      const fields = readFields(item, 'fundingInfo entry');
+      return [
+        readText(fields.symbol, 'symbol'),
+        readCountOrNull(fields.fundingIntervalHours, 'fundingIntervalHours') ?? 8,
+      ];
+    }),
+  );
+
+type Source = { readonly message: VenueMessage; readonly market: Market; readonly hours: FundingHours | undefined };
+
+const toListings = (body: unknown, source: Source): readonly ListingRecord[] => {
+  const answer = readFields(body, 'exchangeInfo');
+  const venue_ts = readMsOrNull(answer.serverTime, 'serverTime');
+  const listings = readList(answer.symbols, 'symbols')
+    .map((item) => readFields(item, 'symbol'))
+    .filter(isPerpetual)
+    .map(
+      (symbol): ListingRecord => ({
+        layer: 'listing',
+        venue: 'binance',
+        venue_symbol: readText(symbol.symbol, 'symbol'),
+        venue_ts,
+        received_at: source.message.received_at,
+        values: toValues(symbol, source),
+      }),
+    );
+  const priced = carriesPriceCandles(listings);
+  return listings.map((listing) => (priced.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles'])));
+};
+
+/** What has a date in its symbol or in its type (`CURRENT_QUARTER`, `NEXT_QUARTER DELIVERING`) is none; another type, known or not, is no date. */
+const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
+  !isDated(readText(symbol, 'symbol')) && !/^(CURRENT|NEXT)_/.test(String(contractType));
+
+const STATUSES = words({
+  PENDING_TRADING: 'pre_launch',
+  TRADING: 'tradeable',
+  HALT: 'halted',
+  BREAK: 'halted',
+  PRE_DELIVERING: 'settling',
+  DELIVERING: 'settling',
+  PRE_SETTLE: 'settling',
+  SETTLING: 'settling',
+  DELIVERED: 'delisted',
+  CLOSE: 'delisted',
+});
+
+/** `PERPETUAL`, `TRADIFI_PERPETUAL`; while it is settled `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading begins. */
+const statusOf = ({ contractType, status, contractStatus }: Fields): string => {
+  const word = STATUSES[String(status ?? contractStatus)] ?? 'unknown';
+  const type = String(contractType ?? '');
+  if (/(^|_)PERPETUAL[ _]DELIVERING$/.test(type)) return word === 'delisted' ? word : 'settling';
+  return type === '' || /(^|_)PERPETUAL$/.test(type) ? word : 'unknown';
+};
+
+/** A listing without an end has this delivery date (2100-12-25). */
+const NO_DELIVERY_MS = 4_133_404_800_000;
+
+const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
+  const venueSymbol = readText(symbol.symbol, 'symbol');
+  const asset = readText(symbol.baseAsset, 'baseAsset');
+  const { base, multiplier } = splitMultiplier(asset);
+  const quantity = market === 'usdm' ? 'base' : 'contracts';
+  const rules = readRules(symbol, market);
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: venueSymbol,
+    base,
+    quote: readText(symbol.quoteAsset, 'quoteAsset'),
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind: market === 'usdm' ? 'linear' : 'inverse',
+    pair: readText(symbol.pair, 'pair'),
+    post_only: null,
+    status: statusOf(symbol),
+    contract_size: rules.contract_size,
+    multiplier,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
+    min_notional: rules.min_notional,
+    price_decimals: readCountOrNull(symbol.pricePrecision, 'pricePrecision'),
+    qty_decimals: readCountOrNull(symbol.quantityPrecision, 'quantityPrecision'),
+    units: {
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : quantity,
+      min_qty: rules.min_qty === null ? null : quantity,
+      min_notional: rules.min_notional === null ? null : 'quote',
+      contract_size: market === 'usdm' ? 'base' : 'quote',
+    },
+    quantity_unit: quantity,
+    ...fundingInterval(hours, venueSymbol),
+    funding_normalisation: { venue_field: 'r', transform: 'string_to_number' },
+    rules_normalisation: rules.normalisation,
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    // COIN-M counts its 24 h volume in contracts and in base, never in quote.
+    not_published: market === 'usdm' ? [] : ['min_notional', 'turnover_24h'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readMsOrNull(symbol.onboardDate, 'onboardDate'),
+    delisted_at: readEnd(symbol.deliveryDate),
+  };
+};
+
+/** fundingInfo names the symbols whose interval was adjusted; the docs say eight hours for the others. */
+const fundingInterval = (
+  hours: FundingHours | undefined,
+  symbol: string,
+): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+  const adjusted = hours?.[symbol];
+  if (adjusted !== undefined)
+    return { funding_interval: formatDuration(adjusted * MS_PER_HOUR), funding_interval_source: 'venue' };
+  return { funding_interval: '8h', funding_interval_source: hours === undefined ? 'assumed' : 'documented' };
+};
+
+const readEnd = (deliveryDate: unknown): Micros | null =>
+  Number(deliveryDate) >= NO_DELIVERY_MS ? null : readMsOrNull(deliveryDate, 'deliveryDate');
+
+type Rules = Readonly<
+  Record<'contract_size' | 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional', Digits | null>
+> & {
+  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+};
+
+const FILTER_FIELDS = {
+  tick_size: ['PRICE_FILTER', 'tickSize'],
+  lot_size: ['LOT_SIZE', 'stepSize'],
+  min_qty: ['LOT_SIZE', 'minQty'],
+  min_notional: ['MIN_NOTIONAL', 'notional'],
+} as const;
+
+/** Trading rules with the place each came from (V-03). `pricePrecision` is not the tick. */
+const readRules = (symbol: Fields, market: Market): Rules => {
+  const filters = readList(symbol.filters ?? [], 'filters').map((item) => readFields(item, 'filter'));
+  const normalisation: Record<string, FieldTransform> = {};
+  const read = (rule: keyof typeof FILTER_FIELDS): Digits | null => {
+    const [type, field] = FILTER_FIELDS[rule];
+    const digits = readRuleOrNull(rule, filters.find((f) => f.filterType === type)?.[field], field);
+    if (digits !== null)
+      normalisation[rule] = { venue_field: `filters.${type}.${field}`, transform: 'string_to_number' };
+    return digits;
+  };
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    min_notional: read('min_notional'),
+  };
+  normalisation.price_decimals = { venue_field: 'pricePrecision', transform: 'identity' };
+  normalisation.qty_decimals = { venue_field: 'quantityPrecision', transform: 'identity' };
+  if (market === 'usdm') return { ...figures, contract_size: '1', normalisation };
+  const contract_size = readRuleOrNull('contract_size', symbol.contractSize, 'contractSize');
+  if (contract_size !== null) normalisation.contract_size = { venue_field: 'contractSize', transform: 'identity' };
+  return { ...figures, contract_size, normalisation };
+};

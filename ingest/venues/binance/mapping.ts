@@ -1,0 +1,60 @@
+// What every mapper of Binance's messages shares: the message's source, the symbol it is about, its stamp, the record around its values.
+import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import { type MapContext, type Mapped, VenueError } from '../../venue.ts';
+import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
+import { isDated, marketOf } from './symbols.ts';
+
+export type MessageSource = {
+  readonly receivedAt: Micros;
+  readonly context: MapContext;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+  /** Name of the wrapped frame's stream; empty for bare frames and answers. */
+  readonly stream: string;
+};
+
+export type Mapper = (element: Fields, source: MessageSource) => readonly Mapped[];
+
+/** Symbol of an element, null when it names an instrument that is not perpetual. */
+export const readSymbol = (value: unknown): string | null => {
+  const symbol = readText(value, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** The element's own symbol, or the one asked for. */
+export const readAskedSymbol = (element: Fields, { query, stream }: MessageSource): string | null => {
+  const symbol =
+    element.symbol ??
+    query.get('symbol')?.toUpperCase() ??
+    (stream === '' ? undefined : stream.split('@')[0]?.toUpperCase());
+  if (symbol === undefined || symbol === '')
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request is not known');
+  return readSymbol(symbol);
+};
+
+export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+
+export const toMapped = <R extends NormalisedRecord>(
+  { symbol, venueTs, source }: Stamps,
+  layer: R['layer'],
+  values: R['values'],
+  element: unknown,
+): Mapped => ({
+  record: {
+    layer,
+    venue: 'binance',
+    venue_symbol: symbol,
+    venue_ts: venueTs,
+    received_at: source.receivedAt,
+    values,
+  } as NormalisedRecord,
+  element,
+});
+
+/** Of a message's stamps the transaction time `T`, else the event time `E` (records.md). */
+export const readStamp = (element: Fields): Micros | null =>
+  readMsOrNull(element.T, 'T') ?? readMsOrNull(element.E, 'E');
+
+/** COIN-M's `q` is a volume in base, no turnover in quote. */
+export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
+  marketOf(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;

@@ -1,0 +1,251 @@
+// Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole) and continuous, composite
+// and contract series; instruments with a delivery date.
+import { multiply } from '../../../schemas/decimals.ts';
+import type { Level } from '../../../schemas/records.ts';
+import type { Chain, FullSides, MapContext, Mapped, VenueMessage } from '../../venue.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  type Fields,
+  isFields,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readFigureOrNull,
+  readId,
+  readLevels,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import {
+  CANDLE_ENDPOINTS,
+  mapForceOrder,
+  mapKline,
+  mapKlines,
+  mapPastAggTrade,
+  mapPastTrade,
+  mapTrade,
+} from './events.ts';
+import {
+  type Mapper,
+  type MessageSource,
+  readAskedSymbol,
+  readStamp,
+  readSymbol,
+  type Stamps,
+  toMapped,
+  turnoverOf,
+} from './mapping.ts';
+import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './symbols.ts';
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    const source = {
+      receivedAt: message.received_at,
+      context,
+      query: request?.query ?? new URLSearchParams(),
+      stream: '',
+    };
+    const endpoint = /\/[fd]api\/v\d\/(.+)$/.exec(request?.path ?? '')?.[1];
+    if (endpoint !== undefined) return mapAnswer(body, { ...source, endpoint });
+    return request === null ? mapFrame(body, source) : [];
+  });
+
+/** A frame, wrapped `{stream, data}` or bare; an answer whose request is not known is read by its shape. */
+const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
+  if (Array.isArray(body)) return body.flatMap((element) => mapElement(element, source));
+  const frame = readFields(body, 'message');
+  if (!('stream' in frame && 'data' in frame)) return mapElement(frame, source);
+  return mapFrame(frame.data, { ...source, stream: readText(frame.stream, 'stream') });
+};
+
+const mapElement = (element: unknown, source: MessageSource): readonly Mapped[] => {
+  if (!isFields(element)) return [];
+  const refused = element.error ?? (typeof element.code === 'number' ? element : undefined);
+  if (refused !== undefined) throw refusal(JSON.stringify(refused));
+  if (typeof element.e === 'string') {
+    const mapper = EVENTS.get(element.e);
+    return mapper ? mapper(element, source) : unread();
+  }
+  if ('lastUpdateId' in element && 'bids' in element) return mapSnapshot(element, source);
+  return 'openInterest' in element ? mapOpenInterest(element, source) : [];
+};
+
+/** An answer to a request we know. */
+const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: string }): readonly Mapped[] => {
+  if (isFields(body) && typeof body.code === 'number' && 'msg' in body) throw refusal(String(body.msg));
+  const candles = CANDLE_ENDPOINTS[source.endpoint];
+  if (candles) return mapKlines(body, source, candles);
+  const mapper = ANSWERS.get(source.endpoint);
+  if (!mapper) return [];
+  return (Array.isArray(body) ? body : [body]).flatMap((element) =>
+    mapper(readFields(element, source.endpoint), source),
+  );
+};
+
+const mapDepth: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  if (symbol === null) return [];
+  const at = { symbol, venueTs: readStamp(element), source };
+  const sequence = readId(element.u, 'u');
+  const bids = readLevels(element.b, 'b');
+  const asks = readLevels(element.a, 'a');
+  if (PARTIAL.test(source.stream)) {
+    return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, element)];
+  }
+  const first = BigInt(readId(element.U, 'U'));
+  const chain: Chain = {
+    symbol,
+    kind: 'update',
+    first,
+    last: BigInt(sequence),
+    previous: BigInt(readId(element.pu, 'pu')),
+  };
+  return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+};
+
+const mapSnapshot: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const sequence = readId(element.lastUpdateId, 'lastUpdateId');
+  const sides = sortSides(readLevels(element.bids, 'bids'), readLevels(element.asks, 'asks'));
+  const at = { symbol, venueTs: readStamp(element), source };
+  const limit = source.query.get('limit');
+  const snapshot = snapshotChain(symbol, sequence);
+  const chain: Chain =
+    limit === CONFIRMING_LEVELS
+      ? { ...snapshot, kind: 'confirmation' }
+      : { ...snapshot, full: fullSides(sides, limit) };
+  return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
+};
+
+type Sides = { readonly bids: Level[]; readonly asks: Level[] };
+
+/** A side with fewer levels than asked has no more. */
+const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
+  limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
+
+const sortSides = (bids: Level[], asks: Level[]): Sides => ({
+  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
+  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
+});
+
+/** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */
+const mapMarkPrice: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  if (symbol === null) return [];
+  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
+  return [...toMark(at, element, ['p', 'i']), ...toFunding(at, element, ['r', 'T'])];
+};
+
+const mapPremiumIndex: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const at = { symbol, venueTs: readMsOrNull(element.time, 'time'), source };
+  return [
+    ...toMark(at, element, ['markPrice', 'indexPrice']),
+    ...toFunding(at, element, ['lastFundingRate', 'nextFundingTime']),
+  ];
+};
+
+const toMark = (at: Stamps, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+  const mark = readPriceOrNull(element[markName], markName);
+  const index = readPriceOrNull(element[indexName], indexName);
+  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+};
+
+const toFunding = (at: Stamps, element: Fields, [rateName, nextName]: readonly [string, string]): Mapped[] => {
+  const funding = readFigureOrNull(element[rateName], rateName);
+  const next_funding_at = readMsOrNull(element[nextName], nextName);
+  if (funding === null && next_funding_at === null) return [];
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
+};
+
+/** COIN-M's index by pair: a record for each listing that uses it. */
+const mapIndexPrice: Mapper = (element, source) => {
+  const index = readPrice(element.p, 'p');
+  const venueTs = readMsOrNull(element.E, 'E');
+  return symbolsOfPair(readText(element.i, 'i'), 'coinm', source.context).map((symbol) =>
+    toMapped({ symbol, venueTs, source }, 'mark', { mark: null, index }, element),
+  );
+};
+
+const mapTicker: Mapper = (element, source) => {
+  const symbol = readSymbol(element.s);
+  if (symbol === null) return [];
+  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
+  return [...toTicker(at, element, 'c'), ...toStats(at, element, ['v', 'q', 'P'])];
+};
+
+const mapDayTicker: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const at = { symbol, venueTs: readMsOrNull(element.closeTime, 'closeTime'), source };
+  return [
+    ...toTicker(at, element, 'lastPrice'),
+    ...toStats(at, element, ['volume', 'quoteVolume', 'priceChangePercent']),
+  ];
+};
+
+const mapPriceTicker: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  return symbol === null
+    ? []
+    : toTicker({ symbol, venueTs: readMsOrNull(element.time, 'time'), source }, element, 'price');
+};
+
+/** A last price of zero means that nothing was traded yet. */
+const toTicker = (at: Stamps, element: Fields, name: string): Mapped[] => {
+  const last = readAmountOrNull(element[name], name);
+  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+};
+
+const toStats = (
+  at: Stamps,
+  element: Fields,
+  [volumeName, turnoverName, changeName]: readonly [string, string, string],
+): Mapped[] => {
+  const percent = readFigureOrNull(element[changeName], changeName);
+  const volume_24h = readAmountOrNull(element[volumeName], volumeName);
+  const volume_unit = quantityUnitOf(at.symbol);
+  const turnover_24h = turnoverOf(at.symbol, element[turnoverName], turnoverName);
+  const change_24h = percent === null ? null : multiply(percent, '0.01');
+  return [toMapped(at, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h }, element)];
+};
+
+const mapOpenInterest: Mapper = (element, source) => {
+  const symbol = readAskedSymbol(element, source);
+  if (symbol === null) return [];
+  const venueTs = readMsOrNull(element.time, 'time');
+  const oi = readAmount(element.openInterest, 'openInterest');
+  return [toMapped({ symbol, venueTs, source }, 'oi', { oi, oi_unit: quantityUnitOf(symbol) }, element)];
+};
+
+const EVENTS: ReadonlyMap<string, Mapper> = new Map([
+  ['depthUpdate', mapDepth],
+  ['markPriceUpdate', mapMarkPrice],
+  ['indexPriceUpdate', mapIndexPrice],
+  ['24hrTicker', mapTicker],
+  ['24hrMiniTicker', mapTicker],
+  ['aggTrade', mapTrade],
+  ['trade', mapTrade],
+  ['forceOrder', mapForceOrder],
+  ['kline', mapKline],
+]);
+
+const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
+  ['depth', mapSnapshot],
+  ['premiumIndex', mapPremiumIndex],
+  ['ticker/24hr', mapDayTicker],
+  ['ticker/price', mapPriceTicker],
+  ['openInterest', mapOpenInterest],
+  ['trades', mapPastTrade],
+  ['historicalTrades', mapPastTrade],
+  ['aggTrades', mapPastAggTrade],
+]);

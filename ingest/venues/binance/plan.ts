@@ -1,0 +1,185 @@
+// Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
+import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
+import { marketOf } from './symbols.ts';
+
+/** The docs allow 1,024; fewer keep a lost socket small. */
+export const STREAMS_PER_CONNECTION = 200;
+/** Streams named by one SUBSCRIBE frame, which the venue limits to a few kilobytes. */
+const STREAMS_PER_FRAME = 50;
+const SILENCE_MS = 30_000;
+/** A third of the bounds of ticker, mark and book is left for the answer (F-03). */
+const CONFIRM_AFTER_MS = 20_000;
+/** The venue closes sockets at 24 h. */
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+/** Slots of one market and shard. */
+type Group = { readonly listings: readonly ListingRecord[]; readonly shard: number; readonly endpoints: Endpoints };
+
+export const planBinance = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const open = listings.filter(isOpen);
+  const everyMs = oiEveryMs(open);
+  return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
+    const mine = byAge(open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard));
+    const group = (market: 'usdm' | 'coinm'): Group => ({
+      listings: mine.filter(({ venue_symbol }) => marketOf(venue_symbol) === market),
+      shard,
+      endpoints: env.endpoints,
+    });
+    const [usdm, coinm] = [group('usdm'), group('coinm')];
+    return [
+      ...planSockets('usdm', usdm),
+      ...planPolls('usdm', usdm, everyMs),
+      ...planSockets('coinm', coinm),
+      ...planPolls('coinm', coinm, everyMs),
+    ];
+  });
+};
+
+// ---- sockets ----
+
+type SocketPlan = {
+  readonly name: string;
+  readonly url: string | undefined;
+  readonly layers: readonly string[];
+  /** Streams of a listing that never rest for long. */
+  readonly steady: (listing: ListingRecord) => readonly string[];
+  readonly restless?: (listing: ListingRecord) => readonly string[];
+  readonly confirmAfterMs?: number;
+};
+
+const lower = (symbol: string): string => symbol.toLowerCase();
+const streamsOf =
+  (...kinds: readonly string[]) =>
+  ({ venue_symbol }: ListingRecord): string[] =>
+    kinds.map((kind) => `${lower(venue_symbol)}@${kind}`);
+
+/**
+ * A busy book never delays a mark, nor trades a book. Trades are `aggTrade` (documented, its ids have no holes, fills of the insurance fund and of
+ * auto-deleveraging are left out), liquidations are asked for by symbol, so that a shard hears its own.
+ */
+const planSockets = (market: 'usdm' | 'coinm', group: Group): Slot[] => {
+  const { usdm_public_ws, usdm_market_ws, coinm_ws } = group.endpoints;
+  const [bookUrl, marketUrl] = market === 'usdm' ? [usdm_public_ws, usdm_market_ws] : [coinm_ws, coinm_ws];
+  const mark = streamsOf('markPrice@1s');
+  // COIN-M sends the index apart, by pair.
+  const markAndIndex = (listing: ListingRecord): string[] => [
+    ...mark(listing),
+    `${lower(listing.values.pair ?? '')}@indexPrice@1s`,
+  ];
+  const plans: readonly SocketPlan[] = [
+    { name: 'book', url: bookUrl, layers: ['book', 'venue_depth'], steady: streamsOf('depth@100ms') },
+    { name: 'mark', url: marketUrl, layers: ['mark', 'funding'], steady: market === 'usdm' ? mark : markAndIndex },
+    {
+      name: 'trade',
+      url: marketUrl,
+      layers: ['ticker', 'stats', 'trades', 'liquidation', 'candles'],
+      steady: streamsOf('ticker'),
+      restless: streamsOf('aggTrade', 'kline_1m', 'forceOrder'),
+      confirmAfterMs: CONFIRM_AFTER_MS,
+    },
+  ];
+  return plans.flatMap((plan) => toSlots(group, { ...plan, name: `${market}-${plan.name}` }));
+};
+
+/** Listings by age, so that a new one changes only the last socket. */
+const toSlots = ({ listings, shard }: Group, plan: SocketPlan): Slot[] => {
+  const { name, url, layers, steady, restless = () => [], confirmAfterMs } = plan;
+  const streams = (listing: ListingRecord): readonly string[] => [...steady(listing), ...restless(listing)];
+  const [first] = listings;
+  const perSocket = Math.floor(STREAMS_PER_CONNECTION / (first ? streams(first).length : 1));
+  const watch = (chunk: readonly ListingRecord[]): Watched => ({
+    subscriptions: [...new Set(chunk.flatMap(steady))],
+    silenceMs: SILENCE_MS,
+    ...(confirmAfterMs === undefined ? {} : { confirmAfterMs }),
+  });
+  return chunks(listings, perSocket).map((chunk, i) => ({
+    kind: 'socket',
+    id: `${name}.${shard}.${i}`,
+    shards: [shard],
+    url: url ?? '',
+    subscribe: toFrames('SUBSCRIBE', [...new Set(chunk.flatMap(streams))]),
+    covers: [{ layers, symbols: chunk.map(({ venue_symbol }) => venue_symbol) }],
+    silenceMs: SILENCE_MS,
+    renewAfterMs: RENEW_AFTER_MS,
+    watched: [watch(chunk)],
+  }));
+};
+
+const toFrames = (method: 'SUBSCRIBE' | 'UNSUBSCRIBE', streams: readonly string[]): string[] =>
+  chunks(streams, STREAMS_PER_FRAME).map((params, i) => JSON.stringify({ method, params, id: i + 1 }));
+
+/** A stream that is asked for while the venue believes to send it would only be acknowledged. */
+export const toRenewal = (streams: readonly string[]): string[] => [
+  ...toFrames('UNSUBSCRIBE', streams),
+  ...toFrames('SUBSCRIBE', streams),
+];
+
+// ---- requests ----
+
+export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
+  marketOf(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
+
+const get = (url: string): VenueRequest => ({ method: 'GET', url, weight: 1 });
+
+const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Group, everyMs: number): Slot[] => {
+  const poll = (name: string, layer: string, members: readonly ListingRecord[], slot: PollPlan): Slot[] =>
+    members.length === 0
+      ? []
+      : [
+          {
+            kind: 'poll',
+            id: `${market}-${name}.${shard}`,
+            shards: [shard],
+            ...slot,
+            covers: [{ layers: [layer], symbols: members.map(({ venue_symbol }) => venue_symbol) }],
+          },
+        ];
+  const priced = listings.filter(hasPriceCandles);
+  return [
+    ...poll('oi', 'oi', listings, { everyMs, requests: listings.map((listing) => toOi(listing, endpoints)) }),
+    ...poll('price-candles', 'price_candles', priced, {
+      everyMs: PRICE_CANDLES_EVERY_MS,
+      requests: priced.flatMap((listing) => toPriceCandles(listing, endpoints)),
+    }),
+  ];
+};
+
+type PollPlan = Pick<Extract<Slot, { kind: 'poll' }>, 'everyMs' | 'requests'>;
+
+const toOi = ({ venue_symbol }: ListingRecord, endpoints: Endpoints): VenueRequest =>
+  get(`${restBase(venue_symbol, endpoints)}/openInterest?symbol=${encodeURIComponent(venue_symbol)}`);
+
+/** The minute that runs and those that ended since the last answer. */
+const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): VenueRequest[] => {
+  const base = restBase(venue_symbol, endpoints);
+  const of = (path: string, subject: string): VenueRequest => ({
+    ...get(`${base}/${path}?${subject}&interval=1m&limit=3`),
+    urgency: 'price_candle',
+  });
+  return [
+    of('markPriceKlines', `symbol=${encodeURIComponent(venue_symbol)}`),
+    of('indexPriceKlines', `pair=${encodeURIComponent(values.pair ?? '')}`),
+  ];
+};
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const limit = (toMs - fromMs) / MINUTE_MS + 2;
+  const query = `symbol=${encodeURIComponent(venue_symbol)}&interval=1m&startTime=${fromMs}&limit=${limit}`;
+  return get(`${restBase(venue_symbol, endpoints)}/klines?${query}`);
+};
+
+/** The day's figures and last price of one listing. */
+export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
+  const [name = '', stream] = subscription.split('@');
+  if (stream !== 'ticker') return null;
+  const symbol = name.toUpperCase();
+  return { symbol, request: get(`${restBase(symbol, endpoints)}/ticker/24hr?symbol=${encodeURIComponent(symbol)}`) };
+};

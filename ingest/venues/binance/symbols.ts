@@ -1,0 +1,79 @@
+// What Binance's symbols and streams say by themselves: market, unit, dates, and the chain of a book message.
+import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
+
+export type Market = 'usdm' | 'coinm';
+
+/** `BTCUSDT`: USD-M; `BTCUSD_PERP`: COIN-M. */
+export const marketOf = (symbol: string): Market => (symbol.endsWith('_PERP') ? 'coinm' : 'usdm');
+/** Delivery contracts end in their date: `BTCUSD_210924`. */
+export const isDated = (symbol: string): boolean => /_\d{6}$/.test(symbol);
+/** USD-M counts base units, COIN-M contracts, in books, trades, open interest and volume. */
+export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'usdm' ? 'base' : 'contracts');
+
+/** Listings that use a pair's index: the known ones, or before any is known the perpetual of that name. */
+export const symbolsOfPair = (pair: string, market: Market, { listings }: MapContext): readonly string[] => {
+  if (listings.size === 0) return [market === 'usdm' ? pair : `${pair}_PERP`];
+  return [...listings.values()]
+    .filter((l) => l.values.pair === pair && marketOf(l.venue_symbol) === market)
+    .map((l) => l.venue_symbol);
+};
+
+/** Levels of an answer that is asked for its update id only; whole books are asked for with 1,000. */
+export const CONFIRMING_LEVELS = '5';
+
+/** Streams of the best 5, 10 or 20 levels: whole messages outside the chain of diffs. */
+export const PARTIAL = /@depth(5|10|20)(@|"|$)/;
+
+/** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue leaves it out). */
+export const readChain = (text: string): Chain | null => {
+  const head = text.slice(0, 400);
+  if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) ? null : readDiffChain(head);
+  if (head.includes('"e":"')) return null;
+  const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
+  return id === undefined ? null : snapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
+};
+
+/** The ids stand before the levels; other members may come between them (the venue adds some now and then). */
+const readDiffChain = (head: string): Chain | null => {
+  const symbol = /"s":"([^"\\]+)"/.exec(head)?.[1];
+  const first = /"U":(\d+)/.exec(head)?.[1];
+  const last = /"u":(\d+)/.exec(head)?.[1];
+  const previous = /"pu":(-?\d+)/.exec(head)?.[1];
+  if (symbol === undefined || first === undefined || last === undefined || previous === undefined || isDated(symbol))
+    return null;
+  return { symbol, kind: 'update', first: BigInt(first), last: BigInt(last), previous: BigInt(previous) };
+};
+
+export const snapshotChain = (symbol: string, id: string): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last: BigInt(id),
+  previous: null,
+});
+
+/** Streams that never rest for long, by the event of their frames. */
+const WATCHED: Readonly<Record<string, string>> = {
+  depthUpdate: 'depth@100ms',
+  markPriceUpdate: 'markPrice@1s',
+  indexPriceUpdate: 'indexPrice@1s',
+  '24hrTicker': 'ticker',
+};
+
+/** `btcusdt@markPrice@1s` of a frame of it; null for streams that may rest, such as trades. */
+export const readSubscription = (text: string): string | null => {
+  const end = text.indexOf('"', 6);
+  const stream = text.startsWith('{"e":"') ? WATCHED[text.slice(6, end)] : undefined;
+  if (stream === undefined) return null;
+  const symbol = /"[si]":"([^"\\]+)"/.exec(text.slice(end, end + 160))?.[1];
+  return symbol === undefined ? null : `${symbol.toLowerCase()}@${stream}`;
+};
+
+/** The minute that a kline frame closes. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.startsWith('{"e":"kline"') || !text.includes('"x":true')) return null;
+  const symbol = /"s":"([^"\\]+)"/.exec(text)?.[1];
+  const openMs = /"t":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || openMs === undefined ? null : { symbol, openMs: Number(openMs) };
+};

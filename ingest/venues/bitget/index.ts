@@ -1,0 +1,89 @@
+// Bitget perpetuals margined in USDT, USDC and coins. https://www.bitget.com/api-doc/uta/intro, checked 2026-11-21.
+//
+// We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
+// mark and index prices are told by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures
+// share the sockets and are never mapped.
+import type { BookRule, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import { askedMinutes, candlesRequest, planBitget, RENEW_EVERY_MS, TOPICS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { marketOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://api.bitget.com',
+  ws: 'wss://ws.bitget.com/v3/ws/public',
+};
+
+const PRODUCTS = ['USDT-FUTURES', 'USDC-FUTURES', 'COIN-FUTURES'];
+
+/** Each `pseq` is the last `seq`; without one (v1, v2) only the order is known. A break is healed by a new subscription alone. */
+const bookRule: BookRule = {
+  style: 'stream',
+  bufferLimit: 0,
+  continues: ({ last }, next) => {
+    if (next.last === null) return 'apply';
+    if (next.last === last) return 'skip';
+    if (next.previous !== null) return next.previous === last ? 'apply' : 'break';
+    return next.last > last ? 'apply' : 'break';
+  },
+};
+
+export const bitget: Venue = {
+  id: 'bitget',
+  name: 'Bitget',
+  docs: 'https://www.bitget.com/api-doc/uta/intro',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: TOPICS_PER_CONNECTION,
+    subscribePerSecond: 5,
+    // The path of candles; all paths together 6,000.
+    restWeightPerMinute: 1_200,
+    restBurst: { most: 20, ms: 1_000 },
+    // 300 in five minutes.
+    connectionsPerMinute: 60,
+    renewEveryMs: RENEW_EVERY_MS,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    // The largest of a second, side and listing: a lower bound.
+    liquidation: { ...ON_CHANGE, completeness: 'sampled' },
+    candles: ON_CHANGE,
+  },
+  reference: (endpoints) =>
+    PRODUCTS.map((product) => ({
+      method: 'GET' as const,
+      url: `${endpoints.rest}/api/v3/market/instruments?category=${product}`,
+      weight: 1,
+    })),
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planBitget,
+  classify: (text) => {
+    if (text === 'pong') return 'heartbeat';
+    const event = /^\{"event":"(\w+)"/.exec(text)?.[1] ?? (text.includes('"data":') ? null : 'ack');
+    if (event === null) return 'data';
+    return event === 'error' ? 'error' : 'ack';
+  },
+  ping: { everyMs: 30_000, frame: 'ping' },
+  sequence: readChain,
+  bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: (venueSymbol) => ({
+    venue_kind: marketOf(venueSymbol),
+    contract_size: '1',
+    quantity_unit: 'base',
+  }),
+  map: (_state, message) => mapMessage(message),
+};

@@ -1,0 +1,207 @@
+// Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
+import { multiply } from '../../../schemas/decimals.ts';
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { leaveOff, splitMultiplier } from '../shared/shape.ts';
+import {
+  type Fields,
+  parseRequest,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { carriesPriceCandles } from './budget.ts';
+import { readElements } from './mapping.ts';
+import { isDated, marketOf } from './symbols.ts';
+
+/** Candles the service rolls up from base minutes. */
+const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
+
+/** An answer is the whole of its product type. */
+export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const request = parseRequest(message.request);
+  if (
+    !/\/api\/(mix\/v1\/market\/contracts|v2\/mix\/market\/contracts|v3\/market\/instruments)$/.test(request?.path ?? '')
+  )
+    return null;
+  const asked = request?.query.get('category') ?? request?.query.get('productType') ?? '';
+  if (/^(spot|margin)$/i.test(asked)) return null;
+  return readMessage(message.payload, (body) => {
+    const answer = readFields(body, 'contracts');
+    if (answer.code !== '00000') throw refusal(String(answer.msg));
+    const venue_ts = readMsOrNull(answer.requestTime, 'requestTime');
+    const listings = readElements(answer.data)
+      .filter(isPerpetual)
+      .map((contract): ListingRecord => {
+        const venue_symbol = readText(contract.symbol, 'symbol');
+        const values = toValues(contract, venue_symbol);
+        return { layer: 'listing', venue: 'bitget', venue_symbol, venue_ts, received_at: message.received_at, values };
+      });
+    return {
+      scope: asked === '' ? 'futures' : asked.toLowerCase(),
+      listings: request?.path.includes('/v3/') ? narrowCandles(listings) : listings,
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
+  });
+};
+
+/** Candles of mark and index prices are asked for one listing a request: those the REST budget has no room for are not offered. */
+const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingRecord[] => {
+  const carried = carriesPriceCandles(listings);
+  return listings.map((listing) =>
+    carried.has(listing.venue_symbol) ? listing : leaveOff(listing, ['price_candles']),
+  );
+};
+
+/** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
+const kindOf = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
+
+/** What is spot, or has a delivery by its kind or a date in its symbol, is none; another kind, known or not, is neither. */
+const isPerpetual = (contract: Fields): boolean =>
+  !/^(spot|margin)$/i.test(String(contract.category ?? '')) &&
+  kindOf(contract) !== 'delivery' &&
+  !isDated(readText(contract.symbol, 'symbol'));
+
+const STATUSES = words({
+  listed: 'pre_launch',
+  normal: 'tradeable',
+  online: 'tradeable',
+  limit_open: 'reduce_only',
+  maintain: 'halted',
+  off: 'delisted',
+  offline: 'delisted',
+});
+
+const statusOf = (contract: Fields): string =>
+  kindOf(contract) === 'perpetual'
+    ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
+    : 'unknown';
+
+const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
+  const asset = readText(contract.baseCoin, 'baseCoin');
+  const { base, multiplier } = splitMultiplier(asset);
+  const { rules, normalisation } = readRules(contract);
+  const unitOf = (rule: Digits | null, unit: string): string | null => (rule === null ? null : unit);
+  const absent = (['lot_size', 'min_qty', 'min_notional'] as const).filter((rule) => rules[rule] === null);
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: venueSymbol,
+    base,
+    quote: readText(contract.quoteCoin, 'quoteCoin'),
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind: marketOf(venueSymbol),
+    pair: null,
+    post_only: null,
+    status: statusOf(contract),
+    // Sizes are amounts of the base asset; `sizeMultiplier` is their step.
+    contract_size: '1',
+    multiplier,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
+    min_notional: rules.min_notional,
+    price_decimals: readCountOrNull(...memberOf(contract, ['pricePlace', 'pricePrecision'])),
+    qty_decimals: readCountOrNull(...memberOf(contract, ['volumePlace', 'quantityPrecision'])),
+    units: {
+      tick_size: unitOf(rules.tick_size, 'quote'),
+      lot_size: unitOf(rules.lot_size, 'base'),
+      min_qty: unitOf(rules.min_qty, 'base'),
+      min_notional: unitOf(rules.min_notional, 'quote'),
+      contract_size: 'base',
+    },
+    quantity_unit: 'base',
+    ...fundingInterval(contract.fundInterval),
+    funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+    rules_normalisation: normalisation,
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    not_published: absent,
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readEndlessMs(contract.launchTime, 'launchTime'),
+    delisted_at: readEndlessMs(contract.offTime, 'offTime'),
+  };
+};
+
+/** Empty, `0` and `-1` mean: no such time. */
+const readEndlessMs = (value: unknown, name: string) =>
+  value === '' || String(value) === '-1' ? null : readMsOrNull(value, name);
+
+/** Hours; v1 does not say it. */
+const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+  const ms = Number(readAmountOrNull(value, 'fundInterval') ?? 0) * 3_600_000;
+  if (!Number.isSafeInteger(ms) || ms === 0) return { funding_interval: null, funding_interval_source: null };
+  return { funding_interval: formatDuration(ms), funding_interval_source: 'venue' };
+};
+
+/** The first name the contract has: versions differ. */
+const memberOf = (contract: Fields, names: readonly string[]): readonly [value: unknown, name: string] => {
+  const name = names.find((each) => each in contract && contract[each] !== '') ?? (names[0] as string);
+  return [contract[name], name];
+};
+
+type Rule = 'tick_size' | 'lot_size' | 'min_qty' | 'min_notional';
+type Rules = {
+  readonly rules: Readonly<Record<Rule, Digits | null>>;
+  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+};
+
+/** Trading rules with the place each came from (V-03). */
+const readRules = (contract: Fields): Rules => {
+  const normalisation: Record<string, FieldTransform> = {};
+  const note = (rule: string, digits: Digits | null, [venue_field, transform]: readonly [string, string]) => {
+    if (digits !== null) normalisation[rule] = { venue_field, transform };
+    return digits;
+  };
+  const plain = (rule: Rule, names: readonly string[]): Digits | null => {
+    const [value, name] = memberOf(contract, names);
+    return note(rule, readRuleOrNull(rule, value, name), [name, 'string_to_number']);
+  };
+  const rules = {
+    tick_size: plain('tick_size', ['priceMultiplier']) ?? readTick(contract, note),
+    lot_size: plain('lot_size', ['quantityMultiplier', 'sizeMultiplier']) ?? readStep(contract, note),
+    min_qty: plain('min_qty', ['minOrderQty', 'minTradeNum']),
+    // A smallest amount of USDT is none of quote where the quote is another.
+    min_notional: plain(
+      'min_notional',
+      contract.quoteCoin === 'USDT' ? ['minOrderAmount', 'minTradeUSDT'] : ['minOrderAmount'],
+    ),
+  };
+  for (const [rule, names] of [
+    ['price_decimals', ['pricePlace', 'pricePrecision']],
+    ['qty_decimals', ['volumePlace', 'quantityPrecision']],
+  ] as const) {
+    const [value, name] = memberOf(contract, names);
+    note(rule, value === undefined ? null : String(value), [name, 'string_to_number']);
+  }
+  return { rules, normalisation };
+};
+
+type Note = (rule: string, digits: Digits | null, from: readonly [string, string]) => Digits | null;
+
+/** v1 and v2: `priceEndStep` counts units of the last of `pricePlace` decimals. */
+const readTick = (contract: Fields, note: Note): Digits | null => {
+  const steps = readRuleOrNull('tick_size', contract.priceEndStep, 'priceEndStep');
+  const places = readCountOrNull(contract.pricePlace, 'pricePlace');
+  if (steps === null || places === null || places > MOST_PLACES) return null;
+  return note('tick_size', multiply(steps, toStep(places)), ['priceEndStep', `scale:${toStep(places)}`]);
+};
+
+/** v1 has no step of sizes but their decimals. */
+const readStep = (contract: Fields, note: Note): Digits | null => {
+  const places = readCountOrNull(contract.volumePlace, 'volumePlace');
+  if (places === null || places > MOST_PLACES) return null;
+  return note('lot_size', toStep(places), ['volumePlace', 'decimals_to_step']);
+};
+
+const MOST_PLACES = 30;
+const toStep = (places: number): Digits => (places === 0 ? '1' : `0.${'0'.repeat(places - 1)}1`);

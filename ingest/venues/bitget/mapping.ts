@@ -1,0 +1,52 @@
+// What every mapper of Bitget's messages shares: the message's source, its names and stamps, the record around its values.
+import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import { type Mapped, VenueError } from '../../venue.ts';
+import { recordsOf } from '../shared/shape.ts';
+import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
+import { type BookIds, isDated } from './symbols.ts';
+
+export type MessageSource = {
+  readonly receivedAt: Micros;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+  /** The message's own stamp (frames' `ts`, answers' `requestTime`), milliseconds. */
+  readonly sentAt: unknown;
+  /** Ids of the first book in the message. */
+  readonly ids: BookIds;
+};
+
+export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+
+const toRecord = recordsOf('bitget');
+
+export const toMapped = <R extends NormalisedRecord>(
+  { symbol, venueTs, source }: Stamps,
+  layer: R['layer'],
+  values: R['values'],
+  element: unknown,
+): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+
+/** Null when it names no perpetual. */
+export const readSymbol = (value: unknown): string | null => {
+  const symbol = readText(value, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** The element's own symbol, or the one asked for. */
+export const readAskedSymbol = (element: Fields, { query }: MessageSource): string | null => {
+  const symbol = element.symbol ?? query.get('symbol');
+  if (symbol === null || symbol === undefined || symbol === '')
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request is not known');
+  return readSymbol(symbol);
+};
+
+export const readElements = (value: unknown): readonly Fields[] =>
+  readList(value, 'data').map((element) => readFields(element, 'element'));
+
+/** The value's own stamp, else the message's. */
+export const readStamp = (value: unknown, { sentAt }: MessageSource): Micros | null =>
+  readMsOrNull(value, 'ts') ?? readMsOrNull(sentAt, 'ts');
+
+/** `buy`, `Buy`, `SELL`: the case changes by endpoint. */
+export const SIDES = ['buy', 'sell'] as const;
+export const sideWord = (value: unknown): unknown => (typeof value === 'string' ? value.toLowerCase() : value);

@@ -1,0 +1,279 @@
+// Bitget's frames and answers of v1, v2 and v3 as normalised records (records.md). Not read: spot, margin, dated futures, settled funding.
+import type { Level, PriceType } from '../../../schemas/records.ts';
+import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  NO_QUERY,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readId,
+  readIdText,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readSide,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import {
+  type MessageSource,
+  readAskedSymbol,
+  readElements,
+  readStamp,
+  readSymbol,
+  SIDES,
+  type Stamps,
+  sideWord,
+  toMapped,
+} from './mapping.ts';
+import { type BookIds, isFutures, readIds, toChain } from './symbols.ts';
+import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTickers, toTicker } from './tickers.ts';
+
+const NO_IDS: BookIds = { seq: null, pseq: null };
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
+  const text = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength).toString();
+  if (text === 'pong') return [];
+  // Before parsing: v3's ids exceed 2^53, and reading every book twice for them would be dear.
+  const ids = text.includes('"books') ? readIds(text) : NO_IDS;
+  return readMessage(message.payload, (body) => {
+    const fields = readFields(body, 'message');
+    const source = { receivedAt: message.received_at, ids };
+    if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
+    const request = parseRequest(message.request);
+    if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+    const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
+    return mapAnswer(endpoint, fields, { ...source, query: request.query, sentAt: fields.requestTime });
+  });
+};
+
+type Frame = { readonly arg: Fields; readonly channel: string; readonly action: unknown; readonly data: unknown };
+type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
+
+const mapFrame = (body: Fields, source: MessageSource): readonly Mapped[] => {
+  if (body.event === 'error') throw refusal(String(body.msg));
+  if (body.event !== undefined || body.data === undefined) return [];
+  const arg = readFields(body.arg, 'arg');
+  if (!isFutures(arg.instType)) return [];
+  const channel = readText(arg.channel ?? arg.topic, 'channel');
+  const mapper = /^books\d*$/.test(channel) ? mapBook : FRAMES.get(channel);
+  return mapper ? mapper({ arg, channel, action: body.action, data: body.data }, source) : unread();
+};
+
+const mapAnswer = (endpoint: string | undefined, body: Fields, source: MessageSource): readonly Mapped[] => {
+  if (body.code !== '00000') throw refusal(`${String(body.code)} ${String(body.msg)}`);
+  const isSpot = /^(spot|margin)$/i.test(source.query.get('category') ?? '');
+  return isSpot ? [] : (ANSWERS.get(endpoint ?? '')?.(body.data, source) ?? []);
+};
+
+/** v1 and v2 say `instId`, v3 `symbol`. Null: no perpetual. */
+const readFrameSymbol = ({ arg }: Frame): string | null => readSymbol(arg.symbol ?? arg.instId);
+
+// ---- tickers, books ----
+
+/** `symbolType` 2 is a future with a delivery (v2). */
+const mapTicker: FrameMapper = (frame, source) => {
+  const symbol = readFrameSymbol(frame);
+  if (symbol === null) return [];
+  return readElements(frame.data)
+    .filter(({ symbolType }) => String(symbolType ?? 1) !== '2')
+    .flatMap((element) => toTicker(symbol, element, source));
+};
+
+const mapBook: FrameMapper = (frame, source) => {
+  const symbol = readFrameSymbol(frame);
+  if (symbol === null) return [];
+  const { channel, action } = frame;
+  if (action !== 'snapshot' && action !== 'update') throw badFrame('action says neither snapshot nor update');
+  const books = readElements(frame.data);
+  return books.map((book) => {
+    const ids = books.length === 1 ? ownIds(book, source.ids) : parsedIds(book);
+    const bids = readLevels(book.bids ?? book.b, 'bids');
+    const asks = readLevels(book.asks ?? book.a, 'asks');
+    const kind = channel === 'books' ? action : 'snapshot';
+    const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
+    const at = { symbol, venueTs: readStamp(book.ts, source), source };
+    const mapped = toMapped(at, 'book', { kind, ...sides, sequence: ids.seq }, book);
+    const chain = toChain({ symbol, channel, action: kind }, ids, { bids: bids.length, asks: asks.length });
+    return chain ? { ...mapped, chain } : mapped;
+  });
+};
+
+const parsedIds = ({ seq, pseq }: Fields): BookIds => ({
+  seq: seq === undefined || seq === null ? null : readId(seq, 'seq'),
+  pseq: pseq === undefined || pseq === null ? null : readId(pseq, 'pseq'),
+});
+
+/** The ids seen in the text where the book has them; another spelling of them is read again. */
+const ownIds = (book: Fields, seen: BookIds): BookIds => {
+  const isSeen = (id: unknown, text: string | null): boolean =>
+    id === undefined || id === null ? text === null : text !== null && Number(id) === Number(text);
+  return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : parsedIds(book);
+};
+
+const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
+  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
+  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
+});
+
+/** A whole book by request: printed, never joined. One merged to coarser prices is none of the venue's own levels. */
+const mapBookAnswer: AnswerMapper = (data, source) => {
+  const book = readFields(data, 'data');
+  if (book.precision !== undefined && book.precision !== 'scale0') return [];
+  const symbol = readAskedSymbol(book, source);
+  if (symbol === null) return [];
+  const sides = sortSides(readLevels(book.bids ?? book.b, 'bids'), readLevels(book.asks ?? book.a, 'asks'));
+  const at = { symbol, venueTs: readStamp(book.ts, source), source };
+  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence: parsedIds(book).seq }, book)];
+};
+
+// ---- trades, liquidations ----
+
+/** The first message after a subscription (`snapshot`) repeats the past. */
+const mapTrades: FrameMapper = (frame, source) => {
+  const symbol = readFrameSymbol(frame);
+  if (symbol === null || frame.action !== 'update') return [];
+  return readList(frame.data, 'data').flatMap((element) =>
+    toTrade(symbol, toTradeFields(element), { element, source }),
+  );
+};
+
+type TradeFields = Readonly<Record<'time' | 'price' | 'size' | 'side' | 'id', unknown>>;
+
+/** v1 sends rows without an id, v2 and the answers long names, v3 letters. */
+const toTradeFields = (element: unknown): TradeFields => {
+  if (Array.isArray(element)) {
+    const [time, price, size, side] = element;
+    return { time, price, size, side, id: null };
+  }
+  const trade = readFields(element, 'trade');
+  if ('T' in trade) return { time: trade.T, price: trade.p, size: trade.v, side: trade.S, id: trade.i };
+  return { time: trade.ts, price: trade.price, size: trade.size, side: trade.side, id: trade.tradeId ?? trade.execId };
+};
+
+type Origin = { readonly element: unknown; readonly source: MessageSource };
+
+const toTrade = (symbol: string, trade: TradeFields, { element, source }: Origin): readonly Mapped[] => {
+  const { time, price, size, id } = trade;
+  const side = readTaker(sideWord(trade.side), SIDES, 'side');
+  if (side === null) return [];
+  const values = {
+    id: id === undefined || id === null ? null : readIdText(id, 'id'),
+    side,
+    price: readPrice(price, 'price'),
+    quantity: readAmount(size, 'size'),
+    quantity_unit: 'base' as const,
+  };
+  return [toMapped({ symbol, venueTs: readStamp(time, source), source }, 'trade', values, element)];
+};
+
+const mapFills: AnswerMapper = (data, source) =>
+  readElements(data).flatMap((element) => {
+    const symbol = readAskedSymbol(element, source);
+    return symbol === null ? [] : toTrade(symbol, toTradeFields(element), { element, source });
+  });
+
+/** All listings of a product type in one topic: the largest of a second and side. The side is the position's, the amount one of the quote coin. */
+const mapLiquidations: FrameMapper = (frame, source) =>
+  readElements(frame.data).flatMap((element) => {
+    const symbol = readSymbol(element.symbol);
+    if (symbol === null) return [];
+    const values = {
+      id: null,
+      side: readSide(sideWord(element.side), SIDES, 'side') === 'buy' ? ('long' as const) : ('short' as const),
+      price: readPrice(element.price, 'price'),
+      price_kind: 'bankruptcy' as const,
+      quantity: readAmount(element.amount, 'amount'),
+      quantity_unit: 'quote' as const,
+    };
+    return [toMapped({ symbol, venueTs: readStamp(element.ts, source), source }, 'liquidation', values, element)];
+  });
+
+// ---- candles ----
+
+const mapCandles: FrameMapper = (frame, source) => {
+  const symbol = readFrameSymbol(frame);
+  if (symbol === null || (frame.channel === 'kline' && frame.arg.interval !== '1m')) return [];
+  const venueTs = readMsOrNull(source.sentAt, 'ts');
+  return readList(frame.data, 'data').map((row) => toCandle({ symbol, venueTs, source }, row, 'trade'));
+};
+
+const mapPastCandles =
+  (ofEndpoint: PriceType | null): AnswerMapper =>
+  (data, source) => {
+    const { query } = source;
+    const length = query.get('granularity') ?? query.get('interval');
+    if (length !== null && length !== '1m') return [];
+    const symbol = readAskedSymbol({}, source);
+    if (symbol === null) return [];
+    if (length === null)
+      throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no length and their request is not known');
+    const priceType = ofEndpoint ?? PRICE_TYPES[(query.get('type') ?? 'market').toLowerCase()];
+    if (priceType === undefined) return [];
+    const venueTs = readMsOrNull(source.sentAt, 'requestTime');
+    return readList(data, 'data').map((row) => toCandle({ symbol, venueTs, source }, row, priceType));
+  };
+
+/** v3 names the price in the request. */
+const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
+
+/** Rows of v1 end at the base volume; v3's socket sends objects. No version says whether a candle is closed. */
+const toCandle = (at: Stamps, row: unknown, priceType: PriceType): Mapped => {
+  const [start, open, high, low, close, volume, turnover] = isFields(row)
+    ? [row.start, row.open, row.high, row.low, row.close, row.volume, row.turnover]
+    : readList(row, 'candle');
+  const open_time = readMsOrNull(start, 'start');
+  if (open_time === null) throw badFrame('start is no instant');
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(open, 'open'),
+    high: readPrice(high, 'high'),
+    low: readPrice(low, 'low'),
+    close: readPrice(close, 'close'),
+    volume: isTraded ? readAmount(volume, 'volume') : null,
+    volume_unit: isTraded ? ('base' as const) : null,
+    turnover: isTraded ? readAmountOrNull(turnover, 'turnover') : null,
+    trades: null,
+    closed: null,
+  };
+  return toMapped(at, 'candle', values, row);
+};
+
+const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([
+  ['ticker', mapTicker],
+  ['trade', mapTrades],
+  ['publicTrade', mapTrades],
+  ['liquidation', mapLiquidations],
+  ['candle1m', mapCandles],
+  ['kline', mapCandles],
+]);
+
+/** v2 and v3 share their last words. */
+const ANSWERS: ReadonlyMap<string, AnswerMapper> = new Map([
+  ['ticker', mapTickers],
+  ['tickers', mapTickers],
+  ['symbol-price', mapSymbolPrice],
+  ['current-fund-rate', mapFunding],
+  ['funding-time', mapFunding],
+  ['open-interest', mapOpenInterest],
+  ['merge-depth', mapBookAnswer],
+  ['orderbook', mapBookAnswer],
+  ['fills', mapFills],
+  ['fills-history', mapFills],
+  ['candles', mapPastCandles(null)],
+  ['history-candles', mapPastCandles(null)],
+  ['history-mark-candles', mapPastCandles('mark')],
+  ['history-index-candles', mapPastCandles('index')],
+]);

@@ -1,0 +1,176 @@
+// Bitget's slots: sockets of books, of everything else, one of all liquidations; a poll of candles of mark and index prices; the request that fills in minutes.
+import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
+import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+import { PRICE_CANDLES_EVERY_MS } from './budget.ts';
+import { productOf } from './symbols.ts';
+
+/** The venue allows 1,000 and urges to stay within 50. */
+export const TOPICS_PER_CONNECTION = 50;
+const TOPICS_PER_FRAME = 5;
+/** Of one listing, on the sockets of prices. */
+const PRICES = ['ticker', 'publicTrade', 'kline'];
+const SILENCE_MS = 30_000;
+/** The venue closes sockets at 24 h. */
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/** A connection may send 240 requests to subscribe or unsubscribe an hour. A renewal is two of them: 180, and 60 for the first and for books that broke. */
+export const RENEW_EVERY_MS = 40_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+type Topic = {
+  readonly instType: string;
+  readonly topic: string;
+  readonly symbol?: string;
+  readonly interval?: string;
+};
+/** Slots of one shard. */
+type Group = { readonly shard: number; readonly listings: readonly ListingRecord[]; readonly endpoints: Endpoints };
+
+export const planBitget = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const open = byAge(listings.filter(isOpen));
+  const shards = Array.from({ length: env.shards }, (_, shard) => shard);
+  const slots = shards.flatMap((shard) => {
+    const mine = open.filter(({ venue_symbol }) => env.shardOf(venue_symbol) === shard);
+    return planShard({ shard, listings: mine, endpoints: env.endpoints });
+  });
+  return [...slots, ...planLiquidations(open, shards, env.endpoints)];
+};
+
+/** Books apart from prices, so that a busy book never delays a mark. */
+const planShard = (group: Group): Slot[] => [
+  ...planSockets(group, { id: 'book', topics: ['books'], layers: ['book', 'venue_depth'], watched: [] }),
+  ...planSockets(group, {
+    id: 'prices',
+    topics: PRICES,
+    layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'candles'],
+    watched: ['ticker'],
+  }),
+  ...planPriceCandles(group),
+];
+
+// ---- sockets ----
+
+type SocketPlan = {
+  readonly id: string;
+  readonly topics: readonly string[];
+  readonly layers: readonly string[];
+  /** Topics that never rest for long: trades and candles may, tickers share their socket and tell that it lives. */
+  readonly watched: readonly string[];
+};
+
+const toTopic = (topic: string, symbol: string): Topic => ({
+  instType: productOf(symbol),
+  topic,
+  symbol,
+  ...(topic === 'kline' ? { interval: '1m' } : {}),
+});
+
+const watch = (topic: string, symbols: readonly string[]): Watched => ({
+  subscriptions: symbols.map((symbol) => `${topic}:${symbol}`),
+  silenceMs: SILENCE_MS,
+});
+
+/** Listings by age, so that a new one changes only the last socket. */
+const planSockets = ({ shard, listings, endpoints }: Group, { id, topics, layers, watched }: SocketPlan): Slot[] =>
+  chunks(listings, Math.floor(TOPICS_PER_CONNECTION / topics.length)).map((chunk, i) => {
+    const symbols = chunk.map(({ venue_symbol }) => venue_symbol);
+    return {
+      ...SOCKET,
+      id: `${id}.${shard}.${i}`,
+      shards: [shard],
+      url: endpoints.ws ?? '',
+      subscribe: toFrames(
+        'subscribe',
+        topics.flatMap((topic) => symbols.map((symbol) => toTopic(topic, symbol))),
+      ),
+      covers: [{ layers, symbols }],
+      watched: watched.map((topic) => watch(topic, symbols)),
+    };
+  });
+
+const SOCKET = { kind: 'socket', silenceMs: SILENCE_MS, renewAfterMs: RENEW_AFTER_MS } as const;
+
+/**
+ * All liquidations of a product come in one topic, which concerns every shard and may rest for long. The ticker of one listing tells that the
+ * socket lives; it is no reading, since the socket does not cover it.
+ */
+const planLiquidations = (open: readonly ListingRecord[], shards: readonly number[], endpoints: Endpoints): Slot[] => {
+  const [oldest] = open;
+  if (oldest === undefined) return [];
+  const products = [...new Set(open.map(({ venue_symbol }) => productOf(venue_symbol)))].toSorted();
+  const topics = products.map((instType): Topic => ({ instType, topic: 'liquidation' }));
+  return [
+    {
+      ...SOCKET,
+      id: 'liquidations',
+      shards,
+      url: endpoints.ws ?? '',
+      subscribe: toFrames('subscribe', [...topics, toTopic('ticker', oldest.venue_symbol)]),
+      covers: [{ layers: ['liquidation'], symbols: null }],
+      watched: [watch('ticker', [oldest.venue_symbol])],
+    },
+  ];
+};
+
+const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly Topic[]): string[] =>
+  chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
+
+/** A new subscription begins with the newest ticker, or the whole book. */
+export const toRenewal = (subscriptions: readonly string[]): string[] => {
+  const topics = subscriptions.map((name) => {
+    const colon = name.indexOf(':');
+    return toTopic(name.slice(0, colon), name.slice(colon + 1));
+  });
+  return [...toFrames('unsubscribe', topics), ...toFrames('subscribe', topics)];
+};
+
+// ---- requests ----
+
+const getCandles = (symbol: string, query: string, endpoints: Endpoints): VenueRequest => {
+  const subject = `category=${productOf(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
+  return { method: 'GET', url: `${endpoints.rest}/api/v3/market/candles?${subject}&${query}`, weight: 1 };
+};
+
+/** The minute that runs and those that ended since the last answer. */
+const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
+  const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
+  const requests = symbols.flatMap((symbol) =>
+    ['MARK', 'INDEX'].map(
+      (type): VenueRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
+    ),
+  );
+  const covers = [{ layers: ['price_candles'], symbols }];
+  const slot = { id: `price-candles.${shard}`, shards: [shard], requests, everyMs: PRICE_CANDLES_EVERY_MS, covers };
+  return symbols.length === 0 ? [] : [{ kind: 'poll', ...slot }];
+};
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Whether the bounds of the
+ * query are inclusive is not said: they are one minute wider on both sides.
+ */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const [start, end] = [fromMs - MINUTE_MS, toMs + 2 * MINUTE_MS];
+  const limit = (end - start) / MINUTE_MS + 1;
+  return getCandles(venue_symbol, `startTime=${start}&endTime=${end}&limit=${limit}`, endpoints);
+};
+
+const PRICE_TYPES: Readonly<Record<string, PriceType>> = { market: 'trade', mark: 'mark', index: 'index' };
+
+/** The docs of v3 name no default. */
+const FEWEST = 100;
+
+/** Whether the bounds are inclusive is not said: what lies at them is not counted. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = PRICE_TYPES[(query.get('type') ?? 'market').toLowerCase()];
+  const symbol = query.get('symbol');
+  if (!path.endsWith('/v3/market/candles') || symbol === null || priceType === undefined) return null;
+  if (query.get('interval') !== '1m') return null;
+  const [fromMs, toMs] = [shifted(numberOf(query, 'startTime'), 1), shifted(numberOf(query, 'endTime'), -1)];
+  return toAsked([symbol], priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? FEWEST });
+};

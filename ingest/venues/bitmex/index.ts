@@ -1,0 +1,75 @@
+// BitMEX perpetuals (linear, inverse, quanto). https://www.bitmex.com/app/wsAPI, checked 2026-11-21.
+//
+// Tables over one socket path: each begins with its partial. Nothing is numbered, so a hole in a book cannot be seen. Candles are of trades only.
+import type { BookRule, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import { askedMinutes, candlesRequest, planBitmex, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { impliedQuantity, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://www.bitmex.com/api/v1',
+  ws: 'wss://ws.bitmex.com/realtime',
+};
+
+const bookRule: BookRule = { style: 'stream', bufferLimit: 0, continues: () => 'apply' };
+
+/** The columns a listing is made of: prices come from the sockets. */
+const COLUMNS = [
+  ...['symbol', 'typ', 'state', 'listing', 'expiry', 'underlying', 'quoteCurrency', 'isInverse', 'isQuanto'],
+  ...['lotSize', 'tickSize', 'multiplier', 'underlyingToSettleMultiplier', 'quoteToSettleMultiplier'],
+  ...['fundingInterval', 'timestamp'],
+];
+
+export const bitmex: Venue = {
+  id: 'bitmex',
+  name: 'BitMEX',
+  docs: 'https://www.bitmex.com/app/wsAPI',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 2,
+    restWeightPerMinute: 30,
+    connectionsPerMinute: 20,
+    renewEveryMs: 30_000,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    // Every order of the liquidation engine.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
+  },
+  reference: (endpoints) => [
+    {
+      method: 'GET',
+      url: `${endpoints.rest}/instrument/active?columns=${encodeURIComponent(JSON.stringify(COLUMNS))}`,
+      weight: 1,
+    },
+  ],
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planBitmex,
+  classify: (text) => {
+    if (text.startsWith('{"table":')) return 'data';
+    if (text === 'pong' || text.startsWith('{"info":')) return 'heartbeat';
+    return text.startsWith('{"success":true') ? 'ack' : 'error';
+  },
+  ping: { everyMs: 20_000, frame: 'ping' },
+  sequence: readChain,
+  bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  closedMinute: readClosedMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity,
+  map: (state, message) => mapMessage(state, message),
+};

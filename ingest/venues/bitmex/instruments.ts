@@ -1,0 +1,98 @@
+// BitMEX' table of instruments: a full row, then only what changed; merged here explicitly, so that what an update leaves out is neither null nor
+// said anew.
+import type { Digits, Micros } from '../../../schemas/records.ts';
+import type { Mapped } from '../../venue.ts';
+import { type At, recordsOf } from '../shared/shape.ts';
+import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
+
+const toMapped = recordsOf('bitmex');
+
+/** The venue writes zero where there is no price yet. */
+const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
+  const digits = readAmountOrNull(value, name);
+  return digits === '0' ? null : digits;
+};
+
+/** Intervals are written as instants of the year 2000: `2000-01-01T08:00:00.000Z` is eight hours. */
+const ZERO_INTERVAL_MS = Date.UTC(2000, 0, 1);
+
+/** Milliseconds; null: none. */
+export const readInterval = (value: unknown): number | null => {
+  const at = readInstantOrNull(value, 'fundingInterval');
+  if (at === null) return null;
+  const ms = at / 1000 - ZERO_INTERVAL_MS;
+  if (!Number.isSafeInteger(ms) || ms > 366 * 86_400_000) throw badFrame('fundingInterval is no interval');
+  return ms === 0 ? null : ms;
+};
+
+/** What is kept of a row, under the venue's names: figures as digits, instants in microseconds, the interval in milliseconds. */
+const READERS = {
+  lastPrice: readPriceUnlessZero,
+  markPrice: readPriceUnlessZero,
+  indicativeSettlePrice: readPriceUnlessZero,
+  fundingRate: readFigureOrNull,
+  fundingTimestamp: readInstantOrNull,
+  fundingInterval: readInterval,
+  openInterest: readAmountOrNull,
+  volume24h: readAmountOrNull,
+  foreignNotional24h: readAmountOrNull,
+  lastChangePcnt: readFigureOrNull,
+} as const;
+type Member = keyof typeof READERS;
+const MEMBERS = Object.keys(READERS) as readonly Member[];
+
+export type Instrument = { readonly [M in Member]?: ReturnType<(typeof READERS)[M]> };
+
+type Layer = 'ticker' | 'mark' | 'funding' | 'oi' | 'stats';
+const LAYER_MEMBERS: Readonly<Record<Layer, readonly Member[]>> = {
+  ticker: ['lastPrice'],
+  mark: ['markPrice', 'indicativeSettlePrice'],
+  funding: ['fundingRate', 'fundingTimestamp', 'fundingInterval'],
+  oi: ['openInterest'],
+  stats: ['volume24h', 'foreignNotional24h', 'lastChangePcnt'],
+};
+const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
+
+/** The members a row names. */
+export const readInstrument = (row: Fields): Instrument =>
+  Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, READERS[name](row[name], name)]));
+
+export type Change = { readonly before: Instrument; readonly after: Instrument };
+
+/** A layer for each that has a member with another value than before. */
+export const mapChange = (at: At, { before, after }: Change, row: Fields): readonly Mapped[] =>
+  LAYERS.filter((layer) => LAYER_MEMBERS[layer].some((name) => (before[name] ?? null) !== (after[name] ?? null))).map(
+    (layer) => toLayer(at, layer, after, row),
+  );
+
+const toLayer = (at: At, layer: Layer, held: Instrument, row: Fields): Mapped => {
+  switch (layer) {
+    case 'ticker':
+      return toMapped(at, layer, { last: held.lastPrice ?? null }, row);
+    case 'mark':
+      return toMapped(at, layer, { mark: held.markPrice ?? null, index: held.indicativeSettlePrice ?? null }, row);
+    case 'funding':
+      return toMapped(at, layer, toFunding(held), row);
+    // `openValue` is worth so many of the settlement currency's smallest units.
+    case 'oi':
+      return toMapped(at, layer, { oi: held.openInterest ?? null, oi_unit: 'contracts' }, row);
+    case 'stats':
+      return toMapped(at, layer, toStats(held), row);
+    default:
+      return layer satisfies never;
+  }
+};
+
+const toFunding = ({ fundingRate, fundingTimestamp, fundingInterval }: Instrument) => ({
+  funding: fundingRate ?? null,
+  funding_interval_ms: fundingInterval ?? null,
+  next_funding_at: (fundingTimestamp ?? null) as Micros | null,
+});
+
+/** `turnover24h` counts satoshis (or millionths of USDT), `foreignNotional24h` the quote currency; the change is a fraction whatever its name says. */
+const toStats = ({ volume24h, foreignNotional24h, lastChangePcnt }: Instrument) => ({
+  volume_24h: volume24h ?? null,
+  volume_unit: 'contracts' as const,
+  turnover_24h: foreignNotional24h ?? null,
+  change_24h: lastChangePcnt ?? null,
+});

@@ -1,0 +1,305 @@
+// BitMEX' tables and answers as normalised records (records.md). Contracts with a delivery, indices and spot share the tables and are never mapped.
+//
+// A table begins with a `partial`, whole; rows are inserted, updated (only what changed) and deleted after it. What comes before it is not read.
+import type { Digits, Level, Micros } from '../../../schemas/records.ts';
+import { type Mapped, type MapState, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { note, unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  NO_QUERY,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readId,
+  readIdText,
+  readInstantOrNull,
+  readLevels,
+  readList,
+  readMessage,
+  readPrice,
+  readPriceOrNull,
+  readSide,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { type Instrument, mapChange, readInstrument } from './instruments.ts';
+import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
+
+const toMapped = recordsOf('bitmex');
+
+type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
+const SIDES = ['Buy', 'Sell'] as const;
+type Action = 'partial' | 'insert' | 'update' | 'delete';
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] =>
+  message.kind === 'frame' && message.payload.byteLength <= PONG.length
+    ? []
+    : readMessage(message.payload, (body) => {
+        const request = parseRequest(message.request);
+        const source = { receivedAt: message.received_at, state, query: request?.query ?? NO_QUERY };
+        return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
+      });
+
+/** The answer to a ping, which is no JSON. */
+const PONG = 'pong';
+
+const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
+  const frame = readFields(body, 'message');
+  if (frame.error !== undefined) throw refusal(String(frame.error));
+  if (typeof frame.table !== 'string') return [];
+  const action = readAction(frame.action);
+  if (isBookTable(frame.table)) return mapBook(frame, { table: frame.table, action, source });
+  const mapper = TABLES.get(frame.table);
+  return mapper ? mapper(readRows(frame.data), action, source) : unread();
+};
+
+const readAction = (value: unknown): Action => {
+  if (value === 'partial' || value === 'insert' || value === 'update' || value === 'delete') return value;
+  throw badFrame('action is no action');
+};
+
+/** Rows of perpetuals; a full row of an instrument says its type. */
+const readRows = (data: unknown): readonly Fields[] =>
+  readList(data, 'data')
+    .map((row) => readFields(row, 'row'))
+    .filter((row) => isPerpetual(readText(row.symbol, 'symbol')))
+    .filter(({ typ }) => !isOtherType(typ));
+
+const symbolOf = (row: Fields): string => readText(row.symbol, 'symbol');
+
+const atOf = (row: Fields, { receivedAt }: Source): At => ({
+  symbol: symbolOf(row),
+  venueTs: readInstantOrNull(row.timestamp, 'timestamp'),
+  receivedAt,
+});
+
+type TableMapper = (rows: readonly Fields[], action: Action, source: Source) => readonly Mapped[];
+
+// ---- instruments ----
+
+const mapInstruments: TableMapper = (rows, action, source) => {
+  source.state.instruments ??= {};
+  const held = source.state.instruments as Record<string, Instrument>;
+  const changed: Record<string, Instrument> = {};
+  const mapped = rows.flatMap((row) => {
+    const symbol = symbolOf(row);
+    const isFull = action === 'partial' || action === 'insert';
+    const before = isFull ? {} : (changed[symbol] ?? held[symbol]);
+    if (before === undefined || action === 'delete') return [];
+    const after = { ...before, ...readInstrument(row) };
+    changed[symbol] = after;
+    return mapChange(atOf(row, source), { before, after }, row);
+  });
+  // Last, so that a message that cannot be read changes nothing.
+  Object.assign(held, changed);
+  if (action === 'delete') for (const row of rows) delete held[symbolOf(row)];
+  return mapped;
+};
+
+// ---- books ----
+
+/** Prices by level id, a table for each book whose partial has come: updates and deletions name the id alone. */
+type Prices = Record<string, Digits>;
+type BookFrame = { readonly table: BookTable; readonly action: Action; readonly source: Source };
+type Row = {
+  readonly id: string;
+  readonly isBid: boolean;
+  /** Null where the venue leaves it out. */
+  readonly price: Digits | null;
+  readonly size: Digits;
+  readonly fields: Fields;
+};
+
+const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
+  const rows = readRows(frame.data);
+  const filter = isFields(frame.filter) && typeof frame.filter.symbol === 'string' ? frame.filter.symbol : null;
+  const asked = action === 'partial' && filter !== null && isPerpetual(filter) ? [filter] : [];
+  const symbols = [...new Set([...asked, ...rows.map(symbolOf)])];
+  // All are read before any is taken, so that a message that cannot be read changes nothing.
+  const bySymbol = symbols.map((symbol) => ({
+    symbol,
+    rows: rows.filter((row) => row.symbol === symbol).map((row) => readRow(row, action)),
+    venueTs: readNewest(rows.filter((row) => row.symbol === symbol)),
+  }));
+  return bySymbol.flatMap((book) => takeRows(book, { table, action, source }, frame));
+};
+
+const readRow = (row: Fields, action: Action): Row => {
+  const side = readSide(row.side, SIDES, 'side');
+  const price = readPriceOrNull(row.price, 'price');
+  if (price === null && (action === 'partial' || action === 'insert')) throw badFrame('price is absent');
+  const size = action === 'delete' ? '0' : readAmount(row.size, 'size');
+  return { id: readId(row.id, 'id'), isBid: side === 'buy', price, size, fields: row };
+};
+
+/** Of the rows' stamps the newest; the matching engine's before the table's. */
+const readNewest = (rows: readonly Fields[]): Micros | null => {
+  const newest = (name: string): number => Math.max(0, ...rows.map((row) => readInstantOrNull(row[name], name) ?? 0));
+  return newest('transactTime') || newest('timestamp') || null;
+};
+
+type BookRows = { readonly symbol: string; readonly rows: readonly Row[]; readonly venueTs: Micros | null };
+
+const takeRows = (
+  { symbol, rows, venueTs }: BookRows,
+  { table, action, source }: BookFrame,
+  frame: Fields,
+): readonly Mapped[] => {
+  source.state[table] ??= {};
+  const books = source.state[table] as Record<string, Prices>;
+  if (action === 'partial') books[symbol] = {};
+  const prices = books[symbol];
+  if (prices === undefined) return [];
+  const sides = takeLevels(prices, rows, action);
+  const isPartial = action === 'partial';
+  if (!isPartial && sides.bids.length + sides.asks.length === 0) return [];
+  const values = {
+    kind: isPartial ? ('snapshot' as const) : ('update' as const),
+    ...(isPartial ? sortSides(sides.bids, sides.asks) : sides),
+    sequence: null,
+  };
+  const mapped = toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'book', values, frame);
+  return [{ ...mapped, chain: toChain(symbol, table, isPartial) }];
+};
+
+/** A level whose id was never named with a price cannot be told, and is left out. */
+const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bids: Level[]; asks: Level[] } => {
+  const sides: { bids: Level[]; asks: Level[] } = { bids: [], asks: [] };
+  for (const { id, isBid, price: named, size } of rows) {
+    const price = named ?? prices[id];
+    if (price === undefined) {
+      note('bad_level');
+      continue;
+    }
+    if (action === 'delete') delete prices[id];
+    else prices[id] = price;
+    (isBid ? sides.bids : sides.asks).push([price, size]);
+  }
+  return sides;
+};
+
+/** The best ten a side, whole in every message, outside the chain. */
+const mapBook10: TableMapper = (rows, _action, source) =>
+  rows
+    .filter((row) => row.bids !== undefined && row.asks !== undefined)
+    .map((row) => {
+      const sides = sortSides(readLevels(row.bids, 'bids'), readLevels(row.asks, 'asks'));
+      return toMapped(atOf(row, source), 'book', { kind: 'snapshot', ...sides, sequence: null }, row);
+    });
+
+/** The REST book, outside the chain of the socket. */
+const mapBookAnswer: TableMapper = (rows, _action, source) =>
+  [...new Set(rows.map(symbolOf))].map((symbol) => {
+    const own = rows.filter((row) => row.symbol === symbol);
+    const { bids, asks } = takeLevels(
+      {},
+      own.map((row) => readRow(row, 'partial')),
+      'partial',
+    );
+    const at = { symbol, venueTs: readNewest(own), receivedAt: source.receivedAt };
+    return toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: null }, own);
+  });
+
+// ---- trades, liquidations ----
+
+/** A partial repeats the past; a trade without a side (a referential one) has no taker. */
+const mapTrades: TableMapper = (rows, action, source) =>
+  action !== 'insert' ? [] : rows.flatMap((row) => toTrade(row, source));
+
+const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
+  const side = readTaker(row.side, SIDES, 'side');
+  if (side === null) return [];
+  const values = {
+    id: typeof row.trdMatchID === 'string' ? readText(row.trdMatchID, 'trdMatchID') : null,
+    side,
+    price: readPrice(row.price, 'price'),
+    quantity: readAmount(row.size, 'size'),
+    quantity_unit: 'contracts' as const,
+  };
+  return [toMapped(atOf(row, source), 'trade', values, row)];
+};
+
+/** An order of the liquidation engine as it is placed; its updates are fills of it, its deletion its end. It buys back a short or sells a long. */
+const mapLiquidations: TableMapper = (rows, action, source) =>
+  action !== 'insert'
+    ? []
+    : rows.map((row) => {
+        const values = {
+          id: readIdText(row.orderID, 'orderID'),
+          side: readSide(row.side, SIDES, 'side') === 'buy' ? ('short' as const) : ('long' as const),
+          price: readPrice(row.price, 'price'),
+          price_kind: 'order' as const,
+          quantity: readAmount(row.leavesQty, 'leavesQty'),
+          quantity_unit: 'contracts' as const,
+        };
+        return toMapped(atOf(row, source), 'liquidation', values, row);
+      });
+
+// ---- candles ----
+
+const MICROS_PER_MINUTE = 60_000_000;
+
+/** Bins are stamped with their end. */
+const mapBins: TableMapper = (rows, _action, source) =>
+  rows.map((row) => {
+    const end = readInstantOrNull(row.timestamp, 'timestamp');
+    if (end === null) throw badFrame('timestamp is absent');
+    const values = {
+      open_time: end - MICROS_PER_MINUTE,
+      price_type: 'trade' as const,
+      timeframe: '1m' as const,
+      open: readPriceOrNull(row.open, 'open'),
+      high: readPriceOrNull(row.high, 'high'),
+      low: readPriceOrNull(row.low, 'low'),
+      close: readPriceOrNull(row.close, 'close'),
+      volume: readAmountOrNull(row.volume, 'volume'),
+      volume_unit: 'contracts' as const,
+      turnover: readAmountOrNull(row.foreignNotional, 'foreignNotional'),
+      trades: readCountOrNull(row.trades, 'trades'),
+      closed: null,
+    };
+    return toMapped({ ...atOf(row, source), venueTs: null }, 'candle', values, row);
+  });
+
+/** Bins of a minute are the default of the request. */
+const mapBinAnswer: TableMapper = (rows, action, source) => {
+  const size = source.query.get('binSize') ?? (source.query.has('symbol') ? '1m' : null);
+  if (size === null && rows.length > 0)
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the bins have no length and their request is not known');
+  return size === '1m' ? mapBins(rows, action, source) : [];
+};
+
+const TABLES: ReadonlyMap<string, TableMapper> = new Map([
+  ['instrument', mapInstruments],
+  ['orderBook10', mapBook10],
+  ['trade', mapTrades],
+  ['liquidation', mapLiquidations],
+  ['tradeBin1m', mapBins],
+]);
+
+/** Rows of an answer are whole, whatever came before. */
+const mapInstrumentAnswer: TableMapper = (rows, _action, source) =>
+  mapInstruments(rows, 'partial', { ...source, state: {} });
+
+const ANSWERS: ReadonlyMap<string, TableMapper> = new Map([
+  ['instrument', mapInstrumentAnswer],
+  ['instrument/active', mapInstrumentAnswer],
+  ['orderBook/L2', mapBookAnswer],
+  ['trade', mapTrades],
+  ['trade/bucketed', mapBinAnswer],
+  ['liquidation', mapLiquidations],
+]);
+
+const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
+  if (isFields(body) && body.error !== undefined) throw refusal(JSON.stringify(body.error));
+  if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+  const mapper = ANSWERS.get(/\/api\/v1\/(.+)$/.exec(path)?.[1] ?? '');
+  return mapper ? mapper(readRows(body), 'insert', source) : [];
+};

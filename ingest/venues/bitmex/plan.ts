@@ -1,0 +1,96 @@
+// BitMEX' slots: sockets of books and of everything else, a topic for each table and symbol; the request that fills in minutes.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, Venue, Watched } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { chunks, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+
+const SOCKETS = 3;
+/** Four tables of a listing share a socket; the docs name no limit, fewer keep a lost socket small. */
+const LISTINGS_PER_CONNECTION = 50;
+const PRICES = ['instrument', 'trade', 'liquidation', 'tradeBin1m'];
+export const STREAMS_PER_CONNECTION = PRICES.length * LISTINGS_PER_CONNECTION;
+/** The venue reads so many topics of one frame. */
+const TOPICS_PER_FRAME = 20;
+const SILENCE_MS = 30_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Env = Parameters<Venue['plan']>[1];
+
+/** Books apart from prices, so that a busy book never delays a mark. */
+export const planBitmex = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+  ...planSockets(listings, env, {
+    id: 'orderBookL2',
+    tables: ['orderBookL2'],
+    layers: ['book', 'venue_depth'],
+    watched: [],
+  }),
+  ...planSockets(listings, env, {
+    id: 'prices',
+    tables: PRICES,
+    layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
+    watched: ['instrument'],
+  }),
+];
+
+type SocketPlan = {
+  readonly id: string;
+  readonly tables: readonly string[];
+  readonly layers: readonly string[];
+  /** Tables that never rest for long: trades, bins and liquidations may, instruments share their socket and tell that it lives. */
+  readonly watched: readonly string[];
+};
+
+const planSockets = (listings: readonly ListingRecord[], env: Env, plan: SocketPlan): Slot[] =>
+  spreadListings(listings, env, {
+    sockets: SOCKETS,
+    most: LISTINGS_PER_CONNECTION,
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const topicsOf = (table: string): string[] => symbols.map((symbol) => `${table}:${symbol}`);
+      return {
+        kind: 'socket',
+        id: `${plan.id}.${tag}`,
+        shards: [shard],
+        url: env.endpoints.ws ?? '',
+        subscribe: toFrames('subscribe', plan.tables.flatMap(topicsOf)),
+        covers: [{ layers: plan.layers, symbols }],
+        silenceMs: SILENCE_MS,
+        renewAfterMs: RENEW_AFTER_MS,
+        watched: plan.watched.map((table): Watched => ({ subscriptions: topicsOf(table), silenceMs: SILENCE_MS })),
+      };
+    },
+  });
+
+const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
+  chunks(topics, TOPICS_PER_FRAME).map((args) => JSON.stringify({ op, args }));
+
+/** A new subscription begins with its partial. */
+export const toRenewal = (topics: readonly string[]): string[] => [
+  ...toFrames('unsubscribe', topics),
+  ...toFrames('subscribe', topics),
+];
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which may still run; bins are stamped with their end. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const endOf = (openMs: number): string => encodeURIComponent(new Date(openMs + MINUTE_MS).toISOString());
+  const count = (toMs - fromMs) / MINUTE_MS + 2;
+  const range = `startTime=${endOf(fromMs)}&endTime=${endOf(toMs + MINUTE_MS)}&count=${count}`;
+  const query = `binSize=1m&partial=true&symbol=${encodeURIComponent(venue_symbol)}&${range}`;
+  return { method: 'GET', url: `${endpoints.rest}/trade/bucketed?${query}`, weight: 1 };
+};
+
+/** Bins of an answer where the request does not say. */
+const DEFAULT_COUNT = 100;
+
+const openOf = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const symbol = query.get('symbol');
+  if (!path.endsWith('/trade/bucketed') || symbol === null || query.get('binSize') !== '1m') return null;
+  const [fromMs, toMs] = [openOf(query.get('startTime')), openOf(query.get('endTime'))];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'count') ?? DEFAULT_COUNT });
+};

@@ -1,0 +1,68 @@
+// What BitMEX' symbols and book frames say by themselves: perpetual or not, unit of quantities, and the chain of a book message.
+import type { ListingValues } from '../../../schemas/records.ts';
+import type { Chain, ClosedMinute } from '../../venue.ts';
+
+/** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot. */
+export const isPerpetual = (symbol: string): boolean =>
+  /^[A-Z0-9]+$/.test(symbol) && !/[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+
+/** Types of perpetual contracts: on crypto and on foreign exchange. */
+export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';
+
+/** Types of what is none: futures, options, spot, indices. Another type, known or not, is left to the symbol. */
+export const isOtherType = (typ: unknown): boolean => /^(FFCC|FFIC|FFMC|O|IFXXXP|M)/.test(String(typ));
+
+/** Bitcoin in a fiat currency is inverse, contracts of one unit of it; of the others the symbol does not tell. */
+export const impliedQuantity = (
+  symbol: string,
+): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => {
+  const isInverse = /^XBT(USD|EUR)$/.test(symbol);
+  return {
+    venue_kind: isInverse ? 'inverse' : null,
+    contract_size: isInverse ? '1' : null,
+    quantity_unit: 'contracts',
+  };
+};
+
+/** Tables of levels by id: the whole book, or its best 25 a side. */
+export type BookTable = 'orderBookL2' | 'orderBookL2_25';
+export const isBookTable = (table: unknown): table is BookTable =>
+  table === 'orderBookL2' || table === 'orderBookL2_25';
+
+/** The venue numbers nothing: a chain says only where a book begins. */
+export const toChain = (symbol: string, table: BookTable, isPartial: boolean): Chain => {
+  const unnumbered = { symbol, first: null, last: null, previous: null };
+  if (!isPartial) return { ...unnumbered, kind: 'update' };
+  const isWhole = table === 'orderBookL2';
+  return { ...unnumbered, kind: 'snapshot', full: { bids: isWhole, asks: isWhole } };
+};
+
+/** Chain of a frame of levels; an empty partial names its symbol in its filter only. */
+export const readChain = (text: string): Chain | null => {
+  const [, table, action] = /^\{"table":"(orderBookL2(?:_25)?)","action":"([a-z]+)"/.exec(text.slice(0, 100)) ?? [];
+  if (!isBookTable(table)) return null;
+  const symbol =
+    /"filter":\{"symbol":"([^"\\]+)"/.exec(text.slice(0, 1000))?.[1] ??
+    /"data":\[\{"symbol":"([^"\\]+)"/.exec(text)?.[1];
+  if (symbol === undefined || !isPerpetual(symbol)) return null;
+  return toChain(symbol, table, action === 'partial');
+};
+
+/** `instrument:XBTUSD` of a frame of it; null for tables that may rest. */
+export const readSubscription = (text: string): string | null => {
+  if (!text.startsWith('{"table":"instrument"')) return null;
+  const symbol = /"symbol":"([^"\\]+)"/.exec(text.slice(Math.max(text.indexOf('"data":['), 0)))?.[1];
+  return symbol === undefined ? null : `instrument:${symbol}`;
+};
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a frame of bins: one comes when its minute is over, stamped with its end. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const action = /^\{"table":"tradeBin1m","action":"(partial|insert)"/.exec(text.slice(0, 60))?.[1];
+  if (action === undefined) return null;
+  const row = text.slice(Math.max(text.indexOf('"data":['), 0));
+  const symbol = /"symbol":"([^"\\]+)"/.exec(row)?.[1];
+  const endMs = Date.parse(/"timestamp":"([^"\\]+)"/.exec(row)?.[1] ?? '');
+  return symbol === undefined || Number.isNaN(endMs) ? null : { symbol, openMs: endMs - MINUTE_MS };
+};

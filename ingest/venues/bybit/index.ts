@@ -1,0 +1,97 @@
+// Bybit linear (USDT, USDC) and inverse perpetuals, API v5. https://bybit-exchange.github.io/docs/v5/intro, checked 2026-11-21.
+//
+// One ticker topic carries last, mark, index, funding, open interest and 24 h figures; books are a snapshot and deltas on the socket; candles of
+// mark and index prices are told by REST only. Dated futures share the sockets and are never mapped.
+import type { BookRule, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import {
+  askedMinutes,
+  bookConfirmation,
+  candlesRequest,
+  confirmRequest,
+  planBybit,
+  STREAMS_PER_CONNECTION,
+  toRenewal,
+  withoutRefused,
+} from './plan.ts';
+import { marketOf, quantityUnitOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://api.bybit.com',
+  linear_ws: 'wss://stream.bybit.com/v5/public/linear',
+  inverse_ws: 'wss://stream.bybit.com/v5/public/inverse',
+};
+
+/** The socket sends its own snapshots; then each `u` is the last one plus one. A repeat of the last says nothing new. */
+const bookRule: BookRule = {
+  style: 'stream',
+  bufferLimit: 0,
+  continues: ({ last }, next) => {
+    if (next.last === last) return 'skip';
+    return next.last === last + 1n ? 'apply' : 'break';
+  },
+};
+
+export const bybit: Venue = {
+  id: 'bybit',
+  name: 'Bybit',
+  docs: 'https://bybit-exchange.github.io/docs/v5/intro',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 10,
+    // 600 requests in five seconds a host; past them the venue refuses for ten minutes.
+    restWeightPerMinute: 7_200,
+    restBurst: { most: 600, ms: 5_000 },
+    // 500 in five minutes.
+    connectionsPerMinute: 60,
+  },
+  // Tickers come every 100 ms at most and leave out what did not change: what was said holds until the connection is lost (F-02).
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
+  },
+  reference: (endpoints) =>
+    ['linear&status=PreLaunch', 'linear', 'inverse'].map((category) => ({
+      method: 'GET' as const,
+      url: `${endpoints.rest}/v5/market/instruments-info?category=${category}&limit=1000`,
+      weight: 1,
+    })),
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planBybit,
+  classify: (text) => {
+    if (text.includes('"topic":"')) return 'data';
+    const head = text.slice(0, 400);
+    if (head.includes('"success":false')) return 'error';
+    // A pong names its operation `ping` or `pong`, by market.
+    return /"(op|ret_msg)":"p[io]ng"/.test(head) ? 'heartbeat' : 'ack';
+  },
+  ping: { everyMs: 20_000, frame: '{"op":"ping"}' },
+  sequence: readChain,
+  bookRule,
+  bookConfirmation,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  without: withoutRefused,
+  confirm: confirmRequest,
+  closedMinute: readClosedMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: (venueSymbol) => ({
+    venue_kind: marketOf(venueSymbol),
+    contract_size: '1',
+    quantity_unit: quantityUnitOf(venueSymbol),
+  }),
+  map: mapMessage,
+};

@@ -1,0 +1,187 @@
+// Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { splitMultiplier } from '../shared/shape.ts';
+import {
+  type Fields,
+  parseRequest,
+  readCountOrNull,
+  readFields,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { isDated, type Market } from './symbols.ts';
+
+const MS_PER_MINUTE = 60_000;
+/** Candles the service rolls up from base minutes. */
+const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
+
+/**
+ * Folds instruments-info. Listings before their launch are another answer, which comes first and is held until the market's own: so a listing
+ * that launches passes from one to the other within a scope. Another page (`cursor`) is a scope of its own; we ask for pages of 1,000.
+ */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const request = parseRequest(message.request);
+  if (!request?.path.endsWith('/v5/market/instruments-info')) return null;
+  return readMessage(message.payload, (body) => {
+    const answer = readFields(body, 'instruments-info');
+    if (Number(answer.retCode ?? 0) !== 0) throw refusal(String(answer.retMsg));
+    const result = readFields(answer.result, 'result');
+    const market = result.category;
+    if (market !== 'linear' && market !== 'inverse') return null;
+    const listings = toListings(result, { market, message, venueTs: readMsOrNull(answer.time, 'time') });
+    const elements = () => elementTexts(message.payload, 'symbol');
+    const early = `${market}.pre_launch`;
+    const earlyElements = `${early}.elements`;
+    if (request.query.get('status') === 'PreLaunch') {
+      state[early] = listings;
+      state[earlyElements] = [...elements()];
+      return null;
+    }
+    const open = new Set(listings.map(({ venue_symbol }) => venue_symbol));
+    const held = ((state[early] ?? []) as readonly ListingRecord[]).filter(
+      ({ venue_symbol }) => !open.has(venue_symbol),
+    );
+    const heldElements = (state[earlyElements] ?? []) as readonly (readonly [string, string])[];
+    const cursor = request.query.get('cursor');
+    return cursor === null
+      ? { scope: market, listings: [...listings, ...held], elements: () => new Map([...heldElements, ...elements()]) }
+      : { scope: `${market}.${cursor}`, listings, elements };
+  });
+};
+
+type Source = { readonly market: Market; readonly message: VenueMessage; readonly venueTs: Micros | null };
+
+const toListings = (result: Fields, source: Source): readonly ListingRecord[] =>
+  readList(result.list, 'list')
+    .map((item) => readFields(item, 'instrument'))
+    .filter(isPerpetual)
+    .map((instrument) => ({
+      layer: 'listing',
+      venue: 'bybit',
+      venue_symbol: readText(instrument.symbol, 'symbol'),
+      venue_ts: source.venueTs,
+      received_at: source.message.received_at,
+      values: toValues(instrument, source.market),
+    }));
+
+/** What has a date in its symbol or is named a future (`LinearFutures`) is none; another type, known or not, is no date. */
+const isPerpetual = ({ symbol, contractType }: Fields): boolean =>
+  !isDated(readText(symbol, 'symbol')) && !/Futures$/.test(String(contractType));
+
+const STATUSES = words({
+  PreLaunch: 'pre_launch',
+  Trading: 'tradeable',
+  Settling: 'settling',
+  Delivering: 'settling',
+  Closed: 'delisted',
+});
+
+const statusOf = ({ contractType, status }: Fields): string =>
+  /^(Linear|Inverse)Perpetual$/.test(String(contractType)) ? (STATUSES[String(status)] ?? 'unknown') : 'unknown';
+
+const toValues = (instrument: Fields, market: Market): ListingValues => {
+  const asset = readText(instrument.baseCoin, 'baseCoin');
+  const { base, multiplier } = splitAsset(asset);
+  // Linear sizes are amounts of the base asset, inverse ones of US dollars: neither counts contracts.
+  const quantity = market === 'linear' ? 'base' : 'quote';
+  const rules = readRules(instrument);
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: readText(instrument.symbol, 'symbol'),
+    base,
+    quote: readText(instrument.quoteCoin, 'quoteCoin'),
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind: market,
+    pair: null,
+    post_only: null,
+    status: statusOf(instrument),
+    contract_size: '1',
+    multiplier,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
+    min_notional: rules.min_notional,
+    price_decimals: rules.price_decimals,
+    qty_decimals: null,
+    units: {
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : quantity,
+      min_qty: rules.min_qty === null ? null : quantity,
+      min_notional: rules.min_notional === null ? null : 'quote',
+      contract_size: quantity,
+    },
+    quantity_unit: quantity,
+    ...fundingInterval(instrument.fundingInterval),
+    funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+    rules_normalisation: rules.normalisation,
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    not_published: [
+      'qty_decimals',
+      ...(rules.min_notional === null ? ['min_notional'] : []),
+      // The turnover of an inverse listing counts the base asset; its volume is in US dollars already.
+      ...(market === 'inverse' ? ['turnover_24h'] : []),
+    ],
+    bands: BANDS,
+    oi_sides: 'two',
+    listed_at: readMsOrNull(instrument.launchTime, 'launchTime'),
+    // For a perpetual the time of its end; zero: none is set.
+    delisted_at: readMsOrNull(instrument.deliveryTime, 'deliveryTime'),
+  };
+};
+
+/** `SHIB1000`, besides the forms that all venues write. */
+const splitAsset = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
+  const [, stem, behind] = /^([A-Z]{2,})(10{3,7})$/.exec(asset) ?? [];
+  return stem === undefined || behind === undefined ? splitMultiplier(asset) : { base: stem, multiplier: behind };
+};
+
+/** Minutes. */
+const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval' | 'funding_interval_source'> => {
+  const minutes = readCountOrNull(value, 'fundingInterval');
+  if (minutes === null || minutes === 0) return { funding_interval: null, funding_interval_source: null };
+  return { funding_interval: formatDuration(minutes * MS_PER_MINUTE), funding_interval_source: 'venue' };
+};
+
+const RULE_FIELDS = {
+  tick_size: ['priceFilter', 'tickSize'],
+  lot_size: ['lotSizeFilter', 'qtyStep'],
+  min_qty: ['lotSizeFilter', 'minOrderQty'],
+  min_notional: ['lotSizeFilter', 'minNotionalValue'],
+} as const;
+type Rule = keyof typeof RULE_FIELDS;
+
+type Rules = Readonly<Record<Rule, Digits | null>> & {
+  readonly price_decimals: number | null;
+  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+};
+
+/** Trading rules with the place each came from (V-03). */
+const readRules = (instrument: Fields): Rules => {
+  const normalisation: Record<string, FieldTransform> = {};
+  const read = (rule: Rule): Digits | null => {
+    const [filter, field] = RULE_FIELDS[rule];
+    const digits = readRuleOrNull(rule, readFields(instrument[filter] ?? {}, filter)[field], field);
+    if (digits !== null) normalisation[rule] = { venue_field: `${filter}.${field}`, transform: 'string_to_number' };
+    return digits;
+  };
+  const figures = {
+    tick_size: read('tick_size'),
+    lot_size: read('lot_size'),
+    min_qty: read('min_qty'),
+    min_notional: read('min_notional'),
+  };
+  const price_decimals = readCountOrNull(instrument.priceScale, 'priceScale');
+  if (price_decimals !== null)
+    normalisation.price_decimals = { venue_field: 'priceScale', transform: 'string_to_number' };
+  return { ...figures, price_decimals, normalisation };
+};

@@ -1,0 +1,35 @@
+// What every mapper of Bybit's messages shares: the message's source, its stamp, the record around its values.
+import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import type { MapContext, Mapped, MapState } from '../../venue.ts';
+import { recordsOf } from '../shared/shape.ts';
+import { readAmountOrNull, readText } from '../shared/wire.ts';
+import { isDated, quantityUnitOf } from './symbols.ts';
+
+export type MessageSource = {
+  readonly receivedAt: Micros;
+  readonly context: MapContext;
+  readonly state: MapState;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+};
+
+export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
+
+const toRecord = recordsOf('bybit');
+
+export const toMapped = <R extends NormalisedRecord>(
+  { symbol, venueTs, source }: Stamps,
+  layer: R['layer'],
+  values: R['values'],
+  element: unknown,
+): Mapped => toRecord<R>({ symbol, venueTs, receivedAt: source.receivedAt }, layer, values, element);
+
+/** Symbol of an element, null when it is no perpetual's. */
+export const readSymbol = (value: unknown): string | null => {
+  const symbol = readText(value, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** The turnover of an inverse listing counts the base asset: it is no amount of quote. */
+export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
+  quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;

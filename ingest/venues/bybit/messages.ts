@@ -1,0 +1,267 @@
+// Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
+import type { Level, PriceType } from '../../../schemas/records.ts';
+import { type MapContext, type Mapped, type MapState, VenueError, type VenueMessage } from '../../venue.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readAmount,
+  readFields,
+  readId,
+  readIdText,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readSide,
+  readTaker,
+  refusal,
+} from '../shared/wire.ts';
+import { type MessageSource, readSymbol, type Stamps, toMapped, turnoverOf } from './mapping.ts';
+import { CONFIRMING_LEVELS } from './plan.ts';
+import { answerChain, bookKind, quantityUnitOf, toChain } from './symbols.ts';
+import { mapTickerAnswer, mapTickerFrame } from './tickers.ts';
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (state: MapState, message: VenueMessage, context: MapContext): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    const fields = readFields(body, 'message');
+    const query = request?.query ?? new URLSearchParams();
+    const source: MessageSource = { receivedAt: message.received_at, context, state, query };
+    if (message.kind === 'frame') return mapFrame(fields, source);
+    return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
+  });
+
+const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
+  if (frame.success === false) throw refusal(String(frame.ret_msg));
+  if (typeof frame.topic !== 'string') return [];
+  const channel = frame.topic.slice(0, Math.max(0, frame.topic.indexOf('.')));
+  const mapper = FRAMES.get(channel);
+  return mapper ? mapper(frame, source) : unread();
+};
+
+const mapAnswer = (endpoint: string | null, body: Fields, source: MessageSource): readonly Mapped[] => {
+  if (Number(body.retCode ?? 0) !== 0) throw refusal(String(body.retMsg));
+  if (endpoint === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+  const mapper = ANSWERS.get(endpoint);
+  if (!mapper) return [];
+  const result = readFields(body.result, 'result');
+  const market = result.category ?? source.query.get('category');
+  return market === 'spot' || market === 'option' ? [] : mapper(result, { ...source, sentAt: body.time });
+};
+
+type FrameMapper = (frame: Fields, source: MessageSource) => readonly Mapped[];
+/** `sentAt`: the answer's own stamp, milliseconds. */
+type AnswerMapper = (result: Fields, source: MessageSource & { readonly sentAt: unknown }) => readonly Mapped[];
+
+// ---- books ----
+
+const mapBookFrame: FrameMapper = (frame, source) => {
+  const book = readFields(frame.data, 'data');
+  const symbol = readSymbol(book.s);
+  if (symbol === null) return [];
+  const depth = /^orderbook\.(\d+)\./.exec(String(frame.topic))?.[1];
+  if (depth === undefined) return [];
+  const sequence = readId(book.u, 'u');
+  const bids = readLevels(book.b, 'b');
+  const asks = readLevels(book.a, 'a');
+  const u = BigInt(sequence);
+  const kind = bookKind(frame.type, u);
+  // `cts` is the matching engine's.
+  const venueTs = readMsOrNull(frame.cts, 'cts') ?? readMsOrNull(frame.ts, 'ts');
+  const sides = kind === 'snapshot' ? sortSides(bids, asks) : { bids, asks };
+  const mapped = toMapped({ symbol, venueTs, source }, 'book', { kind, ...sides, sequence }, book);
+  const chain = toChain({ symbol, depth, kind, u, levels: { bids: bids.length, asks: asks.length } });
+  return [chain ? { ...mapped, chain } : mapped];
+};
+
+/** The answer's depth is another than the socket's: it is never joined, but its id may confirm the book. */
+const mapBookAnswer: AnswerMapper = (result, source) => {
+  const symbol = readSymbol(result.s);
+  if (symbol === null) return [];
+  const venueTs = readMsOrNull(result.cts, 'cts') ?? readMsOrNull(result.ts, 'ts');
+  const sides = sortSides(readLevels(result.b, 'b'), readLevels(result.a, 'a'));
+  const sequence = readId(result.u, 'u');
+  const mapped = toMapped({ symbol, venueTs, source }, 'book', { kind: 'snapshot', ...sides, sequence }, result);
+  if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
+  return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
+};
+
+const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
+  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
+  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
+});
+
+// ---- trades, liquidations, open interest ----
+
+const mapTrades: FrameMapper = (frame, source) =>
+  readElements(frame.data).flatMap((trade) => toTrade(trade, source, ['s', 'T', 'i', 'S', 'p', 'v']));
+
+const mapPastTrades: AnswerMapper = (result, source) =>
+  readElements(result.list).flatMap((trade) =>
+    toTrade(trade, source, ['symbol', 'time', 'execId', 'side', 'price', 'size']),
+  );
+
+const readElements = (value: unknown): readonly Fields[] =>
+  readList(value, 'data').map((element) => readFields(element, 'element'));
+
+type TradeNames = readonly [symbol: string, time: string, id: string, side: string, price: string, size: string];
+
+const toTrade = (trade: Fields, source: MessageSource, names: TradeNames): readonly Mapped[] => {
+  const [symbolName, time, id, sideName, price, size] = names;
+  const symbol = readSymbol(trade[symbolName]);
+  if (symbol === null) return [];
+  const side = readTaker(trade[sideName], SIDES, sideName);
+  if (side === null) return [];
+  const values = {
+    id: trade[id] === undefined ? null : readIdText(trade[id], id),
+    side,
+    price: readPrice(trade[price], price),
+    quantity: readAmount(trade[size], size),
+    quantity_unit: quantityUnitOf(symbol),
+  };
+  return [toMapped({ symbol, venueTs: readMsOrNull(trade[time], time), source }, 'trade', values, trade)];
+};
+
+const SIDES = ['Buy', 'Sell'] as const;
+
+const mapAllLiquidations: FrameMapper = (frame, source) =>
+  readElements(frame.data).flatMap((element) => toLiquidation(element, source, ['s', 'T', 'S', 'p', 'v']));
+
+/** The topic before February 2025: one object, at most one a second and symbol. */
+const mapLiquidation: FrameMapper = (frame, source) =>
+  toLiquidation(readFields(frame.data, 'data'), source, ['symbol', 'updatedTime', 'side', 'price', 'size']);
+
+type LiquidationNames = readonly [symbol: string, time: string, side: string, price: string, size: string];
+
+/** The side is the position's (`Buy`: a long was closed) and the price is where it was bankrupt, no fill. */
+const toLiquidation = (element: Fields, source: MessageSource, names: LiquidationNames): readonly Mapped[] => {
+  const [symbolName, time, side, price, size] = names;
+  const symbol = readSymbol(element[symbolName]);
+  if (symbol === null) return [];
+  const values = {
+    id: null,
+    side: readSide(element[side], SIDES, side) === 'buy' ? ('long' as const) : ('short' as const),
+    price: readPrice(element[price], price),
+    price_kind: 'bankruptcy' as const,
+    quantity: readAmount(element[size], size),
+    quantity_unit: quantityUnitOf(symbol),
+  };
+  return [toMapped({ symbol, venueTs: readMsOrNull(element[time], time), source }, 'liquidation', values, element)];
+};
+
+const mapPastOpenInterest: AnswerMapper = (result, source) => {
+  const symbol = readSymbol(result.symbol);
+  if (symbol === null) return [];
+  return readElements(result.list).map((row) => {
+    const values = { oi: readAmount(row.openInterest, 'openInterest'), oi_unit: quantityUnitOf(symbol) };
+    return toMapped({ symbol, venueTs: readMsOrNull(row.timestamp, 'timestamp'), source }, 'oi', values, row);
+  });
+};
+
+// ---- candles ----
+
+const mapKlines: FrameMapper = (frame, source) => {
+  const [, interval, name] = /^kline\.([^.]+)\.(.+)$/.exec(String(frame.topic)) ?? [];
+  const symbol = interval === '1' ? readSymbol(name) : null;
+  if (symbol === null) return [];
+  return readElements(frame.data).map((kline) => {
+    if (typeof kline.confirm !== 'boolean') throw badFrame('confirm does not say whether the candle is closed');
+    const { start, open, high, low, close, volume, turnover } = kline;
+    const fields = {
+      start,
+      open,
+      high,
+      low,
+      close,
+      volume,
+      turnover,
+      priceType: 'trade' as const,
+      closed: kline.confirm,
+    };
+    // `timestamp` is the last match of the candle.
+    const venueTs = readMsOrNull(kline.timestamp, 'timestamp') ?? readMsOrNull(frame.ts, 'ts');
+    return toCandle({ symbol, venueTs, source }, kline, fields);
+  });
+};
+
+const mapPastKlines =
+  (priceType: PriceType): AnswerMapper =>
+  (result, source) => {
+    const symbol = readSymbol(result.symbol);
+    const interval = source.query.get('interval');
+    if (symbol === null || (interval !== null && interval !== '1')) return [];
+    if (interval === null)
+      throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no interval and their request is not known');
+    const venueTs = readMsOrNull(source.sentAt, 'time');
+    return readList(result.list, 'list').map((row) => {
+      const [start, open, high, low, close, volume, turnover] = readList(row, 'kline');
+      const fields = { start, open, high, low, close, volume, turnover, priceType, closed: null };
+      return toCandle({ symbol, venueTs, source }, row, fields);
+    });
+  };
+
+type CandleFields = Readonly<Record<'start' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', unknown>> & {
+  readonly priceType: PriceType;
+  readonly closed: boolean | null;
+};
+
+const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped => {
+  const open_time = readMsOrNull(fields.start, 'start');
+  if (open_time === null) throw badFrame('start is no instant');
+  const isTraded = fields.priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: fields.priceType,
+    timeframe: '1m' as const,
+    open: readPrice(fields.open, 'open'),
+    high: readPrice(fields.high, 'high'),
+    low: readPrice(fields.low, 'low'),
+    close: readPrice(fields.close, 'close'),
+    volume: isTraded ? readAmount(fields.volume, 'volume') : null,
+    volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
+    turnover: isTraded ? turnoverOf(at.symbol, fields.turnover, 'turnover') : null,
+    trades: null,
+    closed: fields.closed,
+  };
+  return toMapped(at, 'candle', values, element);
+};
+
+const mapTickers: FrameMapper = (frame, source) => {
+  const data = readFields(frame.data, 'data');
+  const symbol = readSymbol(data.symbol);
+  if (symbol === null) return [];
+  const cs = frame.cs === undefined ? null : readId(frame.cs, 'cs');
+  const said = { venueTs: readMsOrNull(frame.ts, 'ts'), cs };
+  return mapTickerFrame({ symbol, source }, data, { ...said, isFull: frame.type === 'snapshot' });
+};
+
+const mapTickersAnswer: AnswerMapper = (result, source) =>
+  readElements(result.list).flatMap((ticker) => {
+    const symbol = readSymbol(ticker.symbol);
+    return symbol === null
+      ? []
+      : mapTickerAnswer({ symbol, venueTs: readMsOrNull(source.sentAt, 'time'), source }, ticker);
+  });
+
+const FRAMES: ReadonlyMap<string, FrameMapper> = new Map([
+  ['tickers', mapTickers],
+  ['orderbook', mapBookFrame],
+  ['publicTrade', mapTrades],
+  ['allLiquidation', mapAllLiquidations],
+  ['liquidation', mapLiquidation],
+  ['kline', mapKlines],
+]);
+
+const ANSWERS: ReadonlyMap<string, AnswerMapper> = new Map([
+  ['tickers', mapTickersAnswer],
+  ['orderbook', mapBookAnswer],
+  ['recent-trade', mapPastTrades],
+  ['open-interest', mapPastOpenInterest],
+  ['kline', mapPastKlines('trade')],
+  ['mark-price-kline', mapPastKlines('mark')],
+  ['index-price-kline', mapPastKlines('index')],
+]);

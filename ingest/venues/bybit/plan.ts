@@ -1,0 +1,185 @@
+// Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
+import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import type { Slot, SymbolRequest, Venue, VenueRequest, Watched, WatchedMember } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { byAge, chunks, isOpen } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+import { type Market, marketOf } from './symbols.ts';
+
+/** Levels a side of the book we follow, sent every 200 ms. */
+const BOOK_DEPTH = 1000;
+/** The venue limits the characters of all topics of a connection to 21,000; fewer keep a lost socket small. */
+const BOOKS_PER_CONNECTION = 50;
+const PRICES_PER_CONNECTION = 100;
+export const STREAMS_PER_CONNECTION = 4 * PRICES_PER_CONNECTION;
+/** A request that names one unknown topic is refused whole. */
+const TOPICS_PER_FRAME = 10;
+const SILENCE_MS = 30_000;
+/** A delta leaves out, or repeats, what is as before. A third of each layer's bound is left for the answer (F-03). */
+const TICKER_MEMBERS: readonly WatchedMember[] = [
+  { name: 'lastPrice', confirmAfterMs: 20_000 },
+  { name: 'markPrice', confirmAfterMs: 20_000 },
+  { name: 'openInterest', confirmAfterMs: 20_000 },
+  { name: 'volume24h', confirmAfterMs: 80_000 },
+  { name: 'fundingRate', confirmAfterMs: 200_000 },
+];
+/** The docs: a candle is sent every 1 to 60 seconds. */
+const CANDLE_SILENCE_MS = 120_000;
+/** No age limit is documented. */
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/**
+ * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second of the venue's 120 with 600
+ * listings, of which the collector takes 72 for what comes again by itself.
+ */
+const PRICE_CANDLES_EVERY_MS = 80_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+/** Slots of one market and shard. */
+type Group = {
+  readonly market: Market;
+  readonly shard: number;
+  readonly listings: readonly ListingRecord[];
+  readonly endpoints: Endpoints;
+};
+
+export const planBybit = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const open = byAge(listings.filter(isOpen));
+  return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
+    (['linear', 'inverse'] as const).flatMap((market) => {
+      const mine = open.filter((l) => marketOf(l.venue_symbol) === market && env.shardOf(l.venue_symbol) === shard);
+      const group = { market, shard, listings: mine, endpoints: env.endpoints };
+      return mine.length === 0 ? [] : [...planBooks(group), ...planPrices(group), toPriceCandles(group)];
+    }),
+  );
+};
+
+// ---- sockets ----
+
+const topicsOf = (kind: string, listings: readonly ListingRecord[]): readonly string[] =>
+  listings.map(({ venue_symbol }) => `${kind}.${venue_symbol}`);
+
+const planBooks = (group: Group): Slot[] =>
+  chunks(group.listings, BOOKS_PER_CONNECTION).map((chunk, i) => {
+    const topics = topicsOf(`orderbook.${BOOK_DEPTH}`, chunk);
+    const id = `${group.market}-book.${group.shard}.${i}`;
+    const layers = ['book', 'venue_depth'];
+    return toSocket(group, { id, layers, chunk, topics, watched: [{ subscriptions: topics, silenceMs: SILENCE_MS }] });
+  });
+
+/** Trades, candles and liquidations may rest for long; tickers, which do not, share their socket and tell that it lives. */
+const planPrices = (group: Group): Slot[] =>
+  chunks(group.listings, PRICES_PER_CONNECTION).map((chunk, i) => {
+    const tickers = topicsOf('tickers', chunk);
+    const candles = topicsOf('kline.1', chunk);
+    const id = `${group.market}-price.${group.shard}.${i}`;
+    const layers = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'];
+    const topics = [...tickers, ...candles, ...topicsOf('publicTrade', chunk), ...topicsOf('allLiquidation', chunk)];
+    const watched = [
+      { subscriptions: tickers, silenceMs: SILENCE_MS, members: TICKER_MEMBERS },
+      { subscriptions: candles, silenceMs: CANDLE_SILENCE_MS },
+    ];
+    return toSocket(group, { id, layers, chunk, topics, watched });
+  });
+
+type SocketPlan = {
+  readonly id: string;
+  readonly layers: readonly string[];
+  readonly chunk: readonly ListingRecord[];
+  readonly topics: readonly string[];
+  readonly watched: readonly Watched[];
+};
+
+const toSocket = (group: Group, { id, layers, chunk, topics, watched }: SocketPlan): Slot => ({
+  kind: 'socket',
+  id,
+  shards: [group.shard],
+  url: (group.market === 'linear' ? group.endpoints.linear_ws : group.endpoints.inverse_ws) ?? '',
+  subscribe: toFrames('subscribe', topics),
+  covers: [{ layers, symbols: chunk.map(({ venue_symbol }) => venue_symbol) }],
+  silenceMs: SILENCE_MS,
+  renewAfterMs: RENEW_AFTER_MS,
+  watched,
+});
+
+const toFrames = (op: 'subscribe' | 'unsubscribe', topics: readonly string[]): string[] =>
+  chunks(topics, TOPICS_PER_FRAME).map((args, i) => JSON.stringify({ req_id: String(i + 1), op, args }));
+
+/** A new subscription begins with the whole book or ticker. */
+export const toRenewal = (topics: readonly string[]): string[] => [
+  ...toFrames('unsubscribe', topics),
+  ...toFrames('subscribe', topics),
+];
+
+/** `error:handler not found,topic:tickers.X` names the first topic that is none; the request is asked again without it. */
+export const withoutRefused = (refusal: string, request: string): string | null => {
+  const topic = /topic:([\w.-]+)/.exec(refusal)?.[1];
+  if (topic === undefined || !request.includes(`"${topic}"`)) return null;
+  const { args, ...rest } = JSON.parse(request) as { readonly args: readonly string[] };
+  const left = args.filter((arg) => arg !== topic);
+  return left.length === 0 ? null : JSON.stringify({ ...rest, args: left });
+};
+
+// ---- requests ----
+
+const get = (path: string, venueSymbol: string, endpoints: Endpoints): VenueRequest => {
+  const [name, query = ''] = path.split('?');
+  const subject = `category=${marketOf(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
+  const url = `${endpoints.rest}/v5/market/${name}?${subject}${query === '' ? '' : `&${query}`}`;
+  return { method: 'GET', url, weight: 1 };
+};
+
+/** The minute that runs and those that ended since the last answer. */
+const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => ({
+  kind: 'poll',
+  id: `${market}-price-candles.${shard}`,
+  shards: [shard],
+  requests: listings.flatMap(({ venue_symbol }) =>
+    ['mark-price-kline', 'index-price-kline'].map(
+      (name): VenueRequest => ({
+        ...get(`${name}?interval=1&limit=3`, venue_symbol, endpoints),
+        urgency: 'price_candle',
+      }),
+    ),
+  ),
+  everyMs: PRICE_CANDLES_EVERY_MS,
+  covers: [{ layers: ['price_candles'], symbols: listings.map(({ venue_symbol }) => venue_symbol) }],
+});
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const limit = (toMs - fromMs) / MINUTE_MS + 2;
+  const range = `interval=1&start=${fromMs}&end=${toMs + MINUTE_MS}&limit=${limit}`;
+  return get(`kline?${range}`, venue_symbol, endpoints);
+};
+
+/** The whole ticker of one listing. */
+export const confirmRequest = (topic: string, endpoints: Endpoints): SymbolRequest | null => {
+  const symbol = /^tickers\.(.+)$/.exec(topic)?.[1];
+  return symbol === undefined ? null : { symbol, request: get('tickers', symbol, endpoints) };
+};
+
+/** Levels of an answer that is asked for its update id only: it is numbered like the book we follow (docs of market/orderbook). */
+export const CONFIRMING_LEVELS = '1';
+
+export const bookConfirmation: NonNullable<Venue['bookConfirmation']> = ({ venue_symbol }, endpoints) =>
+  get(`orderbook?limit=${CONFIRMING_LEVELS}`, venue_symbol, endpoints);
+
+const PRICES: Readonly<Record<string, PriceType>> = {
+  kline: 'trade',
+  'mark-price-kline': 'mark',
+  'index-price-kline': 'index',
+};
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 200;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const priceType = PRICES[path.slice(path.lastIndexOf('/') + 1)];
+  const symbol = query.get('symbol');
+  if (priceType === undefined || symbol === null || query.get('interval') !== '1') return null;
+  const [fromMs, toMs] = [numberOf(query, 'start'), numberOf(query, 'end')];
+  return toAsked([symbol], priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};

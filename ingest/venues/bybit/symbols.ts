@@ -1,0 +1,76 @@
+// What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
+import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { BookRecord, Chain, ClosedMinute } from '../../venue.ts';
+
+export type Market = 'linear' | 'inverse';
+
+/** `BTCUSD` is inverse; `BTCUSDT` and the USDC perpetual `BTCPERP` are linear. */
+export const marketOf = (symbol: string): Market => (symbol.endsWith('USD') ? 'inverse' : 'linear');
+/** Linear books, trades, open interest and volume count the base asset, inverse ones US dollars. */
+export const quantityUnitOf = (symbol: string): QuantityUnit => (marketOf(symbol) === 'linear' ? 'base' : 'quote');
+/** `BTCUSDT-25DEC26`, `BTC-25DEC26`, options (`BTC-6JAN23-17500-C`) and inverse futures by month code (`BTCUSDU23`). */
+export const isDated = (symbol: string): boolean => symbol.includes('-') || /USD[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+
+/** The best level alone repeats itself every three seconds and is never the book we follow: it has no chain. */
+const TOP_DEPTH = '1';
+
+/** Kind of a book message: `u` 1 is the whole book after a restart of the venue's service, whatever its type says. */
+export const bookKind = (type: unknown, u: bigint): BookRecord['values']['kind'] =>
+  type === 'snapshot' || u === 1n ? 'snapshot' : 'update';
+
+type BookIds = {
+  readonly symbol: string;
+  readonly depth: string;
+  readonly kind: BookRecord['values']['kind'];
+  readonly u: bigint;
+  /** Levels of the two sides; null where nobody counted. */
+  readonly levels: { readonly bids: number; readonly asks: number } | null;
+};
+
+/** `u` rises by one a message. A snapshot with fewer levels than its depth is all there is. */
+export const toChain = ({ symbol, depth, kind, u, levels }: BookIds): Chain | null => {
+  if (depth === TOP_DEPTH) return null;
+  const chain: Chain = { symbol, kind, first: kind === 'snapshot' ? null : u, last: u, previous: null };
+  if (kind === 'update' || levels === null) return chain;
+  return { ...chain, full: { bids: levels.bids < Number(depth), asks: levels.asks < Number(depth) } };
+};
+
+/** Of an answer: the id its book stands at. */
+export const answerChain = (symbol: string, u: bigint): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last: u,
+  previous: null,
+});
+
+/** The ids stand behind the levels, so the end of the text is looked at. */
+export const readChain = (text: string): Chain | null => {
+  if (text.startsWith('{"retCode":')) return readAnswerChain(text);
+  const [, depth, symbol] = /"topic":"orderbook\.(\d+)\.([^"\\]+)"/.exec(text.slice(0, 200)) ?? [];
+  if (depth === undefined || symbol === undefined || isDated(symbol)) return null;
+  const id = /"u":(\d+)/.exec(text.slice(-200))?.[1] ?? /"u":(\d+)/.exec(text)?.[1];
+  if (id === undefined) return null;
+  const u = BigInt(id);
+  const isSnapshot = text.slice(0, 200).includes('"type":"snapshot"');
+  return toChain({ symbol, depth, kind: bookKind(isSnapshot ? 'snapshot' : 'delta', u), u, levels: null });
+};
+
+const readAnswerChain = (text: string): Chain | null => {
+  const symbol = /"result":\{"s":"([^"\\]+)"/.exec(text)?.[1];
+  const u = /"u":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || u === undefined ? null : answerChain(symbol, BigInt(u));
+};
+
+/** Topics that never rest for long. */
+const STEADY = /"topic":"((?:tickers|kline\.1|orderbook\.\d+)\.[^"\\]+)"/;
+
+export const readSubscription = (text: string): string | null => STEADY.exec(text.slice(0, 200))?.[1] ?? null;
+
+/** The minute that a candle frame closes; `start` and `confirm` stand in one object. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const symbol = /"topic":"kline\.1\.([^"\\]+)"/.exec(text.slice(0, 200))?.[1];
+  if (symbol === undefined) return null;
+  const start = /"start":(\d+)[^{}]*"confirm":true/.exec(text)?.[1];
+  return start === undefined ? null : { symbol, openMs: Number(start) };
+};

@@ -1,0 +1,89 @@
+// Deribit perpetuals, inverse in USD and linear in USDC or USDT. https://docs.deribit.com, checked 2026-11-21.
+//
+// JSON-RPC over one socket: a ticker says price, mark, index, funding, open interest and the day; options, dated futures and combos share the
+// channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
+import type { BookRule, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage, readChain, readChannel, readNewestMinute } from './messages.ts';
+import {
+  askedMinutes,
+  candlesRequest,
+  confirmRequest,
+  planDeribit,
+  STREAMS_PER_CONNECTION,
+  toCall,
+  toRenewal,
+} from './plan.ts';
+import { isLinear, quantityUnitOf } from './symbols.ts';
+
+const ENDPOINTS = { rest: 'https://www.deribit.com/api/v2', ws: 'wss://streams.deribit.com/ws/api/v2' };
+
+/** The subscription brings the whole book; each change names the change before it. A hole is cured by a new subscription of that book only. */
+const bookRule: BookRule = {
+  style: 'stream',
+  bufferLimit: 0,
+  continues: ({ last }, next) => {
+    if (next.previous === last) return 'apply';
+    // A repeat says nothing new; any other id is a hole, or ids that began anew.
+    return next.last === last ? 'skip' : 'break';
+  },
+};
+
+export const deribit: Venue = {
+  id: 'deribit',
+  name: 'Deribit',
+  docs: 'https://docs.deribit.com',
+  endpoints: ENDPOINTS,
+  // 10,000 credits a second, 500 a request; a subscribe request costs 3,000.
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 3,
+    restWeightPerMinute: 600,
+    connectionsPerMinute: 30,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    // A mark of each trade that filled one.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
+  },
+  reference: (endpoints) => [
+    {
+      method: 'GET',
+      url: `${endpoints.rest}/public/get_instruments?currency=any&kind=future&expired=false`,
+      weight: 60,
+    },
+  ],
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planDeribit,
+  classify: (text) => {
+    const head = text.slice(0, 200);
+    if (head.includes('"method":"subscription"')) return 'data';
+    if (head.includes('"method":"heartbeat"')) return 'heartbeat';
+    return /"error":\{/.test(head) ? 'error' : 'ack';
+  },
+  replyTo: (text) => (text.length < 400 && text.includes('"test_request"') ? toCall(0, 'public/test', {}) : null),
+  sequence: readChain,
+  bookRule,
+  subscriptionOf: readChannel,
+  renew: toRenewal,
+  confirm: confirmRequest,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: (venueSymbol) => ({
+    venue_kind: isLinear(venueSymbol) ? 'linear' : 'inverse',
+    contract_size: '1',
+    quantity_unit: quantityUnitOf(venueSymbol),
+  }),
+  map: (_state, message, context) => mapMessage(message, context),
+};

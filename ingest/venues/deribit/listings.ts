@@ -1,0 +1,141 @@
+// Deribit's instruments as listings (records.md, V-02 to V-04).
+import { BANDS } from '../../../schemas/layers.ts';
+import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { TIMEFRAMES } from '../shared/shape.ts';
+import {
+  type Fields,
+  isFields,
+  parseRequest,
+  readCountOrNull,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  words,
+} from '../shared/wire.ts';
+import { isLinear, isPerpetual } from './symbols.ts';
+
+/** An instrument without an end expires in the year 3000; ours end in 2100. */
+const NO_END_MS = 4_102_444_800_000;
+
+/** `get_instruments` of a currency, or of `any`; known by its rows, which no other answer has. */
+export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  if (message.kind !== 'response') return null;
+  return readMessage(message.payload, (body) => {
+    if (!isFields(body) || !Array.isArray(body.result)) return null;
+    const instruments = readList(body.result, 'result').filter(isInstrument);
+    if (instruments.length === 0) return null;
+    const stamps = { sentAt: readCountOrNull(body.usOut, 'usOut') || null, receivedAt: message.received_at };
+    return {
+      scope: parseRequest(message.request)?.query.get('currency')?.toUpperCase() ?? 'ANY',
+      listings: instruments.filter(isListed).map((instrument) => toListing(instrument, stamps)),
+      elements: () => elementTexts(message.payload, 'instrument_name'),
+    };
+  });
+};
+
+const isInstrument = (row: unknown): row is Fields =>
+  isFields(row) && 'instrument_name' in row && 'expiration_timestamp' in row && 'tick_size' in row;
+
+/** Words of what is no perpetual; another word, known or not, leaves it to the name. */
+const OTHER_KINDS: ReadonlySet<unknown> = new Set(['option', 'spot', 'future_combo', 'option_combo']);
+const DATED_PERIODS: ReadonlySet<unknown> = new Set(['day', 'week', 'month']);
+
+const isListed = ({ kind, settlement_period, instrument_name }: Fields): boolean =>
+  isPerpetual(String(instrument_name)) && !OTHER_KINDS.has(kind) && !DATED_PERIODS.has(settlement_period);
+
+/** `usOut` is in microseconds. */
+type Stamps = { readonly sentAt: Micros | null; readonly receivedAt: Micros };
+
+const toListing = (instrument: Fields, { sentAt, receivedAt }: Stamps): ListingRecord => {
+  const venue_symbol = readText(instrument.instrument_name, 'instrument_name');
+  return {
+    layer: 'listing',
+    venue: 'deribit',
+    venue_symbol,
+    venue_ts: sentAt,
+    received_at: receivedAt,
+    values: toValues(instrument, venue_symbol),
+  };
+};
+
+/** Since 2025 the venue's word; before it a flag. */
+const STATUSES = words({
+  open: 'tradeable',
+  created: 'pre_launch',
+  started: 'pre_launch',
+  locked: 'halted',
+  halted: 'halted',
+  closed: 'delisted',
+  archivized: 'delisted',
+});
+
+const statusOf = ({ kind, settlement_period, state, is_active }: Fields): string => {
+  if (kind !== 'future' || settlement_period !== 'perpetual') return 'unknown';
+  if (state !== undefined && state !== null && state !== '') return STATUSES[String(state)] ?? 'unknown';
+  if (is_active === true) return 'tradeable';
+  return is_active === false ? 'halted' : 'unknown';
+};
+
+const kindOf = ({ instrument_type, future_type }: Fields, symbol: string): 'linear' | 'inverse' => {
+  const type = instrument_type ?? future_type;
+  if (type === 'linear') return 'linear';
+  return type === 'reversed' || !isLinear(symbol) ? 'inverse' : 'linear';
+};
+
+const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
+  const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
+  const venue_kind = kindOf(instrument, venue_symbol);
+  const quantity = venue_kind === 'linear' ? 'base' : 'quote';
+  const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
+  // Amounts are multiples of the venue's contract size: it is the step, not what one unit of a quantity is worth.
+  const lot_size = readRuleOrNull('lot_size', instrument.contract_size, 'contract_size');
+  const tick_size = readRuleOrNull('tick_size', instrument.tick_size, 'tick_size');
+  const min_qty = readRuleOrNull('min_qty', instrument.min_trade_amount, 'min_trade_amount');
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol,
+    base,
+    quote: readText(instrument.quote_currency, 'quote_currency').toUpperCase(),
+    base_venue_alias: null,
+    kind: 'perpetual',
+    venue_kind,
+    pair: typeof instrument.price_index === 'string' ? instrument.price_index : null,
+    post_only: null,
+    status: statusOf(instrument),
+    contract_size: '1',
+    multiplier: '1',
+    tick_size,
+    lot_size,
+    min_qty,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: null,
+    units: {
+      tick_size: tick_size === null ? null : 'quote',
+      lot_size: lot_size === null ? null : quantity,
+      min_qty: min_qty === null ? null : quantity,
+      min_notional: null,
+      contract_size: quantity,
+    },
+    quantity_unit: quantity,
+    // Funding accrues continuously; the rate is stated for eight hours.
+    funding_interval: '8h',
+    funding_interval_source: 'documented',
+    funding_normalisation: { venue_field: 'current_funding', transform: 'identity' },
+    rules_normalisation: {
+      tick_size: { venue_field: 'tick_size', transform: 'identity' },
+      lot_size: { venue_field: 'contract_size', transform: 'identity' },
+      min_qty: { venue_field: 'min_trade_amount', transform: 'identity' },
+    },
+    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    not_published: ['min_notional'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readMsOrNull(instrument.creation_timestamp, 'creation_timestamp'),
+    delisted_at: endMs >= NO_END_MS ? null : endMs * 1000,
+  };
+};

@@ -1,0 +1,296 @@
+// Deribit's notifications and answers as normalised records (records.md). Not read: quote (the book is collected whole), price groups of books,
+// incremental tickers, anything but perpetuals.
+import { multiply } from '../../../schemas/decimals.ts';
+import type { Level } from '../../../schemas/records.ts';
+import type { Chain, ClosedMinute, MapContext, Mapped, VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readFigureOrNull,
+  readId,
+  readIdText,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './symbols.ts';
+
+const record = recordsOf('deribit');
+
+type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const frame = readFields(body, 'message');
+    const source = { receivedAt: message.received_at, context };
+    if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
+    if (frame.method === 'subscription') return mapNotification(readFields(frame.params, 'params'), source);
+    return 'result' in frame ? mapResult(frame.result, parseRequest(message.request)?.query, source) : [];
+  });
+
+const mapNotification = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {
+  const parts = readText(channel, 'channel').split('.');
+  switch (parts[0]) {
+    case 'ticker':
+      return mapTicker(readFields(data, 'data'), source);
+    case 'book':
+      return mapBook(parts, readFields(data, 'data'), source);
+    case 'trades':
+      return mapTrades(data, source);
+    case 'chart':
+      return mapCandle(parts, readFields(data, 'data'), source);
+    case 'perpetual':
+      return mapPerpetual(parts[1] ?? '', readFields(data, 'data'), source);
+    case 'deribit_price_index':
+      return mapIndex(readFields(data, 'data'), source);
+    default:
+      return unread();
+  }
+};
+
+/** An answer is told by its shape: a ticker, a book with its ticker, past trades, or candles (which name no instrument). */
+const mapResult = (result: unknown, query: URLSearchParams | undefined, source: Source): readonly Mapped[] => {
+  if (!isFields(result)) return [];
+  if (Array.isArray(result.trades)) return mapTrades(result.trades, source);
+  if (Array.isArray(result.ticks)) return mapCandles(result, query, source);
+  if (!('instrument_name' in result && 'mark_price' in result)) return [];
+  const isBook = Array.isArray(result.bids) && Array.isArray(result.asks);
+  return [...mapTicker(result, source), ...(isBook ? mapLevels(result, source) : [])];
+};
+
+// ---- ticker ----
+
+const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = readText(ticker.instrument_name, 'instrument_name');
+  if (!isPerpetual(symbol)) return [];
+  const at: At = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt };
+  return [...toLast(at, ticker), ...toMark(at, ticker), ...toFunding(at, ticker), ...toDay(at, ticker)];
+};
+
+/** Null before the first trade. */
+const toLast = (at: At, ticker: Fields): readonly Mapped[] => {
+  const last = readPriceOrNull(ticker.last_price, 'last_price');
+  return last === null ? [] : [record(at, 'ticker', { last }, ticker)];
+};
+
+const toMark = (at: At, ticker: Fields): readonly Mapped[] => {
+  const mark = readPriceOrNull(ticker.mark_price, 'mark_price');
+  const index = readPriceOrNull(ticker.index_price, 'index_price');
+  return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, ticker)];
+};
+
+/** `current_funding` is what accrues now, stated for eight hours; `funding_8h` is what the last eight hours cost. */
+const toFunding = (at: At, ticker: Fields): readonly Mapped[] => {
+  const funding = readFigureOrNull(ticker.current_funding, 'current_funding');
+  return funding === null
+    ? []
+    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker)];
+};
+
+/** The day's volume is in base for both kinds; the change is a percentage, null without trades. */
+const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
+  const oi = readAmountOrNull(ticker.open_interest, 'open_interest');
+  const oiRecord = oi === null ? [] : [record(at, 'oi', { oi, oi_unit: quantityUnitOf(at.symbol) }, ticker)];
+  if (!isFields(ticker.stats)) return oiRecord;
+  const { volume, volume_usd, volume_notional, price_change } = ticker.stats;
+  const percent = readFigureOrNull(price_change, 'price_change');
+  const turnover = volume_notional ?? (isLinear(at.symbol) ? null : volume_usd);
+  const stats = {
+    volume_24h: readAmountOrNull(volume, 'volume'),
+    volume_unit: 'base' as const,
+    turnover_24h: readAmountOrNull(turnover, 'turnover'),
+    change_24h: percent === null ? null : multiply(percent, '0.01'),
+  };
+  const isEmpty = stats.volume_24h === null && stats.turnover_24h === null && stats.change_24h === null;
+  return [...oiRecord, ...(isEmpty ? [] : [record(at, 'stats', stats, ticker)])];
+};
+
+/** `perpetual.<instrument>`: its index; what it calls interest is not read. */
+const mapPerpetual = (symbol: string, data: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  if (!isPerpetual(symbol)) return [];
+  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt };
+  return [record(at, 'mark', { mark: null, index: readPrice(data.index_price, 'index_price') }, data)];
+};
+
+const mapIndex = (data: Fields, { receivedAt, context }: Source): readonly Mapped[] => {
+  const index = readPrice(data.price, 'price');
+  const venueTs = readMsOrNull(data.timestamp, 'timestamp');
+  return symbolsOfIndex(readText(data.index_name, 'index_name'), context).map((symbol) =>
+    record({ symbol, venueTs, receivedAt }, 'mark', { mark: null, index }, data),
+  );
+};
+
+// ---- book ----
+
+/** `book.<instrument>.<interval>` is whole, then changes; `book.<instrument>.none.<depth>.<interval>` repeats its best levels. */
+const mapBook = (channel: readonly string[], data: Fields, source: Source): readonly Mapped[] => {
+  if (channel.length > 3) return channel[2] === 'none' ? mapLevels(data, source) : [];
+  const symbol = readText(data.instrument_name, 'instrument_name');
+  if (!isPerpetual(symbol)) return [];
+  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt: source.receivedAt };
+  const sequence = readId(data.change_id, 'change_id');
+  const bids = readChanges(data.bids, 'bids');
+  const asks = readChanges(data.asks, 'asks');
+  const chain = toChain(data, symbol);
+  if (chain.kind === 'snapshot')
+    return [{ ...record(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, data), chain }];
+  return [{ ...record(at, 'book', { kind: 'update', bids, asks, sequence }, data), chain }];
+};
+
+/** Before 2021 there was no `type`, and a snapshot was what had no change before it. */
+const toChain = (data: Fields, symbol: string): Chain => {
+  const last = BigInt(readId(data.change_id, 'change_id'));
+  const isSnapshot = data.type === 'snapshot' || (data.type === undefined && data.prev_change_id === undefined);
+  if (isSnapshot) return { ...snapshotChain(symbol, last), full: WHOLE };
+  return { symbol, kind: 'update', first: null, last, previous: BigInt(readId(data.prev_change_id, 'prev_change_id')) };
+};
+
+/** The first notification holds every level the venue has. */
+const WHOLE = { bids: true, asks: true };
+
+/** `[new | change | delete, price, amount]`. */
+const readChanges = (value: unknown, name: string): Level[] =>
+  readList(value, name).map((item): Level => {
+    const [action, price, amount] = readList(item, name);
+    if (action === 'delete') return [readPrice(price, name), '0'];
+    if (action !== 'new' && action !== 'change') throw badFrame(`${name} holds no change`, 'bad_level');
+    return [readPrice(price, name), readAmount(amount, name)];
+  });
+
+/** `[price, amount]` levels outside the chain of changes. */
+const mapLevels = (data: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = readText(data.instrument_name, 'instrument_name');
+  if (!isPerpetual(symbol)) return [];
+  const at = { symbol, venueTs: readMsOrNull(data.timestamp, 'timestamp'), receivedAt };
+  const sides = sortSides(readLevels(data.bids, 'bids'), readLevels(data.asks, 'asks'));
+  const sequence = readId(data.change_id, 'change_id');
+  return [record(at, 'book', { kind: 'snapshot', ...sides, sequence }, data)];
+};
+
+const HEAD_LENGTH = 200;
+
+/** The channel of a notification. */
+export const readChannel = (text: string): string | null =>
+  /"channel":"([^"\\]+)"/.exec(text.slice(0, HEAD_LENGTH))?.[1] ?? null;
+
+/** Members of the data come in any order, after the channel. */
+export const readChain = (text: string): Chain | null => {
+  const symbol = /"channel":"book\.([^".]+)\.[^".]+"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
+  const last = /"change_id":(\d{1,40})/.exec(text)?.[1];
+  if (symbol === undefined || last === undefined || !isPerpetual(symbol)) return null;
+  const previous = /"prev_change_id":(\d{1,40})/.exec(text)?.[1];
+  const type = /"type":"(\w+)"/.exec(text)?.[1];
+  if (type === 'snapshot' || (type === undefined && previous === undefined))
+    return { ...snapshotChain(symbol, BigInt(last)), full: WHOLE };
+  return previous === undefined
+    ? null
+    : { symbol, kind: 'update', first: null, last: BigInt(last), previous: BigInt(previous) };
+};
+
+/** The minute that a notification of candles tells. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const symbol = /"channel":"chart\.trades\.([^".]+)\.1"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
+  if (symbol === undefined || !isPerpetual(symbol)) return null;
+  const tick = /"tick":(\d+)/.exec(text)?.[1];
+  return tick === undefined ? null : { symbol, openMs: Number(tick) };
+};
+
+// ---- events ----
+
+const mapTrades = (data: unknown, source: Source): readonly Mapped[] =>
+  readList(data, 'trades').flatMap((item) => mapTrade(readFields(item, 'trade'), source));
+
+/** A trade, and the liquidations it filled. */
+const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = readText(trade.instrument_name, 'instrument_name');
+  if (!isPerpetual(symbol)) return [];
+  const direction = readTaker(trade.direction, ['buy', 'sell'], 'direction');
+  if (direction === null) return [];
+  const at = { symbol, venueTs: readMsOrNull(trade.timestamp, 'timestamp'), receivedAt };
+  const id = readIdText(trade.trade_id, 'trade_id');
+  const price = readPrice(trade.price, 'price');
+  const amount = { quantity: readAmount(trade.amount, 'amount'), quantity_unit: quantityUnitOf(symbol) };
+  const fill = { price, price_kind: 'fill' as const, ...amount };
+  return [
+    record(at, 'trade', { id, side: direction, price, ...amount }, trade),
+    // Of two in one trade, which has one id, the second is told apart.
+    ...closedSides(trade.liquidation, direction).map((side, i) =>
+      record(at, 'liquidation', { id: i === 0 ? id : `${id}.maker`, side, ...fill }, trade),
+    ),
+  ];
+};
+
+/** Who was liquidated: `T` the taker, `M` the maker, who did the opposite, `MT` both. A sale closes a long. */
+const closedSides = (liquidation: unknown, taker: 'buy' | 'sell'): readonly ('long' | 'short')[] => {
+  const closedByTaker = taker === 'sell' ? 'long' : 'short';
+  const closedByMaker = taker === 'sell' ? 'short' : 'long';
+  switch (liquidation) {
+    case undefined:
+    case null:
+    case 'none':
+      return [];
+    case 'T':
+      return [closedByTaker];
+    case 'M':
+      return [closedByMaker];
+    case 'MT':
+      return [closedByTaker, closedByMaker];
+    default:
+      throw badFrame('liquidation names neither taker nor maker', 'unknown_word');
+  }
+};
+
+/** `chart.trades.<instrument>.1`: volume in base, cost in quote; nothing says whether the candle is closed. */
+const mapCandle = (channel: readonly string[], data: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = channel[2] ?? '';
+  if (channel[1] !== 'trades' || channel[3] !== '1' || !isPerpetual(symbol)) return [];
+  return [toCandle({ symbol, venueTs: null, receivedAt }, data, data)];
+};
+
+const COLUMNS = ['open', 'high', 'low', 'close', 'volume', 'cost'] as const;
+
+/** Candles in columns; the request names the instrument and the minutes. */
+const mapCandles = (result: Fields, query: URLSearchParams | undefined, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = query?.get('instrument_name') ?? '';
+  if (query?.get('resolution') !== '1' || !isPerpetual(symbol)) return [];
+  const columns = COLUMNS.map((name) => [name, readList(result[name], name)] as const);
+  return readList(result.ticks, 'ticks').map((tick, i) => {
+    const row = { tick, ...Object.fromEntries(columns.map(([name, values]) => [name, values[i]])) };
+    return toCandle({ symbol, venueTs: null, receivedAt }, row, row);
+  });
+};
+
+/** `tick` is the start. */
+const toCandle = (at: At, fields: Fields, element: unknown): Mapped => {
+  const open_time = readMsOrNull(fields.tick, 'tick');
+  if (open_time === null) throw badFrame('tick is no instant');
+  const values = {
+    open_time,
+    price_type: 'trade' as const,
+    timeframe: '1m' as const,
+    open: readPrice(fields.open, 'open'),
+    high: readPrice(fields.high, 'high'),
+    low: readPrice(fields.low, 'low'),
+    close: readPrice(fields.close, 'close'),
+    volume: readAmount(fields.volume, 'volume'),
+    volume_unit: 'base' as const,
+    turnover: readAmountOrNull(fields.cost, 'cost'),
+    trades: null,
+    closed: null,
+  };
+  return record(at, 'candle', values, element);
+};

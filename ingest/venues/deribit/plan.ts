@@ -1,0 +1,140 @@
+// Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { chunks, type Place, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+
+/** Channels of a connection; the docs allow so many in one request. */
+export const STREAMS_PER_CONNECTION = 500;
+const BOOKS_PER_CONNECTION = 400;
+/** Three channels each. */
+const PRICES_PER_CONNECTION = 160;
+/** Channels named by one request. */
+const CHANNELS_PER_FRAME = 100;
+/** The venue asks back after so many seconds of silence, and closes the socket when it is not answered. */
+const HEARTBEAT_S = 30;
+const SILENCE_MS = 30_000;
+/** A third of the bounds of ticker, mark and book is left for the answer (F-03). */
+const CONFIRM_AFTER_MS = 20_000;
+/** A book that rests says nothing, and a new subscription brings it whole. */
+const BOOK_SILENCE_MS = 20_000;
+/** The docs: a minute without trades is told too, with the last price and no volume. */
+const CANDLE_SILENCE_MS = 120_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+
+export const planDeribit = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const spread = (most: number, plan: (symbols: readonly string[]) => SocketPlan): Slot[] =>
+    spreadListings(listings, env, {
+      sockets: 1,
+      most,
+      slot: (members, place) => {
+        const symbols = members.map(({ venue_symbol }) => venue_symbol);
+        return toSocket(place, { ...plan(symbols), symbols, url: env.endpoints.ws ?? '' });
+      },
+    });
+  return [...spread(BOOKS_PER_CONNECTION, toBooks), ...spread(PRICES_PER_CONNECTION, toPrices)];
+};
+
+// ---- sockets ----
+
+type SocketPlan = {
+  readonly name: string;
+  readonly layers: readonly string[];
+  readonly channels: readonly string[];
+  readonly watched: readonly Watched[];
+};
+
+const channelsOf = (kind: string, symbols: readonly string[], interval: string): readonly string[] =>
+  symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
+
+const toBooks = (symbols: readonly string[]): SocketPlan => {
+  const channels = channelsOf('book', symbols, '100ms');
+  return {
+    name: 'book',
+    layers: ['book', 'venue_depth'],
+    channels,
+    watched: [{ subscriptions: channels, silenceMs: BOOK_SILENCE_MS }],
+  };
+};
+
+/** Trades may rest for long; tickers, which do not, share their socket and tell that it lives. Liquidations are marks of trades. */
+const toPrices = (symbols: readonly string[]): SocketPlan => {
+  const tickers = channelsOf('ticker', symbols, '100ms');
+  const candles = channelsOf('chart.trades', symbols, '1');
+  return {
+    name: 'price',
+    layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
+    channels: [...tickers, ...channelsOf('trades', symbols, '100ms'), ...candles],
+    watched: [
+      { subscriptions: tickers, silenceMs: SILENCE_MS, confirmAfterMs: CONFIRM_AFTER_MS },
+      { subscriptions: candles, silenceMs: CANDLE_SILENCE_MS },
+    ],
+  };
+};
+
+type Subject = { readonly symbols: readonly string[]; readonly url: string };
+
+const toSocket = ({ shard, tag }: Place, plan: SocketPlan & Subject): Slot => ({
+  kind: 'socket',
+  id: `${plan.name}.${tag}`,
+  shards: [shard],
+  url: plan.url,
+  subscribe: [
+    toCall(1, 'public/set_heartbeat', { interval: HEARTBEAT_S }),
+    ...toChannelCalls('public/subscribe', plan.channels),
+  ],
+  covers: [{ layers: plan.layers, symbols: plan.symbols }],
+  silenceMs: SILENCE_MS,
+  renewAfterMs: RENEW_AFTER_MS,
+  watched: plan.watched,
+});
+
+export const toCall = (id: number, method: string, params: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params });
+
+const toChannelCalls = (method: 'public/subscribe' | 'public/unsubscribe', channels: readonly string[]): string[] =>
+  chunks(channels, CHANNELS_PER_FRAME).map((some, i) => toCall(i + 2, method, { channels: some }));
+
+/** What is subscribed already would go on as it is. */
+export const toRenewal = (channels: readonly string[]): string[] => [
+  ...toChannelCalls('public/unsubscribe', channels),
+  ...toChannelCalls('public/subscribe', channels),
+];
+
+// ---- requests ----
+
+const get = (method: string, query: string, { rest }: Endpoints): VenueRequest => ({
+  method: 'GET',
+  url: `${rest}/public/${method}?${query}`,
+  weight: 1,
+});
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; those without trades are told too. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const range = `start_timestamp=${fromMs}&end_timestamp=${toMs + MINUTE_MS}&resolution=1`;
+  return get('get_tradingview_chart_data', `instrument_name=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
+};
+
+/** The whole ticker of one listing. */
+export const confirmRequest = (channel: string, endpoints: Endpoints): SymbolRequest | null => {
+  const symbol = /^ticker\.([^.]+)\./.exec(channel)?.[1];
+  if (symbol === undefined) return null;
+  return { symbol, request: get('ticker', `instrument_name=${encodeURIComponent(symbol)}`, endpoints) };
+};
+
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 5_000;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"ticks"') ?? {};
+  const symbol = query.get('instrument_name');
+  if (!path.endsWith('/get_tradingview_chart_data') || symbol === null || query.get('resolution') !== '1') return null;
+  const [fromMs, toMs] = [numberOf(query, 'start_timestamp'), numberOf(query, 'end_timestamp')];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
+};

@@ -1,0 +1,247 @@
+// dYdX's channels and answers as normalised records (records.md). A channel's first message is like the answer of its endpoint.
+import { parseInstant } from '../../../schemas/instants.ts';
+import type { Level, Micros } from '../../../schemas/records.ts';
+import { type Chain, type ClosedMinute, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readFigureOrNull,
+  readIdText,
+  readLevels,
+  readList,
+  readMessage,
+  readPrice,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+
+const record = recordsOf('dydx');
+
+type Received = VenueMessage['received_at'];
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const frame = readFields(body, 'message');
+    if (frame.type === 'error') throw refusal(String(frame.message));
+    if ('channel' in frame) return mapFrame(frame, message.received_at);
+    return Array.isArray(frame.errors) || message.kind === 'frame' ? [] : mapAnswer(frame, message);
+  });
+
+/** `subscribed` has the endpoint's answer; `channel_data` one change, `channel_batch_data` several. */
+const mapFrame = ({ type, channel, id, contents }: Fields, receivedAt: Received): readonly Mapped[] => {
+  const isFirst = type === 'subscribed';
+  if (!isFirst && type !== 'channel_data' && type !== 'channel_batch_data') return [];
+  // Some changes say nothing.
+  if (contents === undefined || contents === null) return [];
+  const parts = type === 'channel_batch_data' ? readList(contents, 'contents') : [contents];
+  return parts.flatMap((part) => {
+    const fields = readFields(part, 'contents');
+    switch (channel) {
+      case 'v4_markets':
+        return mapMarkets(fields, receivedAt);
+      case 'v4_orderbook':
+        return isFirst
+          ? mapSnapshot(readText(id, 'id'), fields, receivedAt)
+          : mapUpdate(readText(id, 'id'), fields, receivedAt);
+      case 'v4_trades':
+        // The first message repeats the past.
+        return isFirst ? [] : mapTrades(readText(id, 'id'), fields, receivedAt);
+      case 'v4_candles':
+        return isFirst ? mapCandles(readList(fields.candles, 'candles'), receivedAt) : mapCandle(fields, receivedAt);
+      default:
+        return unread();
+    }
+  });
+};
+
+/** Books and trades name their market in the request only. */
+const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readonly Mapped[] => {
+  if (isFields(body.markets)) return mapMarkets(body, received_at);
+  if (Array.isArray(body.candles)) return mapCandles(body.candles, received_at);
+  if (!Array.isArray(body.trades) && !Array.isArray(body.bids)) return [];
+  const symbol = /\/perpetualMarkets?\/([^/]+)$/.exec(parseRequest(request)?.path ?? '')?.[1];
+  if (symbol === undefined)
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no market and its request is not known');
+  const named = decodeURIComponent(symbol.replace(/%(?![0-9a-f]{2})/gi, '%25'));
+  return 'trades' in body ? mapTrades(named, body, received_at) : mapSnapshot(named, body, received_at);
+};
+
+// ---- markets ----
+
+/** `markets` are whole, `trading` what changed of them, `oraclePrices` have a time. */
+const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => [
+  ...entriesOf(markets).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
+  ...entriesOf(trading).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
+  ...entriesOf(oraclePrices).flatMap(([symbol, oracle]) =>
+    toMark(
+      { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt },
+      oracle.oraclePrice ?? oracle.price,
+      oracle,
+    ),
+  ),
+];
+
+const entriesOf = (value: unknown): readonly (readonly [string, Fields])[] =>
+  value === undefined || value === null
+    ? []
+    : Object.entries(readFields(value, 'markets')).map(([symbol, market]) => [symbol, readFields(market, symbol)]);
+
+/** Each member stands for itself: none needs what was said before. */
+const mapMarket = (at: At, market: Fields): readonly Mapped[] => [
+  ...toMark(at, market.oraclePrice, market),
+  ...toFunding(at, market),
+  ...toDay(at, market),
+];
+
+/** Before its first price a market says zero or null. */
+const toMark = (at: At, price: unknown, element: Fields): readonly Mapped[] => {
+  const mark = readAmountOrNull(price, 'oraclePrice');
+  return mark === null || mark === '0' ? [] : [record(at, 'mark', { mark, index: null }, element)];
+};
+
+/** The rate of the coming hour. */
+const toFunding = (at: At, market: Fields): readonly Mapped[] => {
+  const funding = readFigureOrNull(market.nextFundingRate, 'nextFundingRate');
+  return funding === null
+    ? []
+    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, market)];
+};
+
+/** `volume24H` counts USD; the price change is no fraction and is left out. */
+const toDay = (at: At, market: Fields): readonly Mapped[] => {
+  const oi = readAmountOrNull(market.openInterest, 'openInterest');
+  const turnover_24h = readAmountOrNull(market.volume24H, 'volume24H');
+  const stats = { volume_24h: null, volume_unit: 'base' as const, turnover_24h, change_24h: null };
+  return [
+    ...(oi === null ? [] : [record(at, 'oi', { oi, oi_unit: 'base' }, market)]),
+    ...(turnover_24h === null ? [] : [record(at, 'stats', stats, market)]),
+  ];
+};
+
+// ---- book ----
+
+/** Levels a side of a snapshot at most; a side with fewer is all there is. */
+const LEVELS = 100;
+
+const mapSnapshot = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] => {
+  const bids = readSnapshotSide(contents.bids, 'bids');
+  const asks = readSnapshotSide(contents.asks, 'asks');
+  const chain: Chain = {
+    ...snapshotChain(symbol),
+    full: { bids: bids.length < LEVELS, asks: asks.length < LEVELS },
+  };
+  const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: null };
+  return [{ ...record({ symbol, venueTs: null, receivedAt }, 'book', values, contents), chain }];
+};
+
+const readSnapshotSide = (side: unknown, name: string): Level[] =>
+  readList(side, name).map((item): Level => {
+    const { price, size } = readFields(item, name);
+    return [readPrice(price, 'price'), readAmount(size, 'size')];
+  });
+
+/** A side that did not change is left out. */
+const mapUpdate = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] => {
+  const bids = readLevels(contents.bids ?? [], 'bids');
+  const asks = readLevels(contents.asks ?? [], 'asks');
+  if (bids.length + asks.length === 0) return [];
+  const values = { kind: 'update' as const, bids, asks, sequence: null };
+  const chain: Chain = { symbol, kind: 'update', first: null, last: null, previous: null };
+  return [{ ...record({ symbol, venueTs: null, receivedAt }, 'book', values, contents), chain }];
+};
+
+/** A frame of the book channel; an answer's symbol is in its request. */
+export const readChain = (text: string): Chain | null => {
+  const head = text.slice(0, HEAD_LENGTH);
+  if (head.includes('"channel":"v4_orderbook"')) {
+    const type = /"type":"(\w+)"/.exec(head)?.[1];
+    const symbol = /"id":"([^"\\]+)"/.exec(head)?.[1];
+    if (symbol === undefined) return null;
+    if (type === 'subscribed') return snapshotChain(symbol);
+    const isUpdate = type === 'channel_data' || type === 'channel_batch_data';
+    return isUpdate && /"(bids|asks)":\[\[/.test(text)
+      ? { symbol, kind: 'update', first: null, last: null, previous: null }
+      : null;
+  }
+  return /^\{"(bids|asks)":\[/.test(head) ? snapshotChain('') : null;
+};
+
+const HEAD_LENGTH = 500;
+
+/** Channel and id of a frame; null for the channel of all markets, which has none. */
+export const readSubscription = (text: string): string | null => {
+  const [head = ''] = text.slice(0, HEAD_LENGTH).split('"contents":', 1);
+  const channel = /"channel":"(\w+)"/.exec(head)?.[1];
+  const id = /"id":"([^"\\]+)"/.exec(head)?.[1];
+  return channel === undefined || id === undefined ? null : `${channel}/${id}`;
+};
+
+/** The minute that a frame of candles tells, the newest where it tells several. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const symbol = /^v4_candles\/(.+)\/1MIN$/.exec(readSubscription(text) ?? '')?.[1];
+  const openMs = symbol === undefined ? Number.NaN : Date.parse(/"startedAt":"([^"]+)"/.exec(text)?.[1] ?? '');
+  return symbol === undefined || Number.isNaN(openMs) ? null : { symbol, openMs };
+};
+
+// ---- events ----
+
+const mapTrades = (symbol: string, contents: Fields, receivedAt: Received): readonly Mapped[] =>
+  readList(contents.trades, 'trades').flatMap((item) => mapTrade(symbol, readFields(item, 'trade'), receivedAt));
+
+/** A trade, and the liquidation it filled: `LIQUIDATED` says that the taker was. `DELEVERAGED` is no trade of the market. */
+const mapTrade = (symbol: string, trade: Fields, receivedAt: Received): readonly Mapped[] => {
+  if (trade.type === 'DELEVERAGED') return [];
+  const taker = readTaker(trade.side, ['BUY', 'SELL'], 'side');
+  if (taker === null) return [];
+  const at = { symbol, venueTs: readIsoOrNull(trade.createdAt, 'createdAt'), receivedAt };
+  const id = trade.id === undefined || trade.id === null ? null : readIdText(trade.id, 'id');
+  const price = readPrice(trade.price, 'price');
+  const amount = { quantity: readAmount(trade.size, 'size'), quantity_unit: 'base' as const };
+  const mapped = [record(at, 'trade', { id, side: taker, price, ...amount }, trade)];
+  if (trade.type !== 'LIQUIDATED' && trade.liquidation !== true) return mapped;
+  const side = taker === 'sell' ? ('long' as const) : ('short' as const);
+  return [...mapped, record(at, 'liquidation', { id, side, price, price_kind: 'fill', ...amount }, trade)];
+};
+
+const mapCandles = (candles: readonly unknown[], receivedAt: Received): readonly Mapped[] =>
+  candles.flatMap((candle) => mapCandle(candle, receivedAt));
+
+/** `startedAt` is the start; nothing says whether the candle is closed. */
+const mapCandle = (value: unknown, receivedAt: Received): readonly Mapped[] => {
+  const candle = readFields(value, 'candle');
+  if (candle.resolution !== '1MIN') return [];
+  const open_time = readIsoOrNull(candle.startedAt, 'startedAt');
+  if (open_time === null) throw badFrame('startedAt is absent');
+  const values = {
+    open_time,
+    price_type: 'trade' as const,
+    timeframe: '1m' as const,
+    open: readPrice(candle.open, 'open'),
+    high: readPrice(candle.high, 'high'),
+    low: readPrice(candle.low, 'low'),
+    close: readPrice(candle.close, 'close'),
+    volume: readAmountOrNull(candle.baseTokenVolume, 'baseTokenVolume'),
+    volume_unit: 'base' as const,
+    turnover: readAmountOrNull(candle.usdVolume, 'usdVolume'),
+    trades: readCountOrNull(candle.trades, 'trades'),
+    closed: null,
+  };
+  return [record({ symbol: readText(candle.ticker, 'ticker'), venueTs: null, receivedAt }, 'candle', values, candle)];
+};
+
+const readIsoOrNull = (value: unknown, name: string): Micros | null => {
+  if (value === undefined || value === null) return null;
+  const at = parseInstant(readText(value, name));
+  if (at === null) throw badFrame(`${name} is no instant`);
+  return at;
+};

@@ -1,0 +1,101 @@
+// dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill minutes in.
+import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, Venue } from '../../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
+import { spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+
+/** Subscriptions of one channel on one connection. */
+const PER_CHANNEL = 32;
+export const STREAMS_PER_CONNECTION = 3 * PER_CHANNEL;
+/** Sockets are planned half full, so that a hash seldom overfills one. */
+const LISTINGS_PLANNED = 16;
+const SILENCE_MS = 30_000;
+/** A book that rests says nothing, and a new subscription brings it whole: before its bound of 30 s (F-03). */
+const BOOK_SILENCE_MS = 20_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Env = Parameters<Venue['plan']>[1];
+
+export const planDydx = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const url = env.endpoints.ws ?? '';
+  const age = { silenceMs: SILENCE_MS, renewAfterMs: RENEW_AFTER_MS };
+  const markets: Slot = {
+    kind: 'socket',
+    id: 'markets',
+    shards: Array.from({ length: env.shards }, (_, shard) => shard),
+    url,
+    subscribe: [toFrame('subscribe', 'v4_markets')],
+    covers: [{ layers: ['mark', 'funding', 'oi', 'stats'], symbols: null }],
+    ...age,
+  };
+  // Markets in final settlement stay listed for good and have no book.
+  const traded = listings.filter(({ values }) => values.status !== 'settling');
+  const sockets = spreadListings(traded, env, {
+    sockets: toPowerOfTwo(traded.length / LISTINGS_PLANNED),
+    most: PER_CHANNEL,
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const books = symbols.map((symbol) => `v4_orderbook/${symbol}`);
+      return {
+        kind: 'socket',
+        id: `market.${tag}`,
+        shards: [shard],
+        url,
+        // Trades and candles may rest; books, which seldom do, share their socket and tell that it lives.
+        subscribe: [...books, ...symbols.flatMap(eventsOf)].map((name) => toCommand('subscribe', name)),
+        covers: [{ layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols }],
+        ...age,
+        watched: [{ subscriptions: books, silenceMs: BOOK_SILENCE_MS }],
+      };
+    },
+  });
+  return [markets, ...sockets];
+};
+
+const eventsOf = (symbol: string): readonly string[] => [`v4_trades/${symbol}`, `v4_candles/${symbol}/1MIN`];
+
+/** The number of sockets doubles when it must: a new listing does not move the others. */
+const toPowerOfTwo = (wanted: number): number => 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, wanted))));
+
+type Command = 'subscribe' | 'unsubscribe';
+
+const toFrame = (type: Command, channel: string, id?: string): string => JSON.stringify({ type, channel, id });
+
+const toCommand = (type: Command, subscription: string): string => {
+  const slash = subscription.indexOf('/');
+  return toFrame(type, subscription.slice(0, slash), subscription.slice(slash + 1));
+};
+
+/** What is subscribed already is refused. */
+export const toRenewal = (subscriptions: readonly string[]): string[] =>
+  subscriptions.flatMap((name) => [toCommand('unsubscribe', name), toCommand('subscribe', name)]);
+
+const MINUTE_MS = 60_000;
+
+const toIso = (ms: number): string => formatInstant(ms * MICROS_PER_MS);
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; `toISO` is exclusive. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const limit = (toMs - fromMs) / MINUTE_MS + 2;
+  const range = `fromISO=${toIso(fromMs)}&toISO=${toIso(toMs + 2 * MINUTE_MS)}&limit=${limit}`;
+  const path = `v4/candles/perpetualMarkets/${encodeURIComponent(venue_symbol)}`;
+  return { method: 'GET', url: `${endpoints.rest}/${path}?resolution=1MIN&${range}`, weight: 1 };
+};
+
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 100;
+
+const toMs = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
+  if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
+  const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shifted(toMs(query.get('toISO')), -1) };
+  return toAsked([decodeURIComponent(symbol)], 'trade', {
+    ...bounds,
+    limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT,
+  });
+};

@@ -1,0 +1,148 @@
+// Gate's books as normalised records: diffs (`order_book_update`), streams of a depth (`obu`), the old `order_book`, and the REST snapshot.
+import type { Digits, Level } from '../../../schemas/records.ts';
+import { type Chain, type FullSides, type Mapped, VenueError } from '../../venue.ts';
+import { sortSides } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  readAmount,
+  readFields,
+  readFigure,
+  readId,
+  readLevels,
+  readList,
+  readMsOrNull,
+  readPrice,
+  readText,
+} from '../shared/wire.ts';
+import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
+import { isPerpetual, parseStream, snapshotChain, updateChain } from './symbols.ts';
+
+/** Levels `{p, s}`. */
+const readNamedLevels = (value: unknown, name: string): Level[] =>
+  readList(value, name).map((item): Level => {
+    const level = readFields(item, name);
+    return [readPrice(level.p, name), readAmount(level.s, name)];
+  });
+
+/** One side may be left out of a message that does not touch it. */
+const orNone = (value: unknown): unknown => value ?? [];
+
+type Sides = { readonly bids: Level[]; readonly asks: Level[] };
+
+const readIds = (result: Fields): { readonly first: bigint; readonly last: bigint } => ({
+  first: BigInt(readId(result.U, 'U')),
+  last: BigInt(readId(result.u, 'u')),
+});
+
+export const mapDiff: Frame = (result, envelope, source) => {
+  const body = readFields(result, 'result');
+  const symbol = readText(body.s, 's');
+  if (!isPerpetual(symbol)) return [];
+  const sides = {
+    bids: readNamedLevels(orNone(body.b), 'b'),
+    asks: readNamedLevels(orNone(body.a), 'a'),
+  };
+  return [toBook(body, { symbol, sides, full: undefined }, { envelope, source })];
+};
+
+export const mapStream: Frame = (result, envelope, source) => {
+  const body = readFields(result, 'result');
+  const stream = parseStream(readText(body.s, 's'));
+  if (stream === null || !isPerpetual(stream.symbol)) return [];
+  const sides = { bids: readLevels(orNone(body.b), 'b'), asks: readLevels(orNone(body.a), 'a') };
+  const full = fullSides(sides, stream.depth);
+  return [toBook(body, { symbol: stream.symbol, sides, full }, { envelope, source })];
+};
+
+/** A side with fewer levels than asked has no more. */
+const fullSides = ({ bids, asks }: Sides, depth: number): FullSides => ({
+  bids: bids.length < depth,
+  asks: asks.length < depth,
+});
+
+type BookOf = { readonly symbol: string; readonly sides: Sides; readonly full: FullSides | undefined };
+
+/** `full` marks a whole book among diffs. */
+const toBook = (
+  body: Fields,
+  { symbol, sides, full }: BookOf,
+  { envelope, source }: { readonly envelope: Fields; readonly source: Source },
+): Mapped => {
+  const ids = readIds(body);
+  const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
+  const at = { symbol, venueTs, receivedAt: source.receivedAt };
+  const sequence = String(ids.last);
+  if (body.full !== true)
+    return { ...toMapped(at, 'book', { kind: 'update', ...sides, sequence }, body), chain: updateChain(symbol, ids) };
+  const whole = sortSides(sides.bids, sides.asks);
+  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...whole, sequence }, body);
+  return { ...mapped, chain: snapshotChain(symbol, ids.last, full) };
+};
+
+/** The old channel: first a whole book, then single changes; the sign of a size is its side. */
+export const mapOldBook: Frame = (result, envelope, source) =>
+  Array.isArray(result) ? mapOldChanges(result, envelope, source) : mapOldWhole(result, envelope, source);
+
+const mapOldWhole: Frame = (result, envelope, source) => {
+  const body = readFields(result, 'result');
+  const symbol = readText(body.contract, 'contract');
+  if (!isPerpetual(symbol)) return [];
+  const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
+  const sides = sortSides(readNamedLevels(body.bids, 'bids'), readNamedLevels(body.asks, 'asks'));
+  const id = body.id === undefined ? '0' : readId(body.id, 'id');
+  const sequence = id === '0' ? null : id;
+  const at = { symbol, venueTs, receivedAt: source.receivedAt };
+  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, body);
+  return [withChain(mapped, sequence === null ? null : snapshotChain(symbol, BigInt(sequence)))];
+};
+
+const withChain = (mapped: Mapped, chain: Chain | null): Mapped => (chain === null ? mapped : { ...mapped, chain });
+
+const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Source): readonly Mapped[] => {
+  const changes = rows.map((row) => readFields(row, 'change'));
+  const symbols = [...new Set(changes.map((change) => readText(change.c, 'c')))].filter(isPerpetual);
+  return symbols.map((symbol) => {
+    const own = changes.filter(({ c }) => c === symbol);
+    const ids = own.map(({ id }) => (id === undefined ? null : readId(id, 'id')));
+    const last = ids.at(-1) ?? null;
+    const at = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt };
+    const mapped = toMapped(at, 'book', { kind: 'update', ...toSides(own), sequence: last }, own);
+    const first = ids[0] ?? null;
+    const chain =
+      first === null || last === null ? null : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
+    return withChain(mapped, chain);
+  });
+};
+
+/** A size of zero does not say its side: the level is gone from whichever held it. */
+const toSides = (changes: readonly Fields[]): Sides => {
+  const sides: Sides = { bids: [], asks: [] };
+  for (const { p, s } of changes) {
+    const price = readPrice(p, 'p');
+    const signed = readFigure(s, 's');
+    const size: Digits = signed.startsWith('-') ? signed.slice(1) : signed;
+    if (!signed.startsWith('-')) sides.bids.push([price, size]);
+    if (signed.startsWith('-') || signed === '0') sides.asks.push([price, size]);
+  }
+  return sides;
+};
+
+/** The body leaves out whose book it is. `update` is when the book changed last, `current` when it was sent, in seconds. */
+export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] => {
+  const symbol = source.query.get('contract');
+  if (symbol === null || symbol === '')
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the order book names no contract and its request is not known');
+  if (!isPerpetual(symbol)) return [];
+  const book = readFields(body, 'order book');
+  const sides = sortSides(readNamedLevels(book.bids, 'bids'), readNamedLevels(book.asks, 'asks'));
+  const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');
+  const sequence = book.id === undefined ? null : readId(book.id, 'id');
+  const at = { symbol, venueTs, receivedAt: source.receivedAt };
+  const mapped = toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, book);
+  if (sequence === null) return [mapped];
+  const limit = source.query.get('limit');
+  if (limit !== null && !/^\d+$/.test(limit)) throw badFrame('limit is no number of levels');
+  const full = limit === null ? undefined : fullSides(sides, Number(limit));
+  return [{ ...mapped, chain: snapshotChain(symbol, BigInt(sequence), full) }];
+};

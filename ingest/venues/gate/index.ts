@@ -1,0 +1,99 @@
+// Gate perpetuals, settled in USDT and in bitcoin. https://www.gate.com/docs/developers/futures/ws/en, checked 2026-11-21.
+//
+// A socket path and a REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: larger ones are
+// cached for half a minute by the venue. Candles of all three prices come by socket.
+import type { BookRule, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import {
+  askedMinutes,
+  bookSnapshot,
+  candlesRequest,
+  PING,
+  planGate,
+  STREAMS_PER_CONNECTION,
+  toRenewal,
+  withoutRefused,
+} from './plan.ts';
+import {
+  impliedQuantity,
+  MARKETS,
+  readChain,
+  readClosedMinute,
+  readNewestMinute,
+  readSubscription,
+} from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://api.gateio.ws/api/v4',
+  usdt_ws: 'wss://fx-ws.gateio.ws/v4/ws/usdt',
+  btc_ws: 'wss://fx-ws.gateio.ws/v4/ws/btc',
+};
+
+/** The first diff holds the id after the snapshot's, then each begins where the last one ended. */
+const bookRule: BookRule = {
+  style: 'snapshot',
+  bufferLimit: 300,
+  continues: ({ last, joined }, next) => {
+    if (next.first === null || next.last === null) return 'break';
+    // A repeat says nothing new; an older id in a joined book is a numbering that began anew.
+    if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
+    const isNext = joined ? next.first === last + 1n : next.first <= last + 1n;
+    return isNext ? 'apply' : 'break';
+  },
+};
+
+export const gate: Venue = {
+  id: 'gate',
+  name: 'Gate',
+  docs: 'https://www.gate.com/docs/developers/futures/ws/en',
+  endpoints: ENDPOINTS,
+  // Sizes of contracts that trade in fractions come as decimals only to those who ask.
+  headers: { 'x-gate-size-decimal': '1' },
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 10,
+    // 200 in ten seconds a path; all paths together stay below that of one.
+    restWeightPerMinute: 1_200,
+    restBurst: { most: 200, ms: 10_000 },
+    connectionsPerMinute: 60,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    // At most one a second and contract: a lower bound.
+    liquidation: { ...ON_CHANGE, completeness: 'sampled' },
+    candles: ON_CHANGE,
+  },
+  reference: (endpoints) =>
+    MARKETS.map((market) => ({ method: 'GET', url: `${endpoints.rest}/futures/${market}/contracts`, weight: 1 })),
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planGate,
+  classify: (text) => {
+    const head = text.slice(0, 400);
+    if (/"error":\{/.test(head)) return 'error';
+    if (head.includes('"channel":"futures.pong"')) return 'heartbeat';
+    return /"event":"(un)?subscribe"/.test(head) ? 'ack' : 'data';
+  },
+  ping: { everyMs: 15_000, frame: PING },
+  sequence: readChain,
+  bookRule,
+  bookSnapshot,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  without: withoutRefused,
+  closedMinute: readClosedMinute,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity,
+  map: (_state, message) => mapMessage(message),
+};

@@ -1,0 +1,29 @@
+// What every mapper of Gate's messages shares: the message's source, its stamps, the record around its values.
+import type { Micros } from '../../../schemas/records.ts';
+import type { Mapped } from '../../venue.ts';
+import { recordsOf } from '../shared/shape.ts';
+import { badFrame, type Fields, readMsOrNull } from '../shared/wire.ts';
+
+export const toMapped = recordsOf('gate');
+
+/** `query` is the request's; empty for frames. */
+export type Source = { readonly receivedAt: Micros; readonly query: URLSearchParams };
+
+/** Maps the `result` of a frame; its envelope has the stamp of sending. */
+export type Frame = (result: unknown, envelope: Fields, source: Source) => readonly Mapped[];
+
+/** 2100-01-01, the end of our range (N-03), in seconds. */
+const LATEST_SECONDS = 4_102_444_800;
+
+/** Seconds with or without a fraction, as number or text, to microseconds. Zero and absent mean: no stamp. */
+export const readSeconds = (value: unknown, name: string): Micros | null => {
+  if (value === undefined || value === null || value === '') return null;
+  const [, seconds, fraction = ''] = /^(\d{1,11})(?:\.(\d+))?$/.exec(String(value)) ?? [];
+  if (seconds === undefined || Number(seconds) > LATEST_SECONDS) throw badFrame(`${name} is no instant`);
+  const at = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  return at === 0 ? null : at;
+};
+
+/** Milliseconds of old envelopes are missing. */
+export const sentAt = ({ time_ms, time }: Fields): Micros | null =>
+  readMsOrNull(time_ms, 'time_ms') ?? readSeconds(time, 'time');

@@ -1,0 +1,279 @@
+// Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
+import { multiply } from '../../../schemas/decimals.ts';
+import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
+import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import type { At } from '../shared/shape.ts';
+import { note, unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  NO_QUERY,
+  parseRequest,
+  readAmountOrNull,
+  readFields,
+  readFigure,
+  readFigureOrNull,
+  readId,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
+import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
+import { isPerpetual } from './symbols.ts';
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
+    return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
+  });
+
+const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
+  const frame = readFields(body, 'message');
+  if (isFields(frame.error)) throw refusal(JSON.stringify(frame.error));
+  if (frame.event !== 'update' && frame.event !== 'all') return [];
+  const mapper = CHANNELS.get(String(frame.channel));
+  return mapper ? mapper(frame.result, frame, source) : unread();
+};
+
+const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
+  if (isFields(body) && typeof body.label === 'string') throw refusal(body.label);
+  if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+  const endpoint = /\/futures\/(?:usdt|btc)\/([a-z_]+)$/.exec(path)?.[1] ?? '';
+  return ANSWERS.get(endpoint)?.(body, source) ?? [];
+};
+
+/** Elements of a result: a list, a list within a list (2021), or one alone; those of perpetuals. */
+const elementsOf = (result: unknown): readonly Fields[] =>
+  [result]
+    .flat(2)
+    .map((element) => readFields(element, 'element'))
+    .filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
+
+const atOf = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Source): At => ({
+  symbol: readText(contract, 'contract'),
+  venueTs,
+  receivedAt,
+});
+
+// ---- tickers ----
+
+const mapTickers: Frame = (result, envelope, source) =>
+  elementsOf(result).flatMap((ticker) => mapTicker(ticker, atOf(ticker, sentAt(envelope), source)));
+
+const mapTicker = (ticker: Fields, at: At): readonly Mapped[] => [
+  ...toTicker(at, ticker),
+  ...toMark(at, ticker, [ticker.mark_price, ticker.index_price]),
+  ...toFunding(at, ticker),
+  ...toOi(at, ticker, ticker.total_size),
+  ...toStats(at, ticker),
+];
+
+/** The venue writes zero where there is no price yet. */
+const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {
+  const digits = readAmountOrNull(value, name);
+  return digits === '0' ? null : digits;
+};
+
+const toTicker = (at: At, ticker: Fields): Mapped[] => {
+  const last = readPriceUnlessZero(ticker.last, 'last');
+  return last === null ? [] : [toMapped(at, 'ticker', { last }, ticker)];
+};
+
+const toMark = (at: At, element: Fields, [markPrice, indexPrice]: readonly [unknown, unknown]): Mapped[] => {
+  const mark = readPriceUnlessZero(markPrice, 'mark_price');
+  const index = readPriceUnlessZero(indexPrice, 'index_price');
+  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+};
+
+/** `funding_rate_indicative` is for the period after the next settlement. */
+const toFunding = (at: At, ticker: Fields): Mapped[] => {
+  const funding = readFigureOrNull(ticker.funding_rate, 'funding_rate');
+  if (funding === null) return [];
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, ticker)];
+};
+
+const toOi = (at: At, element: Fields, size: unknown): Mapped[] => {
+  const oi = readAmountOrNull(size, 'open interest');
+  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element)];
+};
+
+const toStats = (at: At, ticker: Fields): Mapped[] => {
+  const percent = readFigureOrNull(ticker.change_percentage, 'change_percentage');
+  const values = {
+    volume_24h: readAmountOrNull(ticker.volume_24h, 'volume_24h'),
+    volume_unit: 'contracts' as const,
+    turnover_24h: readAmountOrNull(ticker.volume_24h_quote, 'volume_24h_quote'),
+    change_24h: percent === null ? null : multiply(percent, '0.01'),
+  };
+  const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
+  return isEmpty ? [] : [toMapped(at, 'stats', values, ticker)];
+};
+
+/** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
+const mapContractStats: Frame = (result, _envelope, source) =>
+  elementsOf(result).flatMap((stats) => {
+    const at = atOf(stats, readSeconds(stats.time, 'time'), source);
+    return [...toMark(at, stats, [stats.mark_price, undefined]), ...toOi(at, stats, stats.open_interest)];
+  });
+
+// ---- trades, liquidations ----
+
+/** Positive sizes were bought by the taker. */
+const toSigned = (value: unknown, name: string): { readonly isNegative: boolean; readonly amount: Digits } => {
+  const digits = readFigure(value, name);
+  const isNegative = digits.startsWith('-');
+  return { isNegative, amount: isNegative ? digits.slice(1) : digits };
+};
+
+/** Frames stamp in milliseconds; answers write the same in seconds with a fraction. */
+const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null => {
+  const isSeconds = /^\d{1,11}(\.\d+)?$/.test(String(create_time_ms));
+  const fine = isSeconds
+    ? readSeconds(create_time_ms, 'create_time_ms')
+    : readMsOrNull(create_time_ms, 'create_time_ms');
+  return fine ?? readSeconds(create_time, 'create_time');
+};
+
+/** An internal trade is the insurance fund's or an auto-deleveraging. */
+const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
+  elementsOf(result)
+    .filter(({ is_internal }) => is_internal !== true)
+    .flatMap((trade) => {
+      const { isNegative, amount } = toSigned(trade.size, 'size');
+      // The sign is the side: a size of zero has none.
+      if (amount === '0') {
+        note('no_side');
+        return [];
+      }
+      const values = {
+        id: trade.id === undefined || trade.id === null ? null : readId(trade.id, 'id'),
+        side: isNegative ? ('sell' as const) : ('buy' as const),
+        price: readPrice(trade.price, 'price'),
+        quantity: amount,
+        quantity_unit: 'contracts' as const,
+      };
+      return [toMapped(atOf(trade, readTradeStamp(trade), source), 'trade', values, trade)];
+    });
+
+/** The docs write `time_ms`; frames as they are sent have `time`, in milliseconds. */
+const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
+  readMsOrNull(time_ms, 'time_ms') ??
+  (/^\d{13}$/.test(String(time)) ? readMsOrNull(time, 'time') : readSeconds(time, 'time'));
+
+/** The liquidation's order: one that sells (a size below zero) closes a long. */
+const mapLiquidations: Frame = (result, envelope, source) =>
+  elementsOf(result).map((order) => {
+    const { isNegative, amount } = toSigned(order.size, 'size');
+    const values = {
+      id: null,
+      side: isNegative ? ('long' as const) : ('short' as const),
+      price: readPrice(order.price, 'price'),
+      price_kind: 'order' as const,
+      quantity: amount,
+      quantity_unit: 'contracts' as const,
+    };
+    return toMapped(atOf(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
+  });
+
+/** The answer names the position instead: above zero it was a long. A position closed in steps stands in each with its whole size: what was closed is the order's. */
+const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
+  elementsOf(body).map((order) => {
+    const { isNegative } = toSigned(order.size, 'size');
+    const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
+    const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
+    const values = {
+      id: null,
+      side: isNegative ? ('short' as const) : ('long' as const),
+      price: filled ?? readPrice(order.order_price, 'order_price'),
+      price_kind: filled === null ? ('order' as const) : ('fill' as const),
+      quantity: amount,
+      quantity_unit: 'contracts' as const,
+    };
+    return toMapped(atOf(order, readSeconds(order.time, 'time'), source), 'liquidation', values, order);
+  });
+
+// ---- candles ----
+
+/** `1m_BTC_USDT`, `1m_mark_BTC_USDT`, `mark_BTC_USDT`. */
+const parseName = (name: string): { readonly symbol: string; readonly priceType: PriceType } => {
+  const [, prefix, symbol = name] = /^(?:(mark|index)_)?(.+)$/.exec(name) ?? [];
+  return { symbol, priceType: prefix === 'mark' || prefix === 'index' ? prefix : 'trade' };
+};
+
+const mapCandles: Frame = (result, envelope, source) =>
+  readList(result, 'result').flatMap((item) => {
+    const candle = readFields(item, 'candle');
+    const [, interval, name = ''] = /^([^_]+)_(.+)$/.exec(readText(candle.n, 'n')) ?? [];
+    const { symbol, priceType } = parseName(name);
+    if (interval !== '1m' || !isPerpetual(symbol)) return [];
+    const at = { symbol, venueTs: sentAt(envelope), receivedAt: source.receivedAt };
+    return [toCandle(at, candle, { priceType, turnover: null })];
+  });
+
+const mapCandleAnswer = (body: unknown, source: Source): readonly Mapped[] => {
+  const name = source.query.get('contract');
+  const interval = source.query.get('interval');
+  if (name === null || interval === null)
+    throw new VenueError(
+      'VENUE_UNKNOWN_LISTING',
+      'the candles name no contract or interval and their request is not known',
+    );
+  const { symbol, priceType } = parseName(name);
+  if (interval !== '1m' || !isPerpetual(symbol)) return [];
+  const at = { symbol, venueTs: null, receivedAt: source.receivedAt };
+  return readList(body, 'candlesticks').map((item) => {
+    const candle = readFields(item, 'candle');
+    return toCandle(at, candle, { priceType, turnover: readAmountOrNull(candle.sum, 'sum') });
+  });
+};
+
+type CandleOf = { readonly priceType: PriceType; readonly turnover: Digits | null };
+
+/** `w` says whether the window is closed. */
+const toCandle = (at: At, candle: Fields, { priceType, turnover }: CandleOf): Mapped => {
+  const open_time = readSeconds(candle.t, 't');
+  if (open_time === null) throw badFrame('t is no instant');
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPriceOrNull(candle.o, 'o'),
+    high: readPriceOrNull(candle.h, 'h'),
+    low: readPriceOrNull(candle.l, 'l'),
+    close: readPriceOrNull(candle.c, 'c'),
+    volume: isTraded ? readAmountOrNull(candle.v, 'v') : null,
+    volume_unit: isTraded ? ('contracts' as const) : null,
+    turnover: isTraded ? turnover : null,
+    trades: null,
+    closed: typeof candle.w === 'boolean' ? candle.w : null,
+  };
+  return toMapped(at, 'candle', values, candle);
+};
+
+const CHANNELS: ReadonlyMap<string, Frame> = new Map<string, Frame>([
+  ['futures.tickers', mapTickers],
+  ['futures.contract_stats', mapContractStats],
+  ['futures.order_book_update', mapDiff],
+  ['futures.obu', mapStream],
+  ['futures.order_book', mapOldBook],
+  ['futures.trades', (result, _envelope, source) => mapTrades(result, source)],
+  ['futures.public_liquidates', mapLiquidations],
+  ['futures.candlesticks', mapCandles],
+]);
+
+const ANSWERS: ReadonlyMap<string, (body: unknown, source: Source) => readonly Mapped[]> = new Map([
+  ['tickers', (body: unknown, source: Source) => mapTickers(body, {}, source)],
+  ['order_book', mapBookAnswer],
+  ['trades', mapTrades],
+  ['liq_orders', mapPastLiquidations],
+  ['candlesticks', mapCandleAnswer],
+]);

@@ -1,0 +1,176 @@
+// Gate's slots: sockets of books, of prices with trades and liquidations, of candles; the frames and requests they need.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+import { MARKETS, type Market, marketOf } from './symbols.ts';
+
+/** Three channels of a contract share a socket of prices, three of another one of candles; the docs name no limit, fewer keep a lost socket small. */
+const CONTRACTS_PER_CONNECTION = 60;
+export const STREAMS_PER_CONNECTION = 3 * CONTRACTS_PER_CONNECTION;
+/** About so many contracts share a socket. */
+const ABOUT = 50;
+/** Some 600 contracts in USDT; a handful in bitcoin. */
+const BOOK_SOCKETS: Readonly<Record<Market, number>> = { usdt: 6, btc: 1 };
+const CONTRACTS_PER_FRAME = 50;
+const DEPTH = 100;
+const SILENCE_MS = 30_000;
+/** A mark price that never changes in so long is none that lives. */
+const MARK_CANDLE_SILENCE_MS = 120_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/** Requests carry the time they are made at; a public channel does not look at it, and a plan has no clock. */
+const REQUEST_TIME = 1_700_000_000;
+
+export const PING = JSON.stringify({ time: REQUEST_TIME, channel: 'futures.ping' });
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+
+export const planGate = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+  MARKETS.flatMap((market) => {
+    const own = listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
+    const sockets = Math.ceil(own.length / ABOUT);
+    const plan = (feed: Feed): Slot[] => planSockets(own, env, { market, ...feed });
+    return [
+      ...plan({ ...BOOKS, sockets: BOOK_SOCKETS[market] }),
+      ...plan({ ...PRICES, sockets, most: CONTRACTS_PER_CONNECTION }),
+      ...plan({ ...CANDLES, sockets, most: CONTRACTS_PER_CONNECTION }),
+    ];
+  });
+
+// ---- sockets ----
+
+type Feed = {
+  readonly id: string;
+  readonly layers: readonly string[];
+  readonly frames: (symbols: readonly string[]) => readonly string[];
+  /** Channels that never rest for long: trades and liquidations may. */
+  readonly watched: (symbols: readonly string[]) => readonly Watched[];
+  readonly sockets: number;
+  readonly most?: number;
+};
+
+const toFrame = (event: 'subscribe' | 'unsubscribe', channel: string, payload: readonly string[]): string =>
+  JSON.stringify({ time: REQUEST_TIME, channel: `futures.${channel}`, event, payload });
+
+/** One contract a frame. No depth is named: with one the venue is silent about levels that leave it. */
+const BOOKS = {
+  id: 'order_book_update',
+  layers: ['book', 'venue_depth'],
+  frames: (symbols: readonly string[]) =>
+    symbols.map((symbol) => toFrame('subscribe', 'order_book_update', [symbol, '100ms'])),
+  watched: () => [],
+};
+
+const PRICES = {
+  id: 'prices',
+  layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation'],
+  frames: (symbols: readonly string[]) =>
+    ['tickers', 'trades', 'public_liquidates'].flatMap((channel) =>
+      chunks(symbols, CONTRACTS_PER_FRAME).map((payload) => toFrame('subscribe', channel, payload)),
+    ),
+  watched: (symbols: readonly string[]) => [
+    { subscriptions: symbols.map((symbol) => `tickers:${symbol}`), silenceMs: SILENCE_MS },
+  ],
+};
+
+/** One series a frame: `mark_` and `index_` before a contract name its other prices. */
+const CANDLES = {
+  id: 'candlesticks',
+  layers: ['candles'],
+  frames: (symbols: readonly string[]) =>
+    symbols.flatMap((symbol) =>
+      ['', 'mark_', 'index_'].map((prefix) => toFrame('subscribe', 'candlesticks', ['1m', `${prefix}${symbol}`])),
+    ),
+  watched: (symbols: readonly string[]) => [
+    { subscriptions: symbols.map((symbol) => `candlesticks:mark_${symbol}`), silenceMs: MARK_CANDLE_SILENCE_MS },
+  ],
+};
+
+const planSockets = (
+  listings: readonly ListingRecord[],
+  env: Env,
+  { market, id, layers, frames, watched, ...spread }: Feed & { readonly market: Market },
+): Slot[] =>
+  spreadListings(listings, env, {
+    ...spread,
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      return {
+        kind: 'socket',
+        id: `${market}-${id}.${tag}`,
+        shards: [shard],
+        url: env.endpoints[`${market}_ws`] ?? '',
+        subscribe: frames(symbols),
+        covers: [{ layers, symbols }],
+        silenceMs: SILENCE_MS,
+        renewAfterMs: RENEW_AFTER_MS,
+        watched: watched(symbols),
+      };
+    },
+  });
+
+/** A new subscription begins with the newest value. */
+export const toRenewal = (subscriptions: readonly string[]): string[] => {
+  const namesOf = (channel: string): string[] =>
+    subscriptions.filter((name) => name.startsWith(`${channel}:`)).map((name) => name.slice(channel.length + 1));
+  const frames = (event: 'subscribe' | 'unsubscribe'): string[] => [
+    ...chunks(namesOf('tickers'), CONTRACTS_PER_FRAME).map((payload) => toFrame(event, 'tickers', payload)),
+    ...namesOf('candlesticks').map((name) => toFrame(event, 'candlesticks', ['1m', name])),
+  ];
+  return [...frames('unsubscribe'), ...frames('subscribe')];
+};
+
+type Request = { readonly channel?: unknown; readonly payload?: readonly string[] };
+
+/** A refused list of contracts is asked for again without the one that the refusal names. */
+export const withoutRefused = (refusal: string, request: string): string | null => {
+  const { channel, payload = [], ...rest } = JSON.parse(request) as Request;
+  const message = /"message":"([^"\\]*)"/.exec(refusal)?.[1] ?? '';
+  const words = new Set(message.split(/[^A-Za-z0-9_]+/));
+  const left = payload.filter((contract) => !words.has(contract));
+  const isList =
+    channel === 'futures.tickers' || channel === 'futures.trades' || channel === 'futures.public_liquidates';
+  if (!isList || !refusal.includes(`"channel":"${channel}"`) || left.length === payload.length) return null;
+  return left.length === 0 ? null : JSON.stringify({ ...rest, channel, payload: left });
+};
+
+// ---- requests ----
+
+const get = (path: string, symbol: string, { query, endpoints }: { query: string; endpoints: Endpoints }) =>
+  ({
+    method: 'GET',
+    url: `${endpoints.rest}/futures/${marketOf(symbol)}/${path}?contract=${encodeURIComponent(symbol)}&${query}`,
+    weight: 1,
+  }) satisfies VenueRequest;
+
+export const bookSnapshot: NonNullable<Venue['bookSnapshot']> = ({ venue_symbol }, endpoints) =>
+  get('order_book', venue_symbol, { query: `limit=${DEPTH}&with_id=true`, endpoints });
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over; bounds are in seconds. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const query = `interval=1m&from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}`;
+  return get('candlesticks', venue_symbol, { query, endpoints });
+};
+
+/** The most points of an answer between two instants; without them, and without a limit, it tells the newest 100. */
+const CANDLES_LIMIT = 2_000;
+const DEFAULT_LIMIT = 100;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const name = query.get('contract');
+  if (!path.endsWith('/candlesticks') || name === null || query.get('interval') !== '1m') return null;
+  const [, prefix, symbol = ''] = /^(mark_|index_)?(.+)$/.exec(name) ?? [];
+  const priceType = prefix === 'mark_' ? 'mark' : prefix === 'index_' ? 'index' : 'trade';
+  const msOf = (bound: string): number | null => {
+    const seconds = numberOf(query, bound);
+    return seconds === null ? null : seconds * 1_000;
+  };
+  const [fromMs, toMs] = [msOf('from'), msOf('to')];
+  const limit = numberOf(query, 'limit') ?? (fromMs === null ? DEFAULT_LIMIT : CANDLES_LIMIT);
+  return toAsked([symbol], priceType, { fromMs, toMs, limit });
+};

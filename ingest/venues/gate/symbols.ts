@@ -1,0 +1,110 @@
+// What Gate's symbols and book frames say by themselves: market, kind, and the chain of a book message.
+import type { ListingValues } from '../../../schemas/records.ts';
+import type { Chain, ClosedMinute } from '../../venue.ts';
+
+/** `BTC_USDT`, `BTC_USD`; contracts with a delivery end in their date: `BTC_USDT_20250328`. */
+export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(symbol);
+
+/** The currency contracts settle in names the venue's endpoints. */
+export type Market = 'usdt' | 'btc';
+export const MARKETS: readonly Market[] = ['usdt', 'btc'];
+export const marketOf = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
+
+export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+
+/** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
+export const impliedQuantity = (symbol: string): SymbolQuantity => {
+  if (marketOf(symbol) === 'usdt') return { venue_kind: 'linear', contract_size: null, quantity_unit: 'contracts' };
+  const isInverse = symbol === 'BTC_USD';
+  return {
+    venue_kind: isInverse ? 'inverse' : 'quanto',
+    contract_size: isInverse ? '1' : null,
+    quantity_unit: 'contracts',
+  };
+};
+
+/** `ob.BTC_USDT.400`: a book of so many levels a side. */
+export const parseStream = (stream: string): { readonly symbol: string; readonly depth: number } | null => {
+  const [, symbol, depth] = /^ob\.(.+)\.(\d+)$/.exec(stream) ?? [];
+  return symbol === undefined ? null : { symbol, depth: Number(depth) };
+};
+
+type Ids = { readonly first: bigint; readonly last: bigint };
+
+export const updateChain = (symbol: string, { first, last }: Ids): Chain => ({
+  symbol,
+  kind: 'update',
+  first,
+  last,
+  previous: null,
+});
+
+export const snapshotChain = (symbol: string, last: bigint, full?: Chain['full']): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last,
+  previous: null,
+  full,
+});
+
+/** Chain of a book frame, or of a snapshot's body (which leaves its symbol out). */
+export const readChain = (text: string): Chain | null => {
+  const channel = /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
+  if (channel === undefined) return readBodyChain(text);
+  if (channel !== 'order_book_update' && channel !== 'obu') return null;
+  const result = text.slice(Math.max(0, text.indexOf('"result":')));
+  const first = /"U":(\d+)/.exec(result)?.[1];
+  const last = /"u":(\d+)/.exec(result)?.[1];
+  const name = /"s":"([^"\\]*_[^"\\]*)"/.exec(result)?.[1];
+  if (first === undefined || last === undefined || name === undefined) return null;
+  const symbol = channel === 'obu' ? parseStream(name)?.symbol : name;
+  if (symbol === undefined || !isPerpetual(symbol)) return null;
+  const isFull = /"full":true/.test(result);
+  return isFull
+    ? snapshotChain(symbol, BigInt(last))
+    : updateChain(symbol, { first: BigInt(first), last: BigInt(last) });
+};
+
+const readBodyChain = (text: string): Chain | null => {
+  const id = text.includes('"asks":[') && text.includes('"current":') ? /"id":(\d+)/.exec(text)?.[1] : undefined;
+  return id === undefined ? null : snapshotChain('', BigInt(id));
+};
+
+const channelOf = (text: string): string | undefined => /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
+
+/** `tickers:BTC_USDT`, `candlesticks:mark_BTC_USDT` of a frame of it; null for channels that may rest. */
+export const readSubscription = (text: string): string | null => {
+  const channel = channelOf(text);
+  if (channel !== 'tickers' && channel !== 'candlesticks') return null;
+  const subject = channel === 'tickers' ? /"contract":"([^"\\]+)"/ : /"n":"1m_(mark_[^"\\]+)"/;
+  const name = subject.exec(text)?.[1];
+  return name === undefined ? null : `${channel}:${name}`;
+};
+
+type Candle = ClosedMinute & { readonly isClosed: boolean | null };
+
+/** The newest minute of trades in a frame; null closed where the venue does not say. */
+const readCandle = (text: string): Candle | null => {
+  if (channelOf(text) !== 'candlesticks') return null;
+  const candles = [...text.matchAll(/\{[^{}]*"n":"1m_(?!mark_|index_)([^"\\]+)"[^{}]*\}/g)];
+  const last = candles.at(-1);
+  const open = /"t":(\d+)/.exec(last?.[0] ?? '')?.[1];
+  const symbol = last?.[1];
+  if (symbol === undefined || open === undefined) return null;
+  const flag = /"w":(true|false)/.exec(last?.[0] ?? '')?.[1];
+  return { symbol, openMs: Number(open) * 1_000, isClosed: flag === undefined ? null : flag === 'true' };
+};
+
+/** The minute that a frame says is closed. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.includes('"w":true')) return null;
+  const candle = readCandle(text);
+  return candle?.isClosed === true ? { symbol: candle.symbol, openMs: candle.openMs } : null;
+};
+
+/** The newest minute of a frame that does not say whether it is closed: not all of them do. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const candle = readCandle(text);
+  return candle?.isClosed === null ? { symbol: candle.symbol, openMs: candle.openMs } : null;
+};

@@ -1,0 +1,115 @@
+// HTX perpetual swaps, USDT-margined and coin-margined. https://www.htx.com/en-us/opend/newApiPages, checked 2026-11-21.
+//
+// Each market has a socket for trading data and one for notices; marks and indexes of both come from a third. Frames are gzip. The venue pings,
+// in two styles, and closes what does not answer. Open interest is only asked for. Every quantity counts contracts.
+import type { BookRule, Delivery, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import {
+  askedMinutes,
+  candlesRequest,
+  FUNDING_EVERY_MS,
+  OI_EVERY_MS,
+  planHtx,
+  STREAMS_PER_CONNECTION,
+  toRenewal,
+} from './plan.ts';
+import { inflate, marketOf, readChain, readClosedMinute, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://api.hbdm.com',
+  linear_ws: 'wss://api.hbdm.com/linear-swap-ws',
+  linear_notification_ws: 'wss://api.hbdm.com/linear-swap-notification',
+  inverse_ws: 'wss://api.hbdm.com/swap-ws',
+  inverse_notification_ws: 'wss://api.hbdm.com/swap-notification',
+  index_ws: 'wss://api.hbdm.com/ws_index',
+};
+
+/** Pushed every 60 seconds, say the docs: two of them (F-02). */
+const FUNDING: Delivery = {
+  policy: 'on',
+  cadence: FUNDING_EVERY_MS,
+  horizonMs: 2 * FUNDING_EVERY_MS,
+  horizonSource: 'documented',
+};
+const POLLED: Delivery = {
+  policy: 'on',
+  cadence: OI_EVERY_MS,
+  horizonMs: 2 * OI_EVERY_MS,
+  horizonSource: 'assumed',
+};
+
+/** `high_freq` counts its messages: each version is the last one and one more. Only a new subscription brings a snapshot. */
+const bookRule: BookRule = {
+  style: 'stream',
+  bufferLimit: 0,
+  continues: ({ last }, next) => (next.last === last + 1n ? 'apply' : 'break'),
+};
+
+export const htx: Venue = {
+  id: 'htx',
+  name: 'HTX',
+  docs: 'https://www.htx.com/en-us/opend/newApiPages',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    // 40 messages a second; pongs are some of them.
+    subscribePerSecond: 20,
+    // 800 a second for market data, 120 in three for reference data.
+    restWeightPerMinute: 1200,
+    connectionsPerMinute: 60,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: FUNDING,
+    oi: POLLED,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    // The docs: each order that the liquidation account takes over; no limit is named.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: ON_CHANGE,
+  },
+  reference: ({ rest }) =>
+    [
+      'linear-swap-api/v1/swap_query_elements',
+      'linear-swap-api/v1/swap_contract_info',
+      'swap-api/v1/swap_contract_info',
+    ].map((path) => ({ method: 'GET', url: `${rest}/${path}`, weight: 1 })),
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planHtx,
+  classify: (text) => {
+    const head = text.slice(0, 200);
+    if (/^\{"ping":|^\{"op":"ping"/.test(head)) return 'heartbeat';
+    if (head.includes('"status":"error"') || head.includes('"op":"error"') || head.includes('"op":"close"')) {
+      return 'error';
+    }
+    if (/"op":"(sub|unsub)"/.test(head)) return /"err-code":"?0\b/.test(text) ? 'ack' : 'error';
+    return /"(subbed|unsubbed)":/.test(head) ? 'ack' : 'data';
+  },
+  replyTo: (text) => {
+    const [, market] = /^\{"ping":(\d+)\}$/.exec(text) ?? [];
+    if (market !== undefined) return `{"pong":${market}}`;
+    if (!text.startsWith('{"op":"ping"')) return null;
+    const [, ts] = /"ts":("?\d+"?)/.exec(text) ?? [];
+    return ts === undefined ? null : `{"op":"pong","ts":${ts}}`;
+  },
+  decode: inflate,
+  sequence: readChain,
+  bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  closedMinute: readClosedMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: (venueSymbol) => ({
+    venue_kind: marketOf(venueSymbol),
+    contract_size: null,
+    quantity_unit: 'contracts',
+  }),
+  map: (_state, message) => mapMessage(message),
+};

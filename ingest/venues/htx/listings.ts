@@ -1,0 +1,160 @@
+// HTX's reference answers: contract elements and contract info become listings (records.md, V-02 to V-04).
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readCountOrNull,
+  readFields,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { isSwap, type Market, splitSymbol } from './symbols.ts';
+
+/** Hours between settlements by contract code. */
+type Hours = Readonly<Record<string, number>>;
+
+const MS_PER_HOUR = 3_600_000;
+
+/** Notes the settlement periods of the elements; an answer of contract info is its market's whole reference. */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const path = parseRequest(message.request)?.path ?? '';
+  const [, api, endpoint] = /\/(linear-swap|swap)-api\/v1\/(swap_query_elements|swap_contract_info)$/.exec(path) ?? [];
+  if (api === undefined || endpoint === undefined) return null;
+  const market: Market = api === 'swap' ? 'inverse' : 'linear';
+  return readMessage(message.payload, (body) => {
+    const answer = readAnswer(body);
+    const data = readList(answer.data, 'data').map((item) => readFields(item, 'data'));
+    if (endpoint === 'swap_query_elements') {
+      state[market] = toHours(data);
+      return null;
+    }
+    const source = { message, market, ts: readMsOrNull(answer.ts, 'ts'), hours: (state[market] ?? {}) as Hours };
+    const swaps = data.filter((item) => isSwap(readText(item.contract_code, 'contract_code')));
+    return {
+      scope: market,
+      listings: swaps.map((item) => toListing(item, source)),
+      elements: () => elementTexts(message.payload, 'contract_code'),
+    };
+  });
+};
+
+/** An answer or a frame. Throws when the venue refused. */
+export const readAnswer = (body: unknown): Fields => {
+  const answer = readFields(body, 'message');
+  if (answer.status !== undefined && answer.status !== 'ok') {
+    throw refusal(`${String(answer['err-code'])} ${String(answer['err-msg'])}`);
+  }
+  return answer;
+};
+
+const toHours = (data: readonly Fields[]): Hours =>
+  Object.fromEntries(
+    data.flatMap((item) => {
+      const hours = readCountOrNull(item.settle_period, 'settle_period');
+      return hours === null || hours === 0 ? [] : [[readText(item.contract_code, 'contract_code'), hours]];
+    }),
+  );
+
+type Source = {
+  readonly message: VenueMessage;
+  readonly market: Market;
+  readonly ts: Micros | null;
+  readonly hours: Hours;
+};
+
+const toListing = (item: Fields, source: Source): ListingRecord => {
+  const venue_symbol = readText(item.contract_code, 'contract_code');
+  return {
+    layer: 'listing',
+    venue: 'htx',
+    venue_symbol,
+    venue_ts: source.ts,
+    received_at: source.message.received_at,
+    values: toValues(item, venue_symbol, source),
+  };
+};
+
+/** `contract_status`; 4 is on its way to suspension, 5 to 7 are steps of a settlement. */
+const STATUSES = words({
+  '0': 'delisted',
+  '1': 'tradeable',
+  '2': 'pre_launch',
+  '3': 'halted',
+  '4': 'halted',
+  '5': 'settling',
+  '6': 'settling',
+  '7': 'settling',
+  '8': 'delisted',
+});
+
+const toValues = (item: Fields, code: string, { market, hours }: Source): ListingValues => {
+  const { base: asset, quote } = splitSymbol(code);
+  const { base, multiplier } = splitMultiplier(asset);
+  const known = hours[code];
+  const contract_size = readRuleOrNull('contract_size', item.contract_size, 'contract_size');
+  const tick_size = readRuleOrNull('tick_size', item.price_tick, 'price_tick');
+  const unsent = ['change_24h', 'lot_size', 'min_notional', 'min_qty', 'price_decimals', 'qty_decimals'];
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: code,
+    base,
+    quote,
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind: market,
+    pair: item.pair === undefined ? code : readText(item.pair, 'pair'),
+    post_only: null,
+    status: STATUSES[String(item.contract_status)] ?? 'unknown',
+    contract_size,
+    multiplier,
+    tick_size,
+    lot_size: null,
+    min_qty: null,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: null,
+    units: {
+      tick_size: tick_size === null ? null : 'quote',
+      lot_size: null,
+      min_qty: null,
+      min_notional: null,
+      contract_size: market === 'linear' ? 'base' : 'quote',
+    },
+    quantity_unit: 'contracts',
+    // Eight hours is the venue's usual period; only the elements say which contracts have another.
+    funding_interval: formatDuration((known ?? 8) * MS_PER_HOUR),
+    funding_interval_source: known === undefined ? 'assumed' : 'venue',
+    funding_normalisation: { venue_field: 'funding_rate', transform: 'string_to_number' },
+    rules_normalisation: {
+      tick_size: { venue_field: 'price_tick', transform: 'identity' },
+      contract_size: { venue_field: 'contract_size', transform: 'identity' },
+    },
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    // Coin-margined volumes are counted in contracts and in coins, never in dollars.
+    not_published: market === 'linear' ? unsent : [...unsent, 'turnover_24h'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readDate(item.create_date),
+    delisted_at: readMsOrNull(item.delivery_time, 'delivery_time'),
+  };
+};
+
+/** `20201021`: a day, taken at its start in UTC. */
+const readDate = (value: unknown): Micros | null => {
+  if (value === undefined || value === null || value === '') return null;
+  const [, year, month, day] = /^(\d{4})(\d{2})(\d{2})$/.exec(String(value)) ?? [];
+  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  if (Number.isNaN(ms)) throw badFrame('create_date is no date');
+  return readMsOrNull(ms, 'create_date');
+};

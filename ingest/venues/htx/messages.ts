@@ -1,0 +1,261 @@
+// HTX's frames and answers as normalised records (records.md). Not read: top of book (`bbo`), merged levels, premium and estimated rates,
+// notices about contracts, instruments with a date. Figures are JSON numbers and some ids exceed 2^53: both keep their digits.
+import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
+import type { Mapped, VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readFigureOrNull,
+  readId,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readSide,
+  readTaker,
+  readText,
+} from '../shared/wire.ts';
+import { readAnswer } from './listings.ts';
+import { depthOf, fullSides, isChained, isSwap, marketOf, splitChannel, toChain } from './symbols.ts';
+
+/** What surrounds an element: its channel's contract (null: the element names its own), and the message's send time. */
+type Source = {
+  readonly receivedAt: Micros;
+  readonly isFrame: boolean;
+  readonly symbol: string | null;
+  readonly sentAt: Micros | null;
+};
+
+type Mapper = (element: Fields, source: Source) => readonly Mapped[];
+
+const toMapped = recordsOf('htx');
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const answer = readAnswer(body);
+    const source = {
+      receivedAt: message.received_at,
+      isFrame: message.kind === 'frame',
+      symbol: null,
+      sentAt: readMsOrNull(answer.ts, 'ts'),
+    };
+    if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
+    if (answer.op === 'notify') return mapNotice(answer, source);
+    return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
+  });
+
+type Channel = ReturnType<typeof splitChannel>;
+
+/** Frames and some answers name their channel; it holds one `tick` or, when the past was asked for, `data`. */
+const mapChannel = (message: Fields, channel: Channel, source: Source): readonly Mapped[] => {
+  if (channel === null) return [];
+  const { symbol, topic } = channel;
+  const named = { ...source, symbol: symbol === '*' ? null : symbol };
+  const mapper = depthOf(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
+  if (!mapper) return unread();
+  return elementsOf(message).flatMap((element) => mapper(element, named));
+};
+
+const elementsOf = ({ tick, data }: Fields): readonly Fields[] =>
+  tick === undefined ? readList(data, 'data').map((item) => readFields(item, 'data')) : [readFields(tick, 'tick')];
+
+/** Pushes of the notification socket: `public.*.funding_rate` and its like. */
+const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
+  const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
+  const mapper = topic === undefined ? undefined : NOTICES.get(topic);
+  return mapper === undefined ? unread() : listOf(message.data, 'data').flatMap((element) => mapper(element, source));
+};
+
+/** An answer that names no channel. */
+const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
+  const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
+  if (!mapper) return [];
+  return listOf(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
+};
+
+/** One element or many. */
+const listOf = (value: unknown, name: string): readonly Fields[] =>
+  Array.isArray(value) ? value.map((item) => readFields(item, name)) : [readFields(value, name)];
+
+/** What an element is about; null when that is no swap. The first of `stamps` that is there is its time, else the message's. */
+const readAt = (element: Fields, source: Source, stamps: readonly string[] = ['ts']): At | null => {
+  const symbol = source.symbol ?? readText(element.contract_code, 'contract_code');
+  if (!isSwap(symbol)) return null;
+  const stamped = stamps.map((name) => readMsOrNull(element[name], name)).find((stamp) => stamp !== null);
+  return { symbol, venueTs: stamped ?? source.sentAt, receivedAt: source.receivedAt };
+};
+
+const ofSwap =
+  (map: (at: At, element: Fields) => readonly Mapped[], stamps?: readonly string[]): Mapper =>
+  (element, source) => {
+    const at = readAt(element, source, stamps);
+    return at === null ? [] : map(at, element);
+  };
+
+/** `vol` counts contracts, but where `number_of` does it is the turnover (the second version of the batch). */
+const mapDetail = ofSwap((at, element) => {
+  const last = readAmountOrNull(element.close, 'close');
+  const isBatch = element.number_of !== undefined;
+  const volume_24h = isBatch ? readAmount(element.number_of, 'number_of') : readAmountOrNull(element.vol, 'vol');
+  const turnover = isBatch ? readAmountOrNull(element.vol, 'vol') : readTurnover(at.symbol, element);
+  const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: turnover, change_24h: null };
+  return [
+    ...(last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)]),
+    ...(volume_24h === null ? [] : [toMapped(at, 'stats', stats, element)]),
+  ];
+});
+
+/** Coin-margined swaps have no turnover in dollars. */
+const readTurnover = (symbol: string, element: Fields): string | null =>
+  marketOf(symbol) === 'linear' ? readAmountOrNull(element.trade_turnover, 'trade_turnover') : null;
+
+/** Index at the close of the running period: the newest there is. Other price types look back. */
+const mapBasis = ofSwap((at, element) => [
+  toMapped(at, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }, element),
+]);
+
+const mapIndex = ofSwap(
+  (at, element) => [
+    toMapped(at, 'mark', { mark: null, index: readPrice(element.index_price, 'index_price') }, element),
+  ],
+  ['index_ts'],
+);
+
+/** The venue pushes its mark as the running minute's candle: the close is the mark now. Past minutes (answers) are candles alone. */
+const mapMarkMinute: Mapper = (element, source) => {
+  const at = readAt(element, source);
+  if (at === null) return [];
+  const mark = { mark: readPrice(element.close, 'close'), index: null };
+  return [...(source.isFrame ? [toMapped(at, 'mark', mark, element)] : []), toCandle(at, element, 'mark')];
+};
+
+/** The coming settlement: answers call it `funding_time`, pushes `settlement_time` (their `funding_time` is when the rate was computed). */
+const mapFunding = ofSwap((at, element) => {
+  const funding = readFigureOrNull(element.funding_rate, 'funding_rate');
+  const next_funding_at =
+    readMsOrNull(element.settlement_time, 'settlement_time') ?? readMsOrNull(element.funding_time, 'funding_time');
+  if (funding === null && next_funding_at === null) return [];
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
+});
+
+/** Of contracts (`volume`), coins (`amount`) and quote (`value`) the unit of trades and books. */
+const mapOpenInterest = ofSwap((at, element) => [
+  toMapped(at, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }, element),
+]);
+
+/** An empty side is left out. */
+const readLevelsOrNone = (value: unknown, name: string): Level[] =>
+  value === undefined || value === null ? [] : readLevels(value, name);
+
+const mapDepth =
+  (topic: string): Mapper =>
+  (element, source) => {
+    const at = readAt(element, source);
+    if (at === null) return [];
+    const version = element.version === undefined ? null : readId(element.version, 'version');
+    const isUpdate = element.event === 'update';
+    const bids = readLevelsOrNone(element.bids, 'bids');
+    const asks = readLevelsOrNone(element.asks, 'asks');
+    const values = isUpdate
+      ? { kind: 'update' as const, bids, asks, sequence: version }
+      : { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
+    const mapped = toMapped(at, 'book', values, element);
+    if (!source.isFrame || !isChained(topic)) return [mapped];
+    const chain = toChain(at.symbol, isUpdate, version === null ? null : BigInt(version));
+    const full = fullSides(depthOf(topic) ?? 0, { bids: bids.length, asks: asks.length });
+    return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
+  };
+
+/** Trades come in the `data` of a tick. One without direction has no taker: the venue marks so what was no trade of the market. */
+const mapTrades: Mapper = (element, source) =>
+  readList(element.data, 'data').flatMap((item) => {
+    const trade = readFields(item, 'trade');
+    const at = readAt(trade, source);
+    const side = at === null ? null : readTaker(trade.direction, SIDES, 'direction');
+    if (at === null || side === null) return [];
+    const values = {
+      id: trade.id === undefined ? null : readId(trade.id, 'id'),
+      side,
+      price: readPrice(trade.price, 'price'),
+      quantity: readAmount(trade.amount, 'amount'),
+      quantity_unit: 'contracts' as const,
+    };
+    return [toMapped(at, 'trade', values, trade)];
+  });
+
+const SIDES = ['buy', 'sell'] as const;
+
+/** The order that closes: a sale closes a long. Its price is the bankruptcy price, by the docs. */
+const mapLiquidation = ofSwap(
+  (at, element) => {
+    const values = {
+      id: null,
+      side: readSide(element.direction, SIDES, 'direction') === 'sell' ? ('long' as const) : ('short' as const),
+      price: readPrice(element.price, 'price'),
+      price_kind: 'bankruptcy' as const,
+      quantity: readAmount(element.volume, 'volume'),
+      quantity_unit: 'contracts' as const,
+    };
+    return [toMapped(at, 'liquidation', values, element)];
+  },
+  ['created_at'],
+);
+
+/** `id` is the start in seconds. Mark and index candles have zeros where volumes would be: they are none. */
+const toCandle = (at: At, element: Fields, priceType: PriceType): Mapped => {
+  const seconds = readCountOrNull(element.id, 'id');
+  const open_time = seconds === null ? null : readMsOrNull(seconds * 1000, 'id');
+  if (open_time === null) throw badFrame('id is no instant');
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(element.open, 'open'),
+    high: readPrice(element.high, 'high'),
+    low: readPrice(element.low, 'low'),
+    close: readPrice(element.close, 'close'),
+    volume: isTraded ? readAmount(element.vol, 'vol') : null,
+    volume_unit: isTraded ? ('contracts' as const) : null,
+    turnover: isTraded ? readTurnover(at.symbol, element) : null,
+    trades: isTraded ? readCountOrNull(element.count, 'count') : null,
+    closed: null,
+  };
+  return toMapped(at, 'candle', values, element);
+};
+
+const mapCandle = (priceType: PriceType): Mapper => ofSwap((at, element) => [toCandle(at, element, priceType)]);
+
+const TOPICS: ReadonlyMap<string, Mapper> = new Map([
+  ['detail', mapDetail],
+  ['detail.merged', mapDetail],
+  ['trade.detail', mapTrades],
+  ['kline.1min', mapCandle('trade')],
+  ['mark_price.1min', mapMarkMinute],
+  ['index.1min', mapCandle('index')],
+  ...['1min', '5min', '15min', '30min', '60min', '4hour', '12hour', '1day', '1week', '1mon'].map(
+    (period): [string, Mapper] => [`basis.${period}.close`, mapBasis],
+  ),
+]);
+
+const NOTICES: ReadonlyMap<string, Mapper> = new Map([
+  ['funding_rate', mapFunding],
+  ['liquidation_orders', mapLiquidation],
+]);
+
+const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
+  ['batch_merged', mapDetail],
+  ['swap_index', mapIndex],
+  ['swap_funding_rate', mapFunding],
+  ['swap_batch_funding_rate', mapFunding],
+  ['swap_open_interest', mapOpenInterest],
+]);

@@ -1,0 +1,93 @@
+// What HTX's contract codes, channels and bytes say by themselves: market, multiplier, the chain of a book message, the inflated frame.
+import { gunzipSync } from 'node:zlib';
+import type { Chain, ClosedMinute, FullSides } from '../../venue.ts';
+
+export type Market = 'linear' | 'inverse';
+
+/** `BTC-USDT` and `BTC-USD`; dated contracts have a third part (`BTC-USDT-211231`, `BTC-USDT-CQ`, `BTC-USDT-FUTURES`). */
+export const isSwap = (code: string): boolean => /^[^-.*\s]+-[^-.*\s]+$/.test(code);
+
+/** Coin-margined swaps are quoted in dollars and nothing else is. */
+export const marketOf = (code: string): Market => (code.endsWith('-USD') ? 'inverse' : 'linear');
+
+export const splitSymbol = (code: string): { readonly base: string; readonly quote: string } => {
+  const [base = '', quote = ''] = code.split('-');
+  return { base, quote };
+};
+
+/** `market.BTC-USDT.depth.step0` -> `BTC-USDT`, `depth.step0`. */
+export const splitChannel = (channel: string): { readonly symbol: string; readonly topic: string } | null => {
+  const [, symbol, topic] = /^market\.([^.]+)\.(.+)$/.exec(channel) ?? [];
+  return symbol === undefined || topic === undefined ? null : { symbol, topic };
+};
+
+/** Unmerged levels: `step0` is 150 a side and whole each time, `step6` its best 20, `size_N.high_freq` a snapshot and then what changed. */
+const DEPTH = /^depth\.(?:(step0|step6)|size_(\d+)\.high_freq)$/;
+
+/** Levels a side the channel sends; null when it is no channel of unmerged levels. */
+export const depthOf = (topic: string): number | null => {
+  const [, step, size] = DEPTH.exec(topic) ?? [];
+  if (step !== undefined) return step === 'step0' ? 150 : 20;
+  return size === undefined ? null : Number(size);
+};
+
+/** The best 20 of `step6` stand beside the book, not in its chain. */
+export const isChained = (topic: string): boolean => topic !== 'depth.step6';
+
+/** A side with fewer levels than the channel sends has no more. */
+export const fullSides = (depth: number, counts: { readonly bids: number; readonly asks: number }): FullSides => ({
+  bids: counts.bids < depth,
+  asks: counts.asks < depth,
+});
+
+/** `high_freq` numbers its messages one by one; `step0` has a second as its version, and needs none: it is whole each time. */
+export const toChain = (symbol: string, isUpdate: boolean, version: bigint | null): Chain => ({
+  symbol,
+  kind: isUpdate ? 'update' : 'snapshot',
+  first: null,
+  last: version,
+  previous: null,
+});
+
+/** Chain of a frame of the book; answers of REST have a `status` and stand outside it. */
+export const readChain = (text: string): Chain | null => {
+  const [, channel] = /"ch":"(market\.[^"]+\.depth\.[^"]+)"/.exec(text) ?? [];
+  const named = channel === undefined ? null : splitChannel(channel);
+  if (named === null || depthOf(named.topic) === null || !isChained(named.topic) || !isSwap(named.symbol)) return null;
+  if (!text.includes('"tick"') || text.includes('"status"')) return null;
+  const version = /"version":(\d+)/.exec(text)?.[1];
+  return toChain(named.symbol, text.includes('"event":"update"'), version === undefined ? null : BigInt(version));
+};
+
+/** The channel of a frame of marks or indexes; null for what may rest. */
+export const readSubscription = (text: string): string | null =>
+  /^\{"ch":"(market\.[^".]+\.(?:mark_price|index)\.1min)"/.exec(text)?.[1] ?? null;
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack its last trades. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const symbol = /^\{"ch":"market\.([^".]+)\.kline\.1min"/.exec(text)?.[1];
+  const sentMs = /"ts":(\d+)/.exec(text)?.[1];
+  const start = /"id":(\d+)/.exec(text)?.[1];
+  if (symbol === undefined || sentMs === undefined || start === undefined) return null;
+  const openMs = Number(start) * 1000;
+  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
+};
+
+/** Frames inflate to less than this; what does not is left as it came, and is then no JSON. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+/** Frames are gzip; answers of REST come inflated, and recordings hold frames inflated or in base64. */
+export const inflate = (bytes: Uint8Array): Uint8Array => {
+  const packed = isBase64Gzip(bytes) ? Buffer.from(Buffer.from(bytes).toString('latin1'), 'base64') : bytes;
+  if (packed[0] !== 0x1f || packed[1] !== 0x8b) return bytes;
+  try {
+    return gunzipSync(packed, { maxOutputLength: MOST_BYTES });
+  } catch {
+    return bytes;
+  }
+};
+
+/** The base64 of gzip's first three bytes; no JSON begins so. */
+const isBase64Gzip = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 4)).toString('latin1') === 'H4sI';

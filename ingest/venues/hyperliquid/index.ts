@@ -1,0 +1,68 @@
+// Hyperliquid perpetuals, its own and those of builders (HIP-3). https://hyperliquid.gitbook.io/hyperliquid-docs, checked 2026-11-21.
+//
+// Everything is asked by POST to one path, so answers are told apart by their shape. Coin names are case-sensitive (`kPEPE` is a thousand
+// PEPE); a builder's coin carries its market's name (`xyz:AAPL`). Spot pairs (`@2`, `PURR/USDC`) and outcomes (`#10`) share the channels and
+// are never mapped. No last price, no liquidations and no times of prices are public.
+import type { BookRule, Venue } from '../../venue.ts';
+import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { GREETING, mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';
+import { ask, askedMinutes, candlesRequest, planHyperliquid, toRenewal } from './plan.ts';
+
+const ENDPOINTS = { rest: 'https://api.hyperliquid.xyz', ws: 'wss://api.hyperliquid.xyz/ws' };
+
+/** Limits of one address over all sockets: 1,000 subscriptions, 2,000 messages a minute, 10 connections, 30 new ones a minute. */
+const LIMITS = {
+  streamsPerConnection: 1000,
+  subscribePerSecond: 15,
+  restWeightPerMinute: 1200,
+  connectionsPerMinute: 30,
+};
+
+/** Every book message is whole and has no sequence. */
+const bookRule: BookRule = { style: 'full', bufferLimit: 0, continues: () => 'apply' };
+
+export const hyperliquid: Venue = {
+  id: 'hyperliquid',
+  name: 'Hyperliquid',
+  docs: 'https://hyperliquid.gitbook.io/hyperliquid-docs',
+  endpoints: ENDPOINTS,
+  limits: LIMITS,
+  layers: {
+    ticker: NOT_PUBLISHED,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    liquidation: NOT_PUBLISHED,
+    candles: ON_CHANGE,
+  },
+  /** Names of collateral tokens first: a builder's market is quoted in its own. */
+  reference: (endpoints) => [ask(endpoints, { type: 'spotMeta' }, 20), ask(endpoints, { type: 'allPerpMetas' }, 20)],
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planHyperliquid,
+  classify: (text) => {
+    // It answers no subscription.
+    if (text === GREETING) return 'heartbeat';
+    const channel = /"channel":"([a-zA-Z]+)"/.exec(text)?.[1];
+    if (channel === 'pong') return 'heartbeat';
+    if (channel === 'subscriptionResponse') return 'ack';
+    return channel === 'error' ? 'error' : 'data';
+  },
+  /** A socket without traffic for 60 s is closed. */
+  ping: { everyMs: 30_000, frame: '{"method":"ping"}' },
+  sequence: readChain,
+  bookRule,
+  bookSnapshot: ({ venue_symbol }, endpoints) => ask(endpoints, { type: 'l2Book', coin: venue_symbol }, 2),
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: () => ({ venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' }),
+  map: (state, message) => mapMessage(state, message),
+};

@@ -1,0 +1,150 @@
+// Hyperliquid's metas as listings (records.md, V-02 to V-04): one meta a market, the venue's own and each builder's.
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { TIMEFRAMES } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  readCountOrNull,
+  readFields,
+  readId,
+  readList,
+  readMessage,
+  readText,
+  words,
+} from '../shared/wire.ts';
+import { withinBudget } from './budget.ts';
+
+/** `xyz:AAPL` belongs to the builder's market `xyz`; the venue's own coins have no prefix. */
+export const marketOf = (coin: string): string => (coin.includes(':') ? (coin.split(':', 1)[0] ?? '') : '');
+/** `@2` and `PURR/USDC` are spot pairs, `#10` and `+10` are outcomes. */
+export const isPerpetual = (coin: string): boolean => !/^[@#+]|\//.test(coin);
+
+/** A meta has a universe of coins with size decimals; spot's has one of pairs. */
+export const isMeta = (value: unknown): value is Fields =>
+  isFields(value) && Array.isArray(value.universe) && !Array.isArray(value.tokens);
+
+/** Metas of an answer: `meta`, `metaAndAssetCtxs` or `allPerpMetas`; empty when it is another. */
+export const metasOf = (body: unknown): readonly Fields[] => {
+  if (isMeta(body)) return [body];
+  if (!Array.isArray(body) || !isMeta(body[0])) return [];
+  return body.length === 2 && Array.isArray(body[1]) ? [body[0]] : body.filter(isMeta);
+};
+
+/** Coins of a meta, by their place. */
+export const coinsOf = (meta: Fields): readonly Fields[] =>
+  readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
+
+/** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed, all as spotMeta names them once it was asked. */
+const KNOWN_TOKENS = words({ 0: 'USDC', 235: 'USDE', 360: 'USDH' });
+
+/** Folds spotMeta (names of tokens), then allPerpMetas. The scope of a single meta is its market. */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  if (message.kind !== 'response') return null;
+  return readMessage(message.payload, (body) => {
+    if (isFields(body) && Array.isArray(body.tokens)) {
+      state.tokens = toTokens(body.tokens);
+      return null;
+    }
+    const metas = metasOf(body);
+    const [first] = metas;
+    if (first === undefined) return null;
+    const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
+    const isWhole = Array.isArray(body) && body.every(isMeta);
+    const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
+    return {
+      scope: isWhole ? 'all' : `market ${marketOf(String(coinsOf(first)[0]?.name ?? ''))}`,
+      listings: isWhole ? withinBudget(listings) : listings,
+      elements: () => elementTexts(message.payload, 'name'),
+    };
+  });
+};
+
+const toTokens = (tokens: readonly unknown[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    tokens.map((item) => {
+      const token = readFields(item, 'token');
+      return [readId(token.index, 'index'), readText(token.name, 'name')];
+    }),
+  );
+
+type Source = {
+  readonly tokens: Readonly<Record<string, string>>;
+  readonly receivedAt: Micros;
+};
+
+/** A market whose collateral has no known name cannot say what its prices are quoted in: it waits for spotMeta. */
+const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
+  const { tokens, receivedAt } = source;
+  const index = readId(meta.collateralToken ?? 0, 'collateralToken');
+  const quote = tokens[index] ?? KNOWN_TOKENS[index];
+  if (quote === undefined) return [];
+  return coinsOf(meta).map((coin) => {
+    const venue_symbol = readText(coin.name, 'name');
+    return {
+      layer: 'listing',
+      venue: 'hyperliquid',
+      venue_symbol,
+      venue_ts: null,
+      received_at: receivedAt,
+      values: {
+        ...toValues(coin, venue_symbol, quote.toUpperCase()),
+        // A universe keeps what is delisted and never says since when.
+        delisted_at: null,
+      },
+    };
+  });
+};
+
+const toValues = (coin: Fields, venue_symbol: string, quote: string): Omit<ListingValues, 'delisted_at'> => {
+  const market = marketOf(venue_symbol);
+  const asset = market === '' ? venue_symbol : venue_symbol.slice(market.length + 1);
+  const { base, multiplier } = splitMultiplier(asset);
+  const sizeDecimals = readCountOrNull(coin.szDecimals, 'szDecimals');
+  if (sizeDecimals === null || sizeDecimals > 18) throw badFrame('szDecimals is no number of decimals');
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol,
+    base,
+    quote,
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind: 'linear',
+    pair: null,
+    post_only: null,
+    status: coin.isDelisted === true ? 'delisted' : 'tradeable',
+    contract_size: '1',
+    multiplier,
+    // A price has at most five significant figures and 6 - szDecimals decimals: no fixed step, and the endpoint names none.
+    tick_size: null,
+    lot_size: toStep(sizeDecimals),
+    min_qty: null,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: sizeDecimals,
+    units: { tick_size: null, lot_size: 'base', min_qty: null, min_notional: null, contract_size: 'base' },
+    quantity_unit: 'base',
+    funding_interval: '1h',
+    funding_interval_source: 'documented',
+    funding_normalisation: { venue_field: 'funding', transform: 'string_to_number' },
+    rules_normalisation: {
+      lot_size: { venue_field: 'szDecimals', transform: 'decimals_to_step' },
+      qty_decimals: { venue_field: 'szDecimals', transform: 'identity' },
+    },
+    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    not_published: ['ticker', 'last', 'liquidation', 'change_24h', 'tick_size', 'min_qty', 'min_notional'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: null,
+  };
+};
+
+/** 10^-n. */
+const toStep = (decimals: number): Digits => (decimals === 0 ? '1' : `0.${'0'.repeat(decimals - 1)}1`);
+
+/** A small `k` before the name stands for a thousand (V-04); `KAS` is a name. */
+const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } =>
+  /^k[A-Z0-9]{2,}$/.test(asset) ? { base: asset.slice(1), multiplier: '1000' } : { base: asset, multiplier: '1' };

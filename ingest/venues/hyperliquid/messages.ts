@@ -1,0 +1,307 @@
+// Hyperliquid's frames and answers as normalised records (records.md). Not read: allMids and bbo (a mid is no last price, the book is collected
+// whole), spot contexts, past funding.
+import type { Digits, Level, Micros } from '../../../schemas/records.ts';
+import {
+  type Chain,
+  type ClosedMinute,
+  type Mapped,
+  type MapState,
+  VenueError,
+  type VenueMessage,
+} from '../../venue.ts';
+import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { note, unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readFigureOrNull,
+  readId,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { coinsOf, isMeta, isPerpetual, marketOf, metasOf } from './listings.ts';
+
+const record = recordsOf('hyperliquid');
+
+/** Levels a side of a book message that is not thinned; a side with fewer is all there is. */
+const LEVELS = 20;
+
+type Source = { readonly state: MapState; readonly receivedAt: VenueMessage['received_at'] };
+
+/** The first frame of a connection, the one that is no JSON (hyperliquid-python-sdk@04f25f28, `websocket_manager.py`: the venue's own client). */
+export const GREETING = 'Websocket connection established.';
+
+const isGreeting = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
+  byteLength === GREETING.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === GREETING;
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] => {
+  if (isGreeting(message.payload)) return [];
+  return readMessage(message.payload, (body) => {
+    const source = { state, receivedAt: message.received_at };
+    return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
+  });
+};
+
+const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {
+  switch (channel) {
+    case 'l2Book':
+      return mapBook(readFields(data, 'data'), source);
+    case 'activeAssetCtx': {
+      const { coin, ctx } = readFields(data, 'data');
+      return mapContext(readText(coin, 'coin'), ctx, source, data);
+    }
+    case 'allDexsAssetCtxs':
+      return mapAllContexts(readFields(data, 'data'), source);
+    case 'trades':
+      return mapLiveTrades(readList(data, 'data'), source);
+    case 'candle':
+      return (Array.isArray(data) ? data : [data]).flatMap((candle) => mapCandle(candle, source));
+    case 'subscriptionResponse':
+      return forgetTrades(data, source);
+    case 'error':
+      throw refusal(String(data));
+    case 'pong':
+      return [];
+    default:
+      return unread();
+  }
+};
+
+/** Requests carry their question in the body, which is not recorded: answers are told apart by their shape. */
+const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
+  if (isFields(body) && 'levels' in body) return mapBook(body, source);
+  const metas = metasOf(body);
+  if (metas.length > 0) {
+    rememberCoins(metas, source);
+    return Array.isArray(body) && Array.isArray(body[1]) ? mapMarketContexts(body, source) : [];
+  }
+  if (!Array.isArray(body)) return [];
+  return body.flatMap((element) => {
+    if (!isFields(element)) return [];
+    if ('tid' in element) return mapTrade(element, source);
+    return 'i' in element && 'T' in element ? mapCandle(element, source) : [];
+  });
+};
+
+// ---- book ----
+
+/** A whole book; the venue leaves a side out when nothing rests there. */
+const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = readText(book.coin, 'coin');
+  if (!isPerpetual(symbol)) return [];
+  const levels = readList(book.levels, 'levels');
+  const sides = sortSides(toLevels(levels[0]), toLevels(levels[1]));
+  const at = { symbol, venueTs: readMsOrNull(book.time, 'time'), receivedAt };
+  const full = { bids: sides.bids.length < LEVELS, asks: sides.asks.length < LEVELS };
+  // `fast` books are thinner by an unstated number of levels.
+  const chain: Chain = book.fast === true ? snapshotChain(symbol) : { ...snapshotChain(symbol), full };
+  return [{ ...record(at, 'book', { kind: 'snapshot', ...sides, sequence: null }, book), chain }];
+};
+
+const toLevels = (side: unknown): Level[] =>
+  side === undefined || side === null
+    ? []
+    : readList(side, 'levels').map((item): Level => {
+        const level = readFields(item, 'level');
+        return [readPrice(level.px, 'px'), readAmount(level.sz, 'sz')];
+      });
+
+/** Book messages stand alone: no ids. */
+export const readChain = (text: string): Chain | null => {
+  const head = text.slice(0, 200);
+  if (!head.includes('"channel":"l2Book"') && !(/^\{"(coin|time|levels)":/.test(head) && text.includes('"levels":')))
+    return null;
+  const symbol = /"coin":"([^"\\]+)"/.exec(text)?.[1];
+  return symbol === undefined || !isPerpetual(symbol) ? null : snapshotChain(symbol);
+};
+
+const HEAD_LENGTH = 200;
+
+/** Channel and coin of a frame; a message of trades is about one coin. */
+export const readSubscription = (text: string): string | null => {
+  const head = text.slice(0, HEAD_LENGTH);
+  const channel = /"channel":"(l2Book|activeAssetCtx|trades|candle)"/.exec(head)?.[1];
+  const coin = /"(?:coin|s)":"([^"\\]+)"/.exec(head)?.[1];
+  return channel === undefined || coin === undefined ? null : `${channel} ${coin}`;
+};
+
+/** The minute that a frame of candles tells. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  const [channel, symbol] = readSubscription(text)?.split(' ') ?? [];
+  if (channel !== 'candle' || symbol === undefined || !text.includes('"i":"1m"')) return null;
+  const open = /"t":(\d+)/.exec(text)?.[1];
+  return open === undefined ? null : { symbol, openMs: Number(open) };
+};
+
+// ---- contexts ----
+
+/** Mark, oracle, the coming hourly rate, open interest and the day's volumes of a coin, without a time. */
+const mapContext = (symbol: string, value: unknown, { receivedAt }: Source, element: unknown): readonly Mapped[] => {
+  if (!isPerpetual(symbol)) return [];
+  const context = readFields(value, 'ctx');
+  const at: At = { symbol, venueTs: null, receivedAt };
+  return [...toMark(at, context, element), ...toFunding(at, context, element), ...toDay(at, context, element)];
+};
+
+const toMark = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+  const mark = readPriceOrNone(context.markPx, 'markPx');
+  const index = readPriceOrNone(context.oraclePx, 'oraclePx');
+  return mark === null && index === null ? [] : [record(at, 'mark', { mark, index }, element)];
+};
+
+/** A coin without a price says zero. */
+const readPriceOrNone = (value: unknown, name: string): Digits | null => {
+  const digits = readAmountOrNull(value, name);
+  return digits === '0' ? null : digits;
+};
+
+const toFunding = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+  const funding = readFigureOrNull(context.funding, 'funding');
+  return funding === null
+    ? []
+    : [record(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, element)];
+};
+
+/** The price of a day before is published, a change is not. */
+const toDay = (at: At, context: Fields, element: unknown): readonly Mapped[] => {
+  const oi = readAmountOrNull(context.openInterest, 'openInterest');
+  const volume_24h = readAmountOrNull(context.dayBaseVlm, 'dayBaseVlm');
+  const turnover_24h = readAmountOrNull(context.dayNtlVlm, 'dayNtlVlm');
+  const stats = { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h: null };
+  return [
+    ...(oi === null ? [] : [record(at, 'oi', { oi, oi_unit: 'base' }, element)]),
+    ...(volume_24h === null && turnover_24h === null ? [] : [record(at, 'stats', stats, element)]),
+  ];
+};
+
+/** `metaAndAssetCtxs`: a context for each coin of the meta, by place. */
+const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source): readonly Mapped[] => {
+  if (!isMeta(meta)) throw badFrame('no meta before its contexts');
+  const coins = coinsOf(meta).map((coin) => readText(coin.name, 'name'));
+  return zip(coins, readList(contexts, 'contexts'), source);
+};
+
+/** Contexts of every market, by place: read only with the metas at hand. A universe only grows, so it may be longer than the contexts. */
+const mapAllContexts = ({ ctxs }: Fields, source: Source): readonly Mapped[] => {
+  if (source.state.coins === undefined)
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the contexts name no coins and no meta is known');
+  return readList(ctxs, 'ctxs').flatMap((item) => {
+    const [market, contexts] = readList(item, 'ctxs');
+    const coins = coinsByMarket(source.state)[`market ${String(market)}`];
+    const values = readList(contexts, 'ctxs');
+    if (coins !== undefined && coins.length >= values.length) return zip(coins, values, source);
+    note('unknown_listing');
+    return [];
+  });
+};
+
+const zip = (coins: readonly string[], contexts: readonly unknown[], source: Source): readonly Mapped[] =>
+  contexts.flatMap((context, i) => {
+    const coin = coins[i];
+    return coin === undefined ? [] : mapContext(coin, context, source, { coin, ctx: context });
+  });
+
+type CoinsByMarket = Readonly<Record<string, readonly string[]>>;
+const coinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsByMarket | undefined) ?? {};
+
+const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
+  const named = metas.map((meta) => {
+    const coins = coinsOf(meta).map((coin) => readText(coin.name, 'name'));
+    return [`market ${marketOf(coins[0] ?? '')}`, coins] as const;
+  });
+  state.coins = { ...coinsByMarket(state), ...Object.fromEntries(named) };
+};
+
+// ---- trades ----
+
+/** Coins whose first message has come. */
+const heardCoins = (state: MapState): readonly string[] => (state.heard as readonly string[] | undefined) ?? [];
+
+/** When the subscription of a coin was acknowledged, by `coin <name>`. */
+type Acknowledged = Readonly<Record<string, Micros>>;
+const acknowledged = (state: MapState): Acknowledged => (state.acknowledged as Acknowledged | undefined) ?? {};
+
+/** The past follows at once on the acknowledgement; where it did not come, what comes later is new. */
+const PAST_WITHIN: Micros = 10_000_000;
+
+const isOverdue = ({ state, receivedAt }: Source, coin: string): boolean => {
+  const since = acknowledged(state)[`coin ${coin}`];
+  return since !== undefined && receivedAt - since > PAST_WITHIN;
+};
+
+/** The first message of a coin after subscribing repeats the past: it is noted, not printed. */
+const mapLiveTrades = (trades: readonly unknown[], source: Source): readonly Mapped[] => {
+  const heard = heardCoins(source.state);
+  const coins = new Set(trades.map((trade) => readText(readFields(trade, 'trade').coin, 'coin')));
+  const first = [...coins].filter((coin) => !heard.includes(coin));
+  const past = first.filter((coin) => !isOverdue(source, coin));
+  const mapped = trades
+    .map((trade) => readFields(trade, 'trade'))
+    .filter(({ coin }) => !past.includes(String(coin)))
+    .flatMap((trade) => mapTrade(trade, source));
+  if (first.length > 0) source.state.heard = [...heard, ...first];
+  return mapped;
+};
+
+/** A new subscription brings its past again. */
+const forgetTrades = (data: unknown, { state, receivedAt }: Source): readonly Mapped[] => {
+  const subscription = isFields(data) && isFields(data.subscription) ? data.subscription : {};
+  if (subscription.type !== 'trades') return [];
+  const coin = String(subscription.coin);
+  state.heard = heardCoins(state).filter((one) => one !== coin);
+  state.acknowledged = { ...acknowledged(state), [`coin ${coin}`]: receivedAt };
+  return [];
+};
+
+/** `side` is the taker's: `A` hit the bids, `B` lifted the asks. */
+const mapTrade = (trade: Fields, { receivedAt }: Source): readonly Mapped[] => {
+  const symbol = readText(trade.coin, 'coin');
+  if (!isPerpetual(symbol)) return [];
+  const side = readTaker(trade.side, ['B', 'A'], 'side');
+  if (side === null) return [];
+  const values = {
+    id: trade.tid === undefined || trade.tid === null ? null : readId(trade.tid, 'tid'),
+    side,
+    price: readPrice(trade.px, 'px'),
+    quantity: readAmount(trade.sz, 'sz'),
+    quantity_unit: 'base' as const,
+  };
+  return [record({ symbol, venueTs: readMsOrNull(trade.time, 'time'), receivedAt }, 'trade', values, trade)];
+};
+
+// ---- candles ----
+
+/** `t` is the start, `T` the last millisecond; nothing says whether the candle is closed. */
+const mapCandle = (value: unknown, { receivedAt }: Source): readonly Mapped[] => {
+  const candle = readFields(value, 'candle');
+  const symbol = readText(candle.s, 's');
+  if (candle.i !== '1m' || !isPerpetual(symbol)) return [];
+  const open_time = readMsOrNull(candle.t, 't');
+  if (open_time === null) throw badFrame('t is no instant');
+  const values = {
+    open_time,
+    price_type: 'trade' as const,
+    timeframe: '1m' as const,
+    open: readPrice(candle.o, 'o'),
+    high: readPrice(candle.h, 'h'),
+    low: readPrice(candle.l, 'l'),
+    close: readPrice(candle.c, 'c'),
+    volume: readAmount(candle.v, 'v'),
+    volume_unit: 'base' as const,
+    turnover: null,
+    trades: readCountOrNull(candle.n, 'n'),
+    closed: null,
+  };
+  return [record({ symbol, venueTs: null, receivedAt }, 'candle', values, candle)];
+};

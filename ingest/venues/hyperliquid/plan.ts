@@ -1,0 +1,108 @@
+// Hyperliquid's slots: sockets that hold everything of their coins; subscriptions, and requests that fill minutes in.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, Venue, VenueRequest } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { type Place, spreadListings } from '../shared/shape.ts';
+import { hasEvents } from './budget.ts';
+
+/** An address opens ten connections: these, and the successor of one. */
+const MOST_SOCKETS = 9;
+/** About so many subscriptions share a socket. */
+const SUBSCRIPTIONS_PLANNED = 100;
+const SILENCE_MS = 30_000;
+/** A context says nothing that a request could ask for by coin; a new subscription brings it, before the bounds of mark and open interest (F-03). */
+const CONTEXT_SILENCE_MS = 20_000;
+/** Subscriptions die one by one while their socket lives; trades of a coin that rests for so long are subscribed again for nothing. */
+const EVENTS_SILENCE_MS = 300_000;
+/** No age limit is documented; a subscription may die on a socket that lives, so sockets are not kept for days. */
+const RENEW_AFTER_MS = 23 * 3_600_000;
+
+type Env = Parameters<Venue['plan']>[1];
+
+/** All of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
+export const planHyperliquid = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+  spreadListings(listings, env, {
+    sockets: socketsOf(listings, env.shards),
+    slot: (members, place) => toSocket(members, place, env.endpoints.ws ?? ''),
+  });
+
+/** A whole number a shard; it doubles when it must, so that a new coin does not move the others. */
+const socketsOf = (listings: readonly ListingRecord[], shards: number): number => {
+  const subscriptions = listings.reduce((sum, listing) => sum + (hasEvents(listing) ? 4 : 2), 0);
+  const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, subscriptions / SUBSCRIPTIONS_PLANNED)));
+  return Math.max(1, Math.floor(Math.min(wanted, MOST_SOCKETS) / shards)) * shards;
+};
+
+const toSocket = (members: readonly ListingRecord[], { shard, tag }: Place, url: string): Slot => {
+  const symbols = members.map(({ venue_symbol }) => venue_symbol);
+  const told = members.filter(hasEvents).map(({ venue_symbol }) => venue_symbol);
+  const of = (kind: string, coins: readonly string[]): readonly string[] => coins.map((coin) => `${kind} ${coin}`);
+  const [books, contexts] = [of('l2Book', symbols), of('activeAssetCtx', symbols)];
+  const events = [...of('trades', told), ...of('candle', told)];
+  return {
+    kind: 'socket',
+    id: `coins.${tag}`,
+    shards: [shard],
+    url,
+    subscribe: [...books, ...contexts, ...events].map((name) => toFrame('subscribe', name)),
+    covers: [
+      { layers: ['book', 'venue_depth', 'mark', 'funding', 'oi', 'stats'], symbols },
+      ...(told.length === 0 ? [] : [{ layers: ['trades', 'candles'], symbols: told }]),
+    ],
+    silenceMs: SILENCE_MS,
+    renewAfterMs: RENEW_AFTER_MS,
+    watched: [
+      { subscriptions: books, silenceMs: SILENCE_MS },
+      { subscriptions: contexts, silenceMs: CONTEXT_SILENCE_MS },
+      { subscriptions: events, silenceMs: EVENTS_SILENCE_MS },
+    ],
+  };
+};
+
+const toFrame = (method: 'subscribe' | 'unsubscribe', name: string): string => {
+  const [type, coin] = name.split(' ');
+  const interval = type === 'candle' ? { interval: '1m' } : {};
+  return JSON.stringify({ method, subscription: { type, coin, ...interval } });
+};
+
+/** What is subscribed already is refused; a new subscription begins with the newest book or context. */
+export const toRenewal = (names: readonly string[]): string[] =>
+  names.flatMap((name) => [toFrame('unsubscribe', name), toFrame('subscribe', name)]);
+
+// ---- requests ----
+
+export const ask = (endpoints: Readonly<Record<string, string>>, body: unknown, weight: number): VenueRequest => ({
+  method: 'POST',
+  url: `${endpoints.rest}/info`,
+  body: JSON.stringify(body),
+  weight,
+});
+
+const MINUTE_MS = 60_000;
+/** The docs: 20, and one more for up to sixty candles. */
+const CANDLES_WEIGHT = 21;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; both bounds are inclusive. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const req = { coin: venue_symbol, interval: '1m', startTime: fromMs, endTime: toMs + MINUTE_MS };
+  const request = ask(endpoints, { type: 'candleSnapshot', req }, CANDLES_WEIGHT);
+  // The question stands in the body: its answer may be an empty list, and only the URL is recorded with it. A fragment is not sent.
+  const question = new URLSearchParams({
+    coin: venue_symbol,
+    startTime: `${req.startTime}`,
+    endTime: `${req.endTime}`,
+  });
+  return { ...request, url: `${request.url}#candleSnapshot?${question}` };
+};
+
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 5_000;
+
+/** Bounds are inclusive. An answer about a minute without candles is an empty list. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const [, question] = /#candleSnapshot\?(\S+)$/.exec(message.request ?? '') ?? [];
+  if (question === undefined || requestOf(message, '[') === null) return null;
+  const query = new URLSearchParams(question);
+  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  return toAsked([query.get('coin') ?? ''], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
+};

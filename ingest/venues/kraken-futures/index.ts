@@ -1,0 +1,80 @@
+// Kraken Futures perpetuals (PF multi-collateral, PI inverse). https://docs.kraken.com/exchange/api-reference/futures-websocket, checked 2026-11-21.
+//
+// One socket path for everything but candles, which are told by REST only; a book's snapshot comes with its subscription, then one price level a
+// message. Liquidations are marked on trades.
+import type { BookRule, Delivery, Venue } from '../../venue.ts';
+import { ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import { askedMinutes, candlesRequest, planKrakenFutures, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { quantityOf, readChain, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = {
+  rest: 'https://futures.kraken.com/derivatives/api/v3',
+  charts: 'https://futures.kraken.com/api/charts/v1',
+  ws: 'wss://futures.kraken.com/ws/v1',
+};
+
+/** Asked for when it is over (F-02). */
+const EVERY_MINUTE: Delivery = { policy: 'on', cadence: 60_000, horizonMs: 120_000, horizonSource: 'assumed' };
+
+/** `seq` of a product rises by one a message; a snapshot stands at its own. */
+const bookRule: BookRule = {
+  style: 'stream',
+  bufferLimit: 0,
+  continues: ({ last }, next) => {
+    if (next.last === null) return 'break';
+    // A repeat says nothing new; an older number is a feed that began anew.
+    if (next.last === last) return 'skip';
+    return next.last === last + 1n ? 'apply' : 'break';
+  },
+};
+
+export const krakenFutures: Venue = {
+  id: 'kraken-futures',
+  name: 'Kraken Futures',
+  docs: 'https://docs.kraken.com/exchange/api-reference/futures-websocket',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 5,
+    restWeightPerMinute: 3_000,
+    restBurst: { most: 500, ms: 10_000 },
+    connectionsPerMinute: 60,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
+    candles: EVERY_MINUTE,
+  },
+  reference: (endpoints) => [{ method: 'GET', url: `${endpoints.rest}/instruments`, weight: 1 }],
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planKrakenFutures,
+  classify: (text) => {
+    const event = /^\{"event":"([a-z_]+)"/.exec(text)?.[1];
+    if (event === 'info' || text.startsWith('{"feed":"heartbeat"')) return 'heartbeat';
+    if (event === undefined) return 'data';
+    return event === 'subscribed' || event === 'unsubscribed' ? 'ack' : 'error';
+  },
+  // The venue closes a socket that has not pinged for 60 s.
+  ping: { everyMs: 20_000, frame: null },
+  sequence: readChain,
+  bookRule,
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  // No frame tells of minutes: each is asked for when it is over.
+  closedMinute: () => null,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: (venueSymbol) =>
+    quantityOf(venueSymbol) ?? { venue_kind: null, contract_size: null, quantity_unit: 'contracts' },
+  map: (_state, message) => mapMessage(message),
+};

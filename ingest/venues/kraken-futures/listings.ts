@@ -1,0 +1,166 @@
+// Kraken Futures' reference answer: instruments become listings (records.md, V-02 to V-04).
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { TIMEFRAMES } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  parseRequest,
+  readFields,
+  readInstantOrNull,
+  readList,
+  readMessage,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { quantityOf, type SymbolQuantity } from './symbols.ts';
+
+/** `instruments` names everything at once, also instruments with a maturity and indices. */
+export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  if (!isInstruments(message)) return null;
+  return readMessage(message.payload, (body) => {
+    const answer = readFields(body, 'instruments');
+    if (answer.result === 'error') throw refusal(String(answer.error));
+    return {
+      scope: 'futures',
+      listings: toListings(answer, message),
+      elements: () => elementTexts(message.payload, 'symbol'),
+    };
+  });
+};
+
+/** By its request, or where that is not known by its only member. */
+const isInstruments = ({ kind, request, payload }: VenueMessage): boolean => {
+  if (kind !== 'response') return false;
+  if (request !== null) return parseRequest(request)?.path.endsWith('/api/v3/instruments') ?? false;
+  return Buffer.from(payload.subarray(0, 200)).includes('"instruments":[');
+};
+
+const toListings = (answer: Fields, message: VenueMessage): readonly ListingRecord[] => {
+  const venue_ts = readInstantOrNull(answer.serverTime, 'serverTime');
+  return readList(answer.instruments, 'instruments')
+    .filter(isFields)
+    .flatMap((instrument): ListingRecord[] => {
+      const venue_symbol = readText(instrument.symbol, 'symbol');
+      const quantity = quantityOf(venue_symbol);
+      if (quantity === null) return [];
+      const values = toValues(instrument, quantity, venue_ts);
+      const { received_at } = message;
+      return [{ layer: 'listing', venue: 'kraken-futures', venue_symbol, venue_ts, received_at, values }];
+    });
+};
+
+const toValues = (
+  instrument: Fields,
+  { venue_kind, quantity_unit }: SymbolQuantity,
+  at: Micros | null,
+): ListingValues => {
+  const symbol = readText(instrument.symbol, 'symbol');
+  const { base, alias, quote } = readAssets(instrument, symbol);
+  const rules = readRules(instrument);
+  const listed_at = readInstantOrNull(instrument.openingDate, 'openingDate');
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: symbol,
+    base,
+    quote,
+    base_venue_alias: alias,
+    kind: 'perpetual',
+    venue_kind,
+    pair: typeof instrument.pair === 'string' ? instrument.pair : null,
+    post_only: typeof instrument.postOnly === 'boolean' ? instrument.postOnly : null,
+    status: toStatus(instrument, at !== null && listed_at !== null && listed_at > at),
+    contract_size: rules.contract_size,
+    multiplier: '1',
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: null,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: rules.qty_decimals,
+    units: {
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : quantity_unit,
+      min_qty: null,
+      min_notional: null,
+      contract_size: venue_kind === 'inverse' ? 'quote' : 'base',
+    },
+    quantity_unit,
+    // Rates are per hour, and are settled each hour.
+    funding_interval: '1h',
+    funding_interval_source: 'documented',
+    // `funding_rate` is an amount of quote currency, no rate.
+    funding_normalisation: { venue_field: 'relative_funding_rate', transform: 'identity' },
+    rules_normalisation: rules.normalisation,
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    not_published: ['min_notional', 'min_qty', 'price_decimals'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at,
+    delisted_at: readInstantOrNull(instrument.lastTradingTime, 'lastTradingTime'),
+  };
+};
+
+const toStatus = (instrument: Fields, isAhead: boolean): string => {
+  if (instrument.tradeable === true) return instrument.postOnly === true ? 'post_only' : 'tradeable';
+  if (instrument.tradeable !== false) return 'unknown';
+  return isAhead ? 'pre_launch' : 'halted';
+};
+
+/** Kraken's own names of assets that the rest of the world calls otherwise (V-04). */
+const ALIASES = words({ XBT: 'BTC', XDG: 'DOGE' });
+
+type Assets = { readonly base: string; readonly alias: string | null; readonly quote: string };
+
+/** Older answers name no assets: they stand in the symbol, `pi_xbtusd`. */
+const readAssets = (instrument: Fields, symbol: string): Assets => {
+  const [, symbolBase, symbolQuote] = /^.._(.+)(USDT|USDC|USD|EUR|XBT)$/.exec(symbol.toUpperCase()) ?? [];
+  const asset = readText(instrument.base ?? symbolBase, 'base');
+  // Tokenised shares are written `AAPLx`: codes are upper case (S-03).
+  const base = (ALIASES[asset] ?? asset).toUpperCase();
+  const quote = readText(instrument.quote ?? symbolQuote, 'quote');
+  return { base, alias: base === asset ? null : asset, quote: ALIASES[quote] ?? quote };
+};
+
+type Rules = Readonly<Record<'contract_size' | 'tick_size' | 'lot_size', Digits | null>> & {
+  readonly qty_decimals: number | null;
+  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+};
+
+const PRECISION = 'contractValueTradePrecision';
+
+/** Trading rules with the place each came from (V-03). */
+const readRules = (instrument: Fields): Rules => {
+  const normalisation: Record<string, FieldTransform> = {};
+  const read = (rule: string, venue_field: string): Digits | null => {
+    const digits = readRuleOrNull(rule, instrument[venue_field], venue_field);
+    if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
+    return digits;
+  };
+  const tick_size = read('tick_size', 'tickSize');
+  const qty_decimals = readPrecision(instrument[PRECISION]);
+  if (qty_decimals !== null) {
+    normalisation.lot_size = { venue_field: PRECISION, transform: 'decimals_to_step' };
+    normalisation.qty_decimals = { venue_field: PRECISION, transform: 'identity' };
+  }
+  const contract_size = read('contract_size', 'contractSize');
+  return { tick_size, lot_size: stepOf(qty_decimals), qty_decimals, contract_size, normalisation };
+};
+
+/** Below zero, quantities come in tens, hundreds, thousands: -3 for PEPE. */
+const readPrecision = (value: unknown): number | null => {
+  if (value === undefined || value === null) return null;
+  const decimals = Number(value);
+  if (!Number.isInteger(decimals) || Math.abs(decimals) > 30) throw badFrame(`${PRECISION} is no number of decimals`);
+  return decimals;
+};
+
+const stepOf = (decimals: number | null): Digits | null => {
+  if (decimals === null) return null;
+  return decimals > 0 ? `0.${'0'.repeat(decimals - 1)}1` : `1${'0'.repeat(-decimals)}`;
+};

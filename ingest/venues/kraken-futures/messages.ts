@@ -1,0 +1,323 @@
+// Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
+//
+// Figures are JSON numbers. A frame of the feed `ticker` always holds everything; a figure of zero may be left out (the docs), and is then none.
+import { multiply } from '../../../schemas/decimals.ts';
+import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
+import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  isFields,
+  NO_QUERY,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readFigure,
+  readFigureOrNull,
+  readId,
+  readIdText,
+  readInstantOrNull,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readSide,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { quantityOf, type SymbolQuantity, toChain } from './symbols.ts';
+
+type Source = {
+  readonly receivedAt: Micros;
+  /** Of the request; empty where it is not known. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+};
+/** What a record is about. */
+type Subject = At & SymbolQuantity;
+type Mapper = (body: Fields, source: Source) => readonly Mapped[];
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
+  readMessage(message.payload, (content) => {
+    const request = parseRequest(message.request);
+    const source = {
+      receivedAt: message.received_at,
+      path: request?.path ?? '',
+      query: request?.query ?? NO_QUERY,
+    };
+    const body = readFields(content, 'message');
+    if (message.kind === 'frame') return mapFrame(body, source);
+    if (body.result === 'error') throw refusal(String(body.error));
+    return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
+  });
+
+const mapFrame: Mapper = (body, source) => {
+  if (body.event !== undefined || typeof body.feed !== 'string') return [];
+  const mapper = FEEDS.get(body.feed);
+  if (mapper) return mapper(body, source);
+  return PASSED_OVER.has(body.feed) ? [] : unread();
+};
+
+/** Null when it is no perpetual. */
+const subjectOf = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
+  const name = readText(symbol, 'symbol');
+  const quantity = quantityOf(name);
+  return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
+};
+
+const toMapped = recordsOf('kraken-futures');
+
+// ---- ticker ----
+
+const mapTicker: Mapper = (body, source) => {
+  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  if (subject === null) return [];
+  return [
+    ...toTicker(subject, body),
+    ...toMark(subject, body, ['markPrice', 'index']),
+    ...toFunding(subject, body),
+    ...toOi(subject, body),
+    ...toStats(subject, body, ['volume', 'change']),
+  ];
+};
+
+/** Top of book with the day's figures, and no stamp. */
+const mapTickerLite: Mapper = (body, source) => {
+  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  return subject === null ? [] : toStats(subject, body, ['volume', 'change']);
+};
+
+/** All tickers at once. `lastTime` is the stamp of `last` alone; the rate is an amount here, hence no funding. */
+const mapTickers: Mapper = (body, source) => {
+  const sentAt = readInstantOrNull(body.serverTime, 'serverTime');
+  const tickers = 'ticker' in body ? [body.ticker] : readList(body.tickers, 'tickers');
+  return tickers.filter(isFields).flatMap((ticker) => {
+    const subject = subjectOf(ticker.symbol, sentAt, source);
+    if (subject === null) return [];
+    const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
+    return [
+      ...toTicker({ ...subject, venueTs: lastTime ?? sentAt }, ticker),
+      ...toMark(subject, ticker, ['markPrice', 'indexPrice']),
+      ...toOi(subject, ticker),
+      ...toStats(subject, ticker, ['vol24h', 'change24h']),
+    ];
+  });
+};
+
+/** A last price of zero means that nothing was traded yet. */
+const toTicker = (subject: Subject, body: Fields): Mapped[] => {
+  const last = readAmountOrNull(body.last, 'last');
+  return last === null || last === '0' ? [] : [toMapped(subject, 'ticker', { last }, body)];
+};
+
+const toMark = (subject: Subject, body: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+  const mark = readPriceOrNull(body[markName], markName);
+  const index = readPriceOrNull(body[indexName], indexName);
+  return mark === null && index === null ? [] : [toMapped(subject, 'mark', { mark, index }, body)];
+};
+
+/** The rate of the current hour, paid at its end; an end of zero says that there is none. */
+const toFunding = (subject: Subject, body: Fields): Mapped[] => {
+  const funding = readFigureOrNull(body.relative_funding_rate, 'relative_funding_rate');
+  const next_funding_at = readMsOrNull(body.next_funding_rate_time, 'next_funding_rate_time');
+  const isNone = body.next_funding_rate_time !== undefined && next_funding_at === null;
+  if (isNone || (funding === null && next_funding_at === null)) return [];
+  return [toMapped(subject, 'funding', { funding, funding_interval_ms: null, next_funding_at }, body)];
+};
+
+const toOi = (subject: Subject, body: Fields): Mapped[] => {
+  const oi = readAmountOrNull(body.openInterest, 'openInterest');
+  return oi === null ? [] : [toMapped(subject, 'oi', { oi, oi_unit: subject.quantity_unit }, body)];
+};
+
+/** The change is a percentage; `volumeQuote` is the volume in quote currency. */
+const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: readonly [string, string]): Mapped[] => {
+  const percent = readFigureOrNull(body[changeName], changeName);
+  const values = {
+    volume_24h: readAmountOrNull(body[volumeName], volumeName),
+    volume_unit: subject.quantity_unit,
+    turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
+    change_24h: percent === null ? null : multiply(percent, '0.01'),
+  };
+  const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
+  return isEmpty ? [] : [toMapped(subject, 'stats', values, body)];
+};
+
+// ---- book ----
+
+const SIDES = ['buy', 'sell'] as const;
+
+/** A size below zero was seen; it is none. */
+const readSize = (value: unknown): Digits => {
+  const size = readFigure(value, 'qty');
+  return size.startsWith('-') ? '0' : size;
+};
+
+/** One level a message. */
+const mapBook: Mapper = (body, source) => {
+  const subject = subjectOf(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  if (subject === null) return [];
+  const side = readSide(body.side, SIDES, 'side');
+  const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
+  const sequence = readId(body.seq, 'seq');
+  const sides = { bids: side === 'buy' ? [level] : [], asks: side === 'sell' ? [level] : [] };
+  const mapped = toMapped(subject, 'book', { kind: 'update', ...sides, sequence }, body);
+  return [{ ...mapped, chain: toChain(subject.symbol, 'update', BigInt(sequence)) }];
+};
+
+const mapBookSnapshot: Mapper = (body, source) => {
+  const subject = subjectOf(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  if (subject === null) return [];
+  const sequence = readId(body.seq, 'seq');
+  const sides = sortSides(readNamedLevels(body.bids, 'bids'), readNamedLevels(body.asks, 'asks'));
+  const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }, body);
+  return [{ ...mapped, chain: toChain(subject.symbol, 'snapshot', BigInt(sequence)) }];
+};
+
+const readNamedLevels = (value: unknown, name: string): Level[] =>
+  readList(value, name).map((item): Level => {
+    const level = readFields(item, name);
+    return [readPrice(level.price, name), readSize(level.qty)];
+  });
+
+/** Without a sequence: it stands outside the chain of the feed. */
+const mapOrderBook: Mapper = (body, source) => {
+  const subject = subjectOf(readAsked(source, 'order book'), readInstantOrNull(body.serverTime, 'serverTime'), source);
+  if (subject === null) return [];
+  const book = readFields(body.orderBook, 'orderBook');
+  const sides = sortSides(readLevels(book.bids, 'bids'), readLevels(book.asks, 'asks'));
+  return [toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence: null }, body)];
+};
+
+const readAsked = ({ query }: Source, what: string): string => {
+  const symbol = query.get('symbol');
+  if (symbol === null || symbol === '')
+    throw new VenueError('VENUE_UNKNOWN_LISTING', `the ${what} names no symbol and its request is not known`);
+  return symbol;
+};
+
+// ---- trades ----
+
+/** What is marked as a position handed over: to a market maker, or back to those who won (auto-deleveraging). */
+const HANDED_OVER: ReadonlySet<unknown> = new Set(['assignment', 'termination', 'unwind']);
+
+const mapTrade: Mapper = (body, source) => {
+  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  return subject === null ? [] : toTrades(subject, body, { id: body.uid, size: body.qty });
+};
+
+const mapHistory: Mapper = (body, source) => {
+  const symbol = readAsked(source, 'history');
+  return readList(body.history, 'history')
+    .filter(isFields)
+    .flatMap((trade) => {
+      const subject = subjectOf(symbol, readInstantOrNull(trade.time, 'time'), source);
+      return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
+    });
+};
+
+/** A trade with a liquidated taker is a liquidation too: what it sold was a long. */
+const toTrades = (
+  subject: Subject,
+  body: Fields,
+  { id, size }: { readonly id: unknown; readonly size: unknown },
+): Mapped[] => {
+  if (HANDED_OVER.has(body.type)) return [];
+  const taker = readTaker(body.side, SIDES, 'side');
+  if (taker === null) return [];
+  const values = {
+    id: id === undefined || id === null ? null : readIdText(id, 'uid'),
+    side: taker,
+    price: readPrice(body.price, 'price'),
+    quantity: readAmount(size, 'quantity'),
+    quantity_unit: subject.quantity_unit,
+  };
+  const trade = toMapped(subject, 'trade', values, body);
+  if (body.type !== 'liquidation') return [trade];
+  const liquidation = {
+    id: values.id,
+    side: taker === 'sell' ? ('long' as const) : ('short' as const),
+    price: values.price,
+    price_kind: 'fill' as const,
+    quantity: values.quantity,
+    quantity_unit: values.quantity_unit,
+  };
+  return [trade, toMapped(subject, 'liquidation', liquidation, body)];
+};
+
+/** Executions of the market history: the taker's order says what was done. */
+const mapExecutions: Mapper = (body, source) =>
+  readList(body.elements, 'elements').flatMap((element) => {
+    const event = readFields(readFields(element, 'element').event, 'event');
+    if (!isFields(event.Execution)) return [];
+    const execution = readFields(event.Execution.execution, 'execution');
+    const order = readFields(execution.takerOrder, 'takerOrder');
+    const subject = subjectOf(order.tradeable, readMsOrNull(execution.timestamp, 'timestamp'), source);
+    if (subject === null) return [];
+    const side = typeof order.direction === 'string' ? order.direction.toLowerCase() : order.direction;
+    return toTrades(subject, { ...execution, side }, { id: execution.uid, size: execution.quantity });
+  });
+
+// ---- candles ----
+
+const PRICE_TYPES: Readonly<Record<string, PriceType>> = { trade: 'trade', mark: 'mark', spot: 'index' };
+
+const mapCandles: Mapper = (body, source) => {
+  const [, type, symbol, resolution] = /\/charts\/v1\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(source.path) ?? [];
+  if (symbol === undefined)
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
+  const priceType = PRICE_TYPES[type ?? ''];
+  const subject = subjectOf(decodeURIComponent(symbol), null, source);
+  if (resolution !== '1m' || priceType === undefined || subject === null) return [];
+  return readList(body.candles, 'candles').map((candle) => toCandle(subject, readFields(candle, 'candle'), priceType));
+};
+
+/** Mark and index candles have a volume of zero: it is none. */
+const toCandle = (subject: Subject, candle: Fields, price_type: PriceType): Mapped => {
+  const open_time = readMsOrNull(candle.time, 'time');
+  if (open_time === null) throw badFrame('time is no instant');
+  const isTraded = price_type === 'trade';
+  const values = {
+    open_time,
+    price_type,
+    timeframe: '1m' as const,
+    open: readPrice(candle.open, 'open'),
+    high: readPrice(candle.high, 'high'),
+    low: readPrice(candle.low, 'low'),
+    close: readPrice(candle.close, 'close'),
+    volume: isTraded ? readAmountOrNull(candle.volume, 'volume') : null,
+    volume_unit: isTraded ? subject.quantity_unit : null,
+    turnover: null,
+    trades: null,
+    closed: null,
+  };
+  return toMapped(subject, 'candle', values, candle);
+};
+
+/** The first repeats the past, the other says only that the venue lives. */
+const PASSED_OVER: ReadonlySet<string> = new Set(['trade_snapshot', 'heartbeat']);
+
+const FEEDS: ReadonlyMap<string, Mapper> = new Map([
+  ['ticker', mapTicker],
+  ['ticker_lite', mapTickerLite],
+  ['book', mapBook],
+  ['book_snapshot', mapBookSnapshot],
+  ['trade', mapTrade],
+]);
+
+/** Answers by the member that names them, whatever was asked. */
+const ANSWERS: readonly (readonly [string, Mapper])[] = [
+  ['tickers', mapTickers],
+  ['ticker', mapTickers],
+  ['orderBook', mapOrderBook],
+  ['history', mapHistory],
+  ['elements', mapExecutions],
+  ['candles', mapCandles],
+];

@@ -1,0 +1,138 @@
+// Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+
+/** The docs name no limit on products; some 300 listings over four sockets keep a lost one small. */
+const SOCKETS = 4;
+const PRODUCTS_PER_CONNECTION = 100;
+/** Two feeds of a product share a socket. */
+export const STREAMS_PER_CONNECTION = 2 * PRODUCTS_PER_CONNECTION;
+const PRODUCTS_PER_FRAME = 50;
+const SILENCE_MS = 30_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/**
+ * Every minute's candle must be recorded within 100 s of its end (N-11). Two requests a listing: 15 a second with 600 listings, beside the 10
+ * a second that ask for their minutes of trades; 37 may be used for both.
+ */
+const PRICE_CANDLES_EVERY_MS = 80_000;
+/** The minute that runs and the two before it. */
+const PRICE_CANDLES_SINCE_MS = 180_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+
+/** Books apart from prices, so that a busy book never delays a mark. */
+export const planKrakenFutures = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+  ...planSockets(listings, env, { id: 'book', feeds: ['book'], layers: ['book', 'venue_depth'], watched: [] }),
+  ...planSockets(listings, env, {
+    id: 'prices',
+    feeds: ['ticker', 'trade'],
+    layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
+    watched: ['ticker'],
+  }),
+  ...planPriceCandles(listings, env),
+];
+
+// ---- sockets ----
+
+type SocketPlan = {
+  readonly id: string;
+  readonly feeds: readonly string[];
+  readonly layers: readonly string[];
+  /** Feeds that never rest for long: trades may, tickers share their socket and tell that it lives. */
+  readonly watched: readonly string[];
+};
+
+const planSockets = (listings: readonly ListingRecord[], env: Env, plan: SocketPlan): Slot[] =>
+  spreadListings(listings, env, {
+    sockets: SOCKETS,
+    most: PRODUCTS_PER_CONNECTION,
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      return {
+        kind: 'socket',
+        id: `${plan.id}.${tag}`,
+        shards: [shard],
+        url: env.endpoints.ws ?? '',
+        subscribe: plan.feeds.flatMap((feed) => toFrames('subscribe', feed, symbols)),
+        covers: [{ layers: plan.layers, symbols }],
+        silenceMs: SILENCE_MS,
+        renewAfterMs: RENEW_AFTER_MS,
+        watched: plan.watched.map(
+          (feed): Watched => ({ subscriptions: symbols.map((symbol) => `${feed}:${symbol}`), silenceMs: SILENCE_MS }),
+        ),
+      };
+    },
+  });
+
+const toFrames = (event: 'subscribe' | 'unsubscribe', feed: string, symbols: readonly string[]): string[] =>
+  chunks(symbols, PRODUCTS_PER_FRAME).map((product_ids) => JSON.stringify({ event, feed, product_ids }));
+
+/** A new subscription begins with the newest ticker, or the whole book. */
+export const toRenewal = (subscriptions: readonly string[]): string[] => {
+  const byFeed = Object.entries(Object.groupBy(subscriptions, (name) => name.slice(0, name.indexOf(':'))));
+  const frames = (event: 'subscribe' | 'unsubscribe'): string[] =>
+    byFeed.flatMap(([feed, names = []]) =>
+      toFrames(
+        event,
+        feed,
+        names.map((name) => name.slice(feed.length + 1)),
+      ),
+    );
+  return [...frames('unsubscribe'), ...frames('subscribe')];
+};
+
+// ---- requests ----
+
+type PriceType = 'trade' | 'mark' | 'spot';
+
+/** `from` and `to` are seconds, both inclusive. */
+const getCandles = (type: PriceType, symbol: string, { charts }: Endpoints): VenueRequest => ({
+  method: 'GET',
+  url: `${charts}/${type}/${encodeURIComponent(symbol)}/1m`,
+  weight: 1,
+});
+
+const planPriceCandles = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+  Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard): Slot[] => {
+    const symbols = listings
+      .filter((listing) => isOpen(listing) && env.shardOf(listing.venue_symbol) === shard)
+      .map(({ venue_symbol }) => venue_symbol)
+      .toSorted();
+    const requests = symbols.flatMap((symbol) =>
+      (['mark', 'spot'] as const).map((type): VenueRequest => {
+        const request = getCandles(type, symbol, env.endpoints);
+        const url = `${request.url}?from={since}`;
+        return { ...request, url, sinceMs: PRICE_CANDLES_SINCE_MS, urgency: 'price_candle' };
+      }),
+    );
+    const covers = [{ layers: ['price_candles'], symbols }];
+    const slot = { id: `price-candles.${shard}`, shards: [shard], requests, everyMs: PRICE_CANDLES_EVERY_MS, covers };
+    return symbols.length === 0 ? [] : [{ kind: 'poll', ...slot }];
+  });
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const request = getCandles('trade', venue_symbol, endpoints);
+  return { ...request, url: `${request.url}?from=${fromMs / 1_000}&to=${(toMs + MINUTE_MS) / 1_000}` };
+};
+
+const PRICES: Readonly<Record<string, 'trade' | 'mark' | 'index'>> = { trade: 'trade', mark: 'mark', spot: 'index' };
+
+/** An answer that is cut says so: it covers what lies between the candles it tells. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const [, type = '', symbol] = /\/charts\/v1\/([^/]+)\/([^/]+)\/1m$/.exec(path) ?? [];
+  const priceType = PRICES[type];
+  const from = numberOf(query, 'from');
+  if (priceType === undefined || symbol === undefined || from === null) return null;
+  const to = numberOf(query, 'to');
+  const limit = requestOf(message, '"more_candles":true') === null ? Number.POSITIVE_INFINITY : 0;
+  const bounds = { fromMs: from * 1_000, toMs: to === null ? null : to * 1_000, limit };
+  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
+};

@@ -1,0 +1,42 @@
+// What Kraken Futures' symbols and book frames say by themselves: kind, unit of quantities, and the chain of a book message.
+import type { ListingValues } from '../../../schemas/records.ts';
+import type { Chain } from '../../venue.ts';
+
+export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+
+/**
+ * `PI_`: inverse, contracts of one USD. `PF_`: multi-collateral linear, amounts of the base. `PV_` (delisted): linear, contracts of one base.
+ * Everything else has a maturity (`FI_`, `FF_`) or is an index (`in_`, `rr_`).
+ */
+const KINDS: Readonly<Record<string, SymbolQuantity>> = {
+  PI: { venue_kind: 'inverse', contract_size: '1', quantity_unit: 'contracts' },
+  PF: { venue_kind: 'linear', contract_size: '1', quantity_unit: 'base' },
+  PV: { venue_kind: 'linear', contract_size: '1', quantity_unit: 'contracts' },
+};
+
+/** Null: no perpetual. Old reference answers write symbols in lower case. */
+export const quantityOf = (symbol: string): SymbolQuantity | null =>
+  (symbol[2] === '_' ? KINDS[symbol.slice(0, 2).toUpperCase()] : undefined) ?? null;
+
+/** Snapshots hold the whole book of the venue, whatever its depth. */
+export const toChain = (symbol: string, kind: Chain['kind'], sequence: bigint): Chain => {
+  if (kind === 'update') return { symbol, kind, first: sequence, last: sequence, previous: null };
+  return { symbol, kind, first: null, last: sequence, previous: null, full: { bids: true, asks: true } };
+};
+
+/** Chain of a `book` or `book_snapshot` frame; what names them stands before the levels. */
+export const readChain = (text: string): Chain | null => {
+  const head = text.slice(0, 400);
+  const feed = /"feed":"(book|book_snapshot)"/.exec(head)?.[1];
+  const symbol = /"product_id":"([^"\\]+)"/.exec(head)?.[1];
+  const sequence = /"seq":(\d+)/.exec(head)?.[1];
+  if (feed === undefined || symbol === undefined || sequence === undefined || quantityOf(symbol) === null) return null;
+  return toChain(symbol, feed === 'book' ? 'update' : 'snapshot', BigInt(sequence));
+};
+
+/** `ticker:PF_XBTUSD`, `book:PF_XBTUSD` of a frame of it; null for trades, which may rest. A ticker names its feed behind its figures. */
+export const readSubscription = (text: string): string | null => {
+  const feed = /"feed":"(ticker|book)(?:_snapshot)?"/.exec(text.slice(0, 600))?.[1];
+  const symbol = /"product_id":"([^"\\]+)"/.exec(text.slice(0, 600))?.[1];
+  return feed === undefined || symbol === undefined ? null : `${feed}:${symbol}`;
+};

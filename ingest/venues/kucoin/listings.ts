@@ -1,0 +1,167 @@
+// KuCoin's reference answers: contracts become listings (records.md, V-02 to V-04).
+import { subtract } from '../../../schemas/decimals.ts';
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readCountOrNull,
+  readFields,
+  readFigureOrNull,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { isDated } from './symbols.ts';
+
+/** `contracts/active` names everything at once; the answer about one contract is a scope of its own. */
+export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const name = /\/api\/v1\/contracts\/([^/]+)$/.exec(parseRequest(message.request)?.path ?? '')?.[1];
+  if (name === undefined) return null;
+  return readMessage(message.payload, (body) => {
+    const data = readAnswer(body);
+    const elements = () => elementTexts(message.payload, 'symbol');
+    if (name === 'active') return { scope: 'active', listings: toListings(readList(data, 'data'), message), elements };
+    const contract = readFields(data, 'data');
+    const scope = `contract ${readText(contract.symbol, 'symbol')}`;
+    return { scope, listings: toListings([contract], message), elements };
+  });
+};
+
+/** `data` of an answer. Throws when the venue refused. */
+export const readAnswer = (body: unknown): unknown => {
+  const answer = readFields(body, 'answer');
+  if (String(answer.code) !== '200000') {
+    throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
+  }
+  return answer.data;
+};
+
+/** Contracts with a delivery date are `FFICSX` and have it in their symbol; another type than `FFWCSX`, known or not, is no date. */
+export const isPerpetual = ({ symbol, type }: Fields): boolean =>
+  type !== 'FFICSX' && !isDated(readText(symbol, 'symbol'));
+
+const toListings = (contracts: readonly unknown[], { received_at }: VenueMessage): readonly ListingRecord[] =>
+  contracts
+    .map((item) => readFields(item, 'contract'))
+    .filter(isPerpetual)
+    .map((contract) => ({
+      layer: 'listing',
+      venue: 'kucoin',
+      venue_symbol: readText(contract.symbol, 'symbol'),
+      venue_ts: null,
+      received_at,
+      values: toValues(contract),
+    }));
+
+const STATUSES = words({
+  Init: 'pre_launch',
+  Open: 'tradeable',
+  Paused: 'halted',
+  CancelOnly: 'cancel_only',
+  BeingSettled: 'settling',
+  Settled: 'delisted',
+  Closed: 'delisted',
+});
+
+/** The venue's own names of assets that the rest of the world calls otherwise (V-04). */
+const ALIASES = words({ XBT: 'BTC' });
+
+const toValues = (contract: Fields): ListingValues => {
+  const asset = readText(contract.baseCurrency, 'baseCurrency');
+  const { base, multiplier } = splitMultiplier(ALIASES[asset] ?? asset);
+  const venue_kind = readKind(contract);
+  const rules = readRules(contract);
+  const interval = readInterval(contract);
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: readText(contract.symbol, 'symbol'),
+    base,
+    quote: readText(contract.quoteCurrency, 'quoteCurrency'),
+    base_venue_alias: base === asset ? null : asset,
+    kind: 'perpetual',
+    venue_kind,
+    pair: typeof contract.indexSymbol === 'string' && contract.indexSymbol !== '' ? contract.indexSymbol : null,
+    post_only: null,
+    status: contract.type === 'FFWCSX' ? (STATUSES[String(contract.status)] ?? 'unknown') : 'unknown',
+    contract_size: rules.contract_size,
+    multiplier,
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: null,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: null,
+    units: {
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : 'contracts',
+      min_qty: null,
+      min_notional: null,
+      contract_size: venue_kind === 'inverse' ? 'quote' : 'base',
+    },
+    quantity_unit: 'contracts',
+    funding_interval: interval === null ? null : formatDuration(interval),
+    funding_interval_source: interval === null ? null : 'venue',
+    funding_normalisation: { venue_field: 'fundingFeeRate', transform: 'identity' },
+    rules_normalisation: rules.normalisation,
+    candles: { base_timeframe: '1m', price_types: ['trade'], timeframes: TIMEFRAMES },
+    not_published: [
+      'liquidation',
+      'min_notional',
+      'min_qty',
+      'price_decimals',
+      'qty_decimals',
+      ...(venue_kind === 'inverse' ? ['turnover_24h'] : []),
+    ],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readMsOrNull(contract.firstOpenDate, 'firstOpenDate'),
+    delisted_at: readMsOrNull(contract.expireDate, 'expireDate'),
+  };
+};
+
+/** `isQuanto` is true of some linear contracts: what a contract is settled in decides. */
+const readKind = (contract: Fields): ListingValues['venue_kind'] => {
+  if (typeof contract.isInverse !== 'boolean') throw badFrame('isInverse is no flag');
+  if (contract.isInverse) return 'inverse';
+  return contract.settleCurrency === contract.quoteCurrency ? 'linear' : 'quanto';
+};
+
+/** Milliseconds between settlements; the current one first, for the venue changes it at will. */
+export const readInterval = (contract: Fields): number | null =>
+  readCountOrNull(contract.currentFundingRateGranularity, 'currentFundingRateGranularity') ||
+  readCountOrNull(contract.fundingRateGranularity, 'fundingRateGranularity') ||
+  null;
+
+type Rules = Readonly<Record<'tick_size' | 'lot_size', Digits | null>> & {
+  readonly contract_size: Digits | null;
+  readonly normalisation: Readonly<Record<string, FieldTransform>>;
+};
+
+/** Trading rules with the place each came from (V-03). A lot of an inverse contract is written below zero: -1 is one dollar. */
+const readRules = (contract: Fields): Rules => {
+  const normalisation: Record<string, FieldTransform> = {};
+  const read = (rule: string, venue_field: string): Digits | null => {
+    const digits = readRuleOrNull(rule, contract[venue_field], venue_field);
+    if (digits !== null) normalisation[rule] = { venue_field, transform: 'identity' };
+    return digits;
+  };
+  const tick_size = read('tick_size', 'tickSize');
+  const lot_size = read('lot_size', 'lotSize');
+  const signed = readFigureOrNull(contract.multiplier, 'multiplier');
+  const isNegative = signed?.startsWith('-') === true;
+  const size = isNegative ? subtract('0', signed) : signed;
+  const contract_size = readRuleOrNull('contract_size', size, 'multiplier');
+  if (contract_size !== null)
+    normalisation.contract_size = { venue_field: 'multiplier', transform: isNegative ? 'scale:-1' : 'identity' };
+  return { tick_size, lot_size, contract_size, normalisation };
+};

@@ -1,0 +1,327 @@
+// KuCoin's frames and answers as normalised records (records.md). Not read: tickerV2 (the book is collected whole), announcements of
+// settlements, past funding; contracts with a delivery date.
+import type { Level, Micros } from '../../../schemas/records.ts';
+import { type MapContext, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  NO_QUERY,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readCountOrNull,
+  readFields,
+  readFigure,
+  readFigureOrNull,
+  readId,
+  readIdText,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readSide,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { isPerpetual, readAnswer, readInterval } from './listings.ts';
+import {
+  isDated,
+  isInverse,
+  readStamp,
+  symbolOfFunding,
+  symbolsOfIndex,
+  updateChain,
+  volumeUnitOf,
+} from './symbols.ts';
+
+type Source = {
+  readonly receivedAt: Micros;
+  readonly context: MapContext;
+  /** Of a frame's topic, of a request's path or query; null where neither names one. */
+  readonly asked: string | null;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+};
+
+type Mapper = (data: Fields, source: Source) => readonly Mapped[];
+
+const toMapped = recordsOf('kucoin');
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, source, request);
+    return message.kind === 'frame' ? mapFrame(body, source) : [];
+  });
+
+// ---- frames ----
+
+const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
+  const frame = readFields(body, 'message');
+  if (frame.type === 'error') throw refusal(`${String(frame.code)} ${String(frame.data)}`);
+  if (frame.topic === undefined) return [];
+  const [topic, name] = readText(frame.topic, 'topic').split(':');
+  const mapper = TOPICS.get(`${topic} ${String(frame.subject)}`);
+  if (!mapper) return unread();
+  if (name === undefined) return [];
+  const [symbol = '', timeframe] = name.split('_');
+  if (timeframe !== undefined && timeframe !== '1min') return [];
+  return isDated(symbol) ? [] : mapper(readFields(frame.data, 'data'), { ...source, asked: symbol });
+};
+
+// ---- answers ----
+
+const mapAnswer = (
+  body: unknown,
+  source: Source,
+  { path, query }: { readonly path: string; readonly query: URLSearchParams },
+): readonly Mapped[] => {
+  const endpoint = /\/api\/v1\/(.+)$/.exec(path)?.[1] ?? '';
+  const [pattern, mapper] = ANSWERS.find(([found]) => found.test(endpoint)) ?? [];
+  if (pattern === undefined || mapper === undefined) return [];
+  const asked = query.get('symbol') ?? endpoint.match(pattern)?.[1] ?? null;
+  const answer = readAnswer(body);
+  const items = Array.isArray(answer) ? answer : [answer];
+  return items.flatMap((item) =>
+    mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), { ...source, asked, query }),
+  );
+};
+
+/** The message's own symbol goes before the one that was asked for; null when it is no perpetual. */
+const readSymbol = (data: Fields, { asked }: Source): string | null => {
+  const named = data.symbol ?? asked;
+  if (named === null)
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the answer names no symbol and its request neither');
+  const symbol = readText(named, 'symbol');
+  return isDated(symbol) ? null : symbol;
+};
+
+/** Runs `map` for a perpetual, stamped by the member named. */
+const ofSymbol =
+  (stamp: string, map: (at: At, data: Fields) => readonly Mapped[]): Mapper =>
+  (data, source) => {
+    const symbol = readSymbol(data, source);
+    if (symbol === null) return [];
+    return map({ symbol, venueTs: readStamp(data[stamp], stamp), receivedAt: source.receivedAt }, data);
+  };
+
+// ---- prices ----
+
+/** A last price of zero or none means that nothing was traded yet. */
+const toTicker = (at: At, data: Fields, name: string): Mapped[] => {
+  const last = readAmountOrNull(data[name], name);
+  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, data)];
+};
+
+const toMark = (at: At, data: Fields, markName: string): Mapped[] => {
+  const mark = readPriceOrNull(data[markName], markName);
+  const index = readPriceOrNull(data.indexPrice, 'indexPrice');
+  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, data)];
+};
+
+type DayNames = Readonly<Record<'volume' | 'turnover', string>>;
+
+const toStats = (at: At, data: Fields, { volume, turnover }: DayNames): Mapped[] => {
+  const values = {
+    volume_24h: readAmountOrNull(data[volume], volume),
+    volume_unit: volumeUnitOf(at.symbol),
+    turnover_24h: isInverse(at.symbol) ? null : readAmountOrNull(data[turnover], turnover),
+    change_24h: readFigureOrNull(data.priceChgPct, 'priceChgPct'),
+  };
+  return values.volume_24h === null && values.change_24h === null ? [] : [toMapped(at, 'stats', values, data)];
+};
+
+const mapTicker = ofSymbol('ts', (at, data) => toTicker(at, data, 'price'));
+
+const mapDay = ofSymbol('ts', (at, data) => [
+  ...toTicker(at, data, 'lastPrice'),
+  ...toStats(at, data, { volume: 'volume', turnover: 'turnover' }),
+]);
+
+const mapMark = ofSymbol('timestamp', (at, data) => toMark(at, data, 'markPrice'));
+const mapCurrentMark = ofSymbol('timePoint', (at, data) => toMark(at, data, 'value'));
+
+/** An index goes to each listing that uses it. */
+const mapIndex: Mapper = (data, source) =>
+  readList(data.dataList, 'dataList').flatMap((item) => {
+    const entry = readFields(item, 'index');
+    const index = readPrice(entry.value, 'value');
+    const venueTs = readStamp(entry.timePoint, 'timePoint');
+    return symbolsOfIndex(readText(entry.symbol, 'symbol'), source.context).map((symbol) =>
+      toMapped({ symbol, venueTs, receivedAt: source.receivedAt }, 'mark', { mark: null, index }, entry),
+    );
+  });
+
+/** One subject, two figures: by the minute the rate of the coming settlement, at a settlement the rate just settled, which is the past. */
+const PREDICTED_MS = 60_000;
+
+const mapFunding = ofSymbol('timestamp', (at, data) => {
+  if (readCountOrNull(data.granularity, 'granularity') !== PREDICTED_MS) return [];
+  const funding = readFigure(data.fundingRate, 'fundingRate');
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, data)];
+});
+
+/** `timePoint` is the settlement before, no stamp of the rate. */
+const mapCurrentFunding: Mapper = (data, source) => {
+  const symbol = symbolOfFunding(readText(data.symbol, 'symbol'));
+  const values = {
+    funding: readFigure(data.value, 'value'),
+    funding_interval_ms: readCountOrNull(data.granularity, 'granularity') || null,
+    next_funding_at: readMsOrNull(data.fundingTime, 'fundingTime'),
+  };
+  return [toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'funding', values, data)];
+};
+
+/** Everything of a contract but its book; no stamp. `nextFundingRateTime` is what remains, not an instant. */
+const mapContract: Mapper = (data, source) => {
+  if (!isPerpetual(data)) return [];
+  const symbol = readText(data.symbol, 'symbol');
+  const at = { symbol, venueTs: null, receivedAt: source.receivedAt };
+  const oi = readAmountOrNull(data.openInterest, 'openInterest');
+  return [
+    ...toTicker(at, data, 'lastTradePrice'),
+    ...toMark(at, data, 'markPrice'),
+    ...toContractFunding(at, data),
+    ...(oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, data)]),
+    ...toStats(at, data, { volume: 'volumeOf24h', turnover: 'turnoverOf24h' }),
+  ];
+};
+
+const toContractFunding = (at: At, data: Fields): Mapped[] => {
+  const values = {
+    funding: readFigureOrNull(data.fundingFeeRate, 'fundingFeeRate'),
+    funding_interval_ms: readInterval(data),
+    next_funding_at: readMsOrNull(data.nextFundingRateDateTime, 'nextFundingRateDateTime'),
+  };
+  return values.funding === null ? [] : [toMapped(at, 'funding', values, data)];
+};
+
+const SIDES = ['buy', 'sell'] as const;
+
+// ---- books ----
+
+/** `price,side,size`: one level a message. A price of zero changes nothing but the sequence. */
+const mapChange = ofSymbol('timestamp', (at, data) => {
+  const sequence = readId(data.sequence, 'sequence');
+  const [price, sideText, size] = readText(data.change, 'change').split(',');
+  const side = readSide(sideText, SIDES, 'side');
+  const isNone = readAmount(price, 'change') === '0';
+  const levels: Level[] = isNone ? [] : [[readPrice(price, 'change'), readAmount(size, 'change')]];
+  const values = {
+    kind: 'update' as const,
+    bids: side === 'buy' ? levels : [],
+    asks: side === 'sell' ? levels : [],
+    sequence,
+  };
+  return [{ ...toMapped(at, 'book', values, data), chain: updateChain(at.symbol, BigInt(sequence)) }];
+});
+
+/** The best levels only: whole messages outside the chain. */
+const mapTop = ofSymbol('ts', (at, data) => {
+  const sides = sortSides(readLevels(data.bids ?? [], 'bids'), readLevels(data.asks ?? [], 'asks'));
+  const sequence = data.sequence === undefined ? null : readId(data.sequence, 'sequence');
+  return [toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, data)];
+});
+
+/** All levels the venue has. */
+const mapWhole: Mapper = (data, source) =>
+  mapTop(data, source).map((mapped) => ({
+    ...mapped,
+    chain: {
+      ...snapshotChain(mapped.record.venue_symbol ?? '', BigInt(readId(data.sequence, 'sequence'))),
+      full: { bids: true, asks: true },
+    },
+  }));
+
+// ---- trades, candles ----
+
+const mapTrade = ofSymbol('ts', (at, data) => {
+  const side = readTaker(data.side, SIDES, 'side');
+  if (side === null) return [];
+  const values = {
+    id: data.tradeId === undefined ? null : readIdText(data.tradeId, 'tradeId'),
+    side,
+    price: readPrice(data.price, 'price'),
+    quantity: readAmount(data.size, 'size'),
+    quantity_unit: 'contracts' as const,
+  };
+  return [toMapped(at, 'trade', values, data)];
+});
+
+/** `[start in seconds, open, close, high, low, volume, lots]`, of which the docs call the volume wrong; never said to be closed. */
+const mapCandle = ofSymbol('time', (at, data) => {
+  const [start, open, close, high, low, , volume] = readList(data.candles, 'candles');
+  const seconds = readCountOrNull(start, 'candles');
+  const startMs = seconds === null ? null : seconds * 1000;
+  return [toCandle(at, data, { startMs, open, high, low, close, volume, turnover: null })];
+});
+
+/** `[start in milliseconds, open, high, low, close, volume, turnover]`; answers before 2025 without the last. `granularity` counts minutes. */
+const mapKline: Mapper = (data, source) => {
+  const granularity = source.query.get('granularity');
+  if (source.asked === null || granularity === null) {
+    throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
+  }
+  const [startMs, open, high, low, close, volume, turnover] = readList(data.row, 'candle');
+  // Indices and premiums are asked for by their own names, which begin with a dot.
+  if (granularity !== '1' || source.asked.startsWith('.') || isDated(source.asked)) return [];
+  const at = { symbol: source.asked, venueTs: null, receivedAt: source.receivedAt };
+  return [toCandle(at, data.row, { startMs, open, high, low, close, volume, turnover })];
+};
+
+type CandleParts = Readonly<Record<'startMs' | 'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', unknown>>;
+
+const toCandle = (at: At, element: unknown, parts: CandleParts): Mapped => {
+  const open_time = readMsOrNull(parts.startMs, 'start');
+  if (open_time === null) throw badFrame('the candle has no start');
+  const values = {
+    open_time,
+    price_type: 'trade' as const,
+    timeframe: '1m' as const,
+    open: readPrice(parts.open, 'open'),
+    high: readPrice(parts.high, 'high'),
+    low: readPrice(parts.low, 'low'),
+    close: readPrice(parts.close, 'close'),
+    volume: readAmount(parts.volume, 'volume'),
+    volume_unit: 'contracts' as const,
+    turnover: isInverse(at.symbol) ? null : readAmountOrNull(parts.turnover, 'turnover'),
+    trades: null,
+    closed: null,
+  };
+  return toMapped(at, 'candle', values, element);
+};
+
+/** By topic and subject: one topic may carry several. The last two are answers as recorders wrap them. */
+const TOPICS: ReadonlyMap<string, Mapper> = new Map([
+  ['/contractMarket/ticker ticker', mapTicker],
+  ['/contractMarket/snapshot snapshot.24h', mapDay],
+  ['/contract/instrument mark.index.price', mapMark],
+  ['/contract/instrument funding.rate', mapFunding],
+  ['/contractMarket/level2 level2', mapChange],
+  ['/contractMarket/level2Depth5 level2', mapTop],
+  ['/contractMarket/level2Depth50 level2', mapTop],
+  ['/contractMarket/execution match', mapTrade],
+  ['/contractMarket/limitCandle candle.stick', mapCandle],
+  ['/contractMarket/level2Snapshot level2Snapshot', mapWhole],
+  ['/contract/details contractDetails', mapContract],
+]);
+
+const ANSWERS: readonly (readonly [pattern: RegExp, mapper: Mapper])[] = [
+  [/^ticker$/, mapTicker],
+  [/^allTickers$/, mapTicker],
+  [/^mark-price\/([^/]+)\/current$/, mapCurrentMark],
+  [/^index\/query$/, mapIndex],
+  [/^funding-rate\/([^/]+)\/current$/, mapCurrentFunding],
+  [/^contracts\/[^/]+$/, mapContract],
+  [/^level2\/snapshot$/, mapWhole],
+  [/^level2\/depth[^/]*$/, mapTop],
+  [/^trade\/history$/, mapTrade],
+  [/^kline\/query$/, mapKline],
+];

@@ -1,0 +1,86 @@
+// What KuCoin's symbols and topics say by themselves: kind, unit, index, stamps, and the chain of a book message.
+import type { ListingValues, Micros } from '../../../schemas/records.ts';
+import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
+import { snapshotChain } from '../shared/shape.ts';
+import { badFrame, readId } from '../shared/wire.ts';
+
+/** Contracts with a delivery date end in its month and year: `XBTMM22`. */
+export const isDated = (symbol: string): boolean => /M[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+
+/** `XBTUSDM` counts dollars, `XBTUSDTM` coins. */
+export const isInverse = (symbol: string): boolean => symbol.endsWith('USDM');
+
+/** Books, trades, open interest and candles count lots. */
+export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+  venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
+  contract_size: isInverse(symbol) ? '1' : null,
+  quantity_unit: 'contracts',
+});
+
+/** The day's volume counts coins, of inverse contracts lots; their turnover counts coins and is none in quote. */
+export const volumeUnitOf = (symbol: string): QuantityUnit => (isInverse(symbol) ? 'contracts' : 'base');
+
+/** Listings that use an index (`.KXBTUSDT`): the known ones, or before any is known the perpetual of that name. */
+export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+  if (listings.size > 0) {
+    return [...listings.values()].filter(({ values }) => values.pair === index).map((l) => l.venue_symbol);
+  }
+  const name = /^\.[KB](.+)$/.exec(index)?.[1];
+  if (name === undefined) return [];
+  return [/USD[TC]?$/.test(name) ? `${name}M` : `${name}USDM`];
+};
+
+/** `.XBTUSDTMFPI8H` is the funding rate of `XBTUSDTM`. */
+export const symbolOfFunding = (name: string): string => /^\.(.+M)FPI(?:\d+H)?$/.exec(name)?.[1] ?? name;
+
+/** 2001 in microseconds, and in nanoseconds: the venue stamps in all three, on one topic in two of them. */
+const FIRST_MICROS = 10n ** 15n;
+const FIRST_NANOS = 10n ** 18n;
+/** 2100-01-01 in microseconds, the end of our range (N-03). */
+const LATEST_MICROS = 4_102_444_800_000_000n;
+
+/** Milliseconds, microseconds or nanoseconds, told apart by their size, to microseconds; what is finer is cut. Null, absent and zero: no stamp. */
+export const readStamp = (value: unknown, name: string): Micros | null => {
+  if (value === undefined || value === null) return null;
+  const stamp = BigInt(readId(value, name));
+  if (stamp === 0n) return null;
+  const micros = stamp >= FIRST_NANOS ? stamp / 1000n : stamp >= FIRST_MICROS ? stamp : stamp * 1000n;
+  if (stamp < 0n || micros > LATEST_MICROS) throw badFrame(`${name} is no instant`);
+  return Number(micros);
+};
+
+/** Chain of an update, or of a whole book's body. Other topics of the book (`level2Depth5`) stand outside it. */
+export const readChain = (text: string): Chain | null => {
+  const sequence = /"sequence":\s*"?(-?\d{1,40})\b/.exec(text)?.[1];
+  if (sequence === undefined) return null;
+  const symbol = /"topic":\s*"\/contractMarket\/level2:([^"\\]+)"/.exec(text)?.[1];
+  if (symbol !== undefined) return isDated(symbol) ? null : updateChain(symbol, BigInt(sequence));
+  if (text.includes('"topic"') || !text.includes('"bids"')) return null;
+  return snapshotChain(/"symbol":\s*"([^"\\]+)"/.exec(text)?.[1] ?? '', BigInt(sequence));
+};
+
+/** One change a message: each sequence is the last one plus one. */
+export const updateChain = (symbol: string, sequence: bigint): Chain => ({
+  symbol,
+  kind: 'update',
+  first: sequence,
+  last: sequence,
+  previous: sequence - 1n,
+});
+
+/** The topic of a frame of marks or of the day's figures, which come at stated rates; null for what may rest. */
+export const readSubscription = (text: string): string | null =>
+  /"topic":"(\/contract\/instrument:[^",]+|\/contractMarket\/snapshot:[^",]+)"/.exec(text)?.[1] ?? null;
+
+const MINUTE_MS = 60_000;
+
+/** The minute of a candle that was sent after its end. No frame says so, and the last one within a minute may lack the trades of its last second. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  const symbol = /"topic":"\/contractMarket\/limitCandle:([^",]+)_1min"/.exec(text)?.[1];
+  const start = /"candles":\["(\d+)"/.exec(text)?.[1];
+  const sentMs = /"time":(\d{13})\b/.exec(text)?.[1];
+  if (symbol === undefined || start === undefined || sentMs === undefined || isDated(symbol)) return null;
+  const openMs = Number(start) * 1000;
+  return Number(sentMs) >= openMs + MINUTE_MS ? { symbol, openMs } : null;
+};

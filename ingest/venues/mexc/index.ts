@@ -1,0 +1,84 @@
+// MEXC perpetuals, linear and inverse. https://www.mexc.com/api-docs/futures/websocket-api, checked 2026-11-21.
+//
+// One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; the
+// snapshot they continue is asked for. No liquidations are public.
+import type { BookRule, Venue } from '../../venue.ts';
+import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
+import { mapReference } from './listings.ts';
+import { mapMessage } from './messages.ts';
+import { askedMinutes, candlesRequest, planMexc, STREAMS_PER_CONNECTION, toRenewal } from './plan.ts';
+import { quantityOf, readChain, readNewestMinute, readSubscription } from './symbols.ts';
+
+const ENDPOINTS = { rest: 'https://api.mexc.com', ws: 'wss://contract.mexc.com/edge' };
+
+const SNAPSHOT_LEVELS = 1_000;
+
+/** An update that ends at or before the book is old, one that begins behind the next version leaves a hole; sizes are absolute, so one that straddles is applied whole. */
+const bookRule: BookRule = {
+  style: 'snapshot',
+  bufferLimit: 500,
+  continues: ({ last, joined }, next) => {
+    if (next.first === null || next.last === null) return 'break';
+    // A repeat says nothing new; an older version in a joined book is a numbering that began anew.
+    if (next.last <= last) return joined && next.last !== last ? 'break' : 'skip';
+    return next.first <= last + 1n ? 'apply' : 'break';
+  },
+};
+
+export const mexc: Venue = {
+  id: 'mexc',
+  name: 'MEXC',
+  docs: 'https://www.mexc.com/api-docs/futures/websocket-api',
+  endpoints: ENDPOINTS,
+  limits: {
+    streamsPerConnection: STREAMS_PER_CONNECTION,
+    subscribePerSecond: 20,
+    // 20 requests in two seconds an endpoint.
+    restWeightPerMinute: 600,
+    restBurst: { most: 20, ms: 2_000 },
+    connectionsPerMinute: 60,
+  },
+  layers: {
+    ticker: ON_CHANGE,
+    mark: ON_CHANGE,
+    funding: ON_CHANGE,
+    oi: ON_CHANGE,
+    book: ON_CHANGE,
+    stats: ON_CHANGE,
+    venue_depth: ON_CHANGE,
+    trades: ON_CHANGE,
+    liquidation: NOT_PUBLISHED,
+    candles: ON_CHANGE,
+  },
+  /** Funding cycles first: the contracts do not tell them. */
+  reference: (endpoints) =>
+    ['funding_rate', 'detail'].map((name) => ({
+      method: 'GET' as const,
+      url: `${endpoints.rest}/api/v1/contract/${name}`,
+      weight: 1,
+    })),
+  referenceEveryMs: 300_000,
+  mapReference,
+  plan: planMexc,
+  classify: (text) => {
+    if (text.includes('"channel":"push.')) return 'data';
+    if (text.includes('"channel":"pong"')) return 'heartbeat';
+    return text.includes('"channel":"rs.error"') ? 'error' : 'ack';
+  },
+  /** A socket without a ping for a minute is closed, whatever comes over it. */
+  ping: { everyMs: 15_000, frame: '{"method":"ping"}' },
+  sequence: readChain,
+  bookRule,
+  bookSnapshot: ({ venue_symbol }, endpoints) => ({
+    method: 'GET',
+    url: `${endpoints.rest}/api/v1/contract/depth/${encodeURIComponent(venue_symbol)}?limit=${SNAPSHOT_LEVELS}`,
+    weight: 1,
+  }),
+  subscriptionOf: readSubscription,
+  renew: toRenewal,
+  newestMinute: readNewestMinute,
+  candles: candlesRequest,
+  askedMinutes,
+  impliedQuantity: quantityOf,
+  map: (_state, message) => mapMessage(message),
+};

@@ -1,0 +1,291 @@
+// MEXC's frames and answers as normalised records (records.md). Not read: changes of contracts (the reference is asked for), past funding,
+// books by steps of price. The venue sends its figures as JSON numbers, now and then with an exponent.
+import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
+import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  NO_QUERY,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readFigure,
+  readFigureOrNull,
+  readId,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readPriceOrNull,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { readAnswer, readCycle } from './listings.ts';
+import { isInverse, updateChain } from './symbols.ts';
+
+type Source = {
+  readonly receivedAt: Micros;
+  /** Of the frame or of the request's path; elements that name their own go before. */
+  readonly symbol: unknown;
+  /** Of the frame: when it was sent. */
+  readonly sentAt: Micros | null;
+  /** Of the request; empty for frames. */
+  readonly query: URLSearchParams;
+};
+
+type Mapper = (element: Fields, source: Source) => readonly Mapped[];
+
+const toMapped = recordsOf('mexc');
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
+  readMessage(message.payload, (body) => {
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, message, request);
+    return message.kind === 'frame' ? mapFrame(body, message) : [];
+  });
+
+const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
+  const frame = readFields(body, 'message');
+  if (frame.channel === 'rs.error') throw refusal(String(frame.data));
+  const channel = readText(frame.channel, 'channel');
+  const mapper = CHANNELS.get(channel);
+  // Acknowledgements, and the answer to a ping.
+  if (!mapper) return channel.startsWith('rs.') || channel === 'pong' ? [] : unread();
+  const source = {
+    receivedAt: received_at,
+    symbol: frame.symbol,
+    sentAt: readMsOrNull(frame.ts, 'ts'),
+    query: NO_QUERY,
+  };
+  return toElements(frame.data).flatMap((element) => mapper(element, source));
+};
+
+const toElements = (data: unknown): readonly Fields[] =>
+  (Array.isArray(data) ? data : [data]).map((item) => readFields(item, 'data'));
+
+const mapAnswer = (
+  body: unknown,
+  { received_at }: VenueMessage,
+  { path, query }: { readonly path: string; readonly query: URLSearchParams },
+): readonly Mapped[] => {
+  const endpoint = /\/api\/v1\/contract\/(.+)$/.exec(path)?.[1] ?? '';
+  const [pattern, mapper] = ANSWERS.find(([found]) => found.test(endpoint)) ?? [];
+  if (pattern === undefined || mapper === undefined) return [];
+  const symbol = endpoint.match(pattern)?.[1] ?? query.get('symbol') ?? undefined;
+  const source = { receivedAt: received_at, symbol, sentAt: null, query };
+  return toElements(readAnswer(body)).flatMap((element) => mapper(element, source));
+};
+
+/** Of its own stamps the first that is there, else when the frame was sent. */
+const atOf = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): At => {
+  const named = element.symbol ?? symbol;
+  if (named === undefined) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
+  const own = stamps.map((name) => readMsOrNull(element[name], name)).find((at) => at !== null);
+  return { symbol: readText(named, 'symbol'), venueTs: own ?? sentAt, receivedAt };
+};
+
+// ---- prices ----
+
+const mapTicker: Mapper = (element, source) => {
+  const at = atOf(element, source, ['timestamp']);
+  return [
+    ...toTicker(at, element),
+    ...toMark(at, element, ['fairPrice', 'indexPrice']),
+    ...toTickerFunding(at, element),
+    ...toOpenInterest(at, element),
+    ...toStats(at, element),
+  ];
+};
+
+/** A last price of zero or none means that nothing was traded yet. */
+const toTicker = (at: At, element: Fields): Mapped[] => {
+  const last = readAmountOrNull(element.lastPrice, 'lastPrice');
+  return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
+};
+
+const toMark = (at: At, element: Fields, [markName, indexName]: readonly [string, string]): Mapped[] => {
+  const mark = readPriceOrNull(element[markName], markName);
+  const index = readPriceOrNull(element[indexName], indexName);
+  return mark === null && index === null ? [] : [toMapped(at, 'mark', { mark, index }, element)];
+};
+
+const toTickerFunding = (at: At, element: Fields): Mapped[] => {
+  const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
+  if (funding === null) return [];
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at: null }, element)];
+};
+
+const toOpenInterest = (at: At, element: Fields): Mapped[] => {
+  const oi = readAmountOrNull(element.holdVol, 'holdVol');
+  return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'contracts' }, element)];
+};
+
+/** `amount24` of an inverse contract counts coins and is no turnover in quote. */
+const toStats = (at: At, element: Fields): Mapped[] => {
+  const volume_24h = readAmountOrNull(element.volume24, 'volume24');
+  const change_24h = readFigureOrNull(element.riseFallRate, 'riseFallRate');
+  if (volume_24h === null && change_24h === null) return [];
+  const turnover_24h = isInverse(at.symbol) ? null : readAmountOrNull(element.amount24, 'amount24');
+  return [toMapped(at, 'stats', { volume_24h, volume_unit: 'contracts', turnover_24h, change_24h }, element)];
+};
+
+const mapPrice =
+  (name: string, type: 'mark' | 'index'): Mapper =>
+  (element, source) => {
+    const price = readPrice(element[name], name);
+    const values = { mark: type === 'mark' ? price : null, index: type === 'index' ? price : null };
+    return [toMapped(atOf(element, source, ['timestamp']), 'mark', values, element)];
+  };
+
+/** The rate of the coming settlement, at `nextSettleTime`. */
+const mapFunding =
+  (name: string): Mapper =>
+  (element, source) => {
+    const values = {
+      funding: readFigure(element[name], name),
+      funding_interval_ms: readCycle(element),
+      next_funding_at: readMsOrNull(element.nextSettleTime, 'nextSettleTime'),
+    };
+    return [toMapped(atOf(element, source, ['timestamp']), 'funding', values, element)];
+  };
+
+// ---- books ----
+
+/** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */
+const readBook = (element: Fields, source: Source) => ({
+  at: atOf(element, source, ['cts', 'timestamp']),
+  bids: readLevels(element.bids, 'bids'),
+  asks: readLevels(element.asks, 'asks'),
+  version: readId(element.version, 'version'),
+});
+
+const mapUpdate: Mapper = (element, source) => {
+  const { at, bids, asks, version } = readBook(element, source);
+  const sequence = element.end === undefined ? version : readId(element.end, 'end');
+  const begin = element.begin === undefined ? null : BigInt(readId(element.begin, 'begin'));
+  const chain = updateChain(at.symbol, { begin, end: BigInt(sequence) });
+  return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+};
+
+/** The best levels only: whole messages outside the chain. */
+const mapTop: Mapper = (element, source) => {
+  const { at, bids, asks, version } = readBook(element, source);
+  return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence: version }, element)];
+};
+
+const mapWhole: Mapper = (element, source) => {
+  const { at, bids, asks, version } = readBook(element, source);
+  const limit = Number(source.query.get('limit') ?? 0);
+  // A side with fewer levels than asked has no more.
+  const full = limit === 0 ? undefined : { bids: bids.length < limit, asks: asks.length < limit };
+  const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence: version };
+  const chain = { ...snapshotChain(at.symbol, BigInt(version)), full };
+  return [{ ...toMapped(at, 'book', values, element), chain }];
+};
+
+// ---- trades, candles ----
+
+/** `T`: the taker bought (1) or sold (2). */
+const mapTrade: Mapper = (element, source) => {
+  const side = readTaker(sideWord(element.T), ['1', '2'], 'T');
+  if (side === null) return [];
+  const values = {
+    id: element.i === undefined ? null : readId(element.i, 'i'),
+    side,
+    price: readPrice(element.p, 'p'),
+    quantity: readAmount(element.v, 'v'),
+    quantity_unit: 'contracts' as const,
+  };
+  return [toMapped(atOf(element, source, ['cts', 't']), 'trade', values, element)];
+};
+
+/** A number, or its text. */
+const sideWord = (value: unknown): unknown => (typeof value === 'number' ? String(value) : value);
+
+type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unknown>>;
+
+/** `t` is the start in seconds; never said to be closed. */
+const mapKline: Mapper = (element, source) => {
+  if (element.interval !== 'Min1') return [];
+  const { t, o, h, l, c, q, a } = element;
+  return [toCandle(atOf(element, source, []), element, { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
+};
+
+/** Columns `time open high low close vol amount`. Minutes where the request does not say otherwise. */
+const mapKlines =
+  (priceType: PriceType): Mapper =>
+  (element, source) => {
+    if ((source.query.get('interval') ?? 'Min1') !== 'Min1') return [];
+    const at = atOf(element, source, []);
+    const column = (name: string): readonly unknown[] =>
+      element[name] === undefined ? [] : readList(element[name], name);
+    const [o, h, l, c, q, a] = ['open', 'high', 'low', 'close', 'vol', 'amount'].map(column);
+    return column('time').map((t, i) => {
+      const fields = { t, o: o?.[i], h: h?.[i], l: l?.[i], c: c?.[i], q: q?.[i], a: a?.[i] };
+      return toCandle(at, fields, { fields, priceType });
+    });
+  };
+
+type CandleParts = { readonly fields: CandleFields; readonly priceType: PriceType };
+
+/** Candles of mark and index have no volumes. */
+const toCandle = (at: At, element: unknown, { fields, priceType }: CandleParts): Mapped => {
+  const isTraded = priceType === 'trade';
+  const values = {
+    open_time: readStart(fields.t),
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(fields.o, 'open'),
+    high: readPrice(fields.h, 'high'),
+    low: readPrice(fields.l, 'low'),
+    close: readPrice(fields.c, 'close'),
+    volume: isTraded ? readAmount(fields.q, 'volume') : null,
+    volume_unit: isTraded ? ('contracts' as const) : null,
+    turnover: isTraded ? readTurnover(at.symbol, fields.a) : null,
+    trades: null,
+    closed: null,
+  };
+  return toMapped(at, 'candle', values, element);
+};
+
+const readTurnover = (symbol: string, value: unknown): Digits | null =>
+  isInverse(symbol) ? null : readAmountOrNull(value, 'amount');
+
+const readStart = (value: unknown): Micros => {
+  const seconds = readId(value, 'start');
+  const at = readMsOrNull(Number(seconds) * 1000, 'start');
+  if (at === null) throw badFrame('the candle has no start');
+  return at;
+};
+
+/** The last is an answer as recorders wrap it. */
+const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
+  ['push.ticker', mapTicker],
+  ['push.tickers', mapTicker],
+  ['push.fair.price', mapPrice('price', 'mark')],
+  ['push.index.price', mapPrice('price', 'index')],
+  ['push.funding.rate', mapFunding('rate')],
+  ['push.depth', mapUpdate],
+  ['push.depth.full', mapTop],
+  ['push.deal', mapTrade],
+  ['push.kline', mapKline],
+  ['push.depth.snapshot', mapWhole],
+]);
+
+const ANSWERS: readonly (readonly [pattern: RegExp, mapper: Mapper])[] = [
+  [/^ticker$/, mapTicker],
+  [/^fair_price\/([^/]+)$/, mapPrice('fairPrice', 'mark')],
+  [/^index_price\/([^/]+)$/, mapPrice('indexPrice', 'index')],
+  [/^funding_rate(?:\/(?!history$)([^/]+))?$/, mapFunding('fundingRate')],
+  [/^depth\/([^/]+)$/, mapWhole],
+  [/^deals\/([^/]+)$/, mapTrade],
+  [/^kline\/fair_price\/([^/]+)$/, mapKlines('mark')],
+  [/^kline\/index_price\/([^/]+)$/, mapKlines('index')],
+  [/^kline\/([^/]+)$/, mapKlines('trade')],
+];

@@ -1,0 +1,177 @@
+// MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; the request that fills in minutes.
+import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
+import type { Slot, Venue, VenueRequest } from '../../venue.ts';
+import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { byAge, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+
+/** The docs name no limit; 150 are known to work. */
+export const STREAMS_PER_CONNECTION = 150;
+const SILENCE_MS = 30_000;
+/** Rates are pushed when they change, about once a minute. */
+const FUNDING_SILENCE_MS = 120_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/** Every minute's candle must be recorded within 100 s of its end (N-11). */
+const PRICE_CANDLES_EVERY_MS = 80_000;
+/** The minute that runs and those that ended since the last answer; without a start the venue sends 2,000. */
+const PRICE_CANDLES_SINCE_MS = 180_000;
+/**
+ * Listings, the oldest, whose candles of mark and index prices are asked for, two requests each: 60 a minute. Of 600 a minute the collector takes
+ * 360 for what comes again by itself; minutes of the many that rest need the most of it.
+ */
+const PRICE_CANDLES_OF = 40;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+
+type SocketKind = {
+  readonly name: string;
+  readonly channels: readonly string[];
+  /** About so many listings share a socket. */
+  readonly about: number;
+  readonly layers: readonly string[];
+  readonly silenceMs: number;
+  /** Channels that never rest for long. */
+  readonly steady: readonly string[];
+};
+
+/**
+ * Books apart from prices, so that a busy book never delays a mark; funding apart from tickers, which tell a rate without its settlement. Trades and
+ * candles may rest: tickers tell that their socket lives.
+ */
+const KINDS: readonly SocketKind[] = [
+  {
+    name: 'book',
+    channels: ['depth'],
+    about: 100,
+    layers: ['book', 'venue_depth'],
+    silenceMs: SILENCE_MS,
+    steady: [],
+  },
+  {
+    name: 'ticker',
+    channels: ['ticker', 'deal', 'kline'],
+    about: 40,
+    layers: ['ticker', 'mark', 'oi', 'stats', 'trades', 'candles'],
+    silenceMs: SILENCE_MS,
+    steady: ['ticker'],
+  },
+  {
+    name: 'funding',
+    channels: ['funding.rate'],
+    about: 100,
+    layers: ['funding'],
+    silenceMs: FUNDING_SILENCE_MS,
+    steady: [],
+  },
+];
+
+export const planMexc = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+  ...KINDS.flatMap((kind) => planSockets(listings, env, kind)),
+  ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
+    planPriceCandles(
+      listings.filter((l) => isOpen(l) && env.shardOf(l.venue_symbol) === shard),
+      { shard, endpoints: env.endpoints },
+    ),
+  ),
+];
+
+// ---- sockets ----
+
+const planSockets = (
+  listings: readonly ListingRecord[],
+  env: Env,
+  { name, channels, about, layers, silenceMs, steady }: SocketKind,
+): Slot[] =>
+  spreadListings(listings, env, {
+    sockets: Math.ceil(listings.filter(isOpen).length / about),
+    most: Math.floor(STREAMS_PER_CONNECTION / channels.length),
+    slot: (members, { shard, tag }) => {
+      const symbols = members.map(({ venue_symbol }) => venue_symbol);
+      const subscriptions = steady.flatMap((channel) => symbols.map((symbol) => `${channel}:${symbol}`));
+      return {
+        kind: 'socket',
+        id: `${name}.${tag}`,
+        shards: [shard],
+        url: env.endpoints.ws ?? '',
+        subscribe: channels.flatMap((channel) => symbols.map((symbol) => toFrame('sub', channel, symbol))),
+        covers: [{ layers, symbols }],
+        silenceMs,
+        renewAfterMs: RENEW_AFTER_MS,
+        ...(subscriptions.length === 0 ? {} : { watched: [{ subscriptions, silenceMs: SILENCE_MS }] }),
+      };
+    },
+  });
+
+const toFrame = (verb: 'sub' | 'unsub', channel: string, symbol: string): string =>
+  JSON.stringify({
+    method: `${verb}.${channel}`,
+    param: { symbol, ...(channel === 'kline' ? { interval: 'Min1' } : {}) },
+  });
+
+export const toRenewal = (subscriptions: readonly string[]): string[] =>
+  subscriptions.flatMap((subscription) => {
+    const [channel = '', symbol = ''] = subscription.split(':');
+    return [toFrame('unsub', channel, symbol), toFrame('sub', channel, symbol)];
+  });
+
+// ---- requests ----
+
+/** Symbols for whose candles of mark and index prices there is room. */
+export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> =>
+  new Set(
+    byAge(listings.filter(isOpen))
+      .slice(0, PRICE_CANDLES_OF)
+      .map(({ venue_symbol }) => venue_symbol),
+  );
+
+type Group = { readonly shard: number; readonly endpoints: Endpoints };
+
+const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints }: Group): Slot[] => {
+  const priced = byAge(listings.filter(hasPriceCandles));
+  if (priced.length === 0) return [];
+  const symbols = priced.map(({ venue_symbol }) => venue_symbol);
+  return [
+    {
+      kind: 'poll',
+      id: `price-candles.${shard}`,
+      shards: [shard],
+      requests: symbols.flatMap((symbol) =>
+        ['fair_price', 'index_price'].map(
+          (name): VenueRequest => ({
+            ...toKlines(`${name}/${encodeURIComponent(symbol)}`, 'start={since}', endpoints),
+            urgency: 'price_candle',
+            sinceMs: PRICE_CANDLES_SINCE_MS,
+          }),
+        ),
+      ),
+      everyMs: PRICE_CANDLES_EVERY_MS,
+      covers: [{ layers: ['price_candles'], symbols }],
+    },
+  ];
+};
+
+const toKlines = (path: string, range: string, { rest }: Endpoints): VenueRequest => ({
+  method: 'GET',
+  url: `${rest}/api/v1/contract/kline/${path}?interval=Min1&${range}`,
+  weight: 1,
+});
+
+/** In seconds, to the last one of the minute after `toMs`, which shows that it is over. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) =>
+  toKlines(encodeURIComponent(venue_symbol), `start=${fromMs / 1000}&end=${toMs / 1000 + 119}`, endpoints);
+
+const PRICES: Readonly<Record<string, PriceType>> = { fair_price: 'mark', index_price: 'index' };
+/** The most candles of an answer. */
+const CANDLES_LIMIT = 2_000;
+
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message, '"time":[') ?? {};
+  const [, price, symbol] = /\/contract\/kline\/(?:([a-z_]+)\/)?([^/]+)$/.exec(path) ?? [];
+  const [start, end] = [numberOf(query, 'start'), numberOf(query, 'end')];
+  const priceType = price === undefined ? 'trade' : PRICES[price];
+  if (symbol === undefined || priceType === undefined || start === null) return null;
+  if (query.get('interval') !== 'Min1') return null;
+  const bounds = { fromMs: start * 1_000, toMs: end === null ? null : end * 1_000, limit: CANDLES_LIMIT };
+  return toAsked([decodeURIComponent(symbol)], priceType, bounds);
+};

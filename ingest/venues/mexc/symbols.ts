@@ -1,0 +1,56 @@
+// What MEXC's symbols and book messages say by themselves: kind, and the range of versions a message covers.
+import type { ListingValues } from '../../../schemas/records.ts';
+import type { Chain, ClosedMinute } from '../../venue.ts';
+import { snapshotChain } from '../shared/shape.ts';
+
+/** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */
+export const isInverse = (symbol: string): boolean => symbol.endsWith('_USD');
+
+/** Every quantity counts contracts; what one is worth only the listing knows. */
+export const quantityOf = (symbol: string): Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'> => ({
+  venue_kind: isInverse(symbol) ? 'inverse' : 'linear',
+  contract_size: null,
+  quantity_unit: 'contracts',
+});
+
+type Range = { readonly begin: bigint | null; readonly end: bigint };
+
+/** A merged update covers the versions `begin` to `end`, another its own only. */
+export const updateChain = (symbol: string, { begin, end }: Range): Chain => ({
+  symbol,
+  kind: 'update',
+  first: begin ?? end,
+  last: end,
+  previous: null,
+});
+
+/** Chain of an update, or of a whole book's body, which leaves its symbol out. Other channels of the book stand outside it. */
+export const readChain = (text: string): Chain | null => {
+  const id = (name: string): bigint | null => {
+    const digits = new RegExp(`"${name}":\\s*"?(\\d{1,40})\\b`).exec(text)?.[1];
+    return digits === undefined ? null : BigInt(digits);
+  };
+  const channel = /"channel":\s*"([^"\\]*)"/.exec(text)?.[1];
+  const version = id('version');
+  if (version === null || !text.includes('"bids"')) return null;
+  const symbol = /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1] ?? '';
+  if (channel === undefined || channel === 'push.depth.snapshot') return snapshotChain(symbol, version);
+  if (channel !== 'push.depth' || symbol === '') return null;
+  return updateChain(symbol, { begin: id('begin'), end: id('end') ?? version });
+};
+
+const symbolOf = (text: string): string | undefined => /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1];
+
+/** `ticker:BTC_USDT` of a frame of it; null for what may rest. */
+export const readSubscription = (text: string): string | null => {
+  const symbol = text.includes('"channel":"push.ticker"') ? symbolOf(text) : undefined;
+  return symbol === undefined ? null : `ticker:${symbol}`;
+};
+
+/** The minute a candle is about, which stands for the newest: none is marked as closed. */
+export const readNewestMinute = (text: string): ClosedMinute | null => {
+  if (!text.includes('"channel":"push.kline"') || !text.includes('"interval":"Min1"')) return null;
+  const symbol = symbolOf(text);
+  const start = /"t":(\d+)/.exec(text)?.[1];
+  return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) * 1000 };
+};

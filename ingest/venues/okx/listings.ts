@@ -1,0 +1,176 @@
+// OKX's reference answers: instruments and funding rates become listings (records.md, V-02 to V-04).
+import { multiply } from '../../../schemas/decimals.ts';
+import { formatDuration } from '../../../schemas/durations.ts';
+import { BANDS } from '../../../schemas/layers.ts';
+import type { Digits, ListingRecord, ListingValues } from '../../../schemas/records.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import { elementTexts } from '../shared/elements.ts';
+import { TIMEFRAMES } from '../shared/shape.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readFields,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readRuleOrNull,
+  readText,
+  refusal,
+  words,
+} from '../shared/wire.ts';
+import { isSwap, splitSymbol } from './symbols.ts';
+
+/** Milliseconds by venue symbol, as the answers about funding said. */
+type Intervals = Record<string, number>;
+
+/** Notes the intervals of a funding-rate answer, if it gives any; an instruments answer about swaps is the whole reference. */
+export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+  const request = parseRequest(message.request);
+  const endpoint = /\/api\/v5\/public\/(funding-rate|instruments)$/.exec(request?.path ?? '')?.[1];
+  if (endpoint === undefined) return null;
+  return readMessage(message.payload, (body) => {
+    // Without it the listings say no interval, but there are listings.
+    if (endpoint === 'funding-rate' && isRefused(body)) return null;
+    const data = readAnswer(body);
+    if (endpoint === 'funding-rate') {
+      const known = (state.intervals ?? {}) as Intervals;
+      state.intervals = { ...known, ...toIntervals(data) };
+      return null;
+    }
+    const swaps = data.filter(isPerpetual);
+    // An answer about spot or dated contracts says nothing of ours, and nothing of what was delisted.
+    if (swaps.length === 0) return null;
+    const intervals = (state.intervals ?? {}) as Intervals;
+    return {
+      scope: 'swap',
+      listings: swaps.map((item) => toListing(item, message, intervals)),
+      elements: () => elementTexts(message.payload, 'instId'),
+    };
+  });
+};
+
+/** Words of what is no swap; another word, known or not, leaves it to the name. */
+const OTHER_TYPES: ReadonlySet<unknown> = new Set(['SPOT', 'MARGIN', 'FUTURES', 'OPTION']);
+
+const isPerpetual = ({ instType, instId }: Fields): boolean =>
+  instType === 'SWAP' || (isSwap(String(instId)) && !OTHER_TYPES.has(instType));
+
+const isRefused = (body: unknown): boolean => String(readFields(body, 'answer').code) !== '0';
+
+/** `data` of an answer. Throws when the venue refused. */
+export const readAnswer = (body: unknown): readonly Fields[] => {
+  const answer = readFields(body, 'answer');
+  if (isRefused(body)) throw refusal(`${String(answer.code)} ${String(answer.msg)}`);
+  return readList(answer.data, 'data').map((item) => (Array.isArray(item) ? { row: item } : readFields(item, 'data')));
+};
+
+const toIntervals = (data: readonly Fields[]): Intervals =>
+  Object.fromEntries(
+    data.flatMap((item) => {
+      const interval = readInterval(item);
+      return interval === null ? [] : [[readText(item.instId, 'instId'), interval]];
+    }),
+  );
+
+/** The coming settlement and the one after it tell the interval, which the venue changes at will (8, 6, 4, 2 or 1 hours). */
+export const readInterval = (item: Fields): number | null => {
+  const coming = readMsOrNull(item.fundingTime, 'fundingTime');
+  const after = readMsOrNull(item.nextFundingTime, 'nextFundingTime');
+  return coming === null || after === null || after <= coming ? null : (after - coming) / 1000;
+};
+
+const STATUSES = words({
+  live: 'tradeable',
+  suspend: 'halted',
+  rebase: 'halted',
+  post_only: 'post_only',
+  preopen: 'pre_launch',
+  settling: 'settling',
+  expired: 'delisted',
+});
+
+const statusOf = ({ instType, ctType, state }: Fields): string =>
+  instType === 'SWAP' && readKind(ctType) !== null ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
+
+const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
+  const venue_symbol = readText(item.instId, 'instId');
+  if (!isSwap(venue_symbol)) throw badFrame(`${venue_symbol} is no swap`);
+  return {
+    layer: 'listing',
+    venue: 'okx',
+    venue_symbol,
+    venue_ts: null,
+    received_at: message.received_at,
+    values: toValues(item, venue_symbol, intervals[venue_symbol]),
+  };
+};
+
+const toValues = (item: Fields, symbol: string, interval: number | undefined): ListingValues => {
+  const { base, quote } = splitSymbol(symbol);
+  const kind = readKind(item.ctType);
+  const rules = {
+    tick_size: readRuleOrNull('tick_size', item.tickSz, 'tickSz'),
+    lot_size: readRuleOrNull('lot_size', item.lotSz, 'lotSz'),
+    min_qty: readRuleOrNull('min_qty', item.minSz, 'minSz'),
+    contract_size: readSize(item),
+  };
+  return {
+    instrument: `${base}-PERP`,
+    venue_symbol: symbol,
+    base,
+    quote,
+    base_venue_alias: null,
+    kind: 'perpetual',
+    venue_kind: kind,
+    pair: readPair(item),
+    post_only: null,
+    status: statusOf(item),
+    contract_size: rules.contract_size,
+    // A contract may be worth a million coins, but its price is that of one.
+    multiplier: '1',
+    tick_size: rules.tick_size,
+    lot_size: rules.lot_size,
+    min_qty: rules.min_qty,
+    min_notional: null,
+    price_decimals: null,
+    qty_decimals: null,
+    units: {
+      tick_size: rules.tick_size === null ? null : 'quote',
+      lot_size: rules.lot_size === null ? null : 'contracts',
+      min_qty: rules.min_qty === null ? null : 'contracts',
+      min_notional: null,
+      contract_size: kind === null ? null : kind === 'inverse' ? 'quote' : 'base',
+    },
+    quantity_unit: 'contracts',
+    funding_interval: interval === undefined ? null : formatDuration(interval),
+    funding_interval_source: interval === undefined ? null : 'venue',
+    funding_normalisation: { venue_field: 'fundingRate', transform: 'string_to_number' },
+    rules_normalisation: Object.fromEntries(
+      Object.entries({ tick_size: 'tickSz', lot_size: 'lotSz', min_qty: 'minSz', contract_size: 'ctVal' })
+        .filter(([rule]) => rules[rule as keyof typeof rules] !== null)
+        .map(([rule, venue_field]) => [rule, { venue_field, transform: 'string_to_number' }]),
+    ),
+    candles: { base_timeframe: '1m', price_types: ['trade', 'mark', 'index'], timeframes: TIMEFRAMES },
+    // `volCcy24h` counts base, and the day's change is not sent (only the price a day ago).
+    not_published: ['change_24h', 'min_notional', 'price_decimals', 'qty_decimals', 'turnover_24h'],
+    bands: BANDS,
+    oi_sides: null,
+    listed_at: readMsOrNull(item.listTime, 'listTime'),
+    delisted_at: readMsOrNull(item.expTime, 'expTime'),
+  };
+};
+
+/** What a contract is worth: `ctVal` of its currency, times `ctMult`. */
+const readSize = ({ ctVal, ctMult }: Fields): Digits | null => {
+  const size = readRuleOrNull('contract_size', ctVal, 'ctVal');
+  return size === null ? null : multiply(size, readRuleOrNull('contract_size', ctMult, 'ctMult') ?? '1');
+};
+
+const readKind = (ctType: unknown): 'linear' | 'inverse' | null =>
+  ctType === 'linear' || ctType === 'inverse' ? ctType : null;
+
+const readPair = (item: Fields): string | null => {
+  const pair = item.uly === '' || item.uly === undefined ? item.instFamily : item.uly;
+  return pair === '' || pair === undefined ? null : readText(pair, 'uly');
+};

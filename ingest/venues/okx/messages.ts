@@ -1,0 +1,309 @@
+// OKX's frames and answers as normalised records (records.md). Not read: top of book (`bbo-tbt`), settled funding rates, instruments that are
+// no swaps. Quantities are contracts everywhere. `checksum` is not looked at: the venue sends 0 since 2026.
+import type { Digits, PriceType } from '../../../schemas/records.ts';
+import { type MapContext, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { unread } from '../shared/unexpected.ts';
+import {
+  badFrame,
+  type Fields,
+  parseRequest,
+  readAmount,
+  readAmountOrNull,
+  readFields,
+  readFigureOrNull,
+  readId,
+  readLevels,
+  readList,
+  readMessage,
+  readMsOrNull,
+  readPrice,
+  readSide,
+  readTaker,
+  readText,
+  refusal,
+} from '../shared/wire.ts';
+import { readAnswer, readInterval } from './listings.ts';
+import { fullSides, isChained, isFirst, isSwap, symbolsOfIndex, toChain } from './symbols.ts';
+
+type Source = {
+  readonly receivedAt: number;
+  readonly context: MapContext;
+  /** Channel of a frame; empty for answers. */
+  readonly channel: string;
+  /** `snapshot` or `update` of a frame of the book. */
+  readonly action: unknown;
+  /** Of the frame's argument or of the request; elements that name their own instrument go before. */
+  readonly instId: string | null;
+};
+
+type Mapper = (element: Fields, source: Source) => readonly Mapped[];
+
+const toMapped = recordsOf('okx');
+
+/** Records of one message, in its order. Throws `VenueError` only. */
+export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] => {
+  if (isPong(message.payload)) return [];
+  return readMessage(message.payload, (body) => {
+    const source = { receivedAt: message.received_at, context, channel: '', action: undefined, instId: null };
+    const request = parseRequest(message.request);
+    if (request !== null) return mapAnswer(body, source, request);
+    return message.kind === 'frame' ? mapFrame(body, source) : [];
+  });
+};
+
+/** The one frame that is no JSON. */
+const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.from(payload).toString() === 'pong';
+
+const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
+  const frame = readFields(body, 'message');
+  if (frame.event === 'error') throw refusal(`${String(frame.code)} ${String(frame.msg)}`);
+  if (frame.event !== undefined) return [];
+  const arg = readFields(frame.arg, 'arg');
+  const channel = readText(arg.channel, 'channel');
+  const mapper = CHANNELS.get(channel);
+  if (!mapper) return unread();
+  const instId = arg.instId === undefined ? null : readText(arg.instId, 'instId');
+  return readList(frame.data, 'data').flatMap((item) =>
+    mapper(Array.isArray(item) ? { row: item } : readFields(item, 'data'), {
+      ...source,
+      channel,
+      action: frame.action,
+      instId,
+    }),
+  );
+};
+
+type Request = { readonly path: string; readonly query: URLSearchParams };
+
+const mapAnswer = (body: unknown, source: Source, { path, query }: Request): readonly Mapped[] => {
+  const endpoint = /\/api\/v5\/((?:market|public)\/.+)$/.exec(path)?.[1] ?? '';
+  const mapper = ANSWERS.get(endpoint);
+  if (!mapper) return [];
+  // `bar` is one minute where the request leaves it out.
+  if (endpoint.endsWith('candles') && (query.get('bar') ?? '1m') !== '1m') return [];
+  const data = readAnswer(body);
+  return data.flatMap((item) => mapper(item, { ...source, instId: query.get('instId') }));
+};
+
+/** What an element is about: its own instrument, else the argument's; null when that is no swap. */
+const readSwap = (element: Fields, source: Source): string | null => {
+  const instId = readInstrument(element, source);
+  return isSwap(instId) ? instId : null;
+};
+
+const readInstrument = (element: Fields, { instId }: Source): string => {
+  const named = element.instId ?? instId;
+  if (named === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no instrument');
+  return readText(named, 'instId');
+};
+
+const atOf = (symbol: string, element: Fields, { receivedAt }: Source): At => ({
+  symbol,
+  venueTs: readMsOrNull(element.ts, 'ts'),
+  receivedAt,
+});
+
+const ofSwap =
+  (map: (at: At, element: Fields, source: Source) => readonly Mapped[]): Mapper =>
+  (element, source) => {
+    const symbol = readSwap(element, source);
+    return symbol === null ? [] : map(atOf(symbol, element, source), element, source);
+  };
+
+/** A last price of zero or none means that nothing was traded yet. `volCcy24h` counts base: it is no turnover. */
+const mapTicker = ofSwap((at, element) => {
+  const last = readAmountOrNull(element.last, 'last');
+  const volume_24h = readAmountOrNull(element.vol24h, 'vol24h');
+  const stats = { volume_24h, volume_unit: 'contracts' as const, turnover_24h: null, change_24h: null };
+  return [
+    ...(last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)]),
+    ...(volume_24h === null ? [] : [toMapped(at, 'stats', stats, element)]),
+  ];
+});
+
+const mapMark = ofSwap((at, element) => [
+  toMapped(at, 'mark', { mark: readPrice(element.markPx, 'markPx'), index: null }, element),
+]);
+
+/** An index goes to each listing that uses it. */
+const mapIndex: Mapper = (element, source) => {
+  const index = readPrice(element.idxPx, 'idxPx');
+  return symbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
+    toMapped(atOf(symbol, element, source), 'mark', { mark: null, index }, element),
+  );
+};
+
+/** `fundingTime` is the coming settlement; `nextFundingRate` is for the one after it and not ours. */
+const mapFunding = ofSwap((at, element) => {
+  const funding = readFigureOrNull(element.fundingRate, 'fundingRate');
+  const next_funding_at = readMsOrNull(element.fundingTime, 'fundingTime');
+  if (funding === null && next_funding_at === null) return [];
+  return [toMapped(at, 'funding', { funding, funding_interval_ms: readInterval(element), next_funding_at }, element)];
+});
+
+/** Of contracts and coins (`oiCcy`) the unit of trades and books. */
+const mapOpenInterest = ofSwap((at, element) => [
+  toMapped(at, 'oi', { oi: readAmount(element.oi, 'oi'), oi_unit: 'contracts' }, element),
+]);
+
+const readIdOrNull = (value: unknown, name: string): bigint | null =>
+  value === undefined || value === null || value === '' ? null : BigInt(readId(value, name));
+
+const mapBook = ofSwap((at, element, { channel, action }) => {
+  const last = readIdOrNull(element.seqId, 'seqId');
+  const previous = readIdOrNull(element.prevSeqId, 'prevSeqId');
+  if (action !== undefined && action !== 'snapshot' && action !== 'update') throw badFrame('action is unknown');
+  const bids = readLevels(element.bids, 'bids');
+  const asks = readLevels(element.asks, 'asks');
+  const sequence = last === null ? null : String(last);
+  if (!isChained(channel)) {
+    return [toMapped(at, 'book', { kind: 'snapshot', ...sortSides(bids, asks), sequence }, element)];
+  }
+  const chain = toChain(at.symbol, { action, last, previous });
+  if (!isFirst(action, previous))
+    return [{ ...toMapped(at, 'book', { kind: 'update', bids, asks, sequence }, element), chain }];
+  const full = fullSides(channel, { bids: bids.length, asks: asks.length });
+  const values = { kind: 'snapshot' as const, ...sortSides(bids, asks), sequence };
+  return [{ ...toMapped(at, 'book', values, element), chain: { ...chain, full } }];
+});
+
+const SIDES = ['buy', 'sell'] as const;
+
+const mapTrade = ofSwap((at, element) => {
+  const side = readTaker(element.side, SIDES, 'side');
+  if (side === null) return [];
+  const values = {
+    id: element.tradeId === undefined ? null : readId(element.tradeId, 'tradeId'),
+    side,
+    price: readPrice(element.px, 'px'),
+    quantity: readAmount(element.sz, 'sz'),
+    quantity_unit: 'contracts' as const,
+  };
+  return [toMapped(at, 'trade', values, element)];
+});
+
+/** `posSide` is the position that was closed, `bkPx` its bankruptcy price: no fill is told. */
+const mapLiquidations: Mapper = (element, source) => {
+  const symbol = readSwap(element, source);
+  if (symbol === null) return [];
+  return readList(element.details, 'details').map((item) => {
+    const detail = readFields(item, 'detail');
+    const values = {
+      id: null,
+      side: readClosedSide(detail),
+      price: readPrice(detail.bkPx, 'bkPx'),
+      price_kind: 'bankruptcy' as const,
+      quantity: readAmount(detail.sz, 'sz'),
+      quantity_unit: 'contracts' as const,
+    };
+    return toMapped(atOf(symbol, detail, source), 'liquidation', values, detail);
+  });
+};
+
+/** One-way positions are `net`: the order's side tells which way they stood. */
+const readClosedSide = ({ posSide, side }: Fields): 'long' | 'short' => {
+  if (posSide === 'long' || posSide === 'short') return posSide;
+  return readSide(side, SIDES, 'side') === 'sell' ? 'long' : 'short';
+};
+
+/** `[ts, o, h, l, c, vol, volCcy, volCcyQuote, confirm]`; before 2022-07 without the last two. */
+const mapCandle: Mapper = (element, source) => {
+  const row = readList(element.row, 'candle');
+  const symbol = readSwap(element, source);
+  if (symbol === null) return [];
+  const confirm = row.length < 9 ? null : readConfirm(row[8]);
+  const traded = {
+    volume: readAmount(row[5], 'vol'),
+    volume_unit: 'contracts' as const,
+    turnover: row.length < 9 ? null : readAmountOrNull(row[7], 'volCcyQuote'),
+  };
+  return [toCandle(symbol, row, { ...traded, priceType: 'trade', closed: confirm, source })];
+};
+
+/** `[ts, o, h, l, c, confirm]`. */
+const mapPriceCandle =
+  (priceType: 'mark' | 'index'): Mapper =>
+  (element, source) => {
+    const row = readList(element.row, 'candle');
+    const asked = readInstrument(element, source);
+    const ofAsked = isSwap(asked) ? [asked] : [];
+    const symbols = priceType === 'mark' ? ofAsked : symbolsOfIndex(asked, source.context);
+    const untraded = { volume: null, volume_unit: null, turnover: null };
+    const closed = row[5] === undefined ? null : readConfirm(row[5]);
+    return symbols.map((symbol) => toCandle(symbol, row, { ...untraded, priceType, closed, source }));
+  };
+
+const readConfirm = (value: unknown): boolean => {
+  if (value !== '0' && value !== '1') throw badFrame('confirm does not say whether the candle is closed');
+  return value === '1';
+};
+
+type CandleParts = {
+  readonly volume: Digits | null;
+  readonly volume_unit: 'contracts' | null;
+  readonly turnover: Digits | null;
+  readonly priceType: PriceType;
+  readonly closed: boolean | null;
+  readonly source: Source;
+};
+
+/** Its only stamp is its start. */
+const toCandle = (symbol: string, row: readonly unknown[], parts: CandleParts): Mapped => {
+  const { volume, volume_unit, turnover, priceType, closed, source } = parts;
+  const open_time = readMsOrNull(row[0], 'ts');
+  if (open_time === null) throw badFrame('ts is no instant');
+  const values = {
+    open_time,
+    price_type: priceType,
+    timeframe: '1m' as const,
+    open: readPrice(row[1], 'o'),
+    high: readPrice(row[2], 'h'),
+    low: readPrice(row[3], 'l'),
+    close: readPrice(row[4], 'c'),
+    volume,
+    volume_unit,
+    turnover,
+    trades: null,
+    closed,
+  };
+  return toMapped({ symbol, venueTs: null, receivedAt: source.receivedAt }, 'candle', values, row);
+};
+
+const CHANNELS: ReadonlyMap<string, Mapper> = new Map([
+  ['tickers', mapTicker],
+  ['mark-price', mapMark],
+  ['index-tickers', mapIndex],
+  ['funding-rate', mapFunding],
+  ['open-interest', mapOpenInterest],
+  ['books', mapBook],
+  ['books-l2-tbt', mapBook],
+  ['books50-l2-tbt', mapBook],
+  ['books5', mapBook],
+  ['trades', mapTrade],
+  ['trades-all', mapTrade],
+  ['liquidation-orders', mapLiquidations],
+  ['candle1m', mapCandle],
+  ['mark-price-candle1m', mapPriceCandle('mark')],
+  ['index-candle1m', mapPriceCandle('index')],
+]);
+
+const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
+  ['market/ticker', mapTicker],
+  ['market/tickers', mapTicker],
+  ['public/mark-price', mapMark],
+  ['market/index-tickers', mapIndex],
+  ['public/funding-rate', mapFunding],
+  ['public/open-interest', mapOpenInterest],
+  ['market/books', mapBook],
+  ['market/books-full', mapBook],
+  ['market/trades', mapTrade],
+  ['market/history-trades', mapTrade],
+  ['public/liquidation-orders', mapLiquidations],
+  ['market/candles', mapCandle],
+  ['market/history-candles', mapCandle],
+  ['market/mark-price-candles', mapPriceCandle('mark')],
+  ['market/history-mark-price-candles', mapPriceCandle('mark')],
+  ['market/index-candles', mapPriceCandle('index')],
+  ['market/history-index-candles', mapPriceCandle('index')],
+]);

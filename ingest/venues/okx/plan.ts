@@ -1,0 +1,224 @@
+// OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
+import type { ListingRecord } from '../../../schemas/records.ts';
+import type { Cover, Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
+import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
+import { NO_QUERY } from '../shared/wire.ts';
+import { indexOf } from './symbols.ts';
+
+/** Channels a connection holds; the docs name no limit, fewer keep a lost socket small. */
+export const STREAMS_PER_CONNECTION = 250;
+/** Arguments of one frame, which the docs limit to 64 KB. */
+const ARGUMENTS_PER_FRAME = 100;
+/** A connection may send 480 requests to subscribe or unsubscribe an hour. A renewal is two of them: 400, and 80 for books that broke. */
+export const RENEW_EVERY_MS = 18_000;
+/** About so many listings share a socket, and at most `most`: six channels of prices each, one of books, three of candles. */
+const SOCKETS = { prices: { about: 25, most: 40 }, books: { about: 40, most: 80 }, candles: { about: 50, most: 80 } };
+const SILENCE_MS = 30_000;
+const RENEW_AFTER_MS = 23 * 3_600_000;
+/** A third of the bound of ticker, mark and open interest is left for the answer (F-03). */
+const CONFIRM_AFTER_MS = 20_000;
+/** The docs: funding every 30 to 90 seconds, an index that rests each minute. */
+const FUNDING_CONFIRM_MS = 100_000;
+const FUNDING_SILENCE_MS = 120_000;
+const INDEX_SILENCE_MS = 90_000;
+/**
+ * A book that rests says so each minute only, and a REST answer has no id that could confirm it: it is subscribed again, which brings the whole
+ * book, before the bound of 30 s (F-03): 10 s and the time between two looks.
+ */
+const BOOK_SILENCE_MS = 10_000;
+const MARK_CANDLE_SILENCE_MS = 60_000;
+/** A minute without trades may leave these alone. */
+const CANDLE_SILENCE_MS = 180_000;
+
+type Endpoints = Readonly<Record<string, string>>;
+type Env = Parameters<Venue['plan']>[1];
+type Argument = { readonly channel: string; readonly instId?: string; readonly instType?: string };
+
+export const planOkx = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+  const open = listings.filter(isOpen);
+  const spread = (name: keyof typeof SOCKETS, plan: (members: readonly ListingRecord[]) => SocketPlan): Slot[] =>
+    spreadListings(open, env, {
+      sockets: Math.ceil(open.length / SOCKETS[name].about),
+      most: SOCKETS[name].most,
+      slot: (members, { shard, tag }) => toSocket(`${name}.${tag}`, [shard], env.endpoints, plan(members)),
+    });
+  return [
+    ...spread('prices', toPrices),
+    ...spread('books', toBooks),
+    ...spread('candles', toCandles),
+    ...planLiquidations(open, env),
+  ];
+};
+
+// ---- sockets ----
+
+type SocketPlan = {
+  readonly endpoint: 'public_ws' | 'business_ws';
+  readonly covers: readonly Cover[];
+  readonly args: readonly Argument[];
+  readonly watched: readonly Watched[];
+};
+
+const namesOf = (listings: readonly ListingRecord[]): readonly string[] =>
+  listings.map(({ venue_symbol }) => venue_symbol);
+
+/** An index is subscribed by pair and shared by the listings that use it. */
+const indexesOf = (listings: readonly ListingRecord[]): readonly string[] => [
+  ...new Set(listings.flatMap(({ values }) => (values.pair === null ? [] : [indexOf(values.pair)]))),
+];
+
+const argsOf = (channels: readonly string[], subjects: readonly string[]): Argument[] =>
+  channels.flatMap((channel) => subjects.map((instId) => ({ channel, instId })));
+
+const nameOf = ({ channel, instId = '' }: Argument): string => `${channel}:${instId}`;
+const watch = (args: readonly Argument[], rule: Omit<Watched, 'subscriptions'>): Watched => ({
+  subscriptions: args.map(nameOf),
+  ...rule,
+});
+
+/** Trades may rest for long; prices, which do not, share their socket and tell that it lives. */
+const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
+  const symbols = namesOf(listings);
+  const steady = argsOf(['tickers', 'mark-price', 'open-interest'], symbols);
+  const indexes = argsOf(['index-tickers'], indexesOf(listings));
+  const funding = argsOf(['funding-rate'], symbols);
+  return {
+    endpoint: 'public_ws',
+    covers: [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades'], symbols }],
+    args: [...steady, ...indexes, ...funding, ...argsOf(['trades'], symbols)],
+    watched: [
+      watch(steady, { silenceMs: SILENCE_MS, confirmAfterMs: CONFIRM_AFTER_MS }),
+      watch(indexes, { silenceMs: INDEX_SILENCE_MS }),
+      watch(funding, { silenceMs: FUNDING_SILENCE_MS, confirmAfterMs: FUNDING_CONFIRM_MS }),
+    ],
+  };
+};
+
+const toBooks = (listings: readonly ListingRecord[]): SocketPlan => {
+  const symbols = namesOf(listings);
+  const args = argsOf(['books'], symbols);
+  return {
+    endpoint: 'public_ws',
+    covers: [{ layers: ['book', 'venue_depth'], symbols }],
+    args,
+    watched: [watch(args, { silenceMs: BOOK_SILENCE_MS })],
+  };
+};
+
+const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
+  const symbols = namesOf(listings);
+  const marks = argsOf(['mark-price-candle1m'], symbols);
+  const others = [...argsOf(['candle1m'], symbols), ...argsOf(['index-candle1m'], indexesOf(listings))];
+  return {
+    endpoint: 'business_ws',
+    covers: [{ layers: ['candles'], symbols }],
+    args: [...marks, ...others],
+    watched: [watch(marks, { silenceMs: MARK_CANDLE_SILENCE_MS }), watch(others, { silenceMs: CANDLE_SILENCE_MS })],
+  };
+};
+
+/**
+ * All liquidations come in one channel, which concerns every shard and may rest for long. The mark price of one listing, sent each ten seconds at
+ * least, tells that the socket lives; it is no reading, since the socket does not cover it.
+ */
+const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: Env): Slot[] => {
+  const [oldest] = open.toSorted(
+    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
+  );
+  if (oldest === undefined) return [];
+  const pulse = argsOf(['mark-price'], [oldest.venue_symbol]);
+  const everyShard = Array.from({ length: shards }, (_, shard) => shard);
+  return [
+    toSocket('liquidations', everyShard, endpoints, {
+      endpoint: 'public_ws',
+      covers: [{ layers: ['liquidation'], symbols: null }],
+      args: [{ channel: 'liquidation-orders', instType: 'SWAP' }, ...pulse],
+      watched: [watch(pulse, { silenceMs: SILENCE_MS })],
+    }),
+  ];
+};
+
+const toSocket = (id: string, shards: readonly number[], endpoints: Endpoints, plan: SocketPlan): Slot => ({
+  kind: 'socket',
+  id,
+  shards,
+  url: endpoints[plan.endpoint] ?? '',
+  subscribe: toFrames('subscribe', plan.args),
+  covers: plan.covers,
+  silenceMs: SILENCE_MS,
+  renewAfterMs: RENEW_AFTER_MS,
+  watched: plan.watched,
+});
+
+const toFrames = (op: 'subscribe' | 'unsubscribe', args: readonly Argument[]): string[] =>
+  chunks(args, ARGUMENTS_PER_FRAME).map((part) => JSON.stringify({ op, args: part }));
+
+const toArgument = (subscription: string): Argument => {
+  const colon = subscription.indexOf(':');
+  return { channel: subscription.slice(0, colon), instId: subscription.slice(colon + 1) };
+};
+
+/** A new subscription begins with the newest value, or the whole book. */
+export const toRenewal = (subscriptions: readonly string[]): string[] => {
+  const args = subscriptions.map(toArgument);
+  return [...toFrames('unsubscribe', args), ...toFrames('subscribe', args)];
+};
+
+/** `Wrong URL or channel:books,instId:X doesn't exist` (60018): the request is asked again without what is no more. */
+export const withoutRefused = (refusal: string, request: string): string | null => {
+  const [, channel, instId] = /channel:([\w-]+),instId:([\w-]+)/.exec(refusal) ?? [];
+  const { args, ...rest } = JSON.parse(request) as { readonly args: readonly Argument[] };
+  const left = args.filter((arg) => arg.channel !== channel || arg.instId !== instId);
+  return left.length === 0 || left.length === args.length ? null : JSON.stringify({ ...rest, args: left });
+};
+
+// ---- requests ----
+
+/** Weights say the limit of a path: 40 requests in two seconds weigh 2 each, 20 weigh 4, 10 weigh 8. All paths together stay below that of one. */
+const get = (path: string, query: string, { endpoints, weight }: { endpoints: Endpoints; weight: number }) =>
+  ({ method: 'GET', url: `${endpoints.rest}/api/v5/${path}?${query}`, weight }) satisfies VenueRequest;
+
+export const referenceRequests: Venue['reference'] = (endpoints) => [
+  get('public/funding-rate', 'instId=ANY', { endpoints, weight: 8 }),
+  get('public/instruments', 'instType=SWAP', { endpoints, weight: 4 }),
+];
+
+const MINUTE_MS = 60_000;
+
+/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`; both bounds of the query are exclusive. */
+export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
+  const limit = (toMs - fromMs) / MINUTE_MS + 2;
+  const range = `before=${fromMs - 1}&after=${toMs + MINUTE_MS + 1}&limit=${limit}`;
+  return get('market/candles', `instId=${encodeURIComponent(venue_symbol)}&bar=1m&${range}`, { endpoints, weight: 2 });
+};
+
+type Confirming = { readonly path: string; readonly query: string; readonly weight: number };
+
+/** What tells the newest value of a channel. */
+const CONFIRMING: Readonly<Record<string, Confirming>> = {
+  tickers: { path: 'market/ticker', query: '', weight: 4 },
+  'mark-price': { path: 'public/mark-price', query: 'instType=SWAP&', weight: 8 },
+  'open-interest': { path: 'public/open-interest', query: 'instType=SWAP&', weight: 4 },
+  'funding-rate': { path: 'public/funding-rate', query: '', weight: 8 },
+};
+
+export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
+  const { channel, instId: symbol = '' } = toArgument(subscription);
+  const asking = CONFIRMING[channel];
+  if (asking === undefined) return null;
+  const query = `${asking.query}instId=${encodeURIComponent(symbol)}`;
+  return { symbol, request: get(asking.path, query, { endpoints, weight: asking.weight }) };
+};
+
+/** Candles of an answer, newest first, where the request does not say. */
+const DEFAULT_LIMIT = 100;
+
+/** `before` and `after` are earlier and later than all that is told. */
+export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
+  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const symbol = query.get('instId');
+  if (!path.endsWith('/market/candles') || symbol === null || query.get('bar') !== '1m') return null;
+  const [fromMs, toMs] = [shifted(numberOf(query, 'before'), 1), shifted(numberOf(query, 'after'), -1)];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+};

@@ -1,0 +1,83 @@
+// What OKX's symbols and book frames say by themselves: kind, quote, index, and the chain of a book message.
+import type { Chain, ClosedMinute, FullSides, MapContext } from '../../venue.ts';
+
+/** `BTC-USDT-SWAP`, `BTC-USD-SWAP` (inverse), `BTC-USD_UM-SWAP` (linear, counted in dollars). Everything else has a date, a strike or is spot. */
+export const isSwap = (instId: string): boolean => /^[^-]+-[^-]+-SWAP$/.test(instId);
+
+/** `BTC-USD_UM-SWAP` -> `BTC`, `USD`. */
+export const splitSymbol = (instId: string): { readonly base: string; readonly quote: string } => {
+  const [base = '', family = ''] = instId.split('-');
+  return { base, quote: family.replace(/_.*$/, '') };
+};
+
+export const isInverse = (instId: string): boolean => /^[^-]+-USD-SWAP$/.test(instId);
+
+/** Index of a pair: contracts in USDC follow the dollar's since 2023-04-20. */
+export const indexOf = (pair: string): string => pair.replace(/-USDC$/, '-USD');
+
+/** Listings that use an index: the known ones, or before any is known the perpetual of that name. */
+export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
+  if (listings.size === 0) return [`${index}-SWAP`];
+  return [...listings.values()]
+    .filter(({ values }) => values.pair === index || (values.pair !== null && indexOf(values.pair) === index))
+    .map(({ venue_symbol }) => venue_symbol);
+};
+
+/** Levels a side of the channels that send a snapshot and then what changed. */
+const DEPTHS: ReadonlyMap<string, number> = new Map([
+  ['books', 400],
+  ['books-l2-tbt', 400],
+  ['books50-l2-tbt', 50],
+]);
+
+export const isChained = (channel: string): boolean => DEPTHS.has(channel);
+
+/** A side with fewer levels than its channel sends has no more. */
+export const fullSides = (channel: string, counts: { readonly bids: number; readonly asks: number }): FullSides => {
+  const depth = DEPTHS.get(channel) ?? 0;
+  return { bids: counts.bids < depth, asks: counts.asks < depth };
+};
+
+/** A channel's first message has no predecessor (`prevSeqId` -1); messages of 2022 and before have no ids at all. */
+export const isFirst = (action: unknown, previous: bigint | null): boolean =>
+  action === 'snapshot' || (action === undefined && (previous === null || previous === -1n));
+
+/** Chain of a frame of the book; the levels stand between the head and the ids. */
+export const readChain = (text: string): Chain | null => {
+  const channel = /"channel":"(books[^"]*)"/.exec(text)?.[1];
+  const symbol = /"instId":"([^"\\]+)"/.exec(text)?.[1];
+  if (channel === undefined || symbol === undefined || !isChained(channel) || !isSwap(symbol)) return null;
+  if (!text.includes('"data":[')) return null;
+  const id = (name: string): bigint | null => {
+    const digits = new RegExp(`"${name}":"?(-?\\d+)`).exec(text)?.[1];
+    return digits === undefined ? null : BigInt(digits);
+  };
+  const action = /"action":"(\w+)"/.exec(text)?.[1];
+  return toChain(symbol, { action, last: id('seqId'), previous: id('prevSeqId') });
+};
+
+type Ids = { readonly action: unknown; readonly last: bigint | null; readonly previous: bigint | null };
+
+export const toChain = (symbol: string, { action, last, previous }: Ids): Chain =>
+  isFirst(action, previous)
+    ? { symbol, kind: 'snapshot', first: null, last, previous: null }
+    : { symbol, kind: 'update', first: null, last, previous };
+
+const ARGUMENT_LENGTH = 160;
+
+/** `tickers:BTC-USDT-SWAP` of a frame of it; null for channels about all swaps. */
+export const readSubscription = (text: string): string | null => {
+  const argument = /^\{"arg":\{[^}]*\}/.exec(text.slice(0, ARGUMENT_LENGTH))?.[0] ?? '';
+  const channel = /"channel":"([^"\\]+)"/.exec(argument)?.[1];
+  const instId = /"instId":"([^"\\]+)"/.exec(argument)?.[1];
+  return channel === undefined || instId === undefined ? null : `${channel}:${instId}`;
+};
+
+/** The minute that a frame of candles of trades closes: the last of a row's nine columns says so. */
+export const readClosedMinute = (text: string): ClosedMinute | null => {
+  if (!text.slice(0, ARGUMENT_LENGTH).includes('"candle1m"')) return null;
+  const [channel, symbol] = readSubscription(text)?.split(':') ?? [];
+  if (channel !== 'candle1m' || symbol === undefined) return null;
+  const open = /\["(\d+)"(?:,"[^"]*"){7},"1"\]/.exec(text)?.[1];
+  return open === undefined ? null : { symbol, openMs: Number(open) };
+};

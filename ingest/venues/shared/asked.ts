@@ -1,0 +1,46 @@
+// What requests of candles of a minute ask for: bounds in milliseconds as whole minutes.
+import type { Micros, PriceType } from '../../../schemas/records.ts';
+import type { AskedMinutes, VenueMessage } from '../../venue.ts';
+import { parseRequest } from './wire.ts';
+
+const MICROS_PER_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+export type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
+
+/** The request of an answer whose body holds `member` (where it names its candles); null of everything else. */
+export const requestOf = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
+  if (kind !== 'response') return null;
+  const body = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  return body.includes(member) ? parseRequest(request) : null;
+};
+
+/** A figure of the query; null when it is not there. */
+export const numberOf = (query: URLSearchParams, name: string): number | null => {
+  const text = query.get(name);
+  return text === null || text === '' ? null : Number(text);
+};
+
+type Bounds = {
+  /** Instants, both inclusive, between which minutes open. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  /** Most that the venue tells in one answer. */
+  readonly limit: number;
+};
+
+const scaled = (ms: number | null, round: (minutes: number) => number): Micros | null =>
+  ms === null ? null : round(ms / MINUTE_MS) * MINUTE_MS * MICROS_PER_MS;
+
+/** Null when a bound is no instant. */
+export const toAsked = (
+  symbols: readonly string[],
+  price_type: PriceType,
+  { fromMs, toMs, limit }: Bounds,
+): AskedMinutes | null => {
+  if ([fromMs, toMs, limit].some(Number.isNaN)) return null;
+  return { symbols, price_type, from: scaled(fromMs, Math.ceil), to: scaled(toMs, Math.floor), limit };
+};
+
+/** `by` later; null stays null. */
+export const shifted = (ms: number | null, by: number): number | null => (ms === null ? null : ms + by);

@@ -1,0 +1,125 @@
+// What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
+import { isPriceOff } from '../../../schemas/layers.ts';
+import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../../schemas/records.ts';
+import { shardOf } from '../../../schemas/shards.ts';
+import type { Chain, Delivery, Mapped, Slot, Venue } from '../../venue.ts';
+import { words } from './wire.ts';
+
+/** Candles the service rolls up from base minutes. */
+export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
+
+const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
+export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };
+export const ON_CHANGE: Delivery = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
+
+/** The listing without layers that the venue's limits leave no room for (V-03a). */
+export const leaveOff = (listing: ListingRecord, off: readonly string[]): ListingRecord => ({ ...listing, off });
+
+/** Whether candles of mark and index prices are collected of a listing. */
+export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(off, 'mark');
+
+/** What a record says about besides its values. */
+export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
+
+/** `of(at, layer, values, element)` builds a venue's mapped records. */
+export const recordsOf =
+  (venue: string) =>
+  <R extends NormalisedRecord>(
+    { symbol, venueTs, receivedAt }: At,
+    layer: R['layer'],
+    values: R['values'],
+    element: unknown,
+  ): Mapped => ({
+    record: {
+      layer,
+      venue,
+      venue_symbol: symbol,
+      venue_ts: venueTs,
+      received_at: receivedAt,
+      values,
+    } as NormalisedRecord,
+    element,
+  });
+
+/** Prices rise (`1`) or fall (`-1`); what a venue sends in order, as most do, is only looked at. */
+const ordered = (levels: readonly Level[], direction: 1 | -1): Level[] => {
+  const prices = levels.map(([price]) => direction * Number(price));
+  return prices.every((price, i) => i === 0 || price >= (prices[i - 1] as number))
+    ? [...levels]
+    : levels.toSorted((a, b) => direction * (Number(a[0]) - Number(b[0])));
+};
+
+/** A snapshot's sides, best first. */
+export const sortSides = (bids: readonly Level[], asks: readonly Level[]): { bids: Level[]; asks: Level[] } => ({
+  bids: ordered(bids, -1),
+  asks: ordered(asks, 1),
+});
+
+/** The chain of a message that is whole by itself. */
+export const snapshotChain = (symbol: string, last: bigint | null = null): Chain => ({
+  symbol,
+  kind: 'snapshot',
+  first: null,
+  last,
+  previous: null,
+});
+
+/** Everything that can be listened to. */
+export const isOpen = ({ values }: ListingRecord): boolean =>
+  values.status !== 'delisted' && values.status !== 'pre_launch';
+
+type PlanEnv = Parameters<Venue['plan']>[1];
+type Spread = {
+  readonly sockets: number;
+  /** Most listings a socket takes; more of them make another. */
+  readonly most?: number;
+  readonly slot: (listings: readonly ListingRecord[], place: Place) => Slot;
+};
+/** `tag` is unique among the slots of one spread. */
+export type Place = { readonly shard: number; readonly tag: string };
+
+/** Open listings spread over about `sockets` sockets by their names: a new listing changes one socket, whatever the order. */
+export const spreadListings = (
+  listings: readonly ListingRecord[],
+  env: PlanEnv,
+  { sockets, most, slot }: Spread,
+): Slot[] => {
+  const perShard = Math.max(1, Math.ceil(sockets / env.shards));
+  const groups = new Map<string, { readonly place: Place; readonly members: ListingRecord[] }>();
+  for (const listing of listings.filter(isOpen)) {
+    const shard = env.shardOf(listing.venue_symbol);
+    // Salted: the same hash already chose the shard.
+    const tag = `${shard}.${shardOf(`socket ${listing.venue_symbol}`, perShard)}`;
+    const group = groups.get(tag) ?? { place: { shard, tag }, members: [] };
+    groups.set(tag, group);
+    group.members.push(listing);
+  }
+  return [...groups.values()]
+    .toSorted((a, b) => (a.place.tag < b.place.tag ? -1 : 1))
+    .flatMap(({ place, members }) =>
+      chunks(members.toSorted(bySymbol), most ?? members.length).map((some, i) =>
+        slot(some, most === undefined ? place : { ...place, tag: `${place.tag}.${i}` }),
+      ),
+    );
+};
+
+const bySymbol = (a: ListingRecord, b: ListingRecord): number => (a.venue_symbol < b.venue_symbol ? -1 : 1);
+
+/** Oldest first, so that a new listing changes what comes last only. */
+export const byAge = (listings: readonly ListingRecord[]): readonly ListingRecord[] =>
+  listings.toSorted(
+    (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
+  );
+
+export const chunks = <T>(items: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+
+/** `1000PEPE`, `10000000AIDOGE`, `1000X`, `1MBABYDOGE`: one listed unit stands for so many of the base (V-04). `1INCH` is a name. */
+export const splitMultiplier = (asset: string): { readonly base: string; readonly multiplier: Digits } => {
+  const [, ahead, name] = /^(10{3,7}|1M)([A-Z][A-Z0-9]*)$/.exec(MILLIONS[asset] ?? asset) ?? [];
+  if (ahead === undefined || name === undefined) return { base: asset, multiplier: '1' };
+  return { base: name, multiplier: ahead === '1M' ? '1000000' : ahead };
+};
+
+/** Names whose `M` is a million, as their price shows; that of MANA is not. */
+const MILLIONS = words({ MBABYDOGE: '1MBABYDOGE' });

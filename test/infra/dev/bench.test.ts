@@ -1,0 +1,143 @@
+// What a bench is asked to do, how its rounds become figures, and what a soak says of growth.
+import t from 'tap';
+import { atLeast, below, figureOf, renderTable } from '../../../infra/dev/bench/figures.ts';
+import type { Sample } from '../../../infra/dev/bench/health.ts';
+import { PlanError, readPlan } from '../../../infra/dev/bench/plan.ts';
+import { combineRounds, inRounds } from '../../../infra/dev/bench/rounds.ts';
+import { type Point, slopeAcross, slopeWithin } from '../../../infra/dev/bench/slopes.ts';
+import { growthsOf, renderGrowths } from '../../../infra/dev/bench/soak-report.ts';
+
+const MINUTE = 60_000;
+
+t.test('a command line says one bench or one soak', (t) => {
+  t.match(readPlan([]), { kind: 'full', rates: [1000, 3000, 5000], seconds: 20, listings: 500, faults: false });
+  t.match(readPlan(['--quick']), { kind: 'quick', rates: [1000], seconds: 6, listings: 50 });
+  t.match(readPlan(['--profile', '--rates', '5000']), { kind: 'profile', rates: [5000] });
+  const soak = { kind: 'soak', minutes: 60, rate: 2000, killEvery: 120, replay: true, shards: 1 };
+  t.match(readPlan(['--minutes', '60']), soak);
+  t.match(readPlan(['--minutes', '2', '--rate', '300', '--kill-every', '0', '--no-replay']), {
+    ...soak,
+    ...{ minutes: 2, rate: 300, killEvery: 0, replay: false },
+  });
+  const refused: readonly (readonly [string[], string])[] = [
+    [['--minutes', '0'], '--minutes is a number above 0, not "0"'],
+    [['--rates', '1000,many'], '--rates is a number above 0, not "many"'],
+    [['--minutes', '2', '--kill-every', 'x'], '--kill-every is a number of 0 or more, not "x"'],
+    [['--minutes', '2', '--quick'], '--quick is not for a soak (--minutes)'],
+    [['--rate', '500'], '--rate is for a soak: say --minutes too'],
+    [['--no-replay'], '--no-replay is for a soak: say --minutes too'],
+  ];
+  for (const [words, message] of refused) t.throws(() => readPlan(words), new PlanError(message), words.join(' '));
+  t.throws(() => readPlan(['--soak']), TypeError, 'unknown words');
+  t.end();
+});
+
+t.test('a figure of several rounds is their median with the least and the most', async (t) => {
+  const values = [12, 10, 90, 11, null];
+  const rounds = values.map((ms, i) => [figureOf('a', 'ms', ms, { aim: below(20), limit: i, note: `round ${i}` })]);
+  const [figure] = combineRounds(rounds);
+  t.match(figure, { measured: 11, spread: { min: 10, max: 90, of: 4 }, limit: 2, note: 'round 3' });
+  t.equal(combineRounds([[figureOf('a', 'ms', 7)]])[0]?.spread, null, 'one round has no spread');
+  t.equal(combineRounds([[figureOf('a', 'ms', null)]])[0]?.measured, null, 'nothing was measured');
+  let n = 0;
+  const measured = await inRounds(3, async () => {
+    n += 1;
+    return [figureOf('b', '/s', n), figureOf('c', 's', 10 * n)];
+  });
+  t.same(
+    measured.map(({ name, measured: value }) => [name, value]),
+    [
+      ['b', 2],
+      ['c', 20],
+    ],
+  );
+});
+
+t.test('the table has spread, limit, ratio, aim and whether it is met', (t) => {
+  const rounds = [80, 120, 100].map((ms) => [
+    figureOf('slow', 'ms', ms, { limit: 50, limitIs: 'bare', aim: below(90) }),
+  ]);
+  const text = renderTable([
+    ...combineRounds(rounds),
+    figureOf('fast', '/s', 3_000, { aim: atLeast(2_940) }),
+    figureOf('unknown', 's', null, { aim: below(5) }),
+    figureOf('bare count', '', 12),
+  ]);
+  t.same(
+    text.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | ')),
+    [
+      'figure | median | min .. max | limit | ratio | aim | met | limit is; note',
+      text.split('\n')[1]?.trim().replace(/ {2,}/g, ' | '),
+      'slow | 100 ms | 80 .. 120 | 50 ms | 2 | < 90 ms | NO | bare',
+      'fast | 3,000/s | - | - | >= 2,940/s | yes',
+      'unknown | - | - | - | < 5 s | ?',
+      'bare count | 12 | - | -',
+    ],
+  );
+  t.end();
+});
+
+/** Samples of one life, one a minute. */
+const lifeOf = (life: number, fromMinute: number, values: readonly number[]): Point[] =>
+  values.map((value, i) => ({ atMs: (fromMinute + i) * MINUTE, life, value }));
+
+t.test('growth is of warm processes: within a life, and from one life to the next', (t) => {
+  const filling = Array.from({ length: 10 }, (_, i) => i * 50);
+  const steady = Array.from({ length: 50 }, (_, i) => 500 + i / 2);
+  const long = lifeOf(1, 0, [...filling, ...steady]);
+  t.equal(Math.round(slopeWithin(long)?.perHour ?? Number.NaN), 30, 'half a unit a minute, the filling left out');
+  t.equal(slopeAcross(long), null, 'one life does not follow another');
+  const level = (n: number): number => (n < 2 ? 200 : 300 + n);
+  const lives = Array.from({ length: 8 }, (_, n) =>
+    lifeOf(n, n * 6, [100, 150, 180, level(n), level(n), level(n)]),
+  ).flat();
+  const across = slopeAcross(lives);
+  t.equal(
+    Math.round(across?.perHour ?? Number.NaN),
+    10,
+    'each life of six minutes is one higher, once windows are full',
+  );
+  t.ok((across?.error ?? 1) < 1e-6, 'and exactly so');
+  t.match(slopeWithin(lives), { perHour: 0, error: 0 }, 'the first half of each short life is left out');
+  t.equal(slopeWithin(lifeOf(1, 0, [1, 2, 3])), null, 'three minutes say nothing of an hour');
+  t.equal(slopeAcross(lives.slice(0, 30)), null, 'nor do two lives with full windows');
+  t.end();
+});
+
+const sampleAt = (minute: number, pid: number, ownMb: number): Sample => ({
+  atMs: minute * MINUTE,
+  processes: new Map([['ingest', { pid, ownMb, descriptors: 40 }]]),
+  lag: { usualMs: 200, highestMs: 400 },
+  tables: { suspended: [], waiting: 0 },
+  totals: { sent: 0, collected: 0, applied: 0, published: 0, written: 0, deadLetters: 0 },
+});
+
+t.test('memory is flat when an hour adds less than a tenth', (t) => {
+  const hour = Array.from({ length: 61 }, (_, i) => i);
+  const [flat, descriptors] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + (i % 2))));
+  t.match(flat, { process: 'ingest', lives: 1, at10: 300, at50: 300, at100: 300, highest: 301, flat: true });
+  t.match(descriptors, { of: 'descriptors', at50: 40, within: { perHour: 0, error: 0 }, flat: true });
+  const [leaking] = growthsOf(hour.map((i) => sampleAt(i, 7, 300 + i)));
+  t.match(leaking, { at10: 306, at50: 330, at100: 360, flat: false });
+  const [short] = growthsOf(hour.slice(0, 4).map((i) => sampleAt(i, 7, 300)));
+  t.equal(short?.flat, null, 'too short to say');
+  t.match(renderGrowths([leaking, short].flatMap((growth) => growth ?? [])), /NO\n.*\?$/);
+  t.end();
+});
+
+t.test('a growth that may be chance is told as not known', (t) => {
+  // Lives of six minutes whose levels jump by a hundred, and rise by fifteen.
+  const jumping = Array.from({ length: 72 }, (_, i) => {
+    const life = Math.floor(i / 6);
+    return sampleAt(i, life, 300 + (life % 2) * 100 + life * 15);
+  });
+  const [chance] = growthsOf(jumping);
+  t.ok(
+    (chance?.across?.perHour ?? 0) > 100 && (chance?.across?.error ?? 0) > 50,
+    'more than a tenth, by points far apart',
+  );
+  t.equal(chance?.flat, null);
+  const rising = jumping.map((_, i) => sampleAt(i, Math.floor(i / 6), 300 + Math.floor(i / 6) * 15));
+  t.equal(growthsOf(rising)[0]?.flat, false, 'the same rise without jumps is growth');
+  t.end();
+});

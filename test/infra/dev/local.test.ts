@@ -1,0 +1,131 @@
+/** Installing and counting: what a fresh machine lacks is said, and a test run's last line counts what it ran. */
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { createProgress } from '../../../infra/dev/local/progress.ts';
+import { countAssertions } from '../../support/tap-count.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A clone that has its npm packages, on a machine whose PATH holds Node and the given programs (name -> shell script). */
+function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<string, string>) {
+  const root = mkdtempSync(join(tmpdir(), 'clone-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  for (const file of ['infra/dev/local/bootstrap.mjs', 'infra/dev/engines/pom.xml', 'package-lock.json']) {
+    cpSync(join(ROOT, file), join(root, file));
+  }
+  const bin = join(root, 'bin');
+  mkdirSync(bin);
+  symlinkSync(process.execPath, join(bin, 'node'));
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  const run = (script: string, env: NodeJS.ProcessEnv = {}) => {
+    const result = spawnSync(process.execPath, [join(root, 'infra', 'dev', 'local', 'bootstrap.mjs'), script], {
+      encoding: 'utf8',
+      env: { PATH: bin, ...env },
+    });
+    return { status: result.status, said: result.stderr };
+  };
+  const local = join(root, '.local');
+  return { root, run, left: () => (existsSync(local) ? readdirSync(local) : []) };
+}
+
+const NPM = '/bin/mkdir -p node_modules; echo ran >> npm-runs; echo {} > node_modules/.package-lock.json';
+const JAVA_17 = `echo 'openjdk version "17.0.15" 2025-04-15' >&2`;
+/** As Maven would: the folder named by -Dengines.dir is filled. */
+const MAVEN = `for arg in "$@"; do case "$arg" in
+  -v) exit 0;;
+  -Dengines.dir=*) dir="\${arg#-Dengines.dir=}"; /bin/mkdir -p "$dir/kafka"; echo jar > "$dir/kafka/kafka.jar";;
+esac; done`;
+
+t.test('a machine without Java, with an old one, or without Maven is told what to install', (t) => {
+  const without = clone(t, { npm: NPM });
+  t.match(without.run('fetch'), { status: 1, said: /no Java was found: install a JDK 17 or newer \(.*openjdk-17/ });
+  const old = clone(t, { npm: NPM, java: `echo 'openjdk version "11.0.2"' >&2` });
+  t.match(old.run('fetch'), { status: 1, said: /Java 11 is too old: install a JDK 17/ });
+  const noMaven = clone(t, { npm: NPM, java: JAVA_17 });
+  t.match(noMaven.run('fetch'), { status: 1, said: /no Maven was found: install it/ });
+  t.match(noMaven.run('nonsense'), { status: 1, said: /usage: .*demo\|start\|test/ });
+  t.end();
+});
+
+t.test('packages and archives are fetched once, and again when what names them changed', (t) => {
+  const { root, run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: MAVEN });
+  const npmRuns = (): number => readFileSync(join(root, 'npm-runs'), 'utf8').trim().split('\n').length;
+  const first = run('fetch');
+  t.equal(first.status, 0, first.said);
+  t.match(first.said, /installing npm packages[\s\S]*fetching Kafka and QuestDB/);
+  t.ok(existsSync(join(root, '.local', 'engines', 'kafka', 'kafka.jar')));
+  t.same(run('fetch'), { status: 0, said: '' }, 'the second time there is nothing to do');
+  t.equal(npmRuns(), 1);
+  writeFileSync(join(root, 'infra', 'dev', 'engines', 'pom.xml'), '<project/>');
+  t.match(run('fetch').said, /fetching/, 'a new version in the pom');
+  // Later than the record of the install, as a pulled change is.
+  const lock = join(root, 'package-lock.json');
+  spawnSync('touch', ['-d', '2000-01-01', join(root, 'node_modules', '.package-lock.json')]);
+  writeFileSync(lock, `${readFileSync(lock, 'utf8')} `);
+  t.match(run('fetch').said, /installing npm packages/);
+  t.equal(npmRuns(), 2);
+  t.same(left(), ['engines'], 'nothing half-fetched stays');
+  t.end();
+});
+
+t.test('a fetch that fails is tried three times, shows what Maven said, and leaves nothing that looks whole', (t) => {
+  const broken = 'case "$1" in -v) exit 0;; esac; echo "Could not transfer artifact"; exit 1';
+  const { run, left } = clone(t, { npm: NPM, java: JAVA_17, mvn: broken });
+  const result = run('fetch');
+  t.match(result, { status: 1, said: /Could not transfer artifact/ });
+  t.equal(result.said.match(/trying again/g)?.length, 2);
+  t.same(left(), []);
+  const outside = { KAFKA_BROKERS: 'b:9092', QUESTDB_HTTP: 'http://q:9000', QUESTDB_PG: 'postgres://q:8812' };
+  t.equal(run('fetch', outside).status, 0, 'engines from outside need no archives');
+  t.end();
+});
+
+t.test('assertions are counted at the leaves, failures of a whole subtest too', (t) => {
+  const cases: readonly [string, number, number][] = [
+    ['ok 1 - a\nnot ok 2 - b\n1..2', 1, 1],
+    ['# Subtest: s\n    ok 1 - a\n    ok 2 - b\n    1..2\nok 1 - s # time=1ms\nok 2 - c', 3, 0],
+    ['# Subtest: s\n    ok 1 - a\n    not ok 2 - b\n    1..2\nnot ok 1 - s', 1, 1],
+    ['# Subtest: s\n    ok 1 - a\n    1..1\nnot ok 1 - timeout!', 1, 1],
+    [
+      '# Subtest: s\n    # Subtest: d\n        not ok 1 - a\n        1..1\n    not ok 1 - d\n    1..1\nnot ok 1 - s',
+      0,
+      1,
+    ],
+    ['not ok 1 - later # TODO\nok 2 - away # SKIP', 0, 0],
+    ['the output of a crash', 0, 0],
+  ];
+  for (const [output, passed, failed] of cases) t.same(countAssertions(output), { passed, failed }, output);
+  t.end();
+});
+
+t.test('a step that takes its time is told about, with the seconds since the beginning', async (t) => {
+  const lines: string[] = [];
+  const progress = createProgress((text) => lines.push(text));
+  const slow = new Promise<string>((settle) => {
+    const look = setInterval(() => {
+      if (lines.length === 0) return;
+      clearInterval(look);
+      settle('done');
+    }, 20);
+  });
+  t.equal(await progress.during('the broker', slow), 'done');
+  t.match(lines[0], /^\[ {2}2\.\d s\] waiting for the broker\n$/);
+});

@@ -1,0 +1,100 @@
+// docs/endpoints.md says what the operations declare; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
+import { readFileSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { checkInput } from '../../../../api/data-app/check-input.ts';
+import { MEMBER_WORDS, wordKeyOf } from '../../../../api/data-app/member-words.ts';
+import { openApiOf } from '../../../../api/data-app/openapi.ts';
+import { OPERATIONS } from '../../../../api/operations/index.ts';
+import { STREAM } from '../../../../api/stream/request.ts';
+import { ENDPOINT_DOCS, endpointDocs } from '../../../../infra/dev/tools/endpoint-docs.ts';
+import { wideJson } from '../../../../infra/dev/tools/endpoint-examples.ts';
+import { market, NOW } from '../../../api/live-fixture.ts';
+import { faultsOf } from '../../../support/closed-schema.ts';
+
+const ENDPOINTS = [...OPERATIONS, STREAM];
+
+t.test('docs/endpoints.md says what the operations declare', (t) => {
+  if (process.env['GOLDEN_UPDATE'] === '1') writeFileSync(ENDPOINT_DOCS, endpointDocs());
+  t.equal(readFileSync(ENDPOINT_DOCS, 'utf8'), endpointDocs(), '`npm run docs` writes it anew');
+  t.end();
+});
+
+t.test('every example is a lawful question and an answer of the declared shape', (t) => {
+  for (const endpoint of ENDPOINTS) {
+    const read = { input: endpoint.example.input, faults: [], apart: [] };
+    const state = { live: market().memory, evaluatedAt: NOW };
+    t.doesNotThrow(() => checkInput(endpoint, read, state), endpoint.name);
+    t.same(faultsOf(endpoint, endpoint.example.output), [], `the answer of ${endpoint.name}`);
+    t.match(endpoint.example.question, /\?$/, `${endpoint.name} answers a question`);
+  }
+  t.end();
+});
+
+type Schema = {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+};
+
+/** Paths of every member of an answer. */
+const pathsOf = (schema: Schema, path: readonly string[]): (readonly string[])[] => {
+  const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema;
+  const named = Object.entries(properties).flatMap(([name, member]) => {
+    const inner = [...path, name];
+    return [...(member.description === undefined ? [inner] : []), ...pathsOf(member, inner)];
+  });
+  const unnamed = [...Object.values(patternProperties), ...(items === undefined ? [] : [items]), ...anyOf];
+  return [...named, ...unnamed.flatMap((part) => pathsOf(part, path))];
+};
+
+t.test('every member of every answer and every parameter has a sentence, and no sentence is without a member', (t) => {
+  const unused = new Set(MEMBER_WORDS);
+  for (const { name, input, output } of ENDPOINTS) {
+    for (const path of pathsOf(output as Schema, [name])) {
+      const key = wordKeyOf(path);
+      if (key === null)
+        t.fail(
+          `nothing is said of ${path.join('.')}: add it to api/data-app/member-words.ts, because the documents have it`,
+        );
+      else unused.delete(key);
+    }
+    const { properties = {} } = input as Schema;
+    for (const [parameter, schema] of Object.entries(properties)) {
+      const says = [schema, ...(schema.anyOf ?? [])].some(({ description }) => description !== undefined);
+      if (!says) t.fail(`nothing is said of parameter ${parameter} of ${name}: give its schema a description`);
+    }
+  }
+  t.same([...unused], [], 'sentences nobody reads');
+  t.end();
+});
+
+t.test('the OpenAPI document has the same questions, answers and sentences', (t) => {
+  const { paths } = openApiOf({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
+  for (const { name, method, path, class: requestClass, example } of ENDPOINTS) {
+    const item = paths[path]?.[method.toLowerCase()];
+    const type = requestClass === 'stream' ? 'text/event-stream' : 'application/json';
+    if (method === 'POST')
+      t.match(item, { requestBody: { content: { 'application/json': { example: example.input } } } });
+    t.match(
+      item,
+      { description: example.question, responses: { 200: { content: { [type]: { example: example.output } } } } },
+      `${name} answers`,
+    );
+  }
+  t.match(paths['/v2/instruments']?.['get'], { parameters: [{ name: 'where', example: 'base = BTC' }] });
+  t.match(JSON.stringify(paths), /"served_at":\{"description":"Instant up to which/);
+  t.end();
+});
+
+t.test('JSON is written on as few lines as a page has room for', (t) => {
+  t.equal(wideJson({ a: [1, 'x', null], b: {} }), '{"a": [1, "x", null], "b": {}}');
+  const wide = { list: ['x'.repeat(60), 'y'.repeat(60)], one: { two: 2 } };
+  t.equal(
+    wideJson(wide),
+    `{\n  "list": [\n    "${'x'.repeat(60)}",\n    "${'y'.repeat(60)}"\n  ],\n  "one": {"two": 2}\n}`,
+  );
+  t.same(JSON.parse(wideJson(wide)), wide);
+  t.end();
+});

@@ -1,0 +1,84 @@
+// Every record is printed with its members in the documented order (N-01): of every recording of every venue, and of what its messages become with
+// other words of the venue's in them, since no recording holds each (a liquidation, say).
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { normalise } from '../../../../infra/dev/tools/normalise.ts';
+import { type MapContext, type Mapped, type Venue, VenueError, type VenueMessage } from '../../../../ingest/venue.ts';
+import { venues } from '../../../../ingest/venues/index.ts';
+import { findLineDisorder, findValuesDisorder } from '../../../support/member-order.ts';
+import { replaceWords } from '../../../support/mutations.ts';
+import { fixturePath } from '../../../support/recordings.ts';
+import { contextOf, recordingsOf, seedsOf } from '../../../support/venue-seeds.ts';
+
+/** Reference answers first: books are valued by their listings. */
+const filesOf = (venue: Venue): readonly string[] =>
+  readdirSync(fixturePath(venue.id))
+    .filter((name) => /\.ndjson(\.gz)?$/.test(name))
+    .toSorted((a, b) => Number(a.includes('ws')) - Number(b.includes('ws')) || (a < b ? -1 : 1))
+    .map((name) => fixturePath(`${venue.id}/${name}`));
+
+type Disorder = { readonly records: number; readonly faults: ReadonlyMap<string, string> };
+
+/** One line of each fault. */
+const disorderOf = async (venue: Venue, assembled: boolean): Promise<Disorder> => {
+  const faults = new Map<string, string>();
+  let records = 0;
+  const write = (line: string): void => {
+    records++;
+    const fault = findLineDisorder(line);
+    if (fault !== null && !faults.has(fault)) faults.set(fault, line.slice(0, 300));
+  };
+  await normalise({ venue, files: filesOf(venue), assembled, write });
+  return { records, faults };
+};
+
+const SOURCES = join(import.meta.dirname, '../../../../ingest/venues');
+
+/** The words in a venue's files, those of the venue whose messages it shares with them. */
+const wordsOf = ({ id }: Venue): readonly string[] => {
+  const own = readdirSync(SOURCES).filter((name) => name.startsWith(id === 'aster' ? 'binance' : id));
+  const text = own.map((name) => readFileSync(join(SOURCES, name), 'utf8')).join('');
+  return [...new Set([...text.matchAll(/'([A-Za-z]\w{0,30})'/g)].map(([, word]) => word as string))];
+};
+
+const mapOrNothing = (venue: Venue, message: VenueMessage, context: MapContext): readonly Mapped[] => {
+  try {
+    return venue.map({}, message, context);
+  } catch (error) {
+    if (error instanceof VenueError) return [];
+    throw error;
+  }
+};
+
+/** Lists of instruments hold a word a line, and no event. */
+const LONG_MESSAGE = 4_096;
+
+const disorderOfWords = (venue: Venue): Disorder => {
+  const faults = new Map<string, string>();
+  const messages = recordingsOf(venue);
+  const context = contextOf(venue, messages);
+  const words = wordsOf(venue);
+  let records = 0;
+  const seeds = seedsOf(messages).filter(({ payload }) => payload.byteLength < LONG_MESSAGE);
+  for (const seed of seeds)
+    for (const payload of replaceWords(Buffer.from(seed.payload), words))
+      for (const { record } of mapOrNothing(venue, { ...seed, payload }, context)) {
+        records++;
+        const fault = findValuesDisorder(record.layer, record.values);
+        if (fault !== null) faults.set(fault, payload.toString('utf8').slice(0, 300));
+      }
+  return { records, faults };
+};
+
+for (const venue of venues.values())
+  t.test(`${venue.id}: members stand in the documented order`, async (t) => {
+    for (const assembled of [false, true]) {
+      const { records, faults } = await disorderOf(venue, assembled);
+      t.same([...faults], [], `${records} lines${assembled ? ', books assembled' : ''}`);
+      t.ok(records > 0);
+    }
+    const { records, faults } = disorderOfWords(venue);
+    t.same([...faults], [], `${records} records of messages with other words`);
+    t.ok(records > 0);
+  });

@@ -1,0 +1,270 @@
+// The normaliser's command: records as text, counts, unread lines, whole books, exit codes (records.md).
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { describeCounts, describeUnexpected, normalise } from '../../../../infra/dev/tools/normalise.ts';
+import type { Venue } from '../../../../ingest/venue.ts';
+import { venues } from '../../../../ingest/venues/index.ts';
+import { fixturePath } from '../../../support/recordings.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../../../infra/dev/tools/normalise.ts');
+
+type Output = {
+  readonly status: number | null;
+  readonly lines: readonly string[];
+  /** The last line on standard error, and the one before it. */
+  readonly said: string;
+  readonly unexpected: string;
+};
+
+const command = (...args: readonly string[]): Output => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+    encoding: 'utf8',
+    maxBuffer: 1 << 29,
+  });
+  const [said = '', unexpected = ''] = stderr.trim().split('\n').toReversed();
+  return { status, lines: stdout.split('\n').slice(0, -1), said, unexpected };
+};
+/** The command without its process. */
+const read = async (assembled: boolean, files: readonly string[]): Promise<Output> => {
+  const lines: string[] = [];
+  const venue = venues.get('binance') as Venue;
+  const counts = await normalise({ venue, files, assembled, write: (line) => void lines.push(line) });
+  return { status: 0, lines, said: describeCounts(counts), unexpected: describeUnexpected(counts) ?? '' };
+};
+const messages = (...files: readonly string[]): Promise<Output> => read(false, files);
+const books = (...files: readonly string[]): Promise<Output> => read(true, files);
+const fixture = (name: string): string => fixturePath(`binance/${name}`);
+
+const folder = mkdtempSync(join(tmpdir(), 'normalise-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
+const recording = (name: string, lines: readonly unknown[]): string => {
+  const path = join(folder, name);
+  writeFileSync(path, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  return path;
+};
+const ws = (raw: unknown): unknown => ({
+  recv_ms: 1_700_000_000_123,
+  kind: 'ws',
+  dir: 'in',
+  raw: typeof raw === 'string' ? raw : JSON.stringify(raw),
+});
+const rest = (url: string, body: unknown): unknown => ({
+  recv_ms: null,
+  kind: 'rest',
+  dir: 'in',
+  url,
+  raw: JSON.stringify(body),
+});
+const diff = (
+  first: number,
+  last: number,
+  previous: number,
+  [bid, ask]: readonly [string, string],
+  symbol = 'AUSDT',
+): unknown =>
+  ws({
+    e: 'depthUpdate',
+    E: 1_700_000_000_002,
+    T: 1_700_000_000_001,
+    s: symbol,
+    U: first,
+    u: last,
+    pu: previous,
+    b: [[bid, '1']],
+    a: [[ask, '2']],
+  });
+
+t.test('a record is one line of its members in their order, instants written out, its source last', (t) => {
+  const { status, lines, said } = command('--venue', 'binance', fixture('crypto-msg-parser-swap-singles.ndjson'));
+  t.equal(status, 0);
+  t.equal(said, '24 messages, 31 records, 1 unread, 0 errors');
+  t.ok(
+    lines.includes(
+      '{"layer":"mark","venue":"binance","venue_symbol":"BTCUSDT","venue_ts":"2021-04-01T20:27:00.003Z","received_at":"2000-01-01T00:00:00.000Z",' +
+        '"values":{"mark":"58940.14924532","index":"58857.26693664"},"src":{"file":"crypto-msg-parser-swap-singles.ndjson","line":6}}',
+    ),
+  );
+  t.ok(
+    lines.includes(
+      '{"layer":"funding","venue":"binance","venue_symbol":"BTCUSDT","venue_ts":"2021-04-01T20:27:00.003Z","received_at":"2000-01-01T00:00:00.000Z",' +
+        '"values":{"funding":"0.00058455","funding_interval_ms":null,"next_funding_at":"2021-04-02T00:00:00.000Z"},' +
+        '"src":{"file":"crypto-msg-parser-swap-singles.ndjson","line":6}}',
+    ),
+  );
+  t.end();
+});
+
+t.test('what cannot be read is said and counted, and reading goes on', (t) => {
+  const path = recording('faulty.ndjson', [
+    ws('{"e":"markPriceUpda'),
+    'not a line of a recording',
+    rest('taken by hand', { lastUpdateId: 7, bids: [], asks: [] }),
+    { recv_ms: 1, kind: 'ws', dir: 'out', raw: '{"method":"SUBSCRIBE"}' },
+    { recv_ms: 1, kind: 'ws', dir: 'open', url: 'wss://x', raw: '' },
+    ws({ result: null, id: 1 }),
+    ws({ e: 'markPriceUpdate', E: 1_700_000_000_001, s: 'AUSDT', p: '1.50', i: '1.25', r: '', T: 0 }),
+  ]);
+  const { status, lines, said } = command('--venue', 'binance', path);
+  t.equal(status, 0);
+  t.equal(said, '5 messages, 1 records, 2 unread, 1 errors');
+  t.match(JSON.parse(lines[0] ?? ''), { layer: 'error', venue: 'binance', code: 'VENUE_BAD_FRAME', message: String });
+  t.equal(
+    lines[1],
+    '{"layer":"mark","venue":"binance","venue_symbol":"AUSDT","venue_ts":"2023-11-14T22:13:20.001Z","received_at":"2023-11-14T22:13:20.123Z",' +
+      '"values":{"mark":"1.5","index":"1.25"},"src":{"file":"faulty.ndjson","line":7}}',
+  );
+  t.equal(lines.length, 2);
+  t.end();
+});
+
+t.test('what the venue sends that nobody knows is told by kind, before the counts', (t) => {
+  const trade = {
+    e: 'aggTrade',
+    E: 1_700_000_000_001,
+    T: 1_700_000_000_001,
+    s: 'AUSDT',
+    a: 1,
+    p: '1',
+    q: '2',
+    m: true,
+  };
+  const path = recording('odd.ndjson', [
+    ws({ ...trade, m: null }),
+    ws({ ...trade, m: 'maybe' }),
+    ws({ ...trade, p: 'x' }),
+    ws({ ...trade, s: undefined }),
+    ws({ ...trade, e: 'aNewEvent' }),
+    ws({ ...trade, e: 'anotherEvent' }),
+    ws(trade),
+  ]);
+  const { status, lines, said, unexpected } = command('--venue', 'binance', path);
+  t.equal(status, 0);
+  t.equal(unexpected, 'unexpected: bad_figure 1, missing_member 1, no_side 1, unknown_side 1, unread_channel 2');
+  t.equal(said, '7 messages, 1 records, 0 unread, 3 errors');
+  t.equal(lines.length, 4);
+  t.end();
+});
+
+t.test('an unknown venue and a missing argument exit with 2', (t) => {
+  const unknown = command('--venue', 'nasdaq', fixture('tardis-tests-binance-futures.ndjson'));
+  t.equal(unknown.status, 2);
+  t.match(unknown.said, /^unknown venue "nasdaq"; known: ([a-z-]+, )*binance(, [a-z-]+)*$/);
+  t.equal(command('--venue', 'binance').status, 2);
+  t.equal(command('--venue', 'binance', join(folder, 'absent.ndjson')).status, 1);
+  t.end();
+});
+
+t.test('a hole after the join gives a gap', async (t) => {
+  const snapshot = rest('https://fapi.binance.com/fapi/v1/depth?symbol=AUSDT&limit=1000', {
+    lastUpdateId: 10,
+    T: 1_700_000_000_000,
+    bids: [['5', '1']],
+    asks: [['6', '1']],
+  });
+  const path = recording('hole.ndjson', [snapshot, diff(9, 12, 8, ['5', '7']), diff(15, 16, 14, ['5', '7'])]);
+  const plain = (await messages(path)).lines;
+  t.same(
+    plain.map((line) => (JSON.parse(line) as { layer: string }).layer),
+    ['book', 'book', 'book', 'gap'],
+  );
+  t.equal(
+    plain[3],
+    '{"layer":"gap","venue":"binance","venue_symbol":"AUSDT","venue_ts":null,"received_at":"2023-11-14T22:13:20.123Z",' +
+      '"values":{"scope":"symbol","cause":"sequence_break","of":["book"]},"src":{"file":"hole.ndjson","line":3}}',
+  );
+  const assembled = (await books(path)).lines;
+  t.same(
+    assembled.map((line) => (JSON.parse(line) as { layer: string }).layer),
+    ['book', 'book', 'gap'],
+  );
+  t.match(JSON.parse(assembled[1] ?? ''), {
+    venue_ts: '2023-11-14T22:13:20.001Z',
+    values: {
+      bids: [['5', '1']],
+      asks: [
+        ['6', '1'],
+        ['7', '2'],
+      ],
+      sequence: '12',
+      collected_levels: { bids: 1, asks: 2 },
+      bands: { '10bps': { reference: '5.5' } },
+    },
+    src: { line: 2 },
+  });
+});
+
+t.test('a crossed book is said once and not printed', async (t) => {
+  const snapshot = rest('/fapi/v1/depth?symbol=AUSDT', { lastUpdateId: 10, bids: [['5', '1']], asks: [['6', '1']] });
+  const crossed = recording('crossed.ndjson', [
+    snapshot,
+    diff(11, 12, 10, ['6.5', '7']),
+    diff(13, 14, 12, ['6.6', '8']),
+  ]);
+  const lines = (await books(crossed)).lines.map(
+    (line) => JSON.parse(line) as { layer: string; values: { cause?: string } },
+  );
+  t.same(
+    lines.map(({ layer, values }) => [layer, values.cause]),
+    [
+      ['book', undefined],
+      ['gap', 'crossed_book'],
+    ],
+  );
+});
+
+t.test('a book whose request is not recorded joins the one chain its update id lies on', async (t) => {
+  const stray = rest('in the capture', { lastUpdateId: 11, bids: [['5', '1']], asks: [['6', '1']] });
+  const one = recording('stray.ndjson', [
+    diff(9, 10, 8, ['5', '7']),
+    stray,
+    diff(11, 12, 10, ['5', '8']),
+    diff(30, 40, 29, ['5', '8'], 'BUSDT'),
+  ]);
+  t.equal(
+    (await messages(one)).said,
+    '4 messages, 3 records, 1 unread, 0 errors',
+    'without --assembled nobody needs it',
+  );
+  const assembled = await books(one);
+  t.equal(assembled.said, '4 messages, 2 records, 0 unread, 0 errors');
+  t.match(JSON.parse(assembled.lines[0] ?? ''), {
+    venue_symbol: 'AUSDT',
+    values: { sequence: '11' },
+    src: { line: 2 },
+  });
+  const two = recording('ambiguous.ndjson', [diff(9, 12, 8, ['5', '7']), diff(9, 12, 8, ['5', '7'], 'BUSDT'), stray]);
+  t.equal((await books(two)).said, '3 messages, 0 records, 1 unread, 0 errors', 'two chains prove nothing');
+});
+
+t.test('gzipped sessions are read as they are; the snapshot inside joins, and no book is lost', async (t) => {
+  const { lines, said } = await books(fixture('hftbacktest-usdm-btcusdt-20240808.ndjson.gz'));
+  t.equal(said, '1599 messages, 1593 records, 0 unread, 0 errors');
+  const printed = lines.map(
+    (line) =>
+      JSON.parse(line) as { layer: string; values: { bids: string[][]; asks: string[][]; collected_levels: unknown } },
+  );
+  t.ok(
+    printed.every(({ layer }) => layer === 'book'),
+    'no gaps',
+  );
+  t.ok(
+    printed.every(({ values }) => Number(values.bids[0]?.[0]) < Number(values.asks[0]?.[0])),
+    'never crossed',
+  );
+  t.ok(printed.every(({ values }) => values.bids.length === 25 && values.asks.length === 25));
+  // The snapshot of line 55 says 2.909 at the best bid; a diff kept before it, 2.89.
+  t.same(printed[0]?.values.bids[0], ['61800.2', '2.89']);
+  const listed = await books(
+    fixture('cryptofeed-coinm-rest-instruments.ndjson.gz'),
+    fixture('cryptofeed-coinm-rest-http.ndjson.gz'),
+  );
+  const band = listed.lines.map(
+    (line) =>
+      JSON.parse(line) as { layer: string; values: { bands: Record<string, { bid: string; bid_value: string }> } },
+  );
+  const deepest = band.find(({ layer }) => layer === 'book')?.values.bands['10bps'];
+  t.equal(Number(deepest?.bid_value), 10 * Number(deepest?.bid), 'contracts of 10 USD once the listing is known');
+});

@@ -1,0 +1,232 @@
+// Three brokers with three copies of everything, killed under load: what they acknowledged is in the log, in order, and is read once.
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import {
+  createPublisher,
+  endOffsets,
+  ensureTopics,
+  joinGroup,
+  LogCut,
+  openKafka,
+  readPartitions,
+  readToEnd,
+} from '../../../../infra/runtime/kafka/kafka.ts';
+import { createLog } from '../../../../infra/runtime/log.ts';
+import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
+
+const PARTITIONS = 6;
+const KILLS = Number(process.env['BROKERS_KILLS'] ?? 1);
+const BATCH = 200;
+const PAUSE_MS = 5;
+/** Records are published so long after the last kill, beside the time in which the leaders move. */
+const AFTER_MS = 2_000;
+
+t.setTimeout(240_000);
+const { engines, cluster } = await ownCluster(t);
+const brokers = cluster.endpoint.split(',');
+const handle = openKafka({ brokers, clientId: 'brokers-test' }, createLog('brokers-test', 'silent'));
+t.teardown(() => handle.close());
+
+const newTopic = async (topic: string): Promise<string> => {
+  await ensureTopics(handle, [{ topic, partitions: PARTITIONS, config: {} }]);
+  await inStep(handle);
+  return topic;
+};
+
+/** kill -9 of the broker that leads most partitions, as often as is set; the next one only once all copies are in step again. */
+const killLeaders = async (topic: string): Promise<void> => {
+  for (let kill = 0; kill < KILLS; kill++) {
+    await pause(500);
+    const broker = cluster.brokers[await busiestBroker(handle, topic)];
+    await broker?.crash();
+    await pause(AFTER_MS);
+    await broker?.restart();
+    await inStep(handle);
+  }
+};
+
+type Send = (first: number) => Promise<void>;
+
+/** Sends batch after batch while brokers are killed; answers how many records were acknowledged, and the longest wait for it. */
+const sendUnderKills = async (topic: string, send: Send): Promise<{ total: number; longestMs: number }> => {
+  let [total, longestMs, isOver] = [0, 0, false];
+  const killing = killLeaders(topic).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const began = performance.now();
+    await send(total);
+    longestMs = Math.max(longestMs, performance.now() - began);
+    total += BATCH;
+    await pause(PAUSE_MS);
+  }
+  await killing;
+  return { total, longestMs };
+};
+
+const numbers = (first: number): number[] => Array.from({ length: BATCH }, (_, i) => first + i);
+
+/** Numbers of each partition in the order of the log, repeats dropped as readers do: nothing at or below the highest so far. */
+const readNumbers = async (
+  topic: string,
+): Promise<{ readonly seen: Map<number, number[]>; readonly repeats: number }> => {
+  const seen = new Map(Array.from({ length: PARTITIONS }, (_, p) => [p, [] as number[]]));
+  let repeats = 0;
+  await readToEnd(handle, { topic, from: () => 'earliest' }, ({ value }, partition) => {
+    const n = Number(value?.toString());
+    const known = seen.get(partition) ?? [];
+    if (n <= (known.at(-1) ?? -1)) repeats += 1;
+    else known.push(n);
+  });
+  return { seen, repeats };
+};
+
+const missingOf = (seen: ReadonlyMap<number, readonly number[]>, total: number): number =>
+  total - [...seen.values()].reduce((sum, { length }) => sum + length, 0);
+
+const checkOrder = (t: Test, seen: ReadonlyMap<number, readonly number[]>, total: number): void => {
+  for (const [partition, found] of seen) {
+    const wanted = Array.from(
+      { length: Math.ceil((total - partition) / PARTITIONS) },
+      (_, i) => i * PARTITIONS + partition,
+    );
+    t.strictSame(found, wanted, `partition ${partition}: every record, in order`);
+  }
+};
+
+/** Follows a topic from its beginning, as one reader and as the member of a group. */
+const follow = async (topic: string) => {
+  const offsets = { reader: new Map<number, number[]>(), member: new Map<number, number[]>() };
+  const note = (
+    into: Map<number, number[]>,
+    partition: number,
+    found: readonly { readonly offset: number }[],
+  ): void => {
+    into.set(partition, [...(into.get(partition) ?? []), ...found.map(({ offset }) => offset)]);
+  };
+  const reader = await readPartitions(handle, {
+    topic,
+    from: () => 'earliest',
+    onBatch: (partition, messages) => note(offsets.reader, partition, messages),
+  });
+  const member = await joinGroup(handle, {
+    groupId: `group-${topic}`,
+    topics: [topic],
+    onBatch: (_topic, partition, messages) => note(offsets.member, partition, messages),
+  });
+  return { offsets, stop: () => Promise.all([reader.stop(), member.stop()]) };
+};
+
+const allOf = (length: number): number[] => Array.from({ length }, (_, i) => i);
+
+t.test('what our publisher had acknowledged is in the log, in order, and readers get each offset once', async (t) => {
+  const topic = await newTopic('ours');
+  const { offsets, stop } = await follow(topic);
+  const publisher = createPublisher(handle);
+  const { total, longestMs } = await sendUnderKills(topic, async (first) => {
+    for (const n of numbers(first))
+      publisher.publish({ topic, partition: n % PARTITIONS, key: null, value: Buffer.from(String(n)) });
+    await publisher.flush();
+  });
+  await publisher.close();
+  const { seen, repeats } = await readNumbers(topic);
+  t.comment(
+    `${total} acknowledged, ${missingOf(seen, total)} missing, ${repeats} repeats, ${Math.round(longestMs)} ms`,
+  );
+  t.equal(missingOf(seen, total), 0, 'everything acknowledged is in the log');
+  checkOrder(t, seen, total);
+
+  const ends = await endOffsets(handle, topic);
+  for (const found of Object.values(offsets))
+    while (![...ends].every(([partition, { latest }]) => (found.get(partition)?.at(-1) ?? -1) + 1 >= latest))
+      await pause(20);
+  for (const [who, found] of Object.entries(offsets))
+    for (const [partition, { latest }] of ends)
+      t.strictSame(found.get(partition), allOf(latest), `the ${who} got each offset of partition ${partition} once`);
+  await stop();
+});
+
+t.test('kafkajs as it comes acknowledges what is not in the log: that is why it does not repeat for us', async (t) => {
+  const topic = await newTopic('stock');
+  const producer = handle.kafka.producer({ maxInFlightRequests: 1 });
+  await producer.connect();
+  const { total } = await sendUnderKills(topic, async (first) => {
+    const messages = numbers(first).map((n) => ({ partition: n % PARTITIONS, value: String(n) }));
+    // What it gives up is sent again: only what it acknowledged counts.
+    for (let isSent = false; !isSent; )
+      isSent = await producer.send({ topic, acks: -1, messages }).then(
+        () => true,
+        () => false,
+      );
+  });
+  await producer.disconnect();
+  const { seen } = await readNumbers(topic);
+  t.comment(`${total} acknowledged, ${missingOf(seen, total)} missing`);
+  t.ok(missingOf(seen, total) > 0, 'the loss that the other test would not find otherwise');
+});
+
+/** The end of a partition's only copy is lost, as in a power cut. */
+const cutLog = async (topic: string): Promise<void> => {
+  const broker = await busiestBroker(handle, topic);
+  await cluster.brokers[broker]?.crash();
+  const folder = join(engines.dataDir.path, `kafka-${broker + 1}`, 'data', `${topic}-0`);
+  const [segment = ''] = readdirSync(folder).filter((name) => name.endsWith('.log'));
+  truncateSync(join(folder, segment), Math.floor(statSync(join(folder, segment)).size / 2));
+  await cluster.brokers[broker]?.restart();
+  await inStep(handle);
+};
+
+/** Publishes one batch after another, so that a segment can be cut between them. */
+const publishEach = async (topic: string, count: number): Promise<void> => {
+  const publisher = createPublisher(handle);
+  for (const n of allOf(count)) {
+    publisher.publish({ topic, partition: 0, key: null, value: Buffer.from(String(n)) });
+    await publisher.flush();
+  }
+  await publisher.close();
+};
+
+t.test('a log that lost its end ends whoever has read it, also when it has grown again', async (t) => {
+  const topic = 'cut';
+  await ensureTopics(handle, [{ topic, partitions: 1, replication: 1, config: {} }]);
+  await publishEach(topic, 20);
+  const follow = async (gate: Promise<void>) => {
+    const ended = Promise.withResolvers<unknown>();
+    const seen: number[] = [];
+    const onBatch = async (_partition: number, messages: readonly { readonly offset: number }[]): Promise<void> => {
+      seen.push(...messages.map(({ offset }) => offset));
+      await gate;
+    };
+    const reader = await readPartitions(handle, { topic, from: () => 'earliest', onBatch, onFatal: ended.resolve });
+    return { reader, seen, ended: ended.promise };
+  };
+  const gate = Promise.withResolvers<void>();
+  const atEnd = await follow(Promise.resolve());
+  const held = await follow(gate.promise);
+  while (atEnd.seen.length < 20 || held.seen.length === 0) await pause(20);
+  // The held reader has a batch at work and one waiting: it asks for nothing until both are taken.
+  await publishEach(topic, 1);
+  while (atEnd.seen.length < 21) await pause(20);
+  await cutLog(topic);
+  const { latest = 0 } = (await endOffsets(handle, topic)).get(0) ?? {};
+  t.ok(latest < 20, `the log ends at ${latest}`);
+  t.type(await atEnd.ended, LogCut, 'a reader beyond the end');
+  await publishEach(topic, 60);
+  gate.resolve();
+  t.type(await held.ended, LogCut, 'a reader whose offset is there again, with another record');
+  t.strictSame(held.seen, allOf(21), 'it was given nothing of the new records');
+  await Promise.all([atEnd.reader.stop(), held.reader.stop()]);
+});
+
+t.test('the number of copies is a setting; without it the brokers decide', async (t) => {
+  await ensureTopics(handle, [
+    { topic: 'two-copies', partitions: 1, replication: 2, config: {} },
+    { topic: 'as-they-like', partitions: 1, config: {} },
+  ]);
+  const admin = await handle.admin();
+  const { topics } = await admin.fetchTopicMetadata({ topics: ['two-copies', 'as-they-like'] });
+  const copies = Object.fromEntries(topics.map(({ name, partitions }) => [name, partitions[0]?.replicas.length]));
+  t.strictSame(copies, { 'two-copies': 2, 'as-they-like': 3 });
+});

@@ -1,0 +1,161 @@
+// The replaced parts of kafkajs against its own: byte for byte, group for group.
+import { createRequire } from 'node:module';
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  type BatchIn,
+  crc32c,
+  type EncodedRecord,
+  encodeBatch,
+  encodeRecord,
+  groupMessages,
+  type RecordIn,
+  UnzeroedEncoder,
+} from '../../../../infra/runtime/kafka/patches/kafkajs.ts';
+
+const require = createRequire(import.meta.url);
+
+/** kafkajs's own part, loaded beside the one that took its place. */
+const ownOf = <T>(path: string): T => {
+  const file = require.resolve(path);
+  const replaced = require.cache[file];
+  delete require.cache[file];
+  const own = require(path) as T;
+  if (replaced !== undefined) require.cache[file] = replaced;
+  return own;
+};
+
+const bytes = fc.oneof(
+  fc.constant(null),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+  fc.uint8Array({ maxLength: 9_000 }).map((array) => Buffer.from(array)),
+);
+const number = fc.oneof(fc.nat(300), fc.nat(40_000), fc.integer(), fc.integer({ min: -(2 ** 40), max: 2 ** 40 }));
+const records: fc.Arbitrary<RecordIn> = fc.record(
+  {
+    offsetDelta: fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1)),
+    timestampDelta: number,
+    key: bytes,
+    value: bytes,
+    headers: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), {
+      maxKeys: 2,
+      noNullPrototype: true,
+    }),
+  },
+  { requiredKeys: [] },
+);
+
+t.test('a checksum is CRC-32C', (t) => {
+  const own = ownOf<(bytes: Buffer) => number>('kafkajs/src/protocol/recordBatch/crc32C');
+  // RFC 3720, B.4
+  const known: [Buffer, number][] = [
+    [Buffer.alloc(32), 0x8a9136aa],
+    [Buffer.alloc(32, 0xff), 0x62a8ab43],
+    [Buffer.from(Array.from({ length: 32 }, (_, i) => i)), 0x46dd794e],
+    [Buffer.from('123456789'), 0xe3069283],
+  ];
+  for (const [bytes, sum] of known) t.equal(crc32c(bytes), sum);
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (array) => crc32c(Buffer.from(array)) === own(Buffer.from(array))),
+    { numRuns: 2_000 },
+  );
+  t.end();
+});
+
+t.test('a record has the bytes of kafkajs’s own writer', (t) => {
+  const own = ownOf<(record: RecordIn) => EncodedRecord>('kafkajs/src/protocol/recordBatch/record/v0');
+  t.not(own, encodeRecord);
+  let plain = 0;
+  const isSame = fc.property(records, (record) => {
+    if (Object.keys(record.headers ?? {}).length === 0) plain += 1;
+    const { buf, buffer } = encodeRecord(record);
+    return Buffer.isBuffer(buf) && buffer.equals(own(record).buffer);
+  });
+  fc.assert(isSame, { numRuns: 5_000 });
+  t.ok(plain > 500, `${plain} without headers`);
+  for (const length of [0, 1, 63, 64, 65, 8_191, 8_192, 1_048_575, 1_048_576]) {
+    const record = { offsetDelta: length, timestampDelta: -length, key: 'k', value: Buffer.alloc(length, 7) };
+    t.ok(encodeRecord(record).buffer.equals(own(record).buffer), `a value of ${length} bytes`);
+  }
+  t.end();
+});
+
+t.test('messages stand in the groups and the order of kafkajs’s own', (t) => {
+  const own = ownOf<typeof groupMessages>('kafkajs/src/producer/groupMessagesPerPartition');
+  t.not(own, groupMessages);
+  const isSame = fc.property(fc.array(fc.nat(5)), fc.nat(2), (messages, partitions) => {
+    const grouping = {
+      topic: 'any',
+      partitionMetadata: Array.from({ length: partitions }, (_, n) => n),
+      messages: messages.map((partition, n) => ({ partition, n })),
+      partitioner: ({ message }: { readonly message: { readonly partition: number } }) => message.partition,
+    };
+    t.same(groupMessages(grouping), own(grouping));
+  });
+  fc.assert(isSame, { numRuns: 200 });
+  t.end();
+});
+
+const integer = fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 });
+const batches: fc.Arbitrary<BatchIn> = fc.record(
+  {
+    ...{ firstOffset: fc.oneof(integer, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map(String)) },
+    ...{ firstTimestamp: integer, maxTimestamp: integer.map(String), producerId: integer },
+    ...{ partitionLeaderEpoch: fc.integer(), lastOffsetDelta: fc.nat(2 ** 31 - 1), firstSequence: fc.nat(2 ** 31 - 1) },
+    ...{ producerEpoch: fc.integer({ min: -1, max: 32_767 }), transactional: fc.boolean() },
+    compression: fc.constantFrom(0, 1),
+    records: fc.array(records.map(encodeRecord), { maxLength: 20 }),
+  },
+  { requiredKeys: ['firstTimestamp', 'maxTimestamp'] },
+);
+
+t.test('a batch has the bytes of kafkajs’s own writer, with each codec', async (t) => {
+  const own = ownOf<{ RecordBatch: (batch: BatchIn) => Promise<EncodedRecord> }>('kafkajs/src/protocol/recordBatch/v0');
+  t.not(own.RecordBatch, encodeBatch);
+  const isSame = fc.asyncProperty(batches, async (batch) => {
+    const [ours, theirs] = [await encodeBatch(batch), await own.RecordBatch(batch)];
+    return ours.buffer.equals(theirs.buffer);
+  });
+  await fc.assert(isSame, { numRuns: 1_000 });
+});
+
+t.test('an encoder holds what was written to it, whatever memory it was given', (t) => {
+  const Own = ownOf<typeof UnzeroedEncoder>('kafkajs/src/protocol/encoder') as unknown as typeof UnzeroedEncoder;
+  t.not(Own, UnzeroedEncoder);
+  type Writer = Record<
+    'writeInt8' | 'writeInt64' | 'writeString' | 'writeBytes' | 'writeUVarInt',
+    (value: unknown) => unknown
+  >;
+  const writes = fc.oneof(
+    fc.tuple(fc.constant('writeInt8' as const), fc.integer({ min: -128, max: 127 })),
+    fc.tuple(fc.constant('writeInt64' as const), integer),
+    fc.tuple(fc.constant('writeUVarInt' as const), fc.nat(2 ** 31 - 1)),
+    fc.tuple(fc.constant('writeString' as const), fc.string({ unit: 'grapheme', maxLength: 2_000 })),
+    fc.tuple(
+      fc.constant('writeBytes' as const),
+      fc.uint8Array({ maxLength: 9_000 }).map((array) => Buffer.from(array)),
+    ),
+  );
+  const isSame = fc.property(
+    fc.array(writes, { maxLength: 30 }),
+    fc.option(fc.nat(600), { nil: undefined }),
+    (all, size) => {
+      const [ours, theirs] = [new UnzeroedEncoder(size), new Own(size)];
+      for (const [write, value] of all) {
+        (ours as unknown as Writer)[write](value);
+        (theirs as unknown as Writer)[write](value);
+      }
+      return ours.buffer.equals(theirs.buffer);
+    },
+  );
+  fc.assert(isSame, { numRuns: 1_000 });
+  t.end();
+});
+
+t.test('the client in use has the replaced parts', (t) => {
+  t.equal(require('kafkajs/src/protocol/encoder'), UnzeroedEncoder);
+  t.equal(require('kafkajs/src/protocol/recordBatch/v0').RecordBatch, encodeBatch);
+  t.equal(require('kafkajs/src/protocol/recordBatch/record/v0'), encodeRecord);
+  t.equal(require('kafkajs/src/producer/groupMessagesPerPartition'), groupMessages);
+  t.end();
+});

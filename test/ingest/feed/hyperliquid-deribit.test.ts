@@ -1,0 +1,96 @@
+// Two venues that mark no minute as closed, collected from their simulators: every layer present soon, minutes known.
+import t from 'tap';
+import type { Venue } from '../../../ingest/venue.ts';
+import { deribit } from '../../../ingest/venues/deribit/index.ts';
+import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
+import { collectAll, nothingMissing } from '../../support/collected.ts';
+import { textOf } from '../paper-venue.ts';
+
+const VENUES: readonly Venue[] = [hyperliquid, deribit];
+/** ADA among them, which trades in one minute of three. */
+const LISTINGS = 10;
+const MINUTE_MS = 60_000;
+/** The first minute ends so long after the start. */
+const FIRST_MINUTE_MS = 26_000;
+const CUT_BEFORE_MS = 1_000;
+const CUT_FOR_MS = 2_500;
+
+const { simulator, all, nameAll, nowMs, minuteEndMs } = await collectAll(t, VENUES, {
+  listings: LISTINGS,
+  levels: 25,
+  firstMinuteMs: FIRST_MINUTE_MS,
+});
+const isFilling = (request: string | null): boolean =>
+  /get_tradingview_chart_data|#candleSnapshot\?/.test(request ?? '');
+
+t.test('every layer of every listing is present soon', async (t) => {
+  await nothingMissing('present', () => nameAll((collected) => collected.absent()));
+  for (const { venue } of all)
+    t.same(
+      Object.entries(venue.layers).filter(([, { policy }]) => policy === 'off'),
+      [],
+      `${venue.id} collects all it publishes`,
+    );
+});
+
+t.test('every minute of trades is known, by the next one on its connection or after a cut by asking', async (t) => {
+  await nothingMissing('the end of the minute', () => (nowMs() < minuteEndMs - CUT_BEFORE_MS ? ['time'] : []));
+  simulator.inject({ kind: 'disconnect', venue: hyperliquid.id, durationMs: CUT_FOR_MS });
+  await nothingMissing('known', () => nameAll((collected) => collected.withoutMinute(minuteEndMs)));
+  const openTime = (minuteEndMs - MINUTE_MS) * 1_000;
+  for (const collected of all) {
+    const { venue, host, symbols, memory } = collected;
+    const minute = collected.minute(minuteEndMs);
+    t.equal(memory.of('lost').length > 0, venue === hyperliquid, `${venue.id} was cut`);
+    const asked = memory.of('response').filter(({ request }) => isFilling(request));
+    t.ok(asked.length >= symbols.length, `${venue.id}: ${asked.length} answers`);
+    for (const symbol of symbols) {
+      const row = minute.findLast((one) => one.symbol === symbol);
+      const made = [...host.truth.rows({ symbol, layer: 'candles' })].find(
+        ({ values }) => values.open_time === openTime && values.price_type === 'trade',
+      );
+      for (const name of ['open', 'high', 'low', 'close', 'volume'])
+        t.equal(row?.figures[name], made?.values[name], `${venue.id} ${symbol} ${name}`);
+    }
+  }
+  await nothingMissing('present again', () => nameAll((collected) => collected.absent()));
+});
+
+t.test('each trade is told once, as it was made; liquidations are those of the market', (t) => {
+  for (const { venue, host, rows, symbols } of all) {
+    const trades = rows.filter(({ table }) => table === 'trades');
+    t.ok(trades.length > 100, `${venue.id}: ${trades.length} trades`);
+    t.equal(new Set(trades.map(({ symbol, texts }) => `${symbol} ${texts.id}`)).size, trades.length);
+    for (const symbol of symbols) {
+      const made = new Map([...host.truth.rows({ symbol, layer: 'trades' })].map(({ values }) => [values.id, values]));
+      const wrong = trades
+        .filter((row) => row.symbol === symbol)
+        .filter(({ texts, figures }) => {
+          const one = made.get(texts.id ?? '');
+          return one?.price !== figures.price || one?.quantity !== figures.quantity || one?.side !== texts.side;
+        });
+      t.same(wrong, [], `${venue.id} ${symbol}`);
+      const forced = new Map(
+        [...host.truth.rows({ symbol, layer: 'liquidations' })].map((row) => [row.values.id, row.values]),
+      );
+      for (const { texts, figures } of rows.filter((row) => row.table === 'liquidations' && row.symbol === symbol)) {
+        const one = forced.get(texts.id ?? '');
+        t.same([texts.side, figures.price, figures.quantity], [one?.side, one?.price, one?.quantity], symbol);
+      }
+    }
+  }
+  t.ok(
+    all[1]?.rows.some(({ table }) => table === 'liquidations'),
+    'there were some',
+  );
+  t.end();
+});
+
+t.test('nothing that came is unreadable', (t) => {
+  for (const { venue, dead, memory } of all) {
+    t.same(dead, [], venue.id);
+    const refused = memory.of('frame').filter((frame) => venue.classify(textOf(frame)) === 'error');
+    t.same(refused.map(textOf), [], `${venue.id} refuses nothing`);
+  }
+  t.end();
+});

@@ -1,0 +1,128 @@
+// What an answer of candles covers, on every venue that is asked for some: the minutes of its own request, whatever the answer holds (H-12).
+import t from 'tap';
+import type { AskedMinutes, Venue } from '../../../ingest/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { listingValues } from '../../api/live-fixture.ts';
+
+/** A listing of each market of a venue, and an answer without candles as its docs shape it. */
+const KNOWN: Readonly<Record<string, { readonly symbols: readonly string[]; readonly empty: unknown }>> = {
+  aster: { symbols: ['BTCUSDT'], empty: [] },
+  binance: { symbols: ['BTCUSDT', 'BTCUSD_PERP'], empty: [] },
+  bitget: { symbols: ['BTCUSDT', 'BTCPERP', 'BTCUSD'], empty: { code: '00000', requestTime: 1695865615662, data: [] } },
+  bitmex: { symbols: ['XBTUSD'], empty: [] },
+  bybit: { symbols: ['BTCUSDT', 'BTCUSD'], empty: { retCode: 0, result: { symbol: 'BTCUSDT', list: [] }, time: 1 } },
+  deribit: {
+    symbols: ['BTC-PERPETUAL'],
+    empty: {
+      jsonrpc: '2.0',
+      result: { status: 'no_data', ticks: [], open: [], high: [], low: [], close: [], volume: [], cost: [] },
+    },
+  },
+  dydx: { symbols: ['BTC-USD', 'BUFFI,uniswap_v3-USD'], empty: { candles: [] } },
+  gate: { symbols: ['BTC_USDT', 'BTC_USD'], empty: [] },
+  htx: { symbols: ['BTC-USDT', 'BTC-USD'], empty: { ch: 'market.BTC-USDT.kline.1min', data: [], status: 'ok', ts: 1 } },
+  hyperliquid: { symbols: ['BTC', 'xyz:GOLD'], empty: [] },
+  'kraken-futures': { symbols: ['PF_XBTUSD'], empty: { candles: [], more_candles: false } },
+  kucoin: { symbols: ['XBTUSDTM'], empty: { code: '200000', data: [] } },
+  mexc: {
+    symbols: ['BTC_USDT'],
+    empty: { success: true, code: 0, data: { time: [], open: [], close: [], high: [], low: [], vol: [] } },
+  },
+  okx: { symbols: ['BTC-USDT-SWAP'], empty: { code: '0', msg: '', data: [] } },
+};
+/** Binance is asked for the first ones since an instant. */
+const OPEN_ENDED = new Set(['binance', 'aster']);
+
+const MINUTE = 60_000_000;
+const FROM = 1_768_478_400_000_000;
+const TO = FROM + MINUTE;
+const RECEIVED = TO + 100_000_000;
+
+const listed = (venue: Venue, symbol: string): ListingRecord => {
+  const stamps = { layer: 'listing', venue: venue.id, venue_symbol: symbol, venue_ts: null, received_at: 1 } as const;
+  const pair = symbol.replace('_PERP', '');
+  return { ...stamps, values: listingValues({ venue_symbol: symbol, pair, listed_at: null }) };
+};
+
+const askedBy = (venue: Venue, request: string, body: unknown): AskedMinutes | null => {
+  const listings = new Map((KNOWN[venue.id]?.symbols ?? []).map((symbol) => [symbol, listed(venue, symbol)]));
+  const payload = Buffer.from(JSON.stringify(body));
+  const message = { kind: 'response' as const, received_at: RECEIVED, request, payload };
+  const mapped = venue.map({}, message, { listings });
+  if (mapped.length > 0) throw new Error(`${venue.id}: an empty answer holds ${mapped.length} records`);
+  return venue.askedMinutes?.(message, { listings }) ?? null;
+};
+
+t.test('an empty answer covers the minutes that were asked for, and the one after them', (t) => {
+  for (const [id, venue] of venues) {
+    const known = KNOWN[id];
+    if (!known || !venue.candles) {
+      t.fail(`${id} has no line in this table`);
+      continue;
+    }
+    for (const venue_symbol of known.symbols) {
+      const range = { fromMs: FROM / 1_000, toMs: TO / 1_000 };
+      const { method, url } = venue.candles({ venue_symbol }, range, venue.endpoints);
+      const asked = askedBy(venue, `${method} ${url}`, known.empty);
+      t.match(asked, { symbols: [venue_symbol], price_type: 'trade', from: FROM }, `${id} ${venue_symbol}`);
+      const to = OPEN_ENDED.has(id) ? null : TO + MINUTE;
+      t.equal(asked?.to, to, `${id} ${venue_symbol}: to`);
+      t.ok(
+        (asked?.limit ?? 0) >= 3,
+        `${id}: an answer of three is ${asked?.limit === 3 ? 'all there can be' : 'not cut'}`,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('an answer of a poll covers its price, and every listing of its pair', (t) => {
+  let polls = 0;
+  for (const [id, venue] of venues) {
+    const listings = (KNOWN[id]?.symbols ?? []).map((symbol) => listed(venue, symbol));
+    const env = { shards: 1, shardOf: () => 0, endpoints: venue.endpoints };
+    for (const slot of venue.plan(listings, env)) {
+      if (slot.kind !== 'poll' || !slot.covers.some(({ layers }) => layers.includes('price_candles'))) continue;
+      for (const { method, url } of slot.requests) {
+        const asked = askedBy(venue, `${method} ${url.replace('{since}', String(FROM / 1e6 - 20))}`, KNOWN[id]?.empty);
+        t.match(asked, { price_type: /^(mark|index)$/, symbols: [/./] }, `${id} ${url}`);
+        t.equal(asked?.to, null, 'up to now');
+        t.ok([null, FROM].includes(asked?.from ?? null), 'since the first whole minute');
+        polls += 1;
+      }
+    }
+  }
+  t.ok(polls >= 12, `${polls} requests`);
+  t.end();
+});
+
+t.test('nothing is covered by what is no answer of minutes', (t) => {
+  for (const [id, venue] of venues) {
+    const { symbols = [], empty } = KNOWN[id] ?? {};
+    for (const venue_symbol of symbols) {
+      const request = venue.candles?.({ venue_symbol }, { fromMs: FROM / 1_000, toMs: TO / 1_000 }, venue.endpoints);
+      const url = `${request?.method} ${request?.url}`;
+      const { listings } = { listings: new Map([[venue_symbol, listed(venue, venue_symbol)]]) };
+      const payload = Buffer.from(JSON.stringify(empty));
+      const at = { received_at: RECEIVED, payload };
+      t.equal(venue.askedMinutes?.({ ...at, kind: 'frame', request: null }, { listings }), null, `${id}: a frame`);
+      for (const [one, other] of [
+        ['interval=1m', 'interval=5m'],
+        ['interval=1&', 'interval=5&'],
+        ['resolution=1', 'resolution=5'],
+        ['bar=1m', 'bar=5m'],
+        ['period=1min', 'period=5min'],
+        ['binSize=1m', 'binSize=5m'],
+        ['granularity=1', 'granularity=5'],
+        ['interval=Min1', 'interval=Min5'],
+        ['/1m?', '/5m?'],
+      ] as const) {
+        if (!url.includes(one)) continue;
+        const longer = { ...at, kind: 'response' as const, request: url.replace(one, other) };
+        t.equal(venue.askedMinutes?.(longer, { listings }), null, `${id}: ${other}`);
+      }
+    }
+  }
+  t.end();
+});

@@ -1,0 +1,134 @@
+// Figures of JSON numbers keep the venue's digits, long or short, in records and in the element that `include_raw` shows.
+import fc from 'fast-check';
+import t from 'tap';
+import { VenueError } from '../../../../ingest/venue.ts';
+import {
+  readCountOrNull,
+  readFields,
+  readFigure,
+  readId,
+  readMessage,
+  words,
+} from '../../../../ingest/venues/shared/wire.ts';
+import { canonicalDigits } from '../../../../schemas/decimals.ts';
+
+const read = <T>(text: string, map: (value: unknown) => T): T =>
+  readMessage(Buffer.from(`{"v":${text}}`), (body) => map(readFields(body, 'body').v));
+const figureOf = (text: string): string => read(text, (value) => readFigure(value, 'v'));
+const rawOf = (text: string): string => read(text, (value) => JSON.stringify({ value }));
+const codeOf = (run: () => unknown): string => {
+  try {
+    return `gave ${JSON.stringify(run())}`;
+  } catch (error) {
+    if (error instanceof VenueError) return error.code;
+    throw error;
+  }
+};
+
+t.test('a number is the digits the venue wrote, as text is', (t) => {
+  for (const [text, digits] of [
+    ['0.1', '0.1'],
+    ['-0.00010', '-0.0001'],
+    ['-0.0', '0'],
+    ['1e5', '100000'],
+    ['1.5E-7', '0.00000015'],
+    ['999999999999999', '999999999999999'],
+    ['0.100000000000000005551', '0.100000000000000005551'],
+    ['9007199254740993', '9007199254740993'],
+    ['1234567890123456.5', '1234567890123456.5'],
+    ['12345678901234567890', '12345678901234567890'],
+    ['1545136464123456', '1545136464123456'],
+    ['0.000000000000001234567890123456', '0.000000000000001234567890123456'],
+    ['1e300', `1${'0'.repeat(300)}`],
+    ['7e-320', `0.${'0'.repeat(319)}7`],
+    ['[1, 9007199254740993]', null],
+  ] as const)
+    if (digits !== null) {
+      t.equal(figureOf(text), digits, text);
+      t.equal(figureOf(`"${text}"`), digits, `"${text}"`);
+    } else
+      t.equal(
+        read(text, (value) => readFigure((value as unknown[])[1], 'v')),
+        '9007199254740993',
+        text,
+      );
+  for (const text of ['1e999', '9'.repeat(401), '1e-999', '"NaN"', '"0x10"', 'true', '[1]', '{}', 'null'])
+    t.equal(
+      codeOf(() => figureOf(text)),
+      'VENUE_BAD_FIGURE',
+      text.slice(0, 20),
+    );
+  t.end();
+});
+
+t.test('any decimal of a message comes out as its canonical digits', (t) => {
+  const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 24 });
+  const decimal = fc.tuple(
+    fc.boolean(),
+    fc.nat({ max: 10 ** 9 }),
+    digits,
+    fc.option(fc.integer({ min: -320, max: 300 })),
+  );
+  fc.assert(
+    fc.property(decimal, fc.constantFrom(':', ': ', ':\n'), ([isNegative, whole, fraction, exponent], colon) => {
+      const text = `${isNegative ? '-' : ''}${whole}.${fraction.join('')}${exponent === null ? '' : `e${exponent}`}`;
+      const seen = readMessage(Buffer.from(`{"v"${colon}${text}}`), (body) => readFigure(readFields(body, 'b').v, 'v'));
+      return seen === canonicalDigits(text);
+    }),
+    { numRuns: 3_000 },
+  );
+  t.end();
+});
+
+t.test('the element shows numbers as numbers, long ones with all their digits', (t) => {
+  t.equal(rawOf('0.1'), '{"value":0.1}');
+  t.equal(rawOf('"0.10"'), '{"value":"0.10"}');
+  t.equal(rawOf('1545896669105000123'), '{"value":1545896669105000123}');
+  t.equal(rawOf('[0.123456789012345678,{"a":1}]'), '{"value":[0.123456789012345678,{"a":1}]}');
+  t.end();
+});
+
+t.test('ids, counts and words are read as what they are', (t) => {
+  t.equal(
+    read('1545896669105000123', (value) => readId(value, 'v')),
+    '1545896669105000123',
+  );
+  t.equal(
+    read('"007"', (value) => readId(value, 'v')),
+    '007',
+  );
+  t.equal(
+    read('42', (value) => readId(value, 'v')),
+    '42',
+  );
+  for (const text of ['1.5', '"1e5"', '""', '{}'])
+    t.equal(
+      codeOf(() => read(text, (value) => readId(value, 'v'))),
+      'VENUE_BAD_FRAME',
+      text,
+    );
+  for (const [text, count] of [
+    ['7', 7],
+    ['"7"', 7],
+    ['""', null],
+    ['null', null],
+  ] as const)
+    t.equal(
+      read(text, (value) => readCountOrNull(value, 'v')),
+      count,
+      text,
+    );
+  for (const text of ['-1', '1.5', '" "', '"0x10"', '"1e3"', '9007199254740993', 'true', '[]'])
+    t.equal(
+      codeOf(() => read(text, (value) => readCountOrNull(value, 'v'))),
+      'VENUE_BAD_FRAME',
+      text,
+    );
+  const table = words({ open: 'tradeable' });
+  t.same([table.open, table.constructor, table.toString], ['tradeable', undefined, undefined]);
+  t.equal(
+    codeOf(() => read('{"toString":1,"valueOf":1}', (value) => String(value))),
+    'VENUE_BAD_FRAME',
+  );
+  t.end();
+});

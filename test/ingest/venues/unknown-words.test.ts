@@ -1,0 +1,117 @@
+// A word that a venue did not use before (a contract type, a status) makes no listed perpetual vanish: it stays listed, its status `unknown` (V-02).
+// What is no perpetual stays out by what names it otherwise: a date in its symbol, its symbol's form.
+import t from 'tap';
+import { type Venue, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import type { ListingRecord } from '../../../schemas/records.ts';
+import { isRaw, parseExact } from '../../support/mutations.ts';
+import { readRecording } from '../../support/recordings.ts';
+import { recordingsOf } from '../../support/venue-seeds.ts';
+
+/** Members of a listing's element whose words are its kind or its state; those that no recording has are put in. */
+const DECIDING: Readonly<Record<string, readonly string[]>> = {
+  aster: ['contractType', 'status'],
+  binance: ['contractType', 'status'],
+  bitget: ['type', 'symbolStatus'],
+  bitmex: ['typ', 'state'],
+  bybit: ['contractType', 'status'],
+  deribit: ['kind', 'settlement_period', 'state'],
+  dydx: ['status'],
+  gate: ['status'],
+  htx: ['contract_status'],
+  // Its universes hold perpetuals only, and flags instead of words.
+  hyperliquid: [],
+  // By the prefix of its symbols, and flags.
+  'kraken-futures': [],
+  kucoin: ['type', 'status'],
+  mexc: ['futureType', 'state'],
+  okx: ['instType', 'ctType', 'state'],
+};
+
+/** Every other member that may hold such a word. */
+const WORDY = /(status|state|typ|type|kind|period|category)$/i;
+
+type Fields = Record<string, unknown>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRaw(value);
+
+const objectsOf = (value: unknown): readonly Fields[] => {
+  if (Array.isArray(value)) return value.flatMap(objectsOf);
+  return isFields(value) ? [value, ...Object.values(value).flatMap(objectsOf)] : [];
+};
+
+/** dYdX tells its markets on its socket as in its answer; no recording holds the answer. */
+const referencesOf = (venue: Venue): readonly VenueMessage[] => {
+  if (venue.id !== 'dydx') return recordingsOf(venue).filter(({ kind }) => kind === 'response');
+  const frame = JSON.parse(readRecording('dydx/tardis-tests-dydx-v4.ndjson')[5]?.raw ?? '') as { contents: unknown };
+  const request = 'GET https://indexer.dydx.trade/v4/perpetualMarkets';
+  return [{ kind: 'response', received_at: 0, request, payload: Buffer.from(JSON.stringify(frame.contents)) }];
+};
+
+const listingsOf = (venue: Venue, message: VenueMessage): readonly ListingRecord[] => {
+  try {
+    return venue.mapReference({}, message)?.listings ?? [];
+  } catch (error) {
+    if (error instanceof VenueError) return [];
+    throw error;
+  }
+};
+
+type Change = { readonly names: ReadonlySet<string>; readonly word: unknown };
+
+/** The answer with `word` for each named member: of every object that has it, and of every listing's element. */
+const changed = (message: VenueMessage, symbols: ReadonlySet<unknown>, { names, word }: Change): VenueMessage => {
+  const tree = parseExact(Buffer.from(message.payload).toString('utf8'));
+  for (const fields of objectsOf(tree)) {
+    const isElement = Object.values(fields).some((value) => symbols.has(value));
+    for (const name of names)
+      if (isElement || (name in fields && typeof fields[name] !== 'object')) fields[name] = word;
+  }
+  return { ...message, payload: Buffer.from(JSON.stringify(tree)) };
+};
+
+const namesIn = (message: VenueMessage): readonly string[] => [
+  ...new Set(
+    objectsOf(parseExact(Buffer.from(message.payload).toString('utf8'))).flatMap((fields) =>
+      Object.entries(fields)
+        // The answer's own `status` and the like stand outside the listings.
+        .filter(([name, value]) => WORDY.test(name) && typeof value === 'string' && 'symbol' in fields)
+        .map(([name]) => name),
+    ),
+  ),
+];
+
+/** Unknown words, and none. */
+const WORDS: readonly unknown[] = ['NO_SUCH_WORD', 'A new one', 97, '', null];
+
+const symbolsOf = (listings: readonly ListingRecord[]): string =>
+  listings
+    .map(({ venue_symbol }) => venue_symbol)
+    .toSorted()
+    .join();
+
+for (const venue of venues.values())
+  t.test(`${venue.id}: a perpetual stays listed whatever words describe it`, (t) => {
+    const deciding = DECIDING[venue.id] ?? [];
+    const answers = referencesOf(venue).filter((message) => listingsOf(venue, message).length > 0);
+    t.ok(answers.length > 0);
+    const faults: string[] = [];
+    for (const message of answers) {
+      const before = listingsOf(venue, message);
+      const symbols = new Set<unknown>(before.map(({ venue_symbol }) => venue_symbol));
+      const sets = [deciding, ...[...new Set([...deciding, ...namesIn(message)])].map((name) => [name])];
+      for (const names of sets)
+        for (const word of WORDS) {
+          const after = listingsOf(venue, changed(message, symbols, { names: new Set(names), word }));
+          const what = `${names.join(' and ')}: ${JSON.stringify(word)} in ${message.request}`;
+          if (symbolsOf(after) !== symbolsOf(before))
+            faults.push(`${after.length} of ${before.length} stay listed with ${what}`);
+          const isWord = word !== '' && word !== null && names.some((name) => deciding.includes(name));
+          // Another word still says that it is being settled.
+          const odd = after.find(({ values }) => isWord && !['unknown', 'settling'].includes(values.status));
+          if (odd) faults.push(`${odd.venue_symbol} is ${odd.values.status} with ${what}`);
+        }
+    }
+    t.same(faults.slice(0, 10), []);
+    t.end();
+  });
