@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import t from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { parseFault } from '../../../../infra/dev/simulator/faults.ts';
@@ -861,7 +862,7 @@ t.test('faults', async (t) => {
 
 t.test('the process prints its endpoints and stops on SIGTERM', async (t) => {
   const env = { ...process.env, SIM_LISTINGS: '3', LOG_LEVEL: 'warn' };
-  const child = spawn(process.execPath, [`${import.meta.dirname}/../../infra/simulator/main.ts`], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../../../infra/dev/simulator/main.ts')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -37,8 +37,10 @@ const SOURCES = join(import.meta.dirname, '../../../../ingest/venues');
 
 /** The words in a venue's files, those of the venue whose messages it shares with them. */
 const wordsOf = ({ id }: Venue): readonly string[] => {
-  const own = readdirSync(SOURCES).filter((name) => name.startsWith(id === 'aster' ? 'binance' : id));
-  const text = own.map((name) => readFileSync(join(SOURCES, name), 'utf8')).join('');
+  const folder = join(SOURCES, id === 'aster' ? 'binance' : id);
+  const text = readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
   return [...new Set([...text.matchAll(/'([A-Za-z]\w{0,30})'/g)].map(([, word]) => word as string))];
 };
 
