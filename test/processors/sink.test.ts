@@ -603,7 +603,7 @@ t.test('the README’s examples answer what they say', async (t) => {
     );
   await sender.waitVisible(tables);
   const analyst = await asAnalyst(t);
-  const examples = examplesOf('README.md');
+  const examples = ['README.md', 'infra/questdb/README.md'].flatMap(examplesOf);
   const answerTo = async (word: string) => {
     const text = examples.find((example) => example.includes(word)) ?? '';
     return (await analyst.query<Record<string, unknown>>(text)).rows;

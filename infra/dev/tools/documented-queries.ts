@@ -1,16 +1,22 @@
-// Asks a running service the questions that api/dql/README.md documents, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
+// Asks a running service the questions that README.md and api/dql/README.md document, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
 
-/** Queries of the document, in its order. */
+const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, path), 'utf8');
+
+/** The questions of the language's manual, in their order. */
 export const documentedQueries = (): string[] =>
-  readFileSync(join(PROJECT_ROOT, 'api/dql/README.md'), 'utf8')
+  readDocument('api/dql/README.md')
     .split('## Ten questions')[1]
     ?.split('\n')
     .filter((line) => line.startsWith('    '))
     .map((line) => line.trim()) ?? [];
+
+/** The queries of README.md, in their order. */
+export const readmeQueries = (): string[] =>
+  [...readDocument('README.md').matchAll(/```dql\n(.*?)\n```/gs)].map(([, query]) => query as string);
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
@@ -29,7 +35,7 @@ type Answer = {
 if (import.meta.main) {
   const { baseUrl, key } = endpointsOf(process.env);
   let isEmpty = false;
-  for (const query of documentedQueries()) {
+  for (const query of [...readmeQueries(), ...documentedQueries()]) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const response = await fetch(`${baseUrl}/v2/screen`, { method: 'POST', headers, body: JSON.stringify({ query }) });
     const { page, errors } = (await response.json()) as Answer;

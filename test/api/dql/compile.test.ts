@@ -1,6 +1,7 @@
 // What screen asks of a query besides: quantities as published are not added up across venues (DQL-24, DQL-33e).
 import t from 'tap';
 import { compile, type Demands } from '../../../api/dql/compile.ts';
+import { readmeQueries } from '../../../infra/dev/tools/documented-queries.ts';
 import { ServiceError } from '../../../schemas/errors.ts';
 import { CODES } from './codes.ts';
 
@@ -48,4 +49,10 @@ t.test('what has the unit of no quantity is added up as published', async (t) =>
   ]) {
     t.same(faultsOf(`${sum} > 0`, PUBLISHED), [], sum);
   }
+});
+
+t.test('every query of README.md is accepted', async (t) => {
+  const queries = readmeQueries();
+  t.equal(queries.length, 5);
+  for (const query of queries) t.same(faultsOf(query, PUBLISHED), [], query);
 });
