@@ -38,6 +38,8 @@ export type RunnerSpec = {
   readonly namespace: string;
   /** Writes ticks when nothing comes; never in a replay. */
   readonly ticks: boolean;
+  /** Infinity: only `stop` saves. */
+  readonly checkpointEveryMs?: number;
   readonly outlets: Outlets;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
@@ -339,7 +341,8 @@ export class TaskRunner {
     if (this.#stopped) return;
     const now = performance.now();
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
-    else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#hasBegun) this.#beginRound();
+    else if (now - this.#roundAtMs >= (this.#spec.checkpointEveryMs ?? CHECKPOINT_EVERY_MS) && this.#hasBegun)
+      this.#beginRound();
     this.#tickIfQuiet(now);
     const { offset } = this.#task.state;
     if (
