@@ -1,8 +1,6 @@
 // Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka/kafka.ts';
-import { endOffsets } from '../infra/runtime/kafka/kafka.ts';
+import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';

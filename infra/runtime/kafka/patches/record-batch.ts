@@ -37,7 +37,7 @@ export type BatchIn = {
 };
 
 /** The bytes of kafkajs's own batch in one piece of memory of their length: that one copies each batch four times, into twice its length. */
-export const encodeBatch = async (batch: BatchIn): Promise<Encoder> => {
+export const encodeBatch = async (batch: BatchIn): Promise<UnzeroedEncoder> => {
   const { compression = 0, records = [], transactional = false, partitionLeaderEpoch = 0, firstOffset = 0 } = batch;
   const { firstTimestamp = Date.now(), maxTimestamp = Date.now(), producerId = -1, producerEpoch = 0 } = batch;
   const plain = Buffer.concat(records.map(({ buffer }) => buffer));
