@@ -1,8 +1,7 @@
 // Checkpoints: the whole state of a task as it stood after one raw offset, saved item by item without stopping the task (design section 5).
 
 import type { CheckpointEntry } from '../schemas/topics.ts';
-import { copyBookState } from './task/books.ts';
-import { copyListing, STATE_VERSION, type TaskState } from './task/state.ts';
+import { STATE_VERSION, type TaskState } from './task/state.ts';
 import {
   bookFromJson,
   bookToJson,
@@ -11,85 +10,60 @@ import {
   listingFromJson,
   listingToJson,
 } from './task/state-json.ts';
+import type { Snapshot } from './task/store.ts';
 import type { Task } from './task/task.ts';
 
 const LISTING = 'listing:';
 const BOOK = 'book:';
 
-/** Writes an item when it is asked to. */
-type Text = () => string;
-
 /** A round in the making: items not saved yet, as the state stood after `offset`. */
 export type Round = {
   readonly offset: number;
   readonly watermark: number;
-  readonly pending: Set<string>;
-  /** Items that changed since the offset, as they stood after it: a copy costs a hundredth of writing one, and all change at once. */
-  readonly copies: Map<string, Text>;
+  readonly snapshot: Snapshot;
   saved: number;
 };
 
 type Save = (entry: CheckpointEntry) => void;
 
-/** The item as it stands now, whatever becomes of it before it is written. Null when there is no such item. */
-const textOf = ({ state }: Task, item: string): Text | null => {
-  if (item === 'core') return () => coreToJson(state);
-  if (item.startsWith(LISTING)) {
-    const listing = state.listings.get(item.slice(LISTING.length));
-    if (listing === undefined) return null;
-    const copy = copyListing(listing);
-    return () => listingToJson(copy);
-  }
-  const book = state.books.get(item.slice(BOOK.length));
-  if (book === undefined) return null;
-  const copy = copyBookState(book);
-  return () => bookToJson(copy);
-};
+/** Items of the round that are not saved yet. */
+export const countUnsaved = ({ snapshot }: Round): number => snapshot.listings.size + snapshot.books.size;
 
-/**
- * Begins a round at the task's present offset. The core is saved at once; from here on each item is copied before the first record above
- * the offset changes it, and `saveSome` saves all of them when there is time.
- */
+/** Begins a round at the task's present offset. The core is saved at once; `saveSome` saves the rest when there is time. */
 export const beginRound = (task: Task, save: Save): Round => {
-  const { state } = task;
-  const begun = { offset: state.offset, watermark: task.watermark };
-  const round: Round = { ...begun, pending: new Set(), copies: new Map(), saved: 0 };
-  for (const symbol of state.listings.keys()) round.pending.add(`${LISTING}${symbol}`);
-  for (const key of state.books.keys()) round.pending.add(`${BOOK}${key}`);
-  saveItem(task, round, 'core', save);
-  task.beforeChange = (item) => {
-    if (!round.pending.has(item) || round.copies.has(item)) return;
-    const text = textOf(task, item);
-    if (text !== null) round.copies.set(item, text);
-  };
+  const { state, watermark } = task;
+  const round: Round = { offset: state.offset, watermark, snapshot: task.beginSnapshot(), saved: 0 };
+  saveItem(round, { key: 'core', body: coreToJson(state) }, save);
   return round;
 };
 
-const saveItem = (task: Task, round: Round, item: string, save: Save): void => {
-  const text = round.copies.get(item) ?? textOf(task, item);
-  round.pending.delete(item);
-  round.copies.delete(item);
-  if (text === null) return;
+type Item = { readonly key: string; readonly body: string };
+
+const takeItem = ({ snapshot }: Round): Item | null => {
+  const listing = snapshot.listings.take();
+  if (listing !== null) return { key: `${LISTING}${listing.key}`, body: listingToJson(listing.item) };
+  const book = snapshot.books.take();
+  return book === null ? null : { key: `${BOOK}${book.key}`, body: bookToJson(book.item) };
+};
+
+const saveItem = (round: Round, { key, body }: Item, save: Save): void => {
   round.saved += 1;
-  save({ round: round.offset, offset: round.offset, kind: 'item', key: item, body: text(), marker: null });
+  save({ round: round.offset, offset: round.offset, kind: 'item', key, body, marker: null });
 };
 
 /** Saves at most so many items, until `deadline` (performance.now clock). Answers true when the round is whole. */
 export const saveSome = (
-  task: Task,
   round: Round,
-  { most, deadline }: { most: number; deadline: number },
+  { most, deadline }: { readonly most: number; readonly deadline: number },
   save: Save,
 ): boolean => {
-  let left = most;
-  for (const item of round.pending) {
-    if (left-- <= 0) break;
-    saveItem(task, round, item, save);
+  for (let left = most; left > 0; left--) {
+    const item = takeItem(round);
+    if (item === null) break;
+    saveItem(round, item, save);
     if (performance.now() >= deadline) break;
   }
-  if (round.pending.size > 0) return false;
-  task.beforeChange = () => {};
-  return true;
+  return countUnsaved(round) === 0;
 };
 
 export const markerOf = (round: Round): CheckpointEntry => ({

@@ -1,13 +1,11 @@
 // Runs one task: restores it, feeds it its partition, publishes what it makes, saves checkpoints, keeps its log moving.
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka/kafka.ts';
-import { endOffsets } from '../infra/runtime/kafka/kafka.ts';
+import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { Venue } from '../ingest/venue.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
-import { beginRound, markerOf, type Round, saveSome } from './checkpoint.ts';
+import { beginRound, countUnsaved, markerOf, type Round, saveSome } from './checkpoint.ts';
 import { refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
@@ -38,6 +36,8 @@ export type RunnerSpec = {
   readonly namespace: string;
   /** Writes ticks when nothing comes; never in a replay. */
   readonly ticks: boolean;
+  /** Infinity: only `stop` saves. */
+  readonly checkpointEveryMs?: number;
   readonly outlets: Outlets;
   readonly metrics: ProcessorMetrics;
   readonly log: Logger;
@@ -312,13 +312,14 @@ export class TaskRunner {
     if (sliceMs !== WHOLE && this.#spec.outlets.checkpoints.queuedBytes() > ROUND_AHEAD_BYTES) return;
     const now = performance.now();
     const most = sliceMs === WHOLE ? WHOLE : this.#dueOf(round, now - this.#roundAtMs);
-    if (!saveSome(this.#task, round, { most, deadline: now + sliceMs }, this.#save)) return;
+    if (!saveSome(round, { most, deadline: now + sliceMs }, this.#save)) return;
     this.#closing = this.#closeRound(round);
   }
 
   /** Items that should be saved by now and are not: a round in one go would hold up what is awaited for a second. */
-  #dueOf({ saved, pending }: Round, sinceMs: number): number {
-    return Math.ceil((saved + pending.size) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
+  #dueOf(round: Round, sinceMs: number): number {
+    const { saved } = round;
+    return Math.ceil((saved + countUnsaved(round)) * Math.min(1, sinceMs / ROUND_LASTS_MS)) - saved;
   }
 
   async #closeRound(round: Round): Promise<void> {
@@ -338,7 +339,8 @@ export class TaskRunner {
     if (this.#stopped) return;
     const now = performance.now();
     if (this.#round !== null) this.#advanceRound(IDLE_SLICE_MS);
-    else if (now - this.#roundAtMs >= CHECKPOINT_EVERY_MS && this.#hasBegun) this.#beginRound();
+    else if (now - this.#roundAtMs >= (this.#spec.checkpointEveryMs ?? CHECKPOINT_EVERY_MS) && this.#hasBegun)
+      this.#beginRound();
     this.#tickIfQuiet(now);
     const { offset } = this.#task.state;
     if (

@@ -8,13 +8,14 @@ import { isCollected, layerOf, pushProvisional, pushRecord, pushSealed, type Tas
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingSource, toReading } from './readings.ts';
 import { readingRow } from './rows.ts';
-import type { Connection, LayerState, ListingState } from './state.ts';
+import type { ConnectionView, LayerState, ListingState } from './state.ts';
 import { noteValidity, offerToWindow } from './windows.ts';
 
 /** The stamps of the message that makes a reading. */
 export type Stamps = { readonly receivedAt: Micros; readonly recordedAt: Micros; readonly offset: number };
 
-export type Subject = { readonly connection: Connection; readonly listing: ListingState };
+/** A listing that is being changed, and the connection that brought the change. */
+export type Subject = { readonly connection: ConnectionView; readonly listing: ListingState };
 
 export const sourceOf = (
   context: TaskContext,

@@ -14,24 +14,29 @@ const BOOK_LEVELS = 25;
 
 export type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
 
-const bookOf = (context: TaskContext, { connection, listing }: Subject): BookState => {
-  const key = bookKey(listing.symbol, connection.conn_id);
-  context.beforeChange(`book:${key}`);
-  let book = context.state.books.get(key);
-  if (!book) {
-    book = createBookState(listing.symbol, connection.conn_id);
-    context.state.books.set(key, book);
-  }
-  return book;
-};
-
 /** Applies a book message. Throws the `VenueError` of a figure that cannot be held, after invalidating the book. */
 export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
-  if (!isCollected(context, subject.listing, 'book')) return forgetBook(context, subject);
-  const { record, chain, raw } = message;
-  const book = bookOf(context, subject);
+  const { store } = context;
+  const { listing, connection } = subject;
+  const key = bookKey(listing.symbol, connection.conn_id);
+  const isHeld = store.state.books.has(key);
+  if (!isCollected(context, listing, 'book')) {
+    // What goes on unread is not the book that was held.
+    context.pending.delete(key);
+    if (isHeld) store.deleteBook(key);
+    return;
+  }
+  if (!isHeld) store.addBook(createBookState(listing.symbol, connection.conn_id));
+  store.changeBook(key, (book) => changeBook(context, subject, { ...message, book }));
+};
+
+const changeBook = (
+  context: TaskContext,
+  subject: Subject,
+  { book, record, chain, raw }: BookMessage & { readonly book: BookState },
+): void => {
   const begins = beginsBucket(book, record.received_at);
-  if (begins && book.pending !== null) publishPending(context, book);
+  if (begins && book.pending !== null) publishPending(context, bookKey(book.symbol, book.connId));
   const note = (venueTs: Micros | null): void => {
     book.bucket = bucketEnd(record.received_at);
     const { recordedAt } = context.state;
@@ -51,43 +56,34 @@ export const applyBook = (context: TaskContext, subject: Subject, message: BookM
   }
 };
 
-/** What goes on unread is not the book that was held. */
-const forgetBook = (context: TaskContext, { connection, listing }: Subject): void => {
-  const key = bookKey(listing.symbol, connection.conn_id);
-  if (!context.state.books.has(key)) return;
-  context.beforeChange(`book:${key}`);
-  context.state.books.delete(key);
-};
-
-const waitForBucket = ({ state, pending }: TaskContext, book: BookState): void => {
+const waitForBucket = ({ store, pending }: TaskContext, book: BookState): void => {
   if (book.pending !== null) return;
-  book.pending = state.pendings++;
-  pending.add(book);
+  book.pending = store.changeCore((core) => core.pendings++);
+  pending.add(bookKey(book.symbol, book.connId));
 };
 
 const stopWaiting = ({ pending }: TaskContext, book: BookState): void => {
-  pending.delete(book);
+  pending.delete(bookKey(book.symbol, book.connId));
   book.pending = null;
 };
 
 /** The bucket of a book with an unpublished change has ended. */
-export const publishPending = (context: TaskContext, book: BookState): void => {
-  const listing = context.state.listings.get(book.symbol);
-  const connection = context.state.connections.get(book.connId);
-  context.beforeChange(`book:${bookKey(book.symbol, book.connId)}`);
-  context.beforeChange(`listing:${book.symbol}`);
-  stopWaiting(context, book);
-  if (listing && connection) publishBook(context, { listing, connection }, book);
+export const publishPending = (context: TaskContext, key: string): void => {
+  const { store, state } = context;
+  store.changeBook(key, (book) => {
+    stopWaiting(context, book);
+    const connection = state.connections.get(book.connId);
+    if (!connection || !state.listings.has(book.symbol)) return;
+    store.changeListing(book.symbol, (listing) => publishBook(context, { listing, connection }, book));
+  });
 };
 
 /** A connection that is gone does not come back: its books say what they have not said yet, and are no more. */
 export const endBooks = (context: TaskContext, connId: string): void => {
-  const { books } = context.state;
-  for (const [key, book] of books) {
+  for (const [key, book] of context.state.books) {
     if (book.connId !== connId) continue;
-    if (book.pending !== null) publishPending(context, book);
-    context.beforeChange(`book:${key}`);
-    books.delete(key);
+    if (book.pending !== null) publishPending(context, key);
+    context.store.deleteBook(key);
   }
 };
 

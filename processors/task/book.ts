@@ -7,6 +7,7 @@ import { type FullSides, VenueError } from '../../ingest/venue.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
+import type { View } from './state.ts';
 
 type BookSide = {
   /** Ascending, best last. */
@@ -67,9 +68,13 @@ export const createBook = (): Book => ({
   sequence: null,
 });
 
-const copySide = ({ keys, sizes, full }: BookSide): BookSide => ({ keys: keys.slice(), sizes: sizes.slice(), full });
+const copySide = ({ keys, sizes, full }: View<BookSide>): BookSide => ({
+  keys: keys.slice(),
+  sizes: sizes.slice(),
+  full,
+});
 
-export const copyBook = (book: Book): Book => ({ ...book, bids: copySide(book.bids), asks: copySide(book.asks) });
+export const copyBook = (book: View<Book>): Book => ({ ...book, bids: copySide(book.bids), asks: copySide(book.asks) });
 
 /** Replaces the whole book. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
 export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {

@@ -12,6 +12,7 @@ import {
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
+import type { View } from './state.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
 const BUCKET: Micros = 100_000;
@@ -68,16 +69,17 @@ export const createBookState = (symbol: string, connId: string): BookState => ({
 });
 
 /** The book as it stands, whatever becomes of it: its levels are changed in place, all else is replaced. */
-export const copyBookState = (book: BookState): BookState => ({ ...book, levels: copyBook(book.levels) });
+export const copyBookState = (book: View<BookState>): BookState => ({ ...book, levels: copyBook(book.levels) });
 
 /** End of the `(start, end]` bucket of an instant; sampling windows end on bucket ends, so a window's end closes its bucket. */
 export const bucketEnd = (receivedAt: Micros): Micros => Math.ceil(receivedAt / BUCKET) * BUCKET;
 
 /** True when the message at `receivedAt` begins a new bucket: an unpublished change of the older one goes out first. */
-export const beginsBucket = (book: BookState, receivedAt: Micros): boolean => bucketEnd(receivedAt) !== book.bucket;
+export const beginsBucket = (book: View<BookState>, receivedAt: Micros): boolean =>
+  bucketEnd(receivedAt) !== book.bucket;
 
 /** When an unpublished change goes out if nothing follows it. The log passed the bucket of a late one long ago: it waits as long as in its time. */
-export const dueAt = ({ bucket, change }: BookState): Micros => {
+export const dueAt = ({ bucket, change }: View<BookState>): Micros => {
   const isLate = change !== null && change.recordedAt - change.receivedAt > COUNTS_WITHIN;
   return isLate ? change.recordedAt + BUCKET : bucket;
 };

@@ -10,7 +10,7 @@ import { pushLive } from './outputs.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
 import { foldMinute, longerKnown, MINUTE } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
-import type { CandleState, Connection, ListingState, Minute, TaskState } from './state.ts';
+import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
 import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
@@ -24,7 +24,7 @@ const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => 
 };
 
 /** Whether minutes of a price are collected at an instant. */
-export const collectsPrice = (state: TaskState, listing: ListingState, priceType: PriceType, at: Micros): boolean => {
+export const collectsPrice = (state: TaskView, listing: ListingView, priceType: PriceType, at: Micros): boolean => {
   const { values, off } = listingAt(listing, at)?.record ?? {};
   if (!values?.candles.price_types.includes(priceType)) return false;
   return isCollectedAt(state, listing, 'candles', at) && !isPriceOff(off, priceType);
@@ -79,7 +79,7 @@ export const applyCandle = (
   announceMinutes(context, listing, priceType, [...proved, openTime]);
 };
 
-const identityOf = ({ venue }: TaskContext, listing: ListingState, { values }: CandleRecord) => ({
+const identityOf = ({ venue }: TaskContext, listing: ListingView, { values }: CandleRecord) => ({
   venue: venue.id,
   symbol: listing.symbol,
   priceType: values.price_type,
@@ -94,20 +94,20 @@ const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleR
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
-const isPast = ({ values }: CandleRecord, { openedAt }: Connection): boolean =>
+const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean =>
   values.open_time + MINUTE < openedAt - PAST;
 
-const spanKeyOf = (connection: Connection): string => `${connection.conn_id}@${connection.span.from}`;
+const spanKeyOf = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
 
 /** A newer minute came on this connection before: this one was over when its answer was made. */
-const isBehind = (candles: CandleState, connection: Connection, openTime: Micros): boolean =>
+const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Micros): boolean =>
   openTime < (candles.newest[spanKeyOf(connection)] ?? openTime);
 
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
  * minutes between them had no trades (H-12). Answers the open times of which more is known now.
  */
-const proveBefore = (candles: CandleState, connection: Connection, openTime: Micros): readonly Micros[] => {
+const proveBefore = (candles: CandleState, connection: ConnectionView, openTime: Micros): readonly Micros[] => {
   const spanKey = spanKeyOf(connection);
   const before = candles.newest[spanKey];
   if (before === undefined || openTime > before) candles.newest[spanKey] = openTime;
@@ -176,7 +176,7 @@ export const forgetNewest = ({ candles }: ListingState): void => {
 // ---- before the seal ----
 
 /** A minute as it would be sealed now; null while nothing is known of it. */
-const knownMinute = (candles: CandleState, openTime: Micros): CandleRow | null => {
+const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
   const minute = candles.minutes[openTime];
   if (isFinal(minute)) return presentMinute(minute);
   return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
@@ -262,13 +262,13 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, from: M
 };
 
 /** Prices that the venue has, or had, minutes of. */
-const priceTypesOf = ({ version, before, candles }: ListingState): ReadonlySet<PriceType> => {
+const priceTypesOf = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
   const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
   return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
 };
 
 /** Those of the listing's life, and of what was told of others whatever counts. */
-const minutesToSeal = (candles: CandleState, listing: ListingState, from: Micros, to: Micros): readonly Micros[] => {
+const minutesToSeal = (candles: CandleView, listing: ListingView, from: Micros, to: Micros): readonly Micros[] => {
   const opens = new Set(minutesOfLife(listing, from, to));
   for (const [at, minute] of Object.entries(candles.minutes)) {
     if (isFinal(minute) && Number(at) >= from && Number(at) + MINUTE <= to) opens.add(Number(at));
@@ -277,7 +277,7 @@ const minutesToSeal = (candles: CandleState, listing: ListingState, from: Micros
 };
 
 /** Open times of the minutes that close in `(from, to]` within the listing's life. */
-const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonly Micros[] => {
+const minutesOfLife = (listing: ListingView, from: Micros, to: Micros): readonly Micros[] => {
   const { first_seen_at, delisted_at } = listing.version;
   const first = Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE);
   const last = Math.min(to, delisted_at === null ? to : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE);
@@ -286,7 +286,7 @@ const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonl
   return opens;
 };
 
-const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): string => {
+const coverOf = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): string => {
   if (priceType === 'trade') return 'candles';
   const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
   return isApart ? PRICE_CANDLES : 'candles';

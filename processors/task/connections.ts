@@ -1,29 +1,33 @@
 // Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
-import type { Connection, TaskState } from './state.ts';
+import type { Connection, ConnectionView, TaskView } from './state.ts';
+import type { Store } from './store.ts';
 
 /** A connection is out when the log has moved more than this past the last record naming it (F-02). */
 const OUT_AFTER: Micros = 3_000_000;
 /** Ended spans are kept until every window they can explain is sealed (100 s after a 60 s window, and slack). */
 const KEEP_ENDED: Micros = 300_000_000;
 
-export type SpanChange = (connection: Connection, span: Span) => void;
+/** Called with each alive span that begins or ends. */
+export type SpanChange = (span: Span) => void;
 
-const isOut = (connection: Connection): boolean => connection.span.to !== null;
+const isOut = (connection: ConnectionView): boolean => connection.span.to !== null;
 
 /** Ends the current span at `to`; `changed` is told. */
 const endSpan = (connection: Connection, to: Micros, cause: string, changed: SpanChange): void => {
   connection.span = { ...connection.span, to, cause };
   connection.ended.push(connection.span);
-  changed(connection, connection.span);
+  changed(connection.span);
 };
 
-/** Marks every connection out whose last naming record lies more than 3 s before `recordedAt`. */
-export const expireConnections = (state: TaskState, recordedAt: Micros, changed: SpanChange): void => {
-  for (const connection of state.connections.values()) {
-    if (isOut(connection) || recordedAt <= connection.namedAt + OUT_AFTER) continue;
-    endSpan(connection, connection.namedAt + OUT_AFTER, 'collector_down', changed);
+/** Marks every connection out whose last naming record lies more than 3 s before the last applied one. */
+export const expireConnections = ({ state, changeConnection }: Store, changed: SpanChange): void => {
+  for (const held of state.connections.values()) {
+    if (isOut(held) || state.recordedAt <= held.namedAt + OUT_AFTER) continue;
+    changeConnection(held.conn_id, (connection) =>
+      endSpan(connection, connection.namedAt + OUT_AFTER, 'collector_down', changed),
+    );
   }
 };
 
@@ -47,28 +51,28 @@ export const createConnection = (span: Span, namedAt: Micros): Connection => ({
  * Notes that a record names a connection. One that was out by silence begins a new alive span at the record's
  * `received_at`; one that was closed stays closed. Unknown connections (their `open` lies before the log's start) are made.
  */
-export const nameConnection = (state: TaskState, named: Named, changed: SpanChange): Connection => {
-  let connection = state.connections.get(named.connId);
-  if (!connection) {
+export const nameConnection = (store: Store, named: Named, changed: SpanChange): void => {
+  const { state } = store;
+  if (!state.connections.has(named.connId)) {
     const span: Span = { conn_id: named.connId, slot: named.slot, from: named.openedAt, to: null, cause: null };
-    connection = createConnection(span, state.recordedAt);
-    state.connections.set(named.connId, connection);
-    changed(connection, span);
-    return connection;
+    store.addConnection(createConnection(span, state.recordedAt));
+    changed(span);
+    return;
   }
-  connection.namedAt = state.recordedAt;
-  if (isOut(connection) && !connection.closed) {
+  store.changeConnection(named.connId, (connection) => {
+    connection.namedAt = state.recordedAt;
+    if (!isOut(connection) || connection.closed) return;
     connection.span = { ...connection.span, from: named.receivedAt, to: null, cause: null };
-    changed(connection, connection.span);
-  }
-  return connection;
+    changed(connection.span);
+  });
 };
 
 /** Applies an `open` record. */
-export const openConnection = (state: TaskState, named: Named, body: OpenBody, changed: SpanChange): Connection => {
-  const connection = nameConnection(state, named, changed);
-  connection.covers = body.covers;
-  return connection;
+export const openConnection = (store: Store, named: Named, body: OpenBody, changed: SpanChange): void => {
+  nameConnection(store, named, changed);
+  store.changeConnection(named.connId, (connection) => {
+    connection.covers = body.covers;
+  });
 };
 
 /** Applies a `lost` record: the connection is closed for good at `lostAt`. */
@@ -78,12 +82,13 @@ export const loseConnection = (connection: Connection, lostAt: Micros, cause: st
 };
 
 /** Notes on the slot's newest connection that a new one could not be opened, and why. */
-export const failToConnect = (state: TaskState, slot: string, body: LostBody): void => {
-  let newest: Connection | null = null;
+export const failToConnect = ({ state, changeConnection }: Store, slot: string, body: LostBody): void => {
+  let newest: ConnectionView | null = null;
   for (const connection of state.connections.values()) {
     if (connection.slot === slot && (newest === null || connection.openedAt > newest.openedAt)) newest = connection;
   }
-  newest?.failures.push({ at: body.lost_at, cause: body.cause });
+  if (newest === null) return;
+  changeConnection(newest.conn_id, ({ failures }) => void failures.push({ at: body.lost_at, cause: body.cause }));
 };
 
 /** Whatever connections deliver to: a layer, or events. */
@@ -93,8 +98,8 @@ type Delivered = { delivered: string[] };
  * The connection that counts for a listing and layer: of those not out the one opened last that has delivered an
  * accepted reading; if all are out, the one opened last.
  */
-const activeConnection = (state: TaskState, layer: Delivered): Connection | null => {
-  let best: Connection | null = null;
+const activeConnection = (state: TaskView, layer: Delivered): ConnectionView | null => {
+  let best: ConnectionView | null = null;
   for (const connId of layer.delivered) {
     const connection = state.connections.get(connId);
     if (!connection) continue;
@@ -103,25 +108,25 @@ const activeConnection = (state: TaskState, layer: Delivered): Connection | null
   return best;
 };
 
-const ranksAbove = (a: Connection, b: Connection): boolean => {
+const ranksAbove = (a: ConnectionView, b: ConnectionView): boolean => {
   if (isOut(a) !== isOut(b)) return !isOut(a);
   return a.openedAt > b.openedAt || (a.openedAt === b.openedAt && a.conn_id > b.conn_id);
 };
 
 /** Whether readings of `connection` may replace the held one: it has now delivered, and nothing ranks above it. */
-export const countsForLayer = (state: TaskState, layer: Delivered, connection: Connection): boolean => {
+export const countsForLayer = (state: TaskView, layer: Delivered, connection: ConnectionView): boolean => {
   if (!layer.delivered.includes(connection.conn_id)) {
     layer.delivered = layer.delivered.filter((id) => state.connections.has(id));
     layer.delivered.push(connection.conn_id);
   }
-  return activeConnection(state, layer) === connection;
+  return activeConnection(state, layer)?.conn_id === connection.conn_id;
 };
 
-export const coversListing = (connection: Connection, layer: string, symbol: string): boolean =>
+export const coversListing = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.some((c) => c.layers.includes(layer) && (c.symbols === null || c.symbols.includes(symbol)));
 
 /** Whether what a connection carries of a layer is meant: an answer may tell more than the layer it is polled for. One that never said is believed. */
-export const isAbout = (connection: Connection, layer: string, symbol: string): boolean =>
+export const isAbout = (connection: ConnectionView, layer: string, symbol: string): boolean =>
   connection.covers.length === 0 || coversListing(connection, layer, symbol);
 
 /** A listing's layer over the window `(from, to]`. */
@@ -147,7 +152,7 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
  * Why nothing could come in a window: the code of the last loss, or failed attempt to connect, of a connection that
  * serves the listing and layer. Null when such connections were alive all through it.
  */
-export const lossCause = (state: TaskState, query: WindowQuery): string | null => {
+export const lossCause = (state: TaskView, query: WindowQuery): string | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
   if (isCovered(serving.flatMap(spansOf), query)) return null;
   let last: { readonly at: Micros; readonly cause: string } | null = null;
@@ -160,7 +165,7 @@ export const lossCause = (state: TaskState, query: WindowQuery): string | null =
 };
 
 /** True when a connection of the listing and layer had an unreadable frame within `(from, to]`. */
-export const hadUnreadable = (state: TaskState, query: WindowQuery): boolean => {
+export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   for (const connection of state.connections.values()) {
     if (!coversListing(connection, query.layer, query.symbol)) continue;
     if (connection.unreadable.some((at) => at > query.from && at <= query.to)) return true;
@@ -168,27 +173,30 @@ export const hadUnreadable = (state: TaskState, query: WindowQuery): boolean => 
   return false;
 };
 
-const spansOf = (connection: Connection): readonly Span[] =>
+const spansOf = (connection: ConnectionView): readonly Span[] =>
   connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
 
 /**
  * Forgets what no unsealed window can ask for: old ended spans and closed connections, except the newest ended one of
  * a slot, which explains a slot that stays down. `forgotten` hears of each connection that goes.
  */
-export const pruneConnections = (state: TaskState, forgotten: (connId: string) => void): void => {
+export const pruneConnections = (store: Store, forgotten: (connId: string) => void): void => {
+  const { state } = store;
   const horizon = state.recordedAt - KEEP_ENDED;
-  const newest = new Map<string, Connection>();
+  const newest = new Map<string, string>();
   for (const connection of state.connections.values()) {
-    const held = newest.get(connection.slot);
-    if (!held || held.openedAt < connection.openedAt) newest.set(connection.slot, connection);
+    const held = state.connections.get(newest.get(connection.slot) ?? '');
+    if (!held || held.openedAt < connection.openedAt) newest.set(connection.slot, connection.conn_id);
   }
-  for (const connection of state.connections.values()) {
-    connection.ended = connection.ended.filter((s, i) => i === connection.ended.length - 1 || (s.to ?? 0) > horizon);
-    connection.failures = connection.failures.filter((f, i, all) => i === all.length - 1 || f.at > horizon);
-    connection.unreadable = connection.unreadable.filter((at) => at > horizon);
-    const gone = isOut(connection) && (connection.span.to ?? 0) < horizon && newest.get(connection.slot) !== connection;
-    if (!gone) continue;
-    state.connections.delete(connection.conn_id);
-    forgotten(connection.conn_id);
+  for (const { conn_id: connId, slot } of state.connections.values()) {
+    const isOld = store.changeConnection(connId, (connection) => {
+      connection.ended = connection.ended.filter((s, i, all) => i === all.length - 1 || (s.to ?? 0) > horizon);
+      connection.failures = connection.failures.filter((f, i, all) => i === all.length - 1 || f.at > horizon);
+      connection.unreadable = connection.unreadable.filter((at) => at > horizon);
+      return isOut(connection) && (connection.span.to ?? 0) < horizon;
+    });
+    if (!isOld || newest.get(slot) === connId) continue;
+    store.deleteConnection(connId);
+    forgotten(connId);
   }
 };

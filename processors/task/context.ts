@@ -4,29 +4,34 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
-import type { BookState } from './books.ts';
 import { type Outputs, pushLive, pushMd, pushRow } from './outputs.ts';
 import { spanRow, type TaskPlace } from './rows.ts';
-import { type Connection, createLayer, type LayerState, type ListingState, type TaskState } from './state.ts';
+import {
+  type ConnectionView,
+  createLayer,
+  type LayerState,
+  type ListingState,
+  type ListingView,
+  type TaskView,
+} from './state.ts';
+import type { Store } from './store.ts';
 import { isCollectedAt } from './versions.ts';
 import { provisionalRow } from './windows.ts';
-
-/** Called with the key of an item before it changes, so that a checkpoint can save it as it stood. */
-export type BeforeChange = (item: string) => void;
 
 export type TaskContext = {
   readonly id: string;
   readonly venue: Venue;
   readonly partition: number;
   readonly shards: number;
-  readonly state: TaskState;
+  readonly store: Store;
+  /** `store.state`. */
+  readonly state: TaskView;
   /** Newest listing records by symbol, as the mapper wants them. */
   readonly listings: Map<string, ListingRecord>;
   /** Whether a symbol belongs to this task's shard. */
   readonly owned: Map<string, boolean>;
-  /** Books with an unpublished change, in the order of their buckets. */
-  readonly pending: Set<BookState>;
-  beforeChange: BeforeChange;
+  /** Keys of books with an unpublished change, in the order of their buckets. */
+  readonly pending: Set<string>;
   /** Outputs of the record in work. */
   out: Outputs;
 };
@@ -34,7 +39,7 @@ export type TaskContext = {
 const MILLISECOND: Micros = 1_000;
 
 /** W: `recorded_at` of the last applied record − 1 ms. */
-export const watermarkOf = (state: TaskState): Micros => state.recordedAt - MILLISECOND;
+export const watermarkOf = (state: TaskView): Micros => state.recordedAt - MILLISECOND;
 
 export const placeOf = (context: TaskContext): TaskPlace => ({
   venue: context.venue.id,
@@ -63,11 +68,11 @@ export const layerOf = (listing: ListingState, name: ReadingLayer): LayerState =
 };
 
 /** Whether what comes now of a layer (a name of a capability) is collected for the listing. */
-export const isCollected = ({ state }: TaskContext, listing: ListingState, layer: string): boolean =>
+export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: string): boolean =>
   isCollectedAt(state, listing, layer, state.recordedAt);
 
 /** Tells readers of `live` what an ended but unsealed window says now. */
-export const pushProvisional = (context: TaskContext, listing: ListingState, name: ReadingLayer, at: Micros): void => {
+export const pushProvisional = (context: TaskContext, listing: ListingView, name: ReadingLayer, at: Micros): void => {
   const window = { from: at - LAYERS[name].windowMs * 1000, at };
   const row = provisionalRow(context.venue.id, listing, name, window);
   pushLive(context.out, context.state.recordedAt, 'provisional', { symbol: listing.symbol, row });
@@ -82,7 +87,7 @@ export const pushSealed = (context: TaskContext, symbol: string, row: Row): void
 export const pushRecord = (
   context: TaskContext,
   record: Parameters<typeof pushMd>[1],
-  connection: Connection,
+  connection: ConnectionView,
 ): void => {
   const src = { partition: context.partition, offset: context.out.offset };
   pushMd(context.out, record, { recordedAt: context.state.recordedAt, connId: connection.conn_id, src });
@@ -91,7 +96,7 @@ export const pushRecord = (
 /** Alive spans go to `live` as they begin and end; ended ones are rows. */
 export const spanChanged =
   (context: TaskContext) =>
-  (_connection: Connection, span: Span): void => {
+  (span: Span): void => {
     pushLive(context.out, context.state.recordedAt, 'connection', { span });
     if (span.to !== null) pushRow(context.out, spanRow(placeOf(context), span));
   };

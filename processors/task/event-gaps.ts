@@ -6,7 +6,7 @@ import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { EVENT_KINDS } from './events.ts';
 import { eventGapRow } from './rows.ts';
-import type { ListingState, TaskState } from './state.ts';
+import type { ListingView, TaskView } from './state.ts';
 import { isCollectedAt } from './versions.ts';
 import { gapCause, type Window, windowsOfLife } from './windows.ts';
 
@@ -15,7 +15,7 @@ export const EVENT_GAP_WINDOW_MS = 10_000;
 
 type Stretch = Window & { readonly cause: string };
 
-const servingSpans = (state: TaskState, layer: string, symbol: string): Span[] =>
+const servingSpans = (state: TaskView, layer: string, symbol: string): Span[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
     .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
@@ -34,7 +34,7 @@ const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
 };
 
 /** What of a window is a gap: all of it when what came in it was lost or unreadable, else the parts without a connection. */
-const gapsIn = (state: TaskState, listing: ListingState, layer: string, window: Window): Stretch[] => {
+const gapsIn = (state: TaskView, listing: ListingView, layer: string, window: Window): Stretch[] => {
   const cause = gapCause(state, listing, layer, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
   const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
@@ -60,7 +60,7 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 };
 
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
-export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingState, range: Window): Row[] =>
+export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
   EVENT_KINDS.flatMap(({ policy, table }) => {
     const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore).filter(({ at }) =>
       isCollectedAt(state, listing, policy, at),

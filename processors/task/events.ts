@@ -6,7 +6,7 @@ import { countsForLayer, coversListing } from './connections.ts';
 import { isCollected, pushRecord, type TaskContext } from './context.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { eventRow } from './rows.ts';
-import type { Connection, EventState, ListingState } from './state.ts';
+import type { ConnectionView, EventState, ListingState } from './state.ts';
 
 /** Repeats of an id are looked for this far back, and among so many in any case: a new subscription may begin with what was told last, however long ago. */
 const REPEATS_WITHIN: Micros = 600_000_000;
@@ -59,7 +59,7 @@ const keyOf = (id: string): string => `#${id}`;
 const contentOf = ({ venue_ts, values }: EventRecord): string =>
   [venue_ts, values.side, values.price, values.quantity].join(' ');
 
-const nthKey = ({ seen }: EventState, connection: Connection, content: string): string => {
+const nthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
   let nth = 1;
   while (seen.has(`@${connection.conn_id} ${content} ${nth}`)) nth += 1;
   return `${content} ${nth}`;

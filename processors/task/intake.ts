@@ -3,7 +3,7 @@ import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, Venue
 import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
-import { applyReading } from './accept.ts';
+import { applyReading, type Subject } from './accept.ts';
 import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
@@ -11,7 +11,8 @@ import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type Tas
 import { applyEvent, EVENT_KINDS, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
-import { type Connection, createListing, type ListingState } from './state.ts';
+import { type ConnectionView, createListing, type ListingView } from './state.ts';
+import type { Store } from './store.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
@@ -24,7 +25,7 @@ export const applyMessage = (context: TaskContext, message: RawMessage): void =>
   const { state } = context;
   const fromCollector = message.slot !== 'owner';
   if (fromCollector && counts(state.recordedAt, windowEnd(message.received_at, COLLECTOR_BUCKET_MS))) {
-    noteCollector(state, message.received_at);
+    noteCollector(context.store, message.received_at);
   }
   try {
     dispatch(context, message);
@@ -70,20 +71,22 @@ const applyTick = (context: TaskContext, message: RawMessage): void => {
   for (const { conn_id, opened_at } of bodyOf<TickBody>(message).connections) {
     const slot = context.state.connections.get(conn_id)?.slot ?? '';
     const receivedAt = message.received_at;
-    nameConnection(context.state, { connId: conn_id, slot, openedAt: opened_at, receivedAt }, changed);
+    nameConnection(context.store, { connId: conn_id, slot, openedAt: opened_at, receivedAt }, changed);
   }
 };
 
 const applyCapability = (context: TaskContext, message: RawMessage): void => {
-  const { state, out } = context;
+  const { store, state, out } = context;
   const body = bodyOf<CapabilityBody>(message);
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
-  for (const book of [...context.pending]) publishPending(context, book);
-  if (state.capability) state.capabilitiesBefore.push(state.capability);
-  const before = [...state.listings.values()].map((listing) => [listing, collectedNow(context, listing)] as const);
-  state.capability = version;
-  for (const [listing, collected] of before) applyTurn(context, listing, collected);
+  for (const key of [...context.pending]) publishPending(context, key);
+  const before = [...state.listings.values()].map((held) => [held.symbol, collectedNow(context, held)] as const);
+  store.changeCore((core) => {
+    if (core.capability) core.capabilitiesBefore.push(core.capability);
+    core.capability = version;
+  });
+  for (const [symbol, collected] of before) applyTurn(context, symbol, collected);
   out.capabilities.push(version);
   pushLive(out, state.recordedAt, 'capability', { capability: version });
   pushRow(out, capabilityRow(placeOf(context), version));
@@ -91,23 +94,26 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
   const body = bodyOf<OpenBody>(message);
-  openConnection(context.state, named(message, body.opened_at), body, spanChanged(context));
+  openConnection(context.store, named(message, body.opened_at), body, spanChanged(context));
 };
 
 const applyLost = (context: TaskContext, message: RawMessage): void => {
-  const { state } = context;
+  const { store, state } = context;
   const body = bodyOf<LostBody>(message);
   // A connection that never opened was never alive: it only tells why its slot stays down.
-  if (!state.connections.has(message.conn_id)) return failToConnect(state, message.slot, body);
+  if (!state.connections.has(message.conn_id)) return failToConnect(store, message.slot, body);
   const changed = spanChanged(context);
-  const connection = nameConnection(state, named(message, message.received_at), changed);
+  nameConnection(store, named(message, message.received_at), changed);
   endBooks(context, message.conn_id);
-  loseConnection(connection, body.lost_at, body.cause, changed);
+  store.changeConnection(message.conn_id, (connection) =>
+    loseConnection(connection, body.lost_at, body.cause, changed),
+  );
 };
 
 const applyReference = (context: TaskContext, message: RawMessage): void => {
-  const { state } = context;
-  const answer = context.venue.mapReference(state.reference, toVenueMessage(context, message));
+  const { store, state } = context;
+  const told = toVenueMessage(context, message);
+  const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, told));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
   const rawOf = elementReader(answer);
@@ -115,7 +121,9 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
   for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
-  state.scopes[answer.scope] = [...present];
+  store.changeCore(({ scopes }) => {
+    scopes[answer.scope] = [...present];
+  });
 };
 
 /** Reads elements of an answer; nothing is cut out of it until a version needs one. */
@@ -144,19 +152,20 @@ const delist = (context: TaskContext, symbol: string, receivedAt: Micros): void 
 };
 
 const writeVersion = (context: TaskContext, version: ListingVersion): void => {
-  const { state, out } = context;
+  const { store, state, out } = context;
   const symbol = version.venue_symbol;
-  context.beforeChange(`listing:${symbol}`);
-  const listing = state.listings.get(symbol);
-  if (listing) {
-    for (const book of [...context.pending].filter((pending) => pending.symbol === symbol))
-      publishPending(context, book);
-    listing.before.push(listing.version);
-    const collected = collectedNow(context, listing);
-    listing.version = version;
-    applyTurn(context, listing, collected);
-  } else state.listings.set(symbol, createListing(version));
-  state.unknown.delete(symbol);
+  const held = state.listings.get(symbol);
+  if (held) {
+    const collected = collectedNow(context, held);
+    for (const key of [...context.pending].filter((pending) => state.books.get(pending)?.symbol === symbol))
+      publishPending(context, key);
+    store.changeListing(symbol, (listing) => {
+      listing.before.push(listing.version);
+      listing.version = version;
+    });
+    applyTurn(context, symbol, collected);
+  } else store.addListing(createListing(version));
+  store.changeCore(({ unknown }) => unknown.delete(symbol));
   context.listings.set(symbol, version.record);
   out.listings.push(version);
   pushLive(out, state.recordedAt, 'listing', { symbol, listing: version });
@@ -164,31 +173,42 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
 };
 
 /** Events, and minutes of prices, that are collected now. */
-const collectedNow = (context: TaskContext, listing: ListingState): readonly string[] => [
+const collectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
   ...EVENT_KINDS.map(({ policy }) => policy).filter((policy) => isCollected(context, listing, policy)),
   ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
 ];
 
 /** What was not collected was not read: neither proofs nor repeats reach across that time. */
-const applyTurn = (context: TaskContext, listing: ListingState, before: readonly string[]): void => {
-  const after = collectedNow(context, listing);
+const applyTurn = (context: TaskContext, symbol: string, before: readonly string[]): void => {
+  const { store, state } = context;
+  const held = state.listings.get(symbol);
+  const after = held ? collectedNow(context, held) : [];
   if (before.join() === after.join()) return;
-  context.beforeChange(`listing:${listing.symbol}`);
-  forgetNewest(listing);
-  for (const begun of after.filter((name) => !before.includes(name))) {
-    restartEvents(listing, begun, context.state.recordedAt);
-  }
+  store.changeListing(symbol, (listing) => {
+    forgetNewest(listing);
+    for (const begun of after.filter((name) => !before.includes(name))) restartEvents(listing, begun, state.recordedAt);
+  });
 };
 
 const applyData = (context: TaskContext, message: RawMessage): void => {
-  const connection = nameConnection(context.state, named(message, message.received_at), spanChanged(context));
-  if (message.seq <= connection.lastSeq) return;
-  connection.lastSeq = message.seq;
-  const told = mapMessage(context, connection, message);
+  const { store, state } = context;
+  nameConnection(store, named(message, message.received_at), spanChanged(context));
+  if (!advanceSeq(store, message)) return;
+  const told = mapMessage(context, message);
+  const connection = state.connections.get(message.conn_id);
+  if (!connection) return;
   const answer = message.kind === 'response' ? toAnswer(context, message, told) : null;
   for (const [index, mapped] of told.entries()) applyMapped(context, connection, mapped, { index, answer });
   if (answer) applyCovered(context, connection, answer, message.received_at);
 };
+
+/** False for a repeat: what comes in a connection's name has one `seq` after the other. */
+const advanceSeq = ({ changeConnection }: Store, { conn_id: connId, seq }: RawMessage): boolean =>
+  changeConnection(connId, (connection) => {
+    if (seq <= connection.lastSeq) return false;
+    connection.lastSeq = seq;
+    return true;
+  });
 
 type Answer = CandleAnswer & { readonly priceType: PriceType; readonly symbols: readonly string[] };
 
@@ -204,26 +224,27 @@ const toAnswer = (context: TaskContext, message: RawMessage, told: readonly Mapp
   return { asked, opens, priceType, symbols };
 };
 
-const applyCovered = (context: TaskContext, connection: Connection, answer: Answer, receivedAt: Micros): void => {
+const applyCovered = (context: TaskContext, connection: ConnectionView, answer: Answer, receivedAt: Micros): void => {
   for (const symbol of answer.symbols) {
-    const listing = ownsSymbol(context, symbol) ? context.state.listings.get(symbol) : undefined;
-    if (!listing) continue;
-    context.beforeChange(`listing:${symbol}`);
-    applyAnswer(context, { connection, listing }, { ...answer, receivedAt });
+    if (!ownsSymbol(context, symbol) || !context.state.listings.has(symbol)) continue;
+    context.store.changeListing(symbol, (listing) =>
+      applyAnswer(context, { connection, listing }, { ...answer, receivedAt }),
+    );
   }
 };
 
-const mapMessage = (context: TaskContext, connection: Connection, message: RawMessage): readonly Mapped[] => {
-  const { mappers } = context.state;
-  let mapper = mappers.get(message.conn_id);
-  if (!mapper) {
-    mapper = {};
-    mappers.set(message.conn_id, mapper);
-  }
+const mapMessage = (context: TaskContext, message: RawMessage): readonly Mapped[] => {
+  const { store, venue, listings } = context;
+  const { conn_id: connId, received_at: receivedAt } = message;
   try {
-    return context.venue.map(mapper, toVenueMessage(context, message), { listings: context.listings });
+    return store.changeCore(({ mappers }) => {
+      const mapper = mappers.get(connId) ?? {};
+      mappers.set(connId, mapper);
+      return venue.map(mapper, toVenueMessage(context, message), { listings });
+    });
   } catch (error) {
-    if (!(error instanceof VenueRefusal)) connection.unreadable.push(message.received_at);
+    if (!(error instanceof VenueRefusal))
+      store.changeConnection(connId, ({ unreadable }) => void unreadable.push(receivedAt));
     throw error;
   }
 };
@@ -238,14 +259,16 @@ const toVenueMessage = ({ venue }: TaskContext, message: RawMessage): VenueMessa
 /** `index`: place among the records of its message; `answer`: null for a frame. */
 type Origin = { readonly index: number; readonly answer: Answer | null };
 
-const applyMapped = (context: TaskContext, connection: Connection, mapped: Mapped, { index, answer }: Origin): void => {
-  const { record, chain } = mapped;
+const applyMapped = (context: TaskContext, connection: ConnectionView, mapped: Mapped, origin: Origin): void => {
+  const { record } = mapped;
   const symbol = record.venue_symbol;
   if (symbol === null || !ownsSymbol(context, symbol)) return;
-  const listing = context.state.listings.get(symbol);
-  if (!listing) return noteUnknown(context, record);
-  context.beforeChange(`listing:${symbol}`);
-  const subject = { connection, listing };
+  if (!context.state.listings.has(symbol)) return noteUnknown(context, record);
+  context.store.changeListing(symbol, (listing) => applyRecord(context, { connection, listing }, mapped, origin));
+};
+
+const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { index, answer }: Origin): void => {
+  const { record, chain } = mapped;
   switch (record.layer) {
     case 'book':
       if (chain) applyBook(context, subject, { record, chain, raw: rawOf(mapped) });
@@ -264,7 +287,7 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
 const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   const symbol = record.venue_symbol ?? '';
   if (context.state.unknown.has(symbol)) return;
-  context.state.unknown.add(symbol);
+  context.store.changeCore(({ unknown }) => unknown.add(symbol));
   const payload = Buffer.from(JSON.stringify(record));
   pushDeadLetter(context, { code: 'VENUE_UNKNOWN_LISTING', text: `no listing "${symbol}"`, payload });
 };

@@ -4,18 +4,18 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { isCollected, type TaskContext } from './context.ts';
-import type { ListingState, TaskState } from './state.ts';
+import type { ListingView, TaskView } from './state.ts';
 
 export type Presence = { readonly present: number; readonly of: number };
 export type Presences = ReadonlyMap<ReadingLayer, Presence>;
 
 /** A connection nobody remembers was lost long ago. */
-const lostAtOf = (state: TaskState, { conn_id: connId }: Reading): Micros | null => {
+const lostAtOf = (state: TaskView, { conn_id: connId }: Reading): Micros | null => {
   const connection = state.connections.get(connId);
   return connection === undefined ? 0 : connection.span.to;
 };
 
-const isPresent = (state: TaskState, listing: ListingState, name: ReadingLayer): boolean => {
+const isPresent = (state: TaskView, listing: ListingView, name: ReadingLayer): boolean => {
   const reading = listing.layers.get(name)?.reading ?? null;
   if (reading === null) return false;
   const question = { reading, policy: 'on', boundMs: LAYERS[name].freshnessMs, at: state.recordedAt } as const;

@@ -7,7 +7,8 @@ import { isCollected, layerOf, ownsSymbol, type TaskContext } from './context.ts
 import { pushLive, pushMd } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
-import { createListing, type ListingState, type TaskState } from './state.ts';
+import { createListing, type ListingState, type ListingView } from './state.ts';
+import type { Store } from './store.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -17,55 +18,66 @@ const writtenBy = <T extends { readonly written_at: Micros }>(versions: readonly
 
 /** Versions that held before the log's start: the answers that brought them are gone. */
 const seedVersions = (context: TaskContext, recovery: Recovery): void => {
-  const { state } = context;
+  const { store, state } = context;
   const capabilities = writtenBy(recovery.capabilities, state.recordedAt);
-  state.capability = capabilities.pop() ?? null;
-  state.capabilitiesBefore = capabilities;
+  store.changeCore((core) => {
+    core.capability = capabilities.pop() ?? null;
+    core.capabilitiesBefore = capabilities;
+  });
   const symbols = [...new Set(recovery.listings.map(({ venue_symbol }) => venue_symbol))].sort();
   for (const symbol of symbols.filter((name) => ownsSymbol(context, name))) {
     const versions = recovery.listings.filter(({ venue_symbol }) => venue_symbol === symbol);
     const before = writtenBy(versions, state.recordedAt);
     const version = before.pop();
     if (version === undefined) continue;
-    state.listings.set(symbol, createListing(version, before));
+    store.addListing(createListing(version, before));
     context.listings.set(symbol, version.record);
   }
 };
 
-const isGone = ({ version }: ListingState, at: Micros): boolean =>
+const isGone = ({ version }: ListingView, at: Micros): boolean =>
   version.delisted_at !== null && version.delisted_at <= at;
 
 /** Until its first reading a layer that had one is a gap of our own making. */
 const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
-  for (const listing of context.state.listings.values()) {
-    for (const name of READING_LAYERS) {
-      const hadReading = revs === null || revs[listing.symbol]?.[name] !== undefined;
-      if (!hadReading || !isCollected(context, listing, name)) continue;
-      layerOf(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
-    }
+  const { store, state } = context;
+  for (const { symbol } of state.listings.values()) {
+    store.changeListing(symbol, (listing) => {
+      for (const name of READING_LAYERS) {
+        const hadReading = revs === null || revs[symbol]?.[name] !== undefined;
+        if (!hadReading || !isCollected(context, listing, name)) continue;
+        layerOf(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
+      }
+    });
   }
 };
 
 /** Sealing goes on where the last W ended it, so that every window is covered once: by an earlier life's row or by ours. */
-const continueSealing = (state: TaskState, watermark: Micros): void => {
+const continueSealing = ({ changeCore }: Store, watermark: Micros): void => {
   const sealedBy = watermark - SEALS_AFTER;
   const before = (ms: number): Micros => Math.floor(sealedBy / (ms * 1000)) * ms * 1000;
-  for (const ms of new Set(READING_LAYERS.map((name) => LAYERS[name].windowMs))) {
-    state.sealed[ms] = Math.min(state.sealed[ms] ?? 0, before(ms));
-    state.announced[ms] = Math.min(state.announced[ms] ?? 0, before(ms));
-  }
-  state.minutesSealed = Math.min(state.minutesSealed, before(MINUTE_MS));
+  changeCore((core) => {
+    for (const ms of new Set(READING_LAYERS.map((name) => LAYERS[name].windowMs))) {
+      core.sealed[ms] = Math.min(core.sealed[ms] ?? 0, before(ms));
+      core.announced[ms] = Math.min(core.announced[ms] ?? 0, before(ms));
+    }
+    core.minutesSealed = Math.min(core.minutesSealed, before(MINUTE_MS));
+  });
 };
 
 /** At the first record that is left. A connection that is not named again ends by the rule on the log (F-02). */
 export const beginRecovered = (context: TaskContext, recovery: Recovery): void => {
-  const { state } = context;
-  state.lostBefore = state.recordedAt;
+  const { store, state } = context;
+  store.changeCore((core) => {
+    core.lostBefore = core.recordedAt;
+  });
   seedVersions(context, recovery);
   seedFaults(context, recovery);
-  for (const span of recovery.spans) state.connections.set(span.conn_id, createConnection(span, state.recordedAt));
-  if (recovery.watermark !== null) continueSealing(state, recovery.watermark);
-  state.recovery = { ...recovery, listings: [], capabilities: [], spans: [] };
+  for (const span of recovery.spans) store.addConnection(createConnection(span, state.recordedAt));
+  if (recovery.watermark !== null) continueSealing(store, recovery.watermark);
+  store.changeCore((core) => {
+    core.recovery = { ...recovery, listings: [], capabilities: [], spans: [] };
+  });
 };
 
 /**
@@ -73,14 +85,15 @@ export const beginRecovered = (context: TaskContext, recovery: Recovery): void =
  * and has none now says so. `receivedAt` is the record's.
  */
 export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt: Micros): void => {
-  const { state } = context;
-  for (const listing of state.listings.values()) {
-    const said = revs?.[listing.symbol];
-    if (said === undefined || isGone(listing, state.recordedAt)) continue;
-    context.beforeChange(`listing:${listing.symbol}`);
-    const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, said[name]));
-    for (const name of lost) invalidate(context, listing, name, receivedAt);
-    if (lost.length > 0) tellGap(context, listing.symbol, lost, receivedAt);
+  const { store, state } = context;
+  for (const held of state.listings.values()) {
+    const said = revs?.[held.symbol];
+    if (said === undefined || isGone(held, state.recordedAt)) continue;
+    store.changeListing(held.symbol, (listing) => {
+      const lost = READING_LAYERS.filter((name) => continueRev(context, listing, name, said[name]));
+      for (const name of lost) invalidate(context, listing, name, receivedAt);
+      if (lost.length > 0) tellGap(context, listing.symbol, lost, receivedAt);
+    });
   }
 };
 

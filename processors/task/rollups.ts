@@ -2,7 +2,7 @@
 import { add, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CandleRow } from './rows.ts';
-import type { CandleState, Rollup, TaskState } from './state.ts';
+import type { CandleState, CandleView, Rollup, TaskView } from './state.ts';
 
 export const MINUTE: Micros = 60_000_000;
 
@@ -108,7 +108,7 @@ const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): Candle
 };
 
 type LongerQuestion = {
-  readonly candles: CandleState;
+  readonly candles: CandleView;
   readonly openTime: Micros;
   /** A minute as it would be sealed now; null while nothing is known of it. */
   readonly known: (openTime: Micros) => CandleRow | null;
@@ -117,7 +117,7 @@ type LongerQuestion = {
 /** Longer candles that hold a minute and are whole already; why another is a gap is said at its seal (H-16k). */
 export const longerKnown = (
   { candles, openTime, known }: LongerQuestion,
-  { minutesSealed, lostBefore }: TaskState,
+  { minutesSealed, lostBefore }: TaskView,
 ): CandleRow[] =>
   Object.entries(ROLLUPS).flatMap(([timeframe, minutes]) => {
     const length = minutes * MINUTE;

@@ -3,6 +3,8 @@
 // The first key, then for each level what its key is above the one before and its size. A number is written in base 32, least digits first, a
 // character each; all but its last are marked by a sixth bit (variable-length quantities, as in source maps). The first key's sign is its lowest bit.
 
+import type { View } from './state.ts';
+
 /** Keys are ascending; keys and sizes are integers below 2^51. */
 export type Side = { readonly keys: number[]; readonly sizes: number[] };
 
@@ -27,7 +29,7 @@ const put = (at: number, value: number): number => {
   return end;
 };
 
-export const sideToText = ({ keys, sizes }: Side): string => {
+export const sideToText = ({ keys, sizes }: View<Side>): string => {
   const room = FIRST_BYTES + keys.length * LEVEL_BYTES;
   if (scratch.length < room) scratch = Buffer.allocUnsafe(room * 2);
   const first = keys[0] ?? 0;

@@ -13,11 +13,14 @@ import {
   type EventState,
   type LayerState,
   type ListingState,
+  type ListingView,
   type TaskState,
+  type TaskView,
+  type View,
 } from './state.ts';
 
 /** Everything but listings and books: the item `core` of a checkpoint. */
-export const coreToJson = (state: TaskState): string =>
+export const coreToJson = (state: TaskView): string =>
   JSON.stringify({
     ...state,
     connections: [...state.connections.values()],
@@ -65,7 +68,7 @@ const once = <T extends object>(make: (of: T) => string): ((of: T) => string) =>
   };
 };
 
-const versionText = once<ListingVersion>(JSON.stringify);
+const versionText = once<View<ListingVersion>>(JSON.stringify);
 
 /** A window's reading by place: there are eleven of them a layer, in each of two dozen rounds. */
 type PlainCandidate = readonly [
@@ -87,7 +90,7 @@ type PlainCandidate = readonly [
   quantityUnit: string | null,
 ];
 
-const candidateText = once<Candidate>(({ offset, reading: r }) => {
+const candidateText = once<View<Candidate>>(({ offset, reading: r }) => {
   const plain: PlainCandidate = [
     offset,
     r.rev,
@@ -126,7 +129,7 @@ type PlainListing = Omit<ListingState, 'layers' | 'events'> & {
   readonly events: [EventLayer, PlainEvents][];
 };
 
-const eventsToPlain = ({ seen, ...events }: EventState): PlainEvents => {
+const eventsToPlain = ({ seen, ...events }: View<EventState>): View<PlainEvents> => {
   const told: [Micros, string[]][] = [];
   let before = 0;
   for (const [id, at] of seen) {
@@ -153,13 +156,13 @@ const withMembers = (plain: object, texts: Readonly<Record<string, string>>): st
   return `${JSON.stringify(plain).slice(0, -1)}${members.join('')}}`;
 };
 
-const layerText = ({ windows, ...layer }: LayerState): string => {
+const layerText = ({ windows, ...layer }: View<LayerState>): string => {
   const told = Array.from(windows, ([end, candidate]) => `[${end},${candidateText(candidate)}]`);
   return withMembers(layer, { windows: `[${told.join()}]` });
 };
 
 /** One listing without its books: the item `listing:<symbol>`. */
-export const listingToJson = ({ version, layers, events, ...listing }: ListingState): string => {
+export const listingToJson = ({ version, layers, events, ...listing }: ListingView): string => {
   const told = [...events].map(([layer, of]) => [layer, eventsToPlain(of)]);
   const named = Array.from(layers, ([name, layer]) => `["${name}",${layerText(layer)}]`);
   return withMembers({ ...listing, events: told }, { version: versionText(version), layers: `[${named.join()}]` });
@@ -190,7 +193,7 @@ type BookPlain = Omit<BookState, 'levels' | 'sync'> & {
 };
 
 /** What is already JSON or needs no escapes stands in the text as it is: JSON.stringify would look through all of it again. */
-const sideText = ({ full, ...side }: Side): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
+const sideText = ({ full, ...side }: View<Side>): string => `{"full":${full},"levels":"${sideToText(side)}"}`;
 const sideFromPlain = ({ full, levels }: SidePlain): Side => ({ ...sideFromText(levels), full });
 
 const idText = (id: string | null): string => (id === null ? 'null' : `"${id}"`);
@@ -203,7 +206,7 @@ const waitingFromPlain = ([first, last, previous, payload]: WaitingPlain): Waiti
   payload: JSON.stringify(payload),
 });
 
-export const bookToJson = ({ sync, levels, ...book }: BookState): string => {
+export const bookToJson = ({ sync, levels, ...book }: View<BookState>): string => {
   const { waiting, ...synced } = sync;
   const { bids, asks, ...rest } = levels;
   return withMembers(book, {

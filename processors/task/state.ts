@@ -9,6 +9,25 @@ import type { Recovery } from './recovery.ts';
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
 export const STATE_VERSION = 6;
 
+type Plain = string | number | boolean | bigint | null | undefined;
+/** A part of the state as it is handed out, readonly to its leaves: only the store (`store.ts`) gives out what may be changed. */
+export type View<T> = unknown extends T
+  ? T
+  : T extends Plain
+    ? T
+    : T extends Map<infer K, infer V>
+      ? ReadonlyMap<K, View<V>>
+      : T extends Set<infer V>
+        ? ReadonlySet<V>
+        : { readonly [Name in keyof T]: View<T[Name]> };
+
+declare const changeable: unique symbol;
+/**
+ * Mark of a type without arrays, maps and sets: TypeScript assigns readonly members to changeable ones, but no readonly array to
+ * a changeable one, so a `View` of a marked type is not the type. No value has it.
+ */
+type Changeable = { readonly [changeable]?: unknown[] };
+
 /** A connection as the log shows it. `span` is the current or last alive span. */
 export type Connection = {
   readonly conn_id: string;
@@ -33,7 +52,7 @@ export type Connection = {
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
 /** A stretch in which the layer had no valid value although messages came. */
-export type Fault = { readonly from: Micros; to: Micros | null; readonly cause: string };
+export type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: string };
 
 export type LayerState = {
   rev: number;
@@ -96,7 +115,7 @@ export type Rollup = {
   readonly last: Minute | null;
 };
 
-export type CandleState = {
+export type CandleState = Changeable & {
   /** Unsealed minutes by open time. */
   readonly minutes: Record<number, Minute>;
   /** Minutes proved to be without trades, by open time (H-12). */
@@ -108,31 +127,30 @@ export type CandleState = {
   readonly rollups: Record<string, Rollup>;
 };
 
-const copyLayer = (layer: LayerState): LayerState => ({
+const copyLayer = (layer: View<LayerState>): LayerState => ({
   ...layer,
   delivered: [...layer.delivered],
   windows: new Map(layer.windows),
-  faults: layer.faults.map((fault) => ({ ...fault })),
+  faults: [...layer.faults],
   parts: { ...layer.parts },
 });
 
-const copyEvents = ({ seen, delivered, since }: EventState): EventState => ({
+const copyEvents = ({ seen, delivered, since }: View<EventState>): EventState => ({
   seen: new Map(seen),
   delivered: [...delivered],
   since,
 });
 
-const copyCandles = (of: CandleState): CandleState => ({
-  ...of,
-  minutes: { ...of.minutes },
-  proved: { ...of.proved },
-  newest: { ...of.newest },
-  rollups: { ...of.rollups },
-  ...(of.told === undefined ? {} : { told: { ...of.told } }),
+const copyCandles = ({ minutes, proved, newest, rollups, told }: CandleView): CandleState => ({
+  minutes: { ...minutes },
+  proved: { ...proved },
+  newest: { ...newest },
+  rollups: { ...rollups },
+  ...(told === undefined ? {} : { told: { ...told } }),
 });
 
 /** The listing as it stands, whatever becomes of it: what is not copied is replaced, never changed. */
-export const copyListing = (listing: ListingState): ListingState => ({
+export const copyListing = (listing: ListingView): ListingState => ({
   ...listing,
   before: [...listing.before],
   layers: new Map(Array.from(listing.layers, ([name, layer]) => [name, copyLayer(layer)])),
@@ -140,7 +158,8 @@ export const copyListing = (listing: ListingState): ListingState => ({
   candles: Object.fromEntries(Object.entries(listing.candles).map(([price, of]) => [price, copyCandles(of)])),
 });
 
-export type TaskState = {
+/** The item `core` of a checkpoint: all but listings and books. */
+export type CoreState = {
   /** Raw offset of the last applied record; -1 before the first. */
   offset: number;
   recordedAt: Micros;
@@ -166,18 +185,26 @@ export type TaskState = {
   /** Symbols of ours in each scope's last reference answer: what is absent from the next was delisted. */
   scopes: Record<string, readonly string[]>;
   connections: Map<string, Connection>;
-  listings: Map<string, ListingState>;
   /** Ends of 10 s buckets in which some collector's record was received and recorded in time. */
   collectorAlive: Set<Micros>;
   /** Symbols without a listing that were named in the log; each is a dead letter once. */
   unknown: Set<string>;
   /** Plain data of the venue's mapper, by connection. */
   mappers: Map<string, MapState>;
-  /** Assembled books by `<symbol>|<conn_id>`. */
-  books: Map<string, BookState>;
   /** Count of book changes that had to wait for their bucket's end: orders `BookState.pending`. */
   pendings: number;
 };
+
+export type TaskState = CoreState & {
+  listings: Map<string, ListingState>;
+  /** Assembled books by `<symbol>|<conn_id>`. */
+  books: Map<string, BookState>;
+};
+
+export type TaskView = View<TaskState>;
+export type ListingView = View<ListingState>;
+export type ConnectionView = View<Connection>;
+export type CandleView = View<CandleState>;
 
 /** An empty state before the record at `next`. */
 export const createState = (next = 0, recovery: Recovery | null = null): TaskState => ({

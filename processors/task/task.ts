@@ -2,12 +2,13 @@
 import type { Venue } from '../../ingest/venue.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
-import { type BeforeChange, pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
+import { pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
 import { type Presences, presencesOf } from './presence.ts';
 import { beginRecovered, speakAgain } from './recover.ts';
-import { createState, type TaskState } from './state.ts';
+import { createState, type TaskState, type TaskView } from './state.ts';
+import { createStore, type Snapshot, type Store } from './store.ts';
 import { advanceTime, beginLog, publishTime } from './time.ts';
 
 export type LogRecord = {
@@ -25,31 +26,35 @@ export type TaskSpec = {
   readonly shards: number;
   /** A restored state; without it the task begins empty. */
   readonly state?: TaskState;
+  /** Makes the store of that state; tests give one that also notices changes around it. */
+  readonly openStore?: (state: TaskState) => Store;
 };
 
 /** Everything that is true at the first record of a life. */
 const begin = (context: TaskContext): void => {
-  const { state } = context;
-  beginLog(state);
+  const { store, state } = context;
+  beginLog(store);
   if (state.recovery !== null) beginRecovered(context, state.recovery);
 };
 
 export class Task {
   readonly #context: TaskContext;
 
-  constructor({ venue, partition, shards, state = createState() }: TaskSpec) {
-    const waiting = [...state.books.values()].filter((book) => book.pending !== null);
-    waiting.sort((a, b) => (a.pending ?? 0) - (b.pending ?? 0));
+  constructor({ venue, partition, shards, state: begun = createState(), openStore = createStore }: TaskSpec) {
+    const store = openStore(begun);
+    const { state } = store;
+    const waiting = [...state.books].filter(([, book]) => book.pending !== null);
+    waiting.sort(([, a], [, b]) => (a.pending ?? 0) - (b.pending ?? 0));
     this.#context = {
       id: `${venue.id}/${partition}`,
       venue,
       partition,
       shards,
+      store,
       state,
       listings: new Map([...state.listings.values()].map((l) => [l.symbol, l.version.record])),
       owned: new Map(),
-      pending: new Set(waiting),
-      beforeChange: () => {},
+      pending: new Set(waiting.map(([key]) => key)),
       out: createOutputs(-1),
     };
   }
@@ -58,7 +63,7 @@ export class Task {
     return this.#context.id;
   }
 
-  get state(): TaskState {
+  get state(): TaskView {
     return this.#context.state;
   }
 
@@ -72,24 +77,31 @@ export class Task {
     return presencesOf(this.#context);
   }
 
-  set beforeChange(call: BeforeChange) {
-    this.#context.beforeChange = call;
+  /** Begins a checkpoint: its items stay as they are now, whatever is processed before they are saved. */
+  beginSnapshot(): Snapshot {
+    return this.#context.store.beginSnapshot();
   }
 
   /** Applies one raw record and answers everything it made. A record at or below the last applied offset makes nothing. */
   process({ offset, timestampMs, message, payload = new Uint8Array() }: LogRecord): Outputs {
     const context = this.#context;
-    const { state } = context;
+    const { store, state } = context;
     context.out = createOutputs(offset);
     if (offset <= state.offset) return context.out;
-    state.offset = offset;
-    state.recordedAt = Math.max(state.recordedAt, timestampMs * 1000);
+    store.changeCore((core) => {
+      core.offset = offset;
+      core.recordedAt = Math.max(core.recordedAt, timestampMs * 1000);
+    });
     if (state.startedAt === null) begin(context);
     const { recovery } = state;
     const isUnheard = recovery !== null && offset > recovery.spokenTo;
     if (isUnheard) speakAgain(context, recovery, Math.min(message?.received_at ?? Infinity, state.recordedAt));
     advanceTime(context);
-    if (isUnheard) state.recovery = null;
+    if (isUnheard) {
+      store.changeCore((core) => {
+        core.recovery = null;
+      });
+    }
     if (message === null) pushDeadLetter(context, { code: 'RAW_BAD_RECORD', text: 'no raw message', payload });
     else applyMessage(context, message);
     publishTime(context);

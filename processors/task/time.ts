@@ -11,7 +11,8 @@ import { pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
 import { pushWatermark } from './outputs.ts';
 import { MINUTE } from './rollups.ts';
-import type { TaskState } from './state.ts';
+import type { TaskView } from './state.ts';
+import type { Store } from './store.ts';
 import { stillNeeded } from './versions.ts';
 import { sealWindows, windowsToAnnounce } from './windows.ts';
 
@@ -25,25 +26,27 @@ const layersSampledEvery = (ms: number): readonly ReadingLayer[] =>
   READING_LAYERS.filter((name) => LAYERS[name].windowMs === ms);
 
 /** At the first record: no window that ended before it is ours. */
-export const beginLog = (state: TaskState): void => {
-  state.startedAt = state.recordedAt;
-  state.watermarkAt = state.recordedAt;
-  state.stateRoundAt = state.recordedAt;
-  state.minutesSealed = Math.floor(state.recordedAt / MINUTE) * MINUTE;
-  for (const ms of WINDOW_LENGTHS_MS) {
-    const before = windowEnd(state.recordedAt, ms) - ms * 1000;
-    state.announced[ms] = before;
-    state.sealed[ms] = before;
-  }
-};
+export const beginLog = ({ changeCore }: Store): void =>
+  changeCore((core) => {
+    core.startedAt = core.recordedAt;
+    core.watermarkAt = core.recordedAt;
+    core.stateRoundAt = core.recordedAt;
+    core.minutesSealed = Math.floor(core.recordedAt / MINUTE) * MINUTE;
+    for (const ms of WINDOW_LENGTHS_MS) {
+      const before = windowEnd(core.recordedAt, ms) - ms * 1000;
+      core.announced[ms] = before;
+      core.sealed[ms] = before;
+    }
+  });
 
 /** Everything that is due before the record at `recordedAt` is applied. */
 export const advanceTime = (context: TaskContext): void => {
-  const { state, pending } = context;
-  expireConnections(state, state.recordedAt, spanChanged(context));
-  for (const book of pending) {
-    if (dueAt(book) > state.recordedAt) break;
-    publishPending(context, book);
+  const { store, state, pending } = context;
+  expireConnections(store, spanChanged(context));
+  for (const key of pending) {
+    const book = state.books.get(key);
+    if (book !== undefined && dueAt(book) > state.recordedAt) break;
+    publishPending(context, key);
   }
   const watermark = watermarkOf(state);
   for (const ms of WINDOW_LENGTHS_MS) announceTo(context, ms, lastEnd(watermark, ms));
@@ -56,12 +59,14 @@ export const advanceTime = (context: TaskContext): void => {
 const lastEnd = (at: Micros, ms: number): Micros => Math.floor(at / (ms * 1000)) * ms * 1000;
 
 const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
-  const { state } = context;
+  const { store, state } = context;
   const announced = state.announced[ms] ?? 0;
   if (to <= announced) return;
   // Windows that are sealed in this same step need no announcement.
   const from = Math.max(announced, lastEnd(watermarkOf(state) - SEALS_AFTER, ms));
-  state.announced[ms] = to;
+  store.changeCore((core) => {
+    core.announced[ms] = to;
+  });
   for (const listing of state.listings.values()) {
     for (const name of layersSampledEvery(ms)) {
       for (const window of windowsToAnnounce(state, listing, name, { from, at: to })) {
@@ -72,67 +77,78 @@ const announceTo = (context: TaskContext, ms: number, to: Micros): void => {
 };
 
 const sealTo = (context: TaskContext, ms: number, to: Micros): void => {
-  const { state } = context;
+  const { store, state } = context;
   const from = state.sealed[ms] ?? 0;
   if (to <= from) return;
   const sealing = { state, venue: context.venue.id, offset: context.out.offset };
-  for (const listing of state.listings.values()) {
-    context.beforeChange(`listing:${listing.symbol}`);
-    for (const name of layersSampledEvery(ms)) {
-      for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, listing.symbol, row);
-    }
-    if (ms !== EVENT_GAP_WINDOW_MS) continue;
-    for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, listing.symbol, row);
+  for (const { symbol } of state.listings.values()) {
+    store.changeListing(symbol, (listing) => {
+      for (const name of layersSampledEvery(ms)) {
+        for (const row of sealWindows(sealing, listing, name, { from, at: to })) pushSealed(context, symbol, row);
+      }
+      if (ms !== EVENT_GAP_WINDOW_MS) return;
+      for (const row of eventGapRows(context, listing, { from, at: to })) pushSealed(context, symbol, row);
+    });
   }
-  state.sealed[ms] = to;
+  store.changeCore((core) => {
+    core.sealed[ms] = to;
+  });
 };
 
 const sealCandles = (context: TaskContext): void => {
-  const { state } = context;
+  const { store, state } = context;
   const from = state.minutesSealed;
   const to = Math.min(lastMinuteToSeal(context), from + MINUTES_A_RECORD * MINUTE);
   if (to <= from) return;
-  state.minutesSealed = to;
-  for (const listing of state.listings.values()) {
-    context.beforeChange(`listing:${listing.symbol}`);
-    sealMinutes(context, listing, from, to);
+  store.changeCore((core) => {
+    core.minutesSealed = to;
+  });
+  for (const { symbol } of state.listings.values()) {
+    store.changeListing(symbol, (listing) => sealMinutes(context, listing, from, to));
   }
 };
 
 const prune = (context: TaskContext): void => {
-  const { state } = context;
+  const { store, state } = context;
   const oldest = Math.min(state.minutesSealed, ...WINDOW_LENGTHS_MS.map((ms) => state.sealed[ms] ?? 0));
   if (oldest <= state.prunedTo) return;
-  state.prunedTo = oldest;
-  for (const end of state.collectorAlive) if (end <= oldest) state.collectorAlive.delete(end);
-  pruneVersions(context, oldest);
-  pruneConnections(state, (connId) => forgetConnection(context, connId));
+  store.changeCore((core) => {
+    core.prunedTo = oldest;
+    for (const end of core.collectorAlive) if (end <= oldest) core.collectorAlive.delete(end);
+    core.capabilitiesBefore = stillNeeded(core.capability, core.capabilitiesBefore, oldest);
+  });
+  pruneVersions(store, oldest);
+  pruneConnections(store, (connId) => forgetConnection(context, connId));
 };
 
-const pruneVersions = ({ state, beforeChange }: TaskContext, sealedTo: Micros): void => {
-  state.capabilitiesBefore = stillNeeded(state.capability, state.capabilitiesBefore, sealedTo);
-  for (const listing of state.listings.values()) {
-    if (listing.before.length === 0) continue;
-    beforeChange(`listing:${listing.symbol}`);
-    listing.before = stillNeeded(listing.version, listing.before, sealedTo);
+const pruneVersions = ({ state, changeListing }: Store, sealedTo: Micros): void => {
+  for (const { symbol, before } of state.listings.values()) {
+    if (before.length === 0) continue;
+    changeListing(symbol, (listing) => {
+      listing.before = stillNeeded(listing.version, listing.before, sealedTo);
+    });
   }
 };
 
 const forgetConnection = (context: TaskContext, connId: string): void => {
-  context.state.mappers.delete(connId);
+  context.store.changeCore(({ mappers }) => mappers.delete(connId));
   endBooks(context, connId);
 };
 
 /** After a record: its watermark and state round, when they are due. */
 export const publishTime = (context: TaskContext): void => {
-  const { state, out } = context;
+  const { store, state, out } = context;
   const isSealed = state.minutesSealed >= lastMinuteToSeal(context);
   if (isSealed && state.recordedAt - state.watermarkAt >= WATERMARK_EVERY) {
-    state.watermarkAt = state.recordedAt;
+    store.changeCore((core) => {
+      core.watermarkAt = core.recordedAt;
+    });
     pushWatermark(out, state.recordedAt, watermarkOf(state));
   }
   if (state.recordedAt - state.stateRoundAt >= STATE_ROUND_EVERY) {
-    state.stateRoundAt = state.recordedAt;
+    store.changeCore((core) => {
+      core.stateRoundAt = core.recordedAt;
+    });
     out.stateRound = stateRound(state, out.offset);
   }
 };
@@ -140,7 +156,7 @@ export const publishTime = (context: TaskContext): void => {
 const NO_BODY = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
 
 /** The newest reading of each listing and layer, connections, listings, capability: as of this record. */
-const stateRound = (state: TaskState, round: number): StateEntry[] => {
+const stateRound = (state: TaskView, round: number): StateEntry[] => {
   const entries: StateEntry[] = [];
   const push = (kind: StateEntry['kind'], body: Partial<StateEntry>): void => {
     entries.push({ round, kind, ...NO_BODY, ...body });

@@ -1,7 +1,7 @@
 // Versions of listings and capabilities: append-only, each holding from the `recorded_at` of the answer that brought it (design section 5).
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import type { ListingState, TaskState } from './state.ts';
+import type { ListingView, TaskView } from './state.ts';
 
 type Written = { readonly written_at: Micros };
 
@@ -11,14 +11,14 @@ const heldAt = <V extends Written>(newest: V | null, before: readonly V[], at: M
     ? newest
     : (before.findLast((version) => version.written_at <= at) ?? null);
 
-export const listingAt = ({ version, before }: ListingState, at: Micros): ListingVersion | null =>
+export const listingAt = ({ version, before }: ListingView, at: Micros): ListingVersion | null =>
   heldAt(version, before, at);
 
 /**
  * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
  * What ends at that instant is a row then, whatever changes before its seal.
  */
-export const isCollectedAt = (state: TaskState, listing: ListingState, layer: string, at: Micros): boolean => {
+export const isCollectedAt = (state: TaskView, listing: ListingView, layer: string, at: Micros): boolean => {
   const version = listingAt(listing, at);
   if (version === null || version.record.values.not_published.includes(layer)) return false;
   if (version.record.off?.includes(layer)) return false;
@@ -60,11 +60,7 @@ const withDelisting = (held: ListingVersion | null, record: ListingRecord): List
 };
 
 /** The version that says a listing is gone from its venue's answer, or null when that was known. It keeps what the venue said last. */
-export const delistedVersion = (
-  listing: ListingState,
-  receivedAt: Micros,
-  writtenAt: Micros,
-): ListingVersion | null => {
+export const delistedVersion = (listing: ListingView, receivedAt: Micros, writtenAt: Micros): ListingVersion | null => {
   const held = listing.version;
   if (held.delisted_at !== null) return null;
   const values = { ...held.record.values, status: 'delisted', delisted_at: receivedAt };

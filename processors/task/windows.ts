@@ -6,7 +6,8 @@ import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
-import type { Candidate, LayerState, ListingState, TaskState } from './state.ts';
+import type { Candidate, LayerState, ListingState, ListingView, TaskView, View } from './state.ts';
+import type { Store } from './store.ts';
 import { isCollectedAt, listingAt } from './versions.ts';
 
 const DAY: Micros = 86_400_000_000;
@@ -29,22 +30,18 @@ export const offerToWindow = (layer: LayerState, reading: Reading, offset: numbe
 /** Opens, or closes with a valid reading, the layer's stretch without a valid value. */
 export const noteValidity = (layer: LayerState, reading: Reading): void => {
   const open = layer.faults.at(-1);
-  const isOpen = open !== undefined && open.to === null;
-  if (reading.valid) {
-    if (isOpen) open.to = reading.received_at;
-    return;
+  if (open !== undefined && open.to === null) {
+    if (!reading.valid && open.cause === reading.gap_cause) return;
+    layer.faults[layer.faults.length - 1] = { ...open, to: reading.received_at };
   }
-  if (isOpen) {
-    if (open.cause === reading.gap_cause) return;
-    open.to = reading.received_at;
-  }
+  if (reading.valid) return;
   layer.faults.push({ from: reading.received_at, to: null, cause: reading.gap_cause ?? 'unknown' });
 };
 
 export type Window = { readonly from: Micros; readonly at: Micros };
 
 /** Life of a listing within which its windows are rows. */
-const lifeOf = (listing: ListingState): { readonly from: Micros; readonly to: Micros | null } => ({
+const lifeOf = (listing: ListingView): { readonly from: Micros; readonly to: Micros | null } => ({
   from: listing.version.first_seen_at,
   to: listing.version.delisted_at,
 });
@@ -53,12 +50,7 @@ const lifeOf = (listing: ListingState): { readonly from: Micros; readonly to: Mi
  * Windows of `(from, to]` that lie, at least in part, within the listing's life. Those that ended by `lostTo` come as one
  * a day: what was lost may be days, and the group waits seconds for a member that does not answer.
  */
-export const windowsOfLife = (
-  listing: ListingState,
-  windowMs: number,
-  range: Window,
-  lostTo = 0,
-): readonly Window[] => {
+export const windowsOfLife = (listing: ListingView, windowMs: number, range: Window, lostTo = 0): readonly Window[] => {
   const life = lifeOf(listing);
   const step = windowMs * 1000;
   const first = Math.max(range.from + step, windowEnd(life.from, windowMs));
@@ -75,8 +67,8 @@ export const windowsOfLife = (
 
 /** Windows of `range` that are rows: those at whose end the layer was collected, and every other that holds a reading which counts. */
 const windowsToTell = (
-  state: TaskState,
-  listing: ListingState,
+  state: TaskView,
+  listing: ListingView,
   name: ReadingLayer,
   { from, at, lostTo = 0 }: Window & { readonly lostTo?: number },
 ): readonly Window[] => {
@@ -93,17 +85,16 @@ const windowsToTell = (
 };
 
 /** Notes that a collector's record was received in its 10 s bucket. */
-export const noteCollector = (state: TaskState, receivedAt: Micros): void => {
-  state.collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS));
-};
+export const noteCollector = ({ changeCore }: Store, receivedAt: Micros): void =>
+  changeCore(({ collectorAlive }) => void collectorAlive.add(windowEnd(receivedAt, COLLECTOR_BUCKET_MS)));
 
-const anyCollector = (state: TaskState, window: Window): boolean => {
+const anyCollector = (state: TaskView, window: Window): boolean => {
   const step = COLLECTOR_BUCKET_MS * 1000;
   for (let end = window.from + step; end <= window.at; end += step) if (state.collectorAlive.has(end)) return true;
   return false;
 };
 
-const faultIn = (layer: LayerState, window: Window): string | null => {
+const faultIn = (layer: View<LayerState>, window: Window): string | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -112,7 +103,7 @@ const faultIn = (layer: LayerState, window: Window): string | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): string => {
+export const gapCause = (state: TaskView, listing: ListingView, name: string, window: Window): string => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
@@ -133,7 +124,7 @@ export const gapCause = (state: TaskState, listing: ListingState, name: string, 
   return hadUnreadable(state, query) ? 'parse_error' : 'no_update';
 };
 
-type Sealing = { readonly state: TaskState; readonly venue: string; readonly offset: number };
+type Sealing = { readonly state: TaskView; readonly venue: string; readonly offset: number };
 
 /**
  * Final rows of one listing and layer for all windows that end in `(range.from, range.at]`. Neighbouring windows of one
@@ -178,7 +169,7 @@ export const sealWindows = (
 };
 
 /** What a window says before it is sealed: its reading, or a gap whose cause is not known yet (H-16k). */
-export const provisionalRow = (venue: string, listing: ListingState, name: ReadingLayer, window: Window): Row => {
+export const provisionalRow = (venue: string, listing: ListingView, name: ReadingLayer, window: Window): Row => {
   const identity: RowIdentity = { venue, symbol: listing.symbol, layer: name };
   const held = listing.layers.get(name)?.windows.get(window.at);
   if (!held) return gapRow(identity, { ...window, srcOffset: -1, late: false }, 'unknown');
@@ -187,8 +178,8 @@ export const provisionalRow = (venue: string, listing: ListingState, name: Readi
 
 /** Windows that ended within `range` and are to be announced. */
 export const windowsToAnnounce = (
-  state: TaskState,
-  listing: ListingState,
+  state: TaskView,
+  listing: ListingView,
   name: ReadingLayer,
   range: Window,
 ): readonly Window[] => windowsToTell(state, listing, name, range);

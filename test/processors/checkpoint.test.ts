@@ -54,7 +54,7 @@ const roundAfter = (records: TestLog['records'], cut: number, more: number): Bod
   };
   const round = beginRound(task, save);
   for (const record of records.slice(cut, cut + more)) task.process(record);
-  saveSome(task, round, { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
+  saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
   return bodies;
 };
 

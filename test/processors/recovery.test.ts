@@ -55,7 +55,9 @@ const openWorld = async (t: Test, records: readonly LogRecord[] = RECORDS) => {
   const metrics = createProcessorMetrics(registry);
   const outlets = openOutlets(handle);
   t.teardown(() => closeOutlets(outlets));
-  const spec = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false, outlets, metrics, log };
+  const task = { handle, venue: binance, partition: 0, shards: 1, namespace, ticks: false };
+  // A life leaves the checkpoints it is told to, however long it takes.
+  const spec = { ...task, checkpointEveryMs: Number.POSITIVE_INFINITY, outlets, metrics, log };
 
   const read = async <T>(topic: string, decode: (bytes: Buffer) => T): Promise<T[]> => {
     const found: T[] = [];

@@ -203,7 +203,7 @@ const restored = (task: Task): Task => {
   const save = (entry: CheckpointEntry): void => void entries.push(entry);
   const round = beginRound(task, save);
   const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
-  while (!saveSome(task, round, all, save));
+  while (!saveSome(round, all, save));
   save(markerOf(round));
   const restorer = createRestorer();
   for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);

@@ -3,6 +3,7 @@ import { toCapability, type Venue } from '../../ingest/venue.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.ts';
 import type { OpenBody, RawMessage } from '../../schemas/topics.ts';
+import { openFrozenStore } from './frozen-store.ts';
 
 /** 2026-01-15T12:00:00Z, the start of every test's log, in microseconds. */
 export const START = 1_768_478_400_000_000;
@@ -71,11 +72,12 @@ export class TestLog {
   }
 }
 
+/** The state is frozen between changes: a change around the store fails the test. */
 export const runTask = (
   spec: TaskSpec,
   records: readonly LogRecord[],
 ): { readonly task: Task; readonly outputs: readonly Outputs[] } => {
-  const task = new Task(spec);
+  const task = new Task({ openStore: openFrozenStore, ...spec });
   return { task, outputs: records.map((record) => task.process(record)) };
 };
 

@@ -1,17 +1,15 @@
 // The replaced parts of kafkajs against its own: byte for byte, group for group.
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  type BatchIn,
-  crc32c,
-  type EncodedRecord,
-  encodeBatch,
-  encodeRecord,
-  groupMessages,
-  type RecordIn,
-  UnzeroedEncoder,
-} from '../../../../infra/runtime/kafka/patches/kafkajs.ts';
+import { crc32c } from '../../../../infra/runtime/kafka/patches/crc32c.ts';
+import { UnzeroedEncoder } from '../../../../infra/runtime/kafka/patches/encoder.ts';
+import { groupMessages } from '../../../../infra/runtime/kafka/patches/group-messages.ts';
+import '../../../../infra/runtime/kafka/patches/kafkajs.ts';
+import { type EncodedRecord, encodeRecord, type RecordIn } from '../../../../infra/runtime/kafka/patches/record.ts';
+import { type BatchIn, encodeBatch } from '../../../../infra/runtime/kafka/patches/record-batch.ts';
+import { refuseOtherVersion } from '../../../../infra/runtime/kafka/patches/replace.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -157,5 +155,26 @@ t.test('the client in use has the replaced parts', (t) => {
   t.equal(require('kafkajs/src/protocol/recordBatch/v0').RecordBatch, encodeBatch);
   t.equal(require('kafkajs/src/protocol/recordBatch/record/v0'), encodeRecord);
   t.equal(require('kafkajs/src/producer/groupMessagesPerPartition'), groupMessages);
+  t.end();
+});
+
+t.test('another version of kafkajs is refused with what to do', (t) => {
+  t.doesNotThrow(() => refuseOtherVersion('2.2.4'));
+  for (const version of ['2.2.3', '2.2.5', '3.0.0'])
+    t.throws(() => refuseOtherVersion(version), /is written for 2\.2\.4: pin "kafkajs": "2\.2\.4" in package\.json/);
+  t.equal(require('../../../../package.json').dependencies.kafkajs, '2.2.4', 'pinned exactly');
+  t.end();
+});
+
+const PATCHES = new URL('../../../../infra/runtime/kafka/patches/', import.meta.url);
+const NO_PATCH = ['kafkajs.ts', 'replace.ts'];
+
+t.test('each patch says in its first line what upstream knows of it', (t) => {
+  const patches = readdirSync(PATCHES).filter((name) => !NO_PATCH.includes(name));
+  t.ok(patches.length >= 6, patches.join());
+  for (const name of patches) {
+    const [first = ''] = readFileSync(new URL(name, PATCHES), 'utf8').split('\n');
+    t.match(first, /Upstream: .*((issue|issues|pull request) \d+|no (upstream )?issue found)/, name);
+  }
   t.end();
 });

@@ -1,0 +1,77 @@
+// Encodes one record in one piece of memory. Upstream: tulios/kafkajs issue 383 (closed after pull request 394), which left the cost of each record.
+// kafkajs's own takes its encoder from this one's place.
+import './encoder.ts';
+import { replacePart, requirePart } from './replace.ts';
+
+const RECORD = 'kafkajs/src/protocol/recordBatch/record/v0';
+
+export type RecordIn = {
+  readonly offsetDelta?: number;
+  readonly timestampDelta?: number;
+  readonly key?: Buffer | string | null;
+  readonly value?: Buffer | string | null;
+  readonly headers?: Readonly<Record<string, unknown>>;
+};
+/** What kafkajs reads of its own encoder. */
+export type EncodedRecord = { readonly buf: Buffer; readonly buffer: Buffer };
+
+const encodeAny = requirePart<(record: RecordIn) => EncodedRecord>(RECORD);
+
+const WIDEST = 2 ** 30;
+const isNarrow = (n: number): boolean => Number.isInteger(n) && n > -WIDEST && n < WIDEST;
+const zigZag = (n: number): number => ((n << 1) ^ (n >> 31)) >>> 0;
+const bytesOfVarInt = (u: number): number =>
+  u < 0x80 ? 1 : u < 0x4000 ? 2 : u < 0x200000 ? 3 : u < 0x10000000 ? 4 : 5;
+
+const putVarInt = (into: Buffer, at: number, u: number): number => {
+  let [rest, end] = [u, at];
+  for (; rest >= 0x80; rest >>>= 7) into[end++] = (rest & 0x7f) | 0x80;
+  into[end++] = rest;
+  return end;
+};
+
+type Bytes = Buffer | string | null;
+
+const lengthOf = (bytes: Bytes): number =>
+  bytes === null ? -1 : typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length;
+
+const putBytes = (into: Buffer, at: number, bytes: Bytes, length: number): number => {
+  const start = putVarInt(into, at, zigZag(length));
+  if (bytes === null) return start;
+  if (typeof bytes === 'string') into.write(bytes, start);
+  else bytes.copy(into, start);
+  return start + length;
+};
+
+/**
+ * The bytes kafkajs's own writer gives, at a tenth of the cost: that one takes a fresh half kilobyte for each record, longs as objects and a
+ * buffer for each number. Records with headers, or numbers that need more than 31 bits, are left to it.
+ */
+export const encodeRecord = (record: RecordIn): EncodedRecord => {
+  const { offsetDelta = 0, timestampDelta = 0, headers } = record;
+  const [key, value]: [Bytes, Bytes] = [record.key ?? null, record.value ?? null];
+  const isPlain = headers === undefined || Object.keys(headers).length === 0;
+  if (!isPlain || !isNarrow(timestampDelta) || !isNarrow(offsetDelta)) return encodeAny(record);
+  const [time, offset] = [zigZag(timestampDelta), zigZag(offsetDelta)];
+  const [keyBytes, valueBytes] = [lengthOf(key), lengthOf(value)];
+  const body =
+    // One for the attributes, one for the number of headers.
+    2 +
+    bytesOfVarInt(time) +
+    bytesOfVarInt(offset) +
+    bytesOfVarInt(zigZag(keyBytes)) +
+    Math.max(0, keyBytes) +
+    bytesOfVarInt(zigZag(valueBytes)) +
+    Math.max(0, valueBytes);
+  const length = zigZag(body);
+  const buf = Buffer.allocUnsafe(bytesOfVarInt(length) + body);
+  let at = putVarInt(buf, 0, length);
+  buf[at++] = 0;
+  at = putVarInt(buf, at, time);
+  at = putVarInt(buf, at, offset);
+  at = putBytes(buf, at, key, keyBytes);
+  at = putBytes(buf, at, value, valueBytes);
+  buf[at] = 0;
+  return { buf, buffer: buf };
+};
+replacePart(RECORD, encodeRecord);

@@ -1,0 +1,31 @@
+// The timer of a connection's waiting requests. Upstream: tulios/kafkajs issues 1556, 1604, 1704 and 1751, pull request 1667 (open).
+import { requirePart } from './replace.ts';
+
+type RequestQueue = {
+  throttleCheckTimeoutId: NodeJS.Timeout | null;
+  readonly throttledUntil: number;
+  readonly pending: readonly unknown[];
+  checkPendingRequests: () => void;
+  scheduleCheckPendingRequests: () => void;
+};
+
+/**
+ * kafkajs 2.2.4 re-arms a timer of -1 ms for ever on each connection, four per cent of a core when idle
+ * (github.com/tulios/kafkajs/issues/1556, pull request 1667). This asks for a timer only when something waits.
+ */
+const repairTimer = (): void => {
+  const { prototype } = requirePart<{ readonly prototype: RequestQueue }>('kafkajs/src/network/requestQueue');
+  prototype.scheduleCheckPendingRequests = function schedule(this: RequestQueue) {
+    if (this.throttleCheckTimeoutId !== null) return;
+    const wait = this.throttledUntil - Date.now();
+    if (this.pending.length === 0 && wait <= 0) return;
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null;
+        this.checkPendingRequests();
+      },
+      wait > 0 ? wait : 10,
+    );
+  };
+};
+repairTimer();

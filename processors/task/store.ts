@@ -1,0 +1,122 @@
+// The state of a task and the only way to change it: what a checkpoint in progress has yet to save is copied before it changes (design section 5).
+import { type BookState, bookKey, copyBookState } from './books.ts';
+import {
+  type Connection,
+  type CoreState,
+  copyListing,
+  type ListingState,
+  type ListingView,
+  type TaskState,
+  type TaskView,
+  type View,
+} from './state.ts';
+
+type BookView = View<BookState>;
+/** Connections belong to the core too; they are changed one at a time. */
+type Core = Omit<CoreState, 'connections'>;
+
+/** Items of one kind that a checkpoint has yet to save. */
+export type Unsaved<T> = {
+  readonly size: number;
+  /** The next item as it stood when the checkpoint began; null when none is left. */
+  readonly take: () => { readonly key: string; readonly item: T } | null;
+};
+
+/** Items of a checkpoint in progress, all as they stood when it began. */
+export type Snapshot = { readonly listings: Unsaved<ListingView>; readonly books: Unsaved<BookView> };
+
+export type Store = {
+  /** What `change…` changes; it stays the same object. */
+  readonly state: TaskView;
+  /** The core is saved at once when a checkpoint begins, connections with it: a change of them needs no copy. */
+  readonly changeCore: <R>(change: (core: Core) => R) => R;
+  readonly addConnection: (connection: Connection) => void;
+  readonly changeConnection: <R>(connId: string, change: (connection: Connection) => R) => R;
+  readonly deleteConnection: (connId: string) => void;
+  readonly addListing: (listing: ListingState) => void;
+  /** Calls may nest, also for one listing. What is handed out is for the length of the call. Throws RangeError for a listing that is not there. */
+  readonly changeListing: <R>(symbol: string, change: (listing: ListingState) => R) => R;
+  readonly addBook: (book: BookState) => void;
+  /** By `bookKey`, otherwise as `changeListing`. */
+  readonly changeBook: <R>(key: string, change: (book: BookState) => R) => R;
+  readonly deleteBook: (key: string) => void;
+  /** From here on what changes is copied first. A checkpoint in progress is given up. */
+  readonly beginSnapshot: () => Snapshot;
+};
+
+/** A copy costs a hundredth of writing an item as text, and all items change within one record when windows are sealed. */
+class CopyOnChange<T> implements Unsaved<T> {
+  readonly #items: ReadonlyMap<string, T>;
+  readonly #copy: (item: T) => T;
+  /** By key; null for an item that has not changed. */
+  readonly #copies = new Map<string, T | null>();
+
+  constructor(items: ReadonlyMap<string, T>, copy: (item: T) => T) {
+    this.#items = items;
+    this.#copy = copy;
+  }
+
+  get size(): number {
+    return this.#copies.size;
+  }
+
+  begin(): void {
+    this.#copies.clear();
+    for (const key of this.#items.keys()) this.#copies.set(key, null);
+  }
+
+  /** Call it before the item changes. */
+  keep(key: string, item: T): void {
+    if (this.#copies.get(key) === null) this.#copies.set(key, this.#copy(item));
+  }
+
+  take(): { readonly key: string; readonly item: T } | null {
+    for (const [key, copy] of this.#copies) {
+      this.#copies.delete(key);
+      const item = copy ?? this.#items.get(key);
+      if (item !== undefined) return { key, item };
+    }
+    return null;
+  }
+}
+
+const find = <T>(items: ReadonlyMap<string, T>, key: string): T => {
+  const item = items.get(key);
+  if (item === undefined) throw new RangeError(`no "${key}" in the state of the task`);
+  return item;
+};
+
+/** The store owns `state` from here on: whoever made it must not change it. */
+export const createStore = (state: TaskState): Store => {
+  const { connections, listings, books } = state;
+  const unsavedListings = new CopyOnChange<ListingView>(listings, copyListing);
+  const unsavedBooks = new CopyOnChange<BookView>(books, copyBookState);
+  return {
+    state,
+    changeCore: (change) => change(state),
+    addConnection: (connection) => void connections.set(connection.conn_id, connection),
+    changeConnection: (connId, change) => change(find(connections, connId)),
+    deleteConnection: (connId) => void connections.delete(connId),
+    addListing: (listing) => void listings.set(listing.symbol, listing),
+    changeListing: (symbol, change) => {
+      const listing = find(listings, symbol);
+      unsavedListings.keep(symbol, listing);
+      return change(listing);
+    },
+    addBook: (book) => void books.set(bookKey(book.symbol, book.connId), book),
+    changeBook: (key, change) => {
+      const book = find(books, key);
+      unsavedBooks.keep(key, book);
+      return change(book);
+    },
+    deleteBook: (key) => {
+      unsavedBooks.keep(key, find(books, key));
+      books.delete(key);
+    },
+    beginSnapshot: () => {
+      unsavedListings.begin();
+      unsavedBooks.begin();
+      return { listings: unsavedListings, books: unsavedBooks };
+    },
+  };
+};
