@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { writeJson } from '../../schemas/json.ts';
-import { LimitReached, limitHeaders } from '../access/limits.ts';
+import { errorsText } from '../contract/errors-text.ts';
+import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
@@ -116,17 +117,6 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   if (etag !== null && matches(request, etag)) return reply.code(304).send();
   return reply.type(body.type).send(body.content);
 };
-
-/** Members of an error in the documented order (E-05). */
-const asWritten = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({
-  code,
-  message,
-  position,
-  hint,
-  path,
-});
-
-export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: errors.map(asWritten) });
 
 export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyReply => {
   const { status, errors } = error;

@@ -4,7 +4,7 @@ import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
+import type { Plan } from '../contract/plans.ts';
 import { RAW_ROWS, rowsAsked } from './answer.ts';
 import type { Asked } from './gather.ts';
 import { reachRefusals } from './past.ts';

@@ -6,20 +6,20 @@ import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { UNITS_MODES } from '../../schemas/units.ts';
-import { languageEntries } from '../dql/catalogue.ts';
-import type { CandleSource, Field } from '../dql/fields.ts';
-import { LIMITS, TIMEFRAMES, VERSION } from '../dql/limits.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import { languageEntries } from '../language/catalogue.ts';
+import { spellings } from '../language/codes.ts';
+import type { CandleSource, Field } from '../language/fields.ts';
+import { LIMITS, TIMEFRAMES, VERSION } from '../language/limits.ts';
 import { boundsOf, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { spellings } from '../selection/resolve.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/dql-catalogue.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { defineOperation } from './operation.ts';
-import { InstantText, NullableInstant } from './parameters.ts';
 
 /** Seconds after which an instant is settled (N-11). */
 const SETTLE_AFTER_S = 120;

@@ -1,4 +1,4 @@
-// Asks a running service the questions that api/dql/README.md documents, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
+// Asks a running service the questions that api/language/README.md documents, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 
 /** Queries of the document, in its order. */
 export const documentedQueries = (): string[] =>
-  readFileSync(join(PROJECT_ROOT, 'api/dql/README.md'), 'utf8')
+  readFileSync(join(PROJECT_ROOT, 'api/language/README.md'), 'utf8')
     .split('## Ten questions')[1]
     ?.split('\n')
     .filter((line) => line.startsWith('    '))
