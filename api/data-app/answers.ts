@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { writeJson } from '../../schemas/json.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { errorsText } from '../contract/errors-text.ts';
 import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
@@ -11,7 +12,7 @@ import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows }
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
 const SETTLED = 'private, max-age=86400, immutable';
-const RESPONSE_BYTES = 8_388_608;
+const RESPONSE_BYTES = ENDPOINT_LIMITS.response_bytes;
 const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;

@@ -1,4 +1,4 @@
-// The language's limits and constant lists, as the catalogue shows them (interface, Limits; DQL-30 to DQL-32).
+// The language's limits and constant lists, as the catalogue shows them beside those of endpoints (interface, Limits; DQL-30 to DQL-32).
 import { BANDS } from '../../schemas/layers.ts';
 import { IN_LIST } from './selection.ts';
 
@@ -20,18 +20,6 @@ export const LIMITS = {
   freshness_min: '1s',
   freshness_max: '604800s',
   screen_limit: 500,
-  endpoints: {
-    snapshots_listings: 500,
-    history_listings: 100,
-    history_rows_per_layer: 2_000,
-    history_raw_rows: 100_000,
-    candles_listings: 100,
-    candles_per_listing: 1_500,
-    books_listings: 100,
-    book_depth: 25,
-    stream_listings: 500,
-    response_bytes: 8_388_608,
-  },
 } as const;
 
 /** Parentheses may nest this deep; they make no nodes, so `depth` does not see them (DQL-34g). */

@@ -2,10 +2,10 @@
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
 import { clip } from './faults.ts';
 import type { Token } from './lexer.ts';
+import { LIMITS } from './limits.ts';
 import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 
-const SOURCE_BYTES = 8_192;
 const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
 const QUOTED = 'Write a code, or a quoted string.';
 
@@ -86,8 +86,8 @@ export type ReadSelection = { readonly selection: Selection; readonly errors: re
 /** Reads the text form: every fault found, and the terms that could be read. */
 export const readSelectionText = (text: string): ReadSelection => {
   const bytes = Buffer.byteLength(text);
-  if (bytes > SOURCE_BYTES) {
-    const message = `The selection has ${bytes} bytes, the limit is ${SOURCE_BYTES}.`;
+  if (bytes > LIMITS.source_bytes) {
+    const message = `The selection has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`;
     return { selection: {}, errors: [{ code: 'DQL_COMPLEXITY', message, hint: 'Name fewer codes.' }] };
   }
   const stream = new TokenStream(text);

@@ -4,6 +4,7 @@ import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
   IncludeSynthetic,
   InstantText,
@@ -28,7 +29,7 @@ import answer from './examples/candles.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
-const PER_LISTING = 1_500;
+const PER_LISTING = ENDPOINT_LIMITS.candles_per_listing;
 
 const Input = Type.Object(
   {

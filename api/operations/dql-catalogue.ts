@@ -6,6 +6,7 @@ import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { UNITS_MODES } from '../../schemas/units.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { languageEntries } from '../language/catalogue.ts';
 import { spellings } from '../language/codes.ts';
@@ -149,7 +150,7 @@ const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
     timeframes: TIMEFRAMES,
     bands: BANDS,
     freshness_defaults: printBounds(boundsOf(undefined), READING_LAYERS),
-    limits: LIMITS,
+    limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     settle_after: SETTLE_AFTER_S,
     earliest_retained: earliest === null ? null : formatInstant(earliest),
     units: UNITS_MODES,

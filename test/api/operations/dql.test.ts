@@ -1,6 +1,7 @@
 // GET /v2/dql/catalogue and POST /v2/dql/parse over the real app: good, malformed, unauthorised, over limit, closed (V-06, Q-01, Q-02, E-01, N-14).
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { ENDPOINT_LIMITS } from '../../../api/contract/endpoint-limits.ts';
 import { languageEntries } from '../../../api/language/catalogue.ts';
 import { LIMITS, TIMEFRAMES } from '../../../api/language/limits.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
@@ -259,7 +260,7 @@ t.test('the catalogue is the same until its content changes, and then its versio
 t.test('the instant of the last change of the language belongs to its tables as they are', async (t) => {
   const tables = writeJson({
     ...languageEntries({ ofField: () => [], ofSource: () => [] }),
-    limits: LIMITS,
+    limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     timeframes: TIMEFRAMES,
   });
   const found = createHash('sha256').update(tables).digest('hex').slice(0, 16);
