@@ -84,6 +84,78 @@ t.test('imports follow the arrows process -> infra/runtime -> schemas', (t) => {
   t.end();
 });
 
+/** Floors of the API, lowest first: a folder imports only folders named before it, types included. */
+const FLOORS = [
+  ...['contract', 'language', 'live', 'history', 'series', 'selection', 'access', 'payments', 'screen', 'files'],
+  ...['rules', 'operations', 'stream', 'data-app', 'tool-app', 'account-app', 'sign-in'],
+];
+const floorOf = (path: string): string | null => /^api\/([^/]+)\//.exec(path)?.[1] ?? null;
+
+t.test('each folder of the API imports only the floors below it', (t) => {
+  const folders = new Set(files.map(floorOf).filter((floor) => floor !== null));
+  for (const floor of folders) {
+    if (!FLOORS.includes(floor)) t.fail(`api/${floor} is on no floor; name it in FLOORS, above all that it imports`);
+  }
+  for (const { from, to, bare } of imports) {
+    const [floor, below] = [floorOf(from), floorOf(to)];
+    if (bare || floor === null || floor === below) continue;
+    if (below === null && within(to, 'api')) t.fail(`${from} imports ${to}; main.ts hands it down as a parameter`);
+    if (below === null || FLOORS.indexOf(below) < FLOORS.indexOf(floor)) continue;
+    t.fail(`${from} imports ${to}; move what it needs to api/${floor} or below, because api/${below} stands above`);
+  }
+  t.pass('every import looked at');
+  t.end();
+});
+
+/** Circles of before the rule, outside the API: whoever breaks one takes its line away. */
+const OLD_CIRCLES = ['infra/dev/simulator', 'ingest/feed'];
+
+/** Groups of files that reach each other (Tarjan), types included. */
+const findCircles = (): readonly (readonly string[])[] => {
+  const targets = new Map<string, string[]>();
+  for (const { from, to, bare } of imports) if (!bare) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const circles: string[][] = [];
+  const visit = (file: string): number => {
+    const number = order.size;
+    order.set(file, number);
+    open.push(file);
+    let low = number;
+    for (const to of targets.get(file) ?? []) {
+      if (!order.has(to)) low = Math.min(low, visit(to));
+      else if (open.includes(to)) low = Math.min(low, lowest.get(to) ?? order.get(to) ?? low);
+    }
+    lowest.set(file, low);
+    if (low === number) {
+      const circle = open.splice(open.indexOf(file));
+      if (circle.length > 1) circles.push(circle);
+    }
+    return low;
+  };
+  for (const file of files) if (!order.has(file)) visit(file);
+  return circles;
+};
+
+t.test('no files import each other in a circle, types included', (t) => {
+  for (const circle of findCircles()) {
+    if (OLD_CIRCLES.some((room) => circle.every((file) => within(file, room)))) continue;
+    t.fail(`${circle.join(', ')} import each other; move what they share to a file that imports none of them`);
+  }
+  t.pass('every file looked at');
+  t.end();
+});
+
+t.test('the language imports schemas only', (t) => {
+  for (const { from, to, bare } of imports) {
+    if (bare || !within(from, 'api/language') || within(to, 'api/language') || within(to, 'schemas')) continue;
+    t.fail(`${from} imports ${to}; pass it as a parameter, because a query is read without a service`);
+  }
+  t.pass('every import looked at');
+  t.end();
+});
+
 t.test('nobody imports the rooms that assemble the whole', (t) => {
   for (const { from, to, bare } of imports) {
     if (bare || isAssembler(from)) continue;

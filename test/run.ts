@@ -26,7 +26,10 @@ const BESIDE = [
 /** Measures time and then waits for minutes: alone until it says that it has measured, all others beside its wait. */
 const MEASURED_FIRST = toEndToEnd('truth');
 /** Begun first, so that none is left running alone at the end; the rest in the order of their names. */
-const LONG = ['api/stream', 'ingest/outlet', 'api/access-processes', 'ingest/feed/bybit-okx', 'api/snapshots'];
+const LONG = [
+  ...['api/stream/stream', 'ingest/outlet', 'api/access/access-processes', 'ingest/feed/bybit-okx'],
+  'api/operations/snapshots',
+];
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
 const FILE_LIMIT_MS = 15 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */

@@ -1,7 +1,8 @@
 // What PostgreSQL says of one key: its facts and the day's counted requests (AC-01).
 import type { Pool } from 'pg';
 import type { Micros } from '../../schemas/records.ts';
-import { QUOTAS, quotaName } from './quotas.ts';
+import { QUOTAS } from '../contract/quotas.ts';
+import { quotaName } from './quotas.ts';
 
 export type KeyFacts = {
   readonly key_id: string;

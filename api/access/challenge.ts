@@ -1,7 +1,7 @@
 // The 402 challenge: what a call costs, what plans cost, how to pay (P-01, P-05). Payments themselves are not taken yet.
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
+import { PLANS, type Plan } from '../contract/plans.ts';
 import { bazaarOf } from './bazaar.ts';
-import { PLANS, type Plan } from './plans.ts';
 
 export type PaymentTerms = {
   readonly network: string;

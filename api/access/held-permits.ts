@@ -1,7 +1,7 @@
 // What one process holds and owes of one key: permits in hand, what goes back, what is to be told (AC-03). Values and arithmetic only.
-import type { Refusal } from './limits.ts';
+import type { Refusal } from '../contract/limits.ts';
+import type { PlanLimits } from '../contract/plans.ts';
 import type { Ask, Grant } from './permits.ts';
-import type { PlanLimits } from './plans.ts';
 
 export const DAY_MS = 86_400_000;
 /** The share of a second's permits that a process may hold: what `kill -9` can cost a key. */

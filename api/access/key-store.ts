@@ -3,8 +3,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
 import { within } from '../../infra/runtime/within.ts';
+import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
 import { hashKey } from './keys.ts';
-import { isPlanCode, PLANS, type Plan } from './plans.ts';
 
 /** Half of the 60 s of E-03; notices of changes only make it sooner, so a lost listening connection breaks no promise. */
 const FRESH_MS = 30_000;

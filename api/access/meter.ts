@@ -3,7 +3,8 @@
 // processes admits more than the plan.
 import type { Logger } from '../../infra/runtime/log.ts';
 import { within } from '../../infra/runtime/within.ts';
-import type { RequestClass } from '../operations/operation.ts';
+import type { RequestClass } from '../contract/endpoint.ts';
+import type { Refusal } from '../contract/limits.ts';
 import {
   DAY_MS,
   dayNumber,
@@ -19,7 +20,6 @@ import {
   usedOf,
   wish,
 } from './held-permits.ts';
-import type { Refusal } from './limits.ts';
 import { type Ask, type Grant, localPermits, type Permits, type Telling } from './permits.ts';
 import { Places } from './places.ts';
 

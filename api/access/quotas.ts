@@ -1,26 +1,19 @@
 // What a plan counts by day besides requests: DQL evaluations, fresh agent evaluations, archive files (AC-02). Each is metered
 // like requests, over all processes, under a name of its own.
 
+import { LimitReached, type Refusal } from '../contract/limits.ts';
+import type { Plan } from '../contract/plans.ts';
+import { LIMIT_OF_QUOTA, type Quota } from '../contract/quotas.ts';
 import { aheadOf, type Limits } from './held-permits.ts';
 import type { Account } from './key-store.ts';
-import { LimitReached, type Refusal } from './limits.ts';
 import type { Meter } from './meter.ts';
-import type { Plan } from './plans.ts';
-
-const LIMIT_OF = {
-  dql: 'dql_per_day',
-  agent_evaluations: 'agent_evaluations_per_day',
-  archive_files: 'archive_files_per_day',
-} as const;
-export type Quota = keyof typeof LIMIT_OF;
-export const QUOTAS = Object.keys(LIMIT_OF) as readonly Quota[];
 
 /** The name a quota of a key is metered and counted under. */
 export const quotaName = (keyId: string, quota: Quota): string => `${keyId}/${quota}`;
 
 /** The bucket is as large as the day: only the day limits. A process holds no more than it may of requests. */
 const limitsOf = ({ limits }: Plan, quota: Quota): Limits => {
-  const day = limits[LIMIT_OF[quota]];
+  const day = limits[LIMIT_OF_QUOTA[quota]];
   return {
     requests_per_second: day,
     burst: day,
@@ -46,5 +39,5 @@ export const spendQuota = async (meter: Meter, account: Account, spending: Spend
     if (refusal) meter.putBack(name);
     else meter.end(name, quota);
   }
-  if (refusal) throw new LimitReached(`The plan ${account.plan.name}`, { ...refusal, limit: LIMIT_OF[quota] });
+  if (refusal) throw new LimitReached(`The plan ${account.plan.name}`, { ...refusal, limit: LIMIT_OF_QUOTA[quota] });
 };

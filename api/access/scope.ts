@@ -3,9 +3,9 @@
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { dayOf } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import { narrows, type Plan, type PlanCode } from '../contract/plans.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Names, Narrowing } from '../selection/resolve.ts';
-import { narrows, type Plan, type PlanCode } from './plans.ts';
 import { chooseScope, measureTurnover, type ScopeChoice, type Turnover } from './turnover.ts';
 import type { StoredTurnover } from './turnover-store.ts';
 

@@ -1,14 +1,15 @@
 // The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
+import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
+import { QUOTAS } from '../contract/quotas.ts';
 import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
 import type { Limits } from './held-permits.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShapes, isKey } from './keys.ts';
-import { limitHeaders, type Refusal, sayLimit } from './limits.ts';
 import type { Meter } from './meter.ts';
-import { QUOTAS, quotaName } from './quotas.ts';
+import { quotaName } from './quotas.ts';
 
 export type AccessDeps = {
   readonly keys: KeyStore;

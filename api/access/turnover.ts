@@ -1,9 +1,9 @@
 // 24 h turnover by venue and instrument, as the memory copy has it and as plans choose by it (AC-02).
 import { add, compare } from '../../schemas/decimals.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Plan } from '../contract/plans.ts';
 import { isListed } from '../live/listing-book.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
-import type { Plan } from './plans.ts';
 
 /** Venue to instrument to the sum over its listings; zero where no statistics are published. */
 export type Turnover = ReadonlyMap<string, ReadonlyMap<string, Digits>>;

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { isJsonType } from './read-input.ts';
 
 declare module 'fastify' {

@@ -3,14 +3,16 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiError, CATALOGUE, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { writeJson } from '../../schemas/json.ts';
-import { LimitReached, limitHeaders } from '../access/limits.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
+import { errorsText } from '../contract/errors-text.ts';
+import { LimitReached, limitHeaders } from '../contract/limits.ts';
 import type { Answer, Operation } from '../operations/operation.ts';
 import { acceptedFormat, envelopeHeaders, ROW_TYPES, type RowFormat, writeRows } from './row-formats.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** What can never change may be kept by its owner (N-14). */
 const SETTLED = 'private, max-age=86400, immutable';
-const RESPONSE_BYTES = 8_388_608;
+const RESPONSE_BYTES = ENDPOINT_LIMITS.response_bytes;
 const LEAST_BYTES = 4_096;
 /** Items as JSON that a table may be made of: 100,000 rows of any layer are less (H-08). */
 const TABLE_SOURCE_BYTES = 8 * RESPONSE_BYTES;
@@ -116,17 +118,6 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   if (etag !== null && matches(request, etag)) return reply.code(304).send();
   return reply.type(body.type).send(body.content);
 };
-
-/** Members of an error in the documented order (E-05). */
-const asWritten = ({ code, message, position, hint, path }: ApiError): Record<string, unknown> => ({
-  code,
-  message,
-  position,
-  hint,
-  path,
-});
-
-export const errorsText = (errors: readonly ApiError[]): string => JSON.stringify({ errors: errors.map(asWritten) });
 
 export const sendErrors = (reply: FastifyReply, error: ServiceError): FastifyReply => {
   const { status, errors } = error;

@@ -7,47 +7,24 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Logger } from '../../infra/runtime/log.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
-import type { Micros } from '../../schemas/records.ts';
-import type { AccountStore } from '../access/account-store.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
-import { type AccessDeps, streamsOf } from '../access/steps.ts';
-import type { StoredTurnover } from '../access/turnover-store.ts';
-import type { SettledSample } from '../history/settled-sample.ts';
-import type { HistoryStore } from '../history/store.ts';
-import type { LiveMemory } from '../live/memory.ts';
+import { streamsOf } from '../access/steps.ts';
+import { errorsText } from '../contract/errors-text.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { StreamHub } from '../stream/hub.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, errorsText, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable } from './answers.ts';
-import type { ApiMetrics } from './api-metrics.ts';
+import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable } from './answers.ts';
+import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
 import { readInput } from './read-input.ts';
 import { makeReceiptId } from './receipt.ts';
 import { prepareValidator } from './shape-faults.ts';
 import { addStream } from './stream-route.ts';
-
-export type AppDeps = Omit<AccessDeps, 'onFault'> & {
-  readonly live: LiveMemory;
-  /** Stored history; absent: what needs it answers 503. */
-  readonly history?: HistoryStore;
-  readonly accounts: AccountStore;
-  /** Where settled answers are noted for the nightly check; absent: nowhere. */
-  readonly settledSample?: SettledSample;
-  /** The day's turnover that narrowing plans choose by; absent: chosen from the memory copy. */
-  readonly turnover?: () => StoredTurnover | null;
-  readonly nowMicros: () => Micros;
-  /** Whether the store of keys answers, for /readyz. */
-  readonly areKeysReachable: () => Promise<boolean>;
-  readonly metrics: ApiMetrics;
-  readonly simulated: boolean;
-  readonly log: Logger;
-};
 
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */

@@ -1,8 +1,9 @@
 // Steps 6 and 7 of E-01 as one list: the shape of a request, and the language and selection of every member that the shape left whole.
 import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Endpoint, Spoilt } from '../operations/operation.ts';
+import type { ReadableEndpoint } from '../operations/operation.ts';
 import type { Read } from './read-input.ts';
 import { shapeFaults } from './shape-faults.ts';
 
@@ -44,7 +45,7 @@ const inOneList = (errors: readonly ApiError[]): ServiceError => {
 export type Checked = { readonly input: unknown; readonly understood: unknown };
 
 const understand = (
-  endpoint: Endpoint,
+  endpoint: ReadableEndpoint,
   {
     whole,
     faults,
@@ -65,7 +66,7 @@ const understand = (
 
 /** The input of an endpoint and what it means, or ServiceError with every fault of steps 6 and 7. */
 export const checkInput = (
-  endpoint: Endpoint,
+  endpoint: ReadableEndpoint,
   { input, faults, apart }: Read,
   state: { readonly live: LiveMemory; readonly evaluatedAt: Micros },
 ): Checked => {

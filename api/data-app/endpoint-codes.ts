@@ -1,6 +1,6 @@
 // Which codes an endpoint may answer: what follows from its method, key and price, and what it declares itself.
 import { CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 
 const EVERYWHERE: readonly ErrorCode[] = [
   'DQL_JSON_SCHEMA',

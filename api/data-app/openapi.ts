@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01).
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { codesOf } from './endpoint-codes.ts';
 import { wordsOf } from './member-words.ts';
 

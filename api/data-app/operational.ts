@@ -5,7 +5,7 @@ import { registryAnswer } from '../../schemas/registry.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import { STREAM } from '../stream/request.ts';
-import type { AppDeps } from './build-app.ts';
+import type { AppDeps } from './app-deps.ts';
 import { openApiOf } from './openapi.ts';
 
 const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';

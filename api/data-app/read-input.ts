@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Call } from '../access/steps.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
 import { clip, fault, pointer } from './shape-faults.ts';
 

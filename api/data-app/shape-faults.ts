@@ -2,7 +2,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
-import type { Endpoint } from '../operations/operation.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 
 const ajv = new Ajv2020({ allErrors: true, strict: false, verbose: true });
 const compiled = new WeakMap<TSchema, ValidateFunction>();

@@ -8,12 +8,12 @@ import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import type { Bounds } from '../live/bounds.ts';
-import { versionAt } from '../live/listing-book.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
 import { isQuantity, unitCounted, unitOf } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
@@ -24,7 +24,7 @@ import type { StoredRow } from './stored-row.ts';
 
 /** Rows read at a time: what an answer holds besides its own text. */
 const ROWS_AT_A_TIME = 20_000;
-export const RAW_ROWS = 100_000;
+const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
 export type HistoryOptions = {
   readonly evaluatedAt: Micros;

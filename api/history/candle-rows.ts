@@ -6,8 +6,8 @@ import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { sealsAt } from '../../schemas/windows.ts';
+import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import { type HistoryReader, places } from './store.ts';
 
 const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;

@@ -8,7 +8,7 @@ import type { Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { CapabilityVersion } from '../../schemas/topics.ts';
 import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { versionAt } from '../live/listing-book.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
 import { pricePolicyOf } from '../live/listing-view.ts';
 import {
   conversionOf,
@@ -20,7 +20,6 @@ import {
   unitCounted,
 } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
 import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, recentOf } from './gather.ts';

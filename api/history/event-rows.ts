@@ -7,8 +7,8 @@ import type { Digits, Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
+import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import type { Span } from './past.ts';
 import { type HistoryReader, places } from './store.ts';
 

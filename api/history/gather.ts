@@ -1,11 +1,10 @@
 // Reads what an answer needs for a few listings: series of each layer, marks for conversions, losses of connections.
-import type { ReadingLayer } from '../../schemas/layers.ts';
-import { LAYERS } from '../../schemas/layers.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import { COUNTS_WITHIN, SEALS_AFTER, sealsAt } from '../../schemas/windows.ts';
+import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import type { Span } from './past.ts';
 import { joinSeries, type ReadingRow, type RecentSeries } from './series.ts';
 import type { HistoryReader, Range, RowQuestion, Rows, StoredSpan } from './store.ts';

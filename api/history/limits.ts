@@ -4,13 +4,15 @@ import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
-import { RAW_ROWS, rowsAsked } from './answer.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
+import type { Plan } from '../contract/plans.ts';
+import { rowsAsked } from './answer.ts';
 import type { Asked } from './gather.ts';
 import { reachRefusals } from './past.ts';
 import { firstInstant, type Input } from './request.ts';
 
-const ROWS_PER_LAYER = 2_000;
+const ROWS_PER_LAYER = ENDPOINT_LIMITS.history_rows_per_layer;
+const RAW_ROWS = ENDPOINT_LIMITS.history_raw_rows;
 
 /** Raw rows, and how far back the plan reaches. */
 export const planRefusals = (input: Input, asked: Asked, plan: Plan, evaluatedAt: Micros): ApiError[] => {

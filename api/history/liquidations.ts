@@ -4,11 +4,10 @@ import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
-import { versionAt } from '../live/listing-book.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
 import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import type { HistoryReader } from './store.ts';

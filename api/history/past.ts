@@ -1,15 +1,13 @@
 // What every answer about the past decides alike: which listings are meant, whether it can still change, what nobody can say (N-11, H-09).
-import type { ApiError } from '../../schemas/errors.ts';
-import { serviceError } from '../../schemas/errors.ts';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
-import type { Plan } from '../access/plans.ts';
-import { type LiveListing, versionAt } from '../live/listing-book.ts';
+import type { Plan } from '../contract/plans.ts';
+import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Selected } from '../selection/resolve.ts';
 
 export const DAY: Micros = 86_400_000_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */

@@ -4,11 +4,11 @@ import { parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
+import { Layers, layerFault } from '../contract/layer-names.ts';
+import { IncludeSynthetic, NumberFormatParameter, Units } from '../contract/parameters.ts';
+import { Where } from '../language/where-object.ts';
 import { Freshness, freshnessFaults } from '../live/bounds.ts';
-import { Layers, layerFault } from '../operations/asked.ts';
-import type { Spoilt } from '../operations/operation.ts';
-import { IncludeSynthetic, NumberFormatParameter, Units } from '../operations/parameters.ts';
-import { Where } from '../selection/object.ts';
 import type { Asked } from './gather.ts';
 import { instantFaults, shapeFault, windowFaults } from './past.ts';
 

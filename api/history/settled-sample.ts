@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { narrows, type Plan } from '../access/plans.ts';
+import { narrows, type Plan } from '../contract/plans.ts';
 
 export type SettledAnswer = {
   readonly path: string;

@@ -4,6 +4,7 @@ import { formatSeconds, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import { byKey } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { LAYER_NAMES, layerNamed } from '../contract/layer-names.ts';
 
 const LEAST_MS = 1_000;
 const MOST_MS = 604_800_000;
@@ -17,13 +18,6 @@ export const Freshness = Type.Union(
 );
 export type FreshnessInput = Static<typeof Freshness>;
 export type Bounds = Readonly<Record<ReadingLayer, number>>;
-
-const BY_NAME = new Map<string, ReadingLayer>(
-  READING_LAYERS.flatMap((name) => [name, ...LAYERS[name].aliases].map((alias) => [alias, name] as const)),
-);
-
-/** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
-export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
 
 type Override = { readonly layers: readonly ReadingLayer[]; readonly text: string; readonly path: string };
 
@@ -42,7 +36,7 @@ export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError
     typeof freshness === 'string' ? [] : Object.keys(freshness).filter((name) => layerNamed(name) === undefined);
   return [
     ...unknown.map((name): ApiError => {
-      const [near] = nearest(name, BY_NAME.keys());
+      const [near] = nearest(name, LAYER_NAMES);
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;
       return {
         code: 'DQL_JSON_SCHEMA',

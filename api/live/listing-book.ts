@@ -11,6 +11,9 @@ export type LiveListing = {
   readonly readings: NewestReadings;
 };
 
+/** A listing with its version at the instant that was asked about. */
+export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
+
 type Version = { readonly written_at: Micros };
 
 /** Adds a version in its place; the same `written_at` again replaces (a repeat of the log says the same). */

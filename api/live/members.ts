@@ -2,9 +2,9 @@
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type Figure, figure, type JsonValue, type RawJson, rawJson } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, type QuantityUnit, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { LiveListing } from './listing-book.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */

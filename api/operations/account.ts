@@ -5,10 +5,11 @@ import { dayOf, formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
-import type { Plan } from '../access/plans.ts';
+import type { RequestClass } from '../contract/endpoint.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
 import answer from './examples/account.json' with { type: 'json' };
-import { defineOperation, type RequestClass } from './operation.ts';
-import { InstantText, NullableInstant } from './parameters.ts';
+import { defineOperation } from './operation.ts';
 
 const CLASSES: readonly Exclude<RequestClass, 'account'>[] = [
   'snapshots',

@@ -1,24 +1,18 @@
 // What the operations over listings ask and check alike: a plan, selection, layers, how many listings, the scope they state.
 import Type, { type Static } from 'typebox';
-import { type ApiError, nearest, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Plan } from '../access/plans.ts';
 import { scopeMember } from '../access/scope.ts';
-import { layerNamed } from '../live/bounds.ts';
+import { layerNamed } from '../contract/layer-names.ts';
+import type { Plan } from '../contract/plans.ts';
+import { selectionOf, type Where } from '../language/where-object.ts';
+import { type ReadSelection, readSelectionText } from '../language/where-text.ts';
+import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { selectionOf, type Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected } from '../selection/resolve.ts';
-import { type ReadSelection, readSelectionText } from '../selection/text.ts';
+import { type Names, resolveNames } from '../selection/resolve.ts';
 import type { Context } from './operation.ts';
 
-export const Layers = Type.Optional(
-  Type.Array(Type.String(), {
-    minItems: 1,
-    maxItems: 32,
-    description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
-  }),
-);
 type AskedLayers = readonly string[] | undefined;
 
 /** `scope` of an answer under a plan that narrows (S-07). */
@@ -41,31 +35,6 @@ export const scopeStated = (plan: Plan, { live, scopeOf }: Context) =>
 export const requirePlan = ({ plan }: Context): Plan => {
   if (plan === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
   return plan;
-};
-
-/** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  candles: 'POST /v2/candles',
-  candle: 'POST /v2/candles',
-  liquidation: 'POST /v2/liquidations',
-  liquidations: 'POST /v2/liquidations',
-  trades: 'GET /v2/stream with layers=trade',
-  trade: 'GET /v2/stream with layers=trade',
-};
-
-/** Fault of form: a name that is no layer of readings. */
-export const layerFault = (name: string, index: number): ApiError[] => {
-  if (layerNamed(name) !== undefined) return [];
-  const path = `/layers/${index}`;
-  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
-  if (elsewhere !== undefined) {
-    return [
-      { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },
-    ];
-  }
-  const near = nearest(name.slice(0, 40), READING_LAYERS);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
-  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
 };
 
 /** A selection in either form (S-02), with its faults; none selects everything. */

@@ -4,18 +4,7 @@ import { statusAt } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
-import { bookObject } from '../live/book-object.ts';
-import { boundsOf } from '../live/bounds.ts';
-import { versionAt } from '../live/listing-book.ts';
-import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
-import { Where } from '../selection/object.ts';
-import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
-import { listingLimit, namesOf, requirePlan, Scope, scopeStated } from './asked.ts';
-import answer from './examples/books.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation } from './operation.ts';
 import {
   IncludeSynthetic,
   InstantText,
@@ -25,7 +14,18 @@ import {
   SCOPE_CODES,
   Units,
   WHERE_CODES,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { Where } from '../language/where-object.ts';
+import { bookObject } from '../live/book-object.ts';
+import { boundsOf } from '../live/bounds.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
+import { listingPolicyOf, presentMark, type VenueView, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, selectListings } from '../selection/resolve.ts';
+import { listingLimit, namesOf, requirePlan, Scope, scopeStated } from './asked.ts';
+import answer from './examples/books.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const DEPTH = 10;
 const LIQUIDITY_NOTE =

@@ -4,16 +4,7 @@ import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
-import { TIMEFRAMES } from '../dql/limits.ts';
-import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
-import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
-import { InstantInput } from '../history/request.ts';
-import { Where } from '../selection/object.ts';
-import type { Names, Selected } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
-import answer from './examples/candles.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
   IncludeSynthetic,
   InstantText,
@@ -24,10 +15,21 @@ import {
   SCOPE_CODES,
   Units,
   WHERE_CODES,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { type CandlesAsked, candleItems, whatFits } from '../history/candles.ts';
+import { instantFaults, isSettled, reachRefusals, shapeFault, windowFaults } from '../history/past.ts';
+import { InstantInput } from '../history/request.ts';
+import { TIMEFRAMES } from '../language/limits.ts';
+import { Where } from '../language/where-object.ts';
+import type { Selected } from '../live/listing-book.ts';
+import type { Names } from '../selection/resolve.ts';
+import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import answer from './examples/candles.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
-const PER_LISTING = 1_500;
+const PER_LISTING = ENDPOINT_LIMITS.candles_per_listing;
 
 const Input = Type.Object(
   {

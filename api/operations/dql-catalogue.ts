@@ -6,20 +6,21 @@ import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import { UNITS_MODES } from '../../schemas/units.ts';
-import { languageEntries } from '../dql/catalogue.ts';
-import type { CandleSource, Field } from '../dql/fields.ts';
-import { LIMITS, TIMEFRAMES, VERSION } from '../dql/limits.ts';
+import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import { languageEntries } from '../language/catalogue.ts';
+import { spellings } from '../language/codes.ts';
+import type { CandleSource, Field } from '../language/fields.ts';
+import { LIMITS, TIMEFRAMES, VERSION } from '../language/limits.ts';
 import { boundsOf, printBounds } from '../live/bounds.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { spellings } from '../selection/resolve.ts';
 import { catalogueVersion } from './catalogue-version.ts';
 import answer from './examples/dql-catalogue.json' with { type: 'json' };
 import { earliestKnown } from './instruments.ts';
 import { defineOperation } from './operation.ts';
-import { InstantText, NullableInstant } from './parameters.ts';
 
 /** Seconds after which an instant is settled (N-11). */
 const SETTLE_AFTER_S = 120;
@@ -149,7 +150,7 @@ const catalogueBody = (live: LiveMemory, at: Micros): JsonValue => {
     timeframes: TIMEFRAMES,
     bands: BANDS,
     freshness_defaults: printBounds(boundsOf(undefined), READING_LAYERS),
-    limits: LIMITS,
+    limits: { ...LIMITS, endpoints: ENDPOINT_LIMITS },
     settle_after: SETTLE_AFTER_S,
     earliest_retained: earliest === null ? null : formatInstant(earliest),
     units: UNITS_MODES,

@@ -1,9 +1,9 @@
 // POST /v2/dql/parse: checks a query without running it; reads no market data.
 import Type, { type Static } from 'typebox';
 import type { JsonValue } from '../../schemas/json.ts';
-import { type Compiled, compile } from '../dql/compile.ts';
-import { timeframesOf } from '../dql/cost.ts';
-import { VERSION } from '../dql/limits.ts';
+import { type Compiled, compile } from '../language/compile.ts';
+import { timeframesOf } from '../language/cost.ts';
+import { VERSION } from '../language/limits.ts';
 import { directoryOf } from '../selection/directory.ts';
 import answer from './examples/dql-parse.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';

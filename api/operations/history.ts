@@ -6,18 +6,26 @@ import type { JsonValue } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { windowEnd } from '../../schemas/windows.ts';
-import type { Plan } from '../access/plans.ts';
+import {
+  InstantText,
+  ListingNames,
+  NullableFigure,
+  NullableInstant,
+  SCOPE_CODES,
+  WHERE_CODES,
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
 import { historyItems, whatFits } from '../history/answer.ts';
 import type { Asked } from '../history/gather.ts';
 import { cadenceLimits, planRefusals, rawLimits, rowLimits } from '../history/limits.ts';
 import { isSettled } from '../history/past.ts';
 import { askedOf, firstInstant, futureFaults, Input, lastInstant, refine } from '../history/request.ts';
 import { boundsOf, freshnessLimits, printBounds } from '../live/bounds.ts';
-import type { Names, Selected } from '../selection/resolve.ts';
+import type { Selected } from '../live/listing-book.ts';
+import type { Names } from '../selection/resolve.ts';
 import { collected, layerRefusals, layersOf, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
 import answer from './examples/history.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
-import { InstantText, ListingNames, NullableFigure, NullableInstant, SCOPE_CODES, WHERE_CODES } from './parameters.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const Values = Type.Record(Type.String(), NullableFigure);

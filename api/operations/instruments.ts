@@ -5,18 +5,6 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
-import { boundsOf } from '../live/bounds.ts';
-import { type LiveListing, versionAt } from '../live/listing-book.ts';
-import { presentMark, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
-import { SelectionText } from '../selection/object.ts';
-import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
-import { collected, namesOf } from './asked.ts';
-import { catalogueVersion } from './catalogue-version.ts';
-import { isAfter, readCursor, writeCursor } from './cursor.ts';
-import answer from './examples/instruments.json' with { type: 'json' };
-import { listingRecord } from './listing-record.ts';
-import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import {
   IncludeRaw,
   InstantText,
@@ -25,7 +13,19 @@ import {
   NumberFormatParameter,
   Units,
   WHERE_CODES,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import { SelectionText } from '../language/where-object.ts';
+import { boundsOf } from '../live/bounds.ts';
+import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { presentMark, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, selectListings } from '../selection/resolve.ts';
+import { collected, namesOf } from './asked.ts';
+import { catalogueVersion } from './catalogue-version.ts';
+import { isAfter, readCursor, writeCursor } from './cursor.ts';
+import answer from './examples/instruments.json' with { type: 'json' };
+import { listingRecord } from './listing-record.ts';
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
 const MOST = 5_000;
 

@@ -4,15 +4,7 @@ import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { windowEnd } from '../../schemas/windows.ts';
-import type { Plan } from '../access/plans.ts';
-import { liquidationPage, type Place } from '../history/liquidations.ts';
-import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
-import { InstantInput } from '../history/request.ts';
-import { Where } from '../selection/object.ts';
-import type { Names, Selected } from '../selection/resolve.ts';
-import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
-import answer from './examples/liquidations.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation, type Reading, type Spoilt } from './operation.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
 import {
   FigureValue,
   IncludeSynthetic,
@@ -24,7 +16,17 @@ import {
   SCOPE_CODES,
   Units,
   WHERE_CODES,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { liquidationPage, type Place } from '../history/liquidations.ts';
+import { instantFaults, isSettled, reachRefusals, type Span, windowFaults } from '../history/past.ts';
+import { InstantInput } from '../history/request.ts';
+import { Where } from '../language/where-object.ts';
+import type { Selected } from '../live/listing-book.ts';
+import type { Names } from '../selection/resolve.ts';
+import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import answer from './examples/liquidations.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
 
 const LIMIT = 500;

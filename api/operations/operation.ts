@@ -1,28 +1,15 @@
 // What an operation is: one declaration from which the route, the OpenAPI document, the challenge and later the tools are rendered.
 import type { Static, TSchema } from 'typebox';
-import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
+import type { ApiError } from '../../schemas/errors.ts';
 import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
-import type { Plan } from '../access/plans.ts';
-import type { Quota } from '../access/quotas.ts';
 import type { ScopeChoice } from '../access/scope.ts';
+import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
+import type { Plan } from '../contract/plans.ts';
+import type { Quota } from '../contract/quotas.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
-
-/** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
-export type RequestClass =
-  | 'account'
-  | 'snapshots'
-  | 'history'
-  | 'candles'
-  | 'screen'
-  | 'books'
-  | 'liquidations'
-  | 'reference'
-  | 'agent_state'
-  | 'stream'
-  | 'archive';
 
 /** The key of a call, for what its owner alone may see. */
 export type Caller = {
@@ -56,14 +43,17 @@ export type Context = {
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
 
-/** Members that were sent with a fault of their own: nothing follows from their absence. */
-export type Spoilt = ReadonlySet<string>;
-
 /** What the members of a request are understood with (E-01 step 7). */
 export type Reading = {
   readonly live: LiveMemory;
   readonly evaluatedAt: Micros;
   readonly spoilt: Spoilt;
+};
+
+/** An endpoint with what its requests mean. */
+export type ReadableEndpoint<Input = unknown, Understood = unknown> = Endpoint<Input> & {
+  /** What the members that step 6 left whole mean; throws ServiceError with every fault of language and selection (E-01 step 7). */
+  readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
 };
 
 export type Answer = {
@@ -79,38 +69,7 @@ export type Answer = {
   readonly settledAs?: string;
 };
 
-/** What is declared of anything callable: enough for its checks, its shape and its place in the documents. */
-export type Endpoint<Input = unknown, Understood = unknown> = {
-  readonly name: string;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  /** `open` needs no key; `required` needs one, or a payment when there is a price. */
-  readonly key: 'open' | 'required';
-  readonly class: RequestClass;
-  /** Price of a call in atomic USDC; null cannot be paid per call. */
-  readonly price: number | null;
-  /** Seconds an answer may be cached (N-14); null: `no-store`. */
-  readonly cacheS: number | null;
-  readonly summary: string;
-  /** Query parameters of a GET, body of a POST. */
-  readonly input: TSchema;
-  readonly output: TSchema;
-  /** Codes it may answer besides those that follow from its method, key and price. */
-  readonly codes: readonly ErrorCode[];
-  readonly example: {
-    /** What its caller wants to know, one sentence. */
-    readonly question: string;
-    readonly input: Readonly<Record<string, unknown>>;
-    /** A real answer, its lists shortened; of a stream the text of its first events. */
-    readonly output: Readonly<Record<string, unknown>> | string;
-  };
-  /** Faults of shape that a schema cannot express, of the members it found no fault in (E-01 step 6). */
-  readonly refine: (input: Partial<Input>, spoilt: Spoilt) => readonly ApiError[];
-  /** What the members that step 6 left whole mean; throws ServiceError with every fault of language and selection (E-01 step 7). */
-  readonly understand: (input: Partial<Input>, reading: Reading) => Understood;
-};
-
-export type Operation<Input = unknown, Understood = unknown> = Endpoint<Input, Understood> & {
+export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<Input, Understood> & {
   readonly run: (input: Input, context: Context, understood: Understood) => Answer | Promise<Answer>;
 };
 

@@ -5,16 +5,17 @@ import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, type NumberFormat, rawJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
 import { listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
 import type { HistoryReader } from '../history/store.ts';
+import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { type Names, type Selected, selectListings } from '../selection/resolve.ts';
+import { type Names, selectListings } from '../selection/resolve.ts';
 import { Scope, scopeStated } from './asked.ts';
 import type { Answer, Context } from './operation.ts';
-import { InstantText, NullableInstant } from './parameters.ts';
 
 /** Members before those of the operation, and between those and `items`. */
 export const PastHead = { evaluated_at: InstantText, settled: Type.Boolean(), items_sha256: Type.String() };

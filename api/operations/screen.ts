@@ -6,24 +6,8 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
-import { type Compiled, compile, type Demands } from '../dql/compile.ts';
-import { planOf } from '../dql/evaluate/plan.ts';
-import { readFacts } from '../dql/evaluate/read-facts.ts';
-import { Budget, screenItems } from '../dql/evaluate/screen.ts';
-import { VERSION } from '../dql/limits.ts';
-import { isSettled, reachRefusals, versionsOf } from '../history/past.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
-import { directoryOf } from '../selection/directory.ts';
-import { Where } from '../selection/object.ts';
-import { type Names, resolveNames, type Selected, selectListings } from '../selection/resolve.ts';
-import type { Selection } from '../selection/selection.ts';
-import { attempt, collected, layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
-import { catalogueVersion } from './catalogue-version.ts';
-import answer from './examples/screen.json' with { type: 'json' };
-import { earliestKnown } from './instruments.ts';
-import { type Answer, type Context, defineOperation, type Reading, type Spoilt } from './operation.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
 import {
   IncludeSynthetic,
   InstantText,
@@ -31,7 +15,25 @@ import {
   NumberFormatParameter,
   SCOPE_CODES,
   Units,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { isSettled, reachRefusals, versionsOf } from '../history/past.ts';
+import { type Compiled, compile, type Demands } from '../language/compile.ts';
+import { VERSION } from '../language/limits.ts';
+import type { Selection } from '../language/selection.ts';
+import { Where } from '../language/where-object.ts';
+import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import type { Selected } from '../live/listing-book.ts';
+import { planOf } from '../screen/plan.ts';
+import { readFacts } from '../screen/read-facts.ts';
+import { Budget, screenItems } from '../screen/screen.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
+import { attempt, collected, layerRefusals, readWhere, requirePlan, Scope, scopeStated, venuesAsked } from './asked.ts';
+import { catalogueVersion } from './catalogue-version.ts';
+import answer from './examples/screen.json' with { type: 'json' };
+import { earliestKnown } from './instruments.ts';
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { QUERY_CODES, QueryMembers, queryFaults, queryInputOf } from './query-input.ts';
 import { cursorOf, type ScreenResult, screenPagesOf } from './screen-pages.ts';
 

@@ -5,27 +5,8 @@ import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
-import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
-import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
-import { directoryOf } from '../selection/directory.ts';
-import { Where } from '../selection/object.ts';
-import { type MissingPair, missingPairs, type Names, type Selected, selectListings } from '../selection/resolve.ts';
-import {
-  Layers,
-  layerFault,
-  layerRefusals,
-  layersOf,
-  listingLimit,
-  namesOf,
-  requirePlan,
-  Scope,
-  scopeStated,
-  venuesAsked,
-} from './asked.ts';
-import answer from './examples/snapshots.json' with { type: 'json' };
-import { type Answer, type Context, defineOperation } from './operation.ts';
+import { Layers, layerFault } from '../contract/layer-names.ts';
 import {
   FigureValue,
   IncludeRaw,
@@ -38,7 +19,26 @@ import {
   SCOPE_CODES,
   Units,
   WHERE_CODES,
-} from './parameters.ts';
+} from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { Where } from '../language/where-object.ts';
+import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
+import type { Selected } from '../live/listing-book.ts';
+import { layerObjects, type VenueView, type ViewOptions, venueView } from '../live/listing-view.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type MissingPair, missingPairs, type Names, selectListings } from '../selection/resolve.ts';
+import {
+  layerRefusals,
+  layersOf,
+  listingLimit,
+  namesOf,
+  requirePlan,
+  Scope,
+  scopeStated,
+  venuesAsked,
+} from './asked.ts';
+import answer from './examples/snapshots.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
 
 const Input = Type.Object(
   {

@@ -6,12 +6,12 @@ import { byKey, type JsonValue } from '../../schemas/json.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
 import answer from './examples/venues.json' with { type: 'json' };
 import { defineOperation } from './operation.ts';
-import { InstantText, NullableInstant } from './parameters.ts';
 
 const Output = Type.Object({
   evaluated_at: InstantText,

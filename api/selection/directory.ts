@@ -1,21 +1,15 @@
 // Every name ever listed, for reading selections: codes known, their catalogue spelling, listings by instrument (S-03, S-04).
 import { compareBytes } from '../../schemas/text-order.ts';
+import { type CodeKey, type Codes, fold } from '../language/codes.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { SelectionKey } from './selection.ts';
-
-export type CodeKey = Exclude<SelectionKey, 'symbol'>;
 
 export type Directory = {
   readonly version: number;
-  /** Catalogue spelling by the folded one. */
-  readonly codes: Readonly<Record<CodeKey, ReadonlyMap<string, string>>>;
+  readonly codes: Codes;
   /** All listings ever seen that have a version, ascending by (venue, venue_symbol) bytes. */
   readonly listings: readonly LiveListing[];
 };
-
-/** Letter case does not matter in codes (S-03). */
-export const fold = (key: CodeKey, text: string): string => (key === 'venue' ? text.toLowerCase() : text.toUpperCase());
 
 const buildDirectory = (memory: LiveMemory): Directory => {
   const codes = { instrument: new Map(), base: new Map(), venue: new Map(), quote: new Map() } satisfies Record<

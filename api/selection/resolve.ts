@@ -1,82 +1,21 @@
 // From names to listings: unknown codes are errors that name the known ones; the rest selects (S-03 to S-05, E-08).
-import { type ApiError, type ErrorCode, nearest, ServiceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { ListingVersion } from '../../schemas/topics.ts';
-import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
-import { type CodeKey, type Directory, fold } from './directory.ts';
-import type { Origin, Selection } from './selection.ts';
+import { type CodeKey, spelledCode, unknownCode } from '../language/codes.ts';
+import type { Origin, Selection } from '../language/selection.ts';
+import { isListed, type Selected, versionAt } from '../live/listing-book.ts';
+import type { Directory } from './directory.ts';
 
 /** A code in catalogue spelling with its place in the request. */
 export type Named = { readonly code: string; readonly origin: Origin };
 /** Names in catalogue spelling; a key that was not given is absent and selects everything. */
 export type Names = Partial<Readonly<Record<CodeKey | 'symbol', readonly Named[]>>>;
 
-export type Selected = { readonly listing: LiveListing; readonly version: ListingVersion };
 export type MissingPair =
   | { readonly instrument: string; readonly venue: string }
   | { readonly symbol: string; readonly venue: string };
 
 const CODE_KEYS = ['instrument', 'base', 'venue', 'quote'] as const;
-const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly what: string }>> = {
-  instrument: { code: 'DQL_UNKNOWN_INSTRUMENT', what: 'an instrument' },
-  base: { code: 'DQL_UNKNOWN_ASSET', what: 'a base asset' },
-  venue: { code: 'DQL_UNKNOWN_VENUE', what: 'a venue' },
-  quote: { code: 'DQL_UNKNOWN_CURRENCY', what: 'a quote currency' },
-};
-const NAMED_IN_MESSAGE = 10;
-const CLIPPED = 40;
-
-export type Codes = Directory['codes'];
-export type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
-
-const sorted = new WeakMap<ReadonlyMap<string, string>, readonly string[]>();
-
-/** Catalogue spellings, ascending; sorted once, for they change only with the catalogue. */
-export const spellings = (codes: ReadonlyMap<string, string>): readonly string[] => {
-  const held = sorted.get(codes) ?? [...codes.values()].sort();
-  sorted.set(codes, held);
-  return held;
-};
-
-const suggestion = (
-  key: CodeKey,
-  folded: string,
-  { near, codes }: { near: readonly string[]; codes: Codes },
-): string => {
-  const asInstrument = codes.instrument.get(`${folded}-PERP`);
-  if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
-  const asBase = codes.base.get(folded.replace(/-PERP$/, ''));
-  if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
-  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/instruments lists every code.';
-};
-
-/** The code in catalogue spelling; undefined when it is not known (S-03). */
-export const spelledCode = (key: CodeKey, text: string, codes: Codes): string | undefined =>
-  codes[key].get(fold(key, text));
-
-export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
-  instrument: UNKNOWN.instrument.code,
-  base: UNKNOWN.base.code,
-  venue: UNKNOWN.venue.code,
-  quote: UNKNOWN.quote.code,
-};
-
-/** What is said of a code that is not known: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
-export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
-  const shown = text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text;
-  const folded = fold(key, shown);
-  const known = spellings(codes[key]);
-  const near = nearest(folded, known);
-  const listed = [...near];
-  for (const code of known) {
-    if (listed.length >= NAMED_IN_MESSAGE) break;
-    if (!near.includes(code)) listed.push(code);
-  }
-  const all = known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
-  const { code, what } = UNKNOWN[key];
-  return { code, message: `"${shown}" is not ${what}: ${all}.`, hint: suggestion(key, folded, { near, codes }) };
-};
-
 /** Catalogue spelling of every code. Throws ServiceError with every unknown one. */
 export const resolveNames = (selection: Selection, directory: Directory): Names => {
   const errors: ApiError[] = [];

@@ -1,6 +1,5 @@
 // One column of a series: values of consecutive periods and when each was received and recorded, growing at its newest end.
-import type { Digits, Micros } from '../../schemas/records.ts';
-import type { QuantityUnit } from '../../schemas/units.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 
 /** Periods kept free at the newest end when a full column moves on. */
 const SLACK = 64;

@@ -2,10 +2,9 @@
 import { fitsDouble } from '../../schemas/decimals.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { hasQuantity, LAYERS } from '../../schemas/layers.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import { columnOf, listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
-import type { QuantityUnit } from '../../schemas/units.ts';
 import { type HistoryReader, places } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Column, PeriodValue } from './column.ts';

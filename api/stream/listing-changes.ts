@@ -2,10 +2,9 @@
 import { writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LiveEntry } from '../../schemas/topics.ts';
-import { type LiveListing, versionAt } from '../live/listing-book.ts';
+import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { listingRecord } from '../operations/listing-record.ts';
-import type { Selected } from '../selection/resolve.ts';
 import { selectedAs, selectedBy } from './request.ts';
 import type { Stream } from './stream.ts';
 import { listingKey, type TrackBoard } from './track-board.ts';

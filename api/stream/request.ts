@@ -6,17 +6,18 @@ import type { NumberFormat } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
-import type { Plan } from '../access/plans.ts';
 import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
-import { TIMEFRAMES } from '../dql/limits.ts';
-import { type Bounds, boundsOf, freshnessFaults, freshnessLimits, layerNamed } from '../live/bounds.ts';
-import type { LiveListing } from '../live/listing-book.ts';
+import { layerNamed } from '../contract/layer-names.ts';
+import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
+import type { Plan } from '../contract/plans.ts';
+import { TIMEFRAMES } from '../language/limits.ts';
+import { type Bounds, boundsOf, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
+import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { listingLimit, namesOf } from '../operations/asked.ts';
-import type { Endpoint, Reading } from '../operations/operation.ts';
-import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../operations/parameters.ts';
+import type { ReadableEndpoint, Reading } from '../operations/operation.ts';
 import { directoryOf } from '../selection/directory.ts';
-import { type Names, type Narrowing, type Selected, selectListings } from '../selection/resolve.ts';
+import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
 
 const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
@@ -96,7 +97,7 @@ export const STREAM = {
   },
   refine: (input: unknown) => refine(input as Partial<StreamInput>),
   understand: (input: unknown, { live }: Reading): Names => namesOf((input as Partial<StreamInput>).where, live),
-} as const satisfies Endpoint;
+} as const satisfies ReadableEndpoint;
 
 /** How states are printed: streams of one format share every text. */
 export type Format = {

@@ -1,9 +1,9 @@
 // Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
-import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
-import { convertQuantity, type QuantityUnit, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { figureOrNull } from '../live/members.ts';

@@ -9,7 +9,7 @@ import { openAccountStore } from '../../api/access/account-store.ts';
 import { ChallengeMeter } from '../../api/access/challenge.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { Meter } from '../../api/access/meter.ts';
-import { PLAN_CODES } from '../../api/access/plans.ts';
+import { PLAN_CODES } from '../../api/contract/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
 import { followLive } from '../../api/live/follow.ts';

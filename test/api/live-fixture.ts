@@ -6,7 +6,7 @@ import { ChallengeMeter, type PaymentTerms } from '../../api/access/challenge.ts
 import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
-import { PLAN_CODES, type PlanCode } from '../../api/access/plans.ts';
+import { PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
 import type { HistoryStore } from '../../api/history/store.ts';

@@ -1,5 +1,5 @@
 // Questions about the past, each asked of an app of its own over a real store, and what the markets they are asked of have alike.
-import type { PlanCode } from '../../api/access/plans.ts';
+import type { PlanCode } from '../../api/contract/plans.ts';
 import type { HistoryStore } from '../../api/history/store.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, LayerCapability } from '../../schemas/topics.ts';

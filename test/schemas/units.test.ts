@@ -2,14 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { multiply } from '../../schemas/decimals.ts';
-import {
-  convertQuantity,
-  needsMark,
-  type QuantityRule,
-  type QuantityUnit,
-  quantityUnitFor,
-  type UnitsMode,
-} from '../../schemas/units.ts';
+import type { QuantityUnit } from '../../schemas/records.ts';
+import { convertQuantity, needsMark, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 
 const rule = (
   venue_kind: QuantityRule['venue_kind'],

@@ -1,6 +1,6 @@
 // Judges answers by the schema their endpoint declares, closed: a member that no document tells of is a fault, as is one that lacks.
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { Endpoint } from '../../api/operations/operation.ts';
+import type { Endpoint } from '../../api/contract/endpoint.ts';
 
 const ajv = new Ajv2020({
   allErrors: true,

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PLANS } from '../../../api/access/plans.ts';
+import { PLANS } from '../../../api/contract/plans.ts';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
 import { candles } from '../../../api/operations/candles.ts';

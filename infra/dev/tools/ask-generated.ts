@@ -4,11 +4,10 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import type { CodeKey } from '../../../api/selection/directory.ts';
-import { fold } from '../../../api/selection/directory.ts';
+import { type CodeKey, fold } from '../../../api/language/codes.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
-import type { Names } from '../../../test/api/dql/generate.ts';
-import { parseBodies, screenBodies } from '../../../test/api/dql/generate-asked.ts';
+import type { Names } from '../../../test/api/language/generate.ts';
+import { parseBodies, screenBodies } from '../../../test/api/language/generate-asked.ts';
 
 const USAGE = `usage: node infra/dev/tools/ask-generated.ts [--url URL --key KEY [--key KEY ...]] [--screens N] [--parses N] [--seed N] [--concurrency N]
 Without --url the service and its key are those of .local/endpoints.json (ENDPOINTS_FILE).`;

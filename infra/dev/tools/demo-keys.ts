@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { displayOf, hashKey, isKey, makeKey } from '../../../api/access/keys.ts';
-import { PLAN_CODES, type PlanCode } from '../../../api/access/plans.ts';
+import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 

@@ -1,4 +1,4 @@
-// Asks a running service the questions that README.md and api/dql/README.md document, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
+// Asks a running service the questions that README.md and api/language/README.md document, and says how many instruments each finds: `node infra/dev/tools/documented-queries.ts`.
 // The service is that of `npm start` or `npm run demo`, or BASE_URL with API_KEY.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const readDocument = (path: string): string => readFileSync(join(PROJECT_ROOT, p
 
 /** The questions of the language's manual, in their order. */
 export const documentedQueries = (): string[] =>
-  readDocument('api/dql/README.md')
+  readDocument('api/language/README.md')
     .split('## Ten questions')[1]
     ?.split('\n')
     .filter((line) => line.startsWith('    '))

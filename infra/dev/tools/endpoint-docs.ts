@@ -1,10 +1,10 @@
 // docs/endpoints.md, rendered from the operation list: `npm run docs` writes it, a test compares it and runs its examples.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PLANS, type PlanLimits } from '../../../api/access/plans.ts';
+import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
+import { PLANS, type PlanLimits } from '../../../api/contract/plans.ts';
 import { codesOf } from '../../../api/data-app/endpoint-codes.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
-import type { Endpoint, RequestClass } from '../../../api/operations/operation.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';

@@ -1,5 +1,5 @@
 // The example of an endpoint as a reader pastes it into a shell, and JSON as a reader likes it.
-import type { Endpoint } from '../../../api/operations/operation.ts';
+import type { Endpoint } from '../../../api/contract/endpoint.ts';
 
 const WIDTH = 116;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
-import type { PlanCode } from '../../../api/access/plans.ts';
+import type { PlanCode } from '../../../api/contract/plans.ts';
 
 export type KeyState = 'live' | 'expired' | 'revoked';
 

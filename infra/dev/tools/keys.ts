@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Pool } from 'pg';
-import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/access/plans.ts';
+import { isPlanCode, PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { parseDuration } from '../../../schemas/durations.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import { migrate } from '../../postgres/migrate.ts';

@@ -1,5 +1,5 @@
 // What Binance's symbols and streams say by themselves: market, unit, dates, and the chain of a book message.
-import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
 
 export type Market = 'usdm' | 'coinm';

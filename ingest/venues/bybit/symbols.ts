@@ -1,5 +1,5 @@
 // What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
-import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { BookRecord, Chain, ClosedMinute } from '../../venue.ts';
 
 export type Market = 'linear' | 'inverse';

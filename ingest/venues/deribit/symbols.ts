@@ -1,5 +1,5 @@
 // What Deribit's instrument names say by themselves: kind, unit, and which perpetuals use an index.
-import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { QuantityUnit } from '../../../schemas/records.ts';
 import type { MapContext } from '../../venue.ts';
 
 /** `BTC-PERPETUAL`, `BTC_USDC-PERPETUAL`; not `BTC-26DEC25`, `BTC-FS-30SEP22_PERP`, `BTC-8JUN20-8750-P`. */

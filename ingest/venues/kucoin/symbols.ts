@@ -1,6 +1,5 @@
 // What KuCoin's symbols and topics say by themselves: kind, unit, index, stamps, and the chain of a book message.
-import type { ListingValues, Micros } from '../../../schemas/records.ts';
-import type { QuantityUnit } from '../../../schemas/units.ts';
+import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
 import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
 import { snapshotChain } from '../shared/shape.ts';
 import { badFrame, readId } from '../shared/wire.ts';

@@ -1,0 +1,48 @@
+// What is declared of anything callable: enough for its checks, its shape and its place in the documents.
+import type { TSchema } from 'typebox';
+import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
+
+/** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
+export type RequestClass =
+  | 'account'
+  | 'snapshots'
+  | 'history'
+  | 'candles'
+  | 'screen'
+  | 'books'
+  | 'liquidations'
+  | 'reference'
+  | 'agent_state'
+  | 'stream'
+  | 'archive';
+
+/** Members that were sent with a fault of their own: nothing follows from their absence. */
+export type Spoilt = ReadonlySet<string>;
+
+export type Endpoint<Input = unknown> = {
+  readonly name: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** `open` needs no key; `required` needs one, or a payment when there is a price. */
+  readonly key: 'open' | 'required';
+  readonly class: RequestClass;
+  /** Price of a call in atomic USDC; null cannot be paid per call. */
+  readonly price: number | null;
+  /** Seconds an answer may be cached (N-14); null: `no-store`. */
+  readonly cacheS: number | null;
+  readonly summary: string;
+  /** Query parameters of a GET, body of a POST. */
+  readonly input: TSchema;
+  readonly output: TSchema;
+  /** Codes it may answer besides those that follow from its method, key and price. */
+  readonly codes: readonly ErrorCode[];
+  readonly example: {
+    /** What its caller wants to know, one sentence. */
+    readonly question: string;
+    readonly input: Readonly<Record<string, unknown>>;
+    /** A real answer, its lists shortened; of a stream the text of its first events. */
+    readonly output: Readonly<Record<string, unknown>> | string;
+  };
+  /** Faults of shape that a schema cannot express, of the members it found no fault in (E-01 step 6). */
+  readonly refine: (input: Partial<Input>, spoilt: Spoilt) => readonly ApiError[];
+};

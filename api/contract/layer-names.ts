@@ -1,0 +1,46 @@
+// Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
+import Type from 'typebox';
+import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+
+export const Layers = Type.Optional(
+  Type.Array(Type.String(), {
+    minItems: 1,
+    maxItems: 32,
+    description: `Layers to answer: ${READING_LAYERS.join(', ')}. All of the plan when left out.`,
+  }),
+);
+const BY_NAME = new Map<string, ReadingLayer>(
+  READING_LAYERS.flatMap((name) => [name, ...LAYERS[name].aliases].map((alias) => [alias, name] as const)),
+);
+
+/** Every name and alias of a layer that snapshots and history know. */
+export const LAYER_NAMES: readonly string[] = [...BY_NAME.keys()];
+
+/** Canonical name of a layer that snapshots and history know, by any of its names (L-01). */
+export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
+
+/** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  candles: 'POST /v2/candles',
+  candle: 'POST /v2/candles',
+  liquidation: 'POST /v2/liquidations',
+  liquidations: 'POST /v2/liquidations',
+  trades: 'GET /v2/stream with layers=trade',
+  trade: 'GET /v2/stream with layers=trade',
+};
+
+/** Fault of form: a name that is no layer of readings. */
+export const layerFault = (name: string, index: number): ApiError[] => {
+  if (layerNamed(name) !== undefined) return [];
+  const path = `/layers/${index}`;
+  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  if (elsewhere !== undefined) {
+    return [
+      { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },
+    ];
+  }
+  const near = nearest(name.slice(0, 40), READING_LAYERS);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Layers are ${READING_LAYERS.join(', ')}.`;
+  return [{ code: 'DQL_JSON_SCHEMA', message: `"${name.slice(0, 40)}" is not a layer.`, hint, path }];
+};

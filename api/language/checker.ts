@@ -1,0 +1,337 @@
+// Checks expressions: names, scopes, nesting, kinds, timeframes (DQL-10 to DQL-13, DQL-24); gives the canonical tree with each period set.
+import { nearest } from '../../schemas/errors.ts';
+import { LAYERS } from '../../schemas/layers.ts';
+import { checkArgumentsOfUnknown, checkCall, inheritedPeriod, refuseScope } from './check-call.ts';
+import { type CodeKey, spelledCode, UNKNOWN_CODES, unknownCode } from './codes.ts';
+import { clip, type Place } from './faults.ts';
+import { FIELDS, SOURCES } from './fields.ts';
+import { type Checked, checked, type Findings, inWords, isNumeric, type Kind, meet, type Where } from './kinds.ts';
+import {
+  type AggregateNode,
+  type ArithNode,
+  aggregateNode,
+  arithNode,
+  type BrokenNode,
+  broken,
+  type CmpNode,
+  type CodeNode,
+  cmpNode,
+  codeNode,
+  type FieldNode,
+  type InNode,
+  inNode,
+  type Literal,
+  type LogicNode,
+  logicNode,
+  type Node,
+  type QuantifierNode,
+  quantifierNode,
+  type SourceNode,
+} from './tree.ts';
+
+const suggestName = (name: string): string => {
+  const layer = Object.values(LAYERS).find((l) => l.name === name || l.recordName === name || l.aliases.includes(name));
+  const members = [...FIELDS.values()].filter((f) => f.layer === layer?.name).map((f) => f.name);
+  if (members.length > 0) return `"${name}" is a layer; its fields are ${members.join(', ')}.`;
+  const near = nearest(name.slice(0, 40), [...FIELDS.keys(), ...SOURCES.keys()]);
+  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/dql/catalogue lists the fields and sources.';
+};
+
+class Checker {
+  readonly #findings: Findings;
+  readonly #tools: Parameters<typeof checkCall>[2];
+
+  constructor(findings: Findings) {
+    this.#findings = findings;
+    this.#tools = { check: (node, where) => this.check(node, where), findings };
+  }
+
+  check(node: Node, where: Where): Checked {
+    const isOutside = where.series !== null && this.#refuseOutsideSeries(node);
+    const result = this.#check(node, where);
+    return isOutside ? { ...result, kind: 'broken' } : result;
+  }
+
+  #check(node: Node, where: Where): Checked {
+    switch (node.type) {
+      case 'number':
+      case 'duration':
+      case 'code':
+      case 'status':
+        return checked(node, node.type);
+      case 'field':
+        return this.#field(node, where);
+      case 'source':
+        return this.#source(node, where);
+      case 'call':
+        return checkCall(node, where, this.#tools);
+      case 'arith':
+        return this.#arith(node, where);
+      case 'cmp':
+        return this.#comparison(node, where);
+      case 'in':
+        return this.#membership(node, where);
+      case 'and':
+      case 'or':
+        return this.#logic(node, where);
+      case 'any':
+      case 'all':
+      case 'count':
+        return this.#quantifier(node, where);
+      case 'agg':
+        return this.#aggregate(node, where);
+      case 'broken':
+        return this.#broken(node, where);
+      default: {
+        const never: never = node;
+        return never;
+      }
+    }
+  }
+
+  /** A condition: boolean, or its fault. */
+  condition(node: Node, where: Where, of: string): Node {
+    const result = this.check(node, where);
+    if (result.kind !== 'boolean' && result.kind !== 'broken') {
+      const hint = 'Compare it, as in funding > 1bps.';
+      this.#type(node.place, `${of} is ${inWords(result.kind)}, not a condition.`, hint);
+    }
+    return result.node;
+  }
+
+  #type(place: Place, message: string, hint: string): void {
+    this.#findings.faults.add('DQL_TYPE', place, { message, hint });
+  }
+
+  #broken({ place, parts, of }: BrokenNode, where: Where): Checked {
+    if (of === 'call') checkArgumentsOfUnknown(parts, where, this.#tools);
+    else for (const part of parts) this.check(part, where);
+    return checked(broken(place), 'broken');
+  }
+
+  /** S is made of sources, sampleable fields, series functions, and arithmetic over these and numbers (DQL-33i). */
+  #refuseOutsideSeries({ type, place }: Node): boolean {
+    const may = ['number', 'field', 'source', 'call', 'arith', 'broken'];
+    if (may.includes(type)) return false;
+    this.#type(
+      place,
+      'A series is made of sources, sampleable fields, series functions and numbers.',
+      'Write a series here, such as close.',
+    );
+    return true;
+  }
+
+  #field(node: FieldNode, where: Where): Checked {
+    const { faults, instrumentNames, venueNames } = this.#findings;
+    const field = FIELDS.get(node.name);
+    if (field === undefined) {
+      const isSource = SOURCES.has(node.name);
+      faults.add('DQL_UNKNOWN_FIELD', node.place, () => ({
+        message: `"${clip(node.name)}" is not a field.`,
+        hint: isSource ? `Write {"type": "source", "name": "${node.name}"}.` : suggestName(node.name),
+      }));
+      return checked(node, 'broken');
+    }
+    (field.scope === 'venue' ? venueNames : instrumentNames).add(field.name);
+    if (field.scope === 'venue' && !where.venueNames) refuseScope(node.place, field.name, this.#findings);
+    const more = { additive: field.additive, isQuantity: field.unit === 'quantity' };
+    if (where.series === null) return checked(node, field.type, more);
+    if (!field.sampleable) {
+      this.#type(
+        node.place,
+        `"${field.name}" cannot be read as a series.`,
+        'Use a sampleable field or a candle source.',
+      );
+      return checked(node, 'broken');
+    }
+    const period = where.series;
+    return checked(period === 'unknown' ? node : { ...node, period }, 'series', { ...more, period });
+  }
+
+  #source(node: SourceNode, where: Where): Checked {
+    const source = SOURCES.get(node.name);
+    if (source === undefined) {
+      this.#findings.faults.add('DQL_UNKNOWN_FIELD', node.place, () => ({
+        message: `"${clip(node.name)}" is not a source.`,
+        hint: FIELDS.has(node.name) ? `Write {"type": "field", "name": "${node.name}"}.` : suggestName(node.name),
+      }));
+      return checked(node, 'broken');
+    }
+    this.#findings.venueNames.add(source.name);
+    if (!where.venueNames) refuseScope(node.place, source.name, this.#findings);
+    const period = inheritedPeriod(node, where, this.#findings);
+    const more = { additive: source.additive, isQuantity: source.unit === 'quantity', period };
+    return checked(period === 'unknown' ? node : { ...node, period }, 'series', more);
+  }
+
+  #arith(node: ArithNode, where: Where): Checked {
+    const { op, place } = node;
+    const left = this.check(node.left, where);
+    const right = this.check(node.right, where);
+    const made = arithNode(op, { left: left.node, right: right.node }, place);
+    const kind = arithmeticKind(op, left.kind, right.kind);
+    if (kind === null) {
+      const message = `"${op}" does not go with ${inWords(left.kind)} and ${inWords(right.kind)}.`;
+      this.#type(place, message, 'Use numbers, or durations as the language allows.');
+      return checked(made, 'broken');
+    }
+    const period = meet(left, right, { faults: this.#findings.faults, place });
+    return checked(made, kind, { period, ...additivity(op, left, right) });
+  }
+
+  #comparison(node: CmpNode, where: Where): Checked {
+    const { op, place } = node;
+    const left = this.check(node.left, where);
+    const right = this.#besides(node.right, left, where);
+    const made = cmpNode(op, { left: left.node, right: right.node }, place);
+    if (left.kind !== 'broken' && right.kind !== 'broken' && !this.#compares(node, left, right)) {
+      const message = `"${op}" does not compare ${inWords(left.kind)} with ${inWords(right.kind)}.`;
+      this.#type(place, message, comparisonHint(left.kind));
+      return checked(made, 'boolean');
+    }
+    meet(left, right, { faults: this.#findings.faults, place });
+    return checked(made, 'boolean');
+  }
+
+  #compares({ op, left: l, right: r }: CmpNode, left: Checked, right: Checked): boolean {
+    if (isNumeric(left.kind)) return isNumeric(right.kind);
+    if (left.kind === 'duration') return right.kind === 'duration';
+    if (op !== '=' || left.kind !== right.kind) return false;
+    // DQL-34d: the right side of codes and statuses is a literal, the left one is none.
+    if (left.kind === 'code') return l.type === 'field' && r.type === 'code';
+    return left.kind === 'status' && l.type === 'call' && r.type === 'status';
+  }
+
+  /** The right side; a code beside a code field is brought to catalogue spelling. */
+  #besides(node: Node, left: Checked, where: Where): Checked {
+    if (node.type === 'code' && left.node.type === 'field' && left.kind === 'code') return this.#code(node, left.node);
+    return this.check(node, where);
+  }
+
+  /** Instrument, base, venue and quote are the code fields, and the keys of the directory. */
+  #code(node: CodeNode, field: FieldNode): Checked {
+    const { faults, codes } = this.#findings;
+    const key = field.name as CodeKey;
+    const spelt = spelledCode(key, node.value, codes);
+    if (spelt !== undefined) return checked(codeNode(spelt, node.place), 'code');
+    if (FIELDS.get(node.value)?.type === 'code') {
+      this.#type(
+        node.place,
+        `"${field.name}" is compared with the field "${node.value}".`,
+        'Write a code on the right side.',
+      );
+    } else {
+      faults.add(UNKNOWN_CODES[key], node.place, () => unknownCode(key, node.value, codes));
+    }
+    return checked(node, 'code');
+  }
+
+  #membership(node: InNode, where: Where): Checked {
+    const left = this.check(node.left, where);
+    const values = new Map<string, Literal>();
+    const wanted = left.kind === 'series' ? 'number' : left.kind;
+    for (const value of node.values) {
+      const made = this.#besides(value, left, where).node as Literal;
+      if (made.type !== wanted && wanted !== 'broken' && wanted !== 'boolean') {
+        this.#type(
+          value.place,
+          `The list of "in" holds ${inWords(value.type)} beside ${inWords(left.kind)}.`,
+          'Use values of one kind.',
+        );
+      }
+      if (!values.has(made.value)) values.set(made.value, made);
+    }
+    if (
+      left.kind === 'boolean' ||
+      (left.kind === 'code' && node.left.type !== 'field') ||
+      (left.kind === 'status' && node.left.type !== 'call')
+    )
+      this.#type(
+        node.place,
+        '"in" needs a number, a duration, a code field or status(F) on its left.',
+        'Write base in (BTC, ETH).',
+      );
+    const [only, ...more] = values.values();
+    const made =
+      only !== undefined && more.length === 0
+        ? cmpNode('=', { left: left.node, right: only }, node.place)
+        : inNode(left.node, [...values.values()], node.place);
+    return checked(made, 'boolean');
+  }
+
+  #logic(node: LogicNode, where: Where): Checked {
+    const args = node.args.map((arg) => this.condition(arg, where, `A side of "${node.type}"`));
+    return checked(logicNode(node.type, args, node.place), 'boolean');
+  }
+
+  #refuseNesting(place: Place, name: string, where: Where): void {
+    if (!where.quantified) return;
+    this.#findings.faults.add('DQL_NESTING', place, {
+      message: `"${name}" stands inside a quantifier or aggregate.`,
+      hint: 'Split the condition, so that each stands for itself.',
+    });
+  }
+
+  #quantifier(node: QuantifierNode, where: Where): Checked {
+    this.#refuseNesting(node.place, node.type, where);
+    const inner: Where = { venueNames: true, quantified: true, series: null };
+    const condition = this.condition(node.where, inner, `The condition of "${node.type}"`);
+    return checked(quantifierNode(node.type, condition, node.place), node.type === 'count' ? 'number' : 'boolean');
+  }
+
+  #aggregate(node: AggregateNode, where: Where): Checked {
+    const { fn, place } = node;
+    this.#refuseNesting(place, fn, where);
+    const inner: Where = { venueNames: true, quantified: true, series: null };
+    const condition =
+      node.where === undefined ? undefined : this.condition(node.where, inner, `The condition of "${fn}"`);
+    const expr = this.check(node.expr, inner);
+    const made = aggregateNode(fn, { expr: expr.node, where: condition }, place);
+    // Durations are allowed in max and min (DQL-34f).
+    if (!isNumeric(expr.kind) && (expr.kind !== 'duration' || fn === 'sum')) {
+      this.#type(node.expr.place, `"${fn}" takes a number, not ${inWords(expr.kind)}.`, `Write ${fn}(venues, mark).`);
+      return checked(made, 'broken');
+    }
+    if (fn === 'sum') this.#sum(expr, place);
+    return checked(made, expr.kind === 'series' ? 'number' : expr.kind);
+  }
+
+  #sum(expr: Checked, place: Place): void {
+    if (expr.kind === 'broken') return;
+    if (!expr.additive) {
+      const fields = [...FIELDS.values()].filter((f) => f.additive).map((f) => f.name);
+      this.#type(
+        expr.node.place,
+        'This cannot be added up across venues.',
+        `Additive fields are ${fields.join(', ')}.`,
+      );
+    } else if (expr.isQuantity) this.#findings.quantitySums.push(place);
+  }
+}
+
+const comparisonHint = (left: Kind): string => {
+  if (left === 'code') return 'Write a code behind "=", such as base = BTC.';
+  if (left === 'status') return 'Write a status behind "=", such as status(mark) = stale.';
+  return left === 'duration' ? 'Write a duration such as 5s.' : 'Compare values of one kind.';
+};
+
+/** DQL-12; null: these do not go together. */
+const arithmeticKind = (op: ArithNode['op'], left: Kind, right: Kind): Kind | null => {
+  if (left === 'broken' || right === 'broken') return 'broken';
+  const numeric = isNumeric(left) && isNumeric(right);
+  if (numeric) return left === 'series' || right === 'series' ? 'series' : 'number';
+  const [isDuration, isOther] = [left === 'duration', right === 'duration'];
+  if (isDuration && isOther) return op === '*' ? null : op === '/' ? 'number' : 'duration';
+  if (op === '*' && ((isDuration && isNumeric(right)) || (isNumeric(left) && isOther))) return 'duration';
+  return op === '/' && isDuration && isNumeric(right) ? 'duration' : null;
+};
+
+/** DQL-24, DQL-33e. */
+const additivity = (op: ArithNode['op'], a: Checked, b: Checked): Pick<Checked, 'additive' | 'isQuantity'> => {
+  const isQuantity = a.isQuantity || b.isQuantity;
+  if (op === '+' || op === '-') return { additive: a.additive && b.additive, isQuantity };
+  if (op === '*') return { additive: a.additive !== b.additive, isQuantity };
+  return { additive: a.additive && !b.additive, isQuantity: a.isQuantity && !b.isQuantity };
+};
+
+export const createChecker = (findings: Findings): Checker => new Checker(findings);

@@ -1,0 +1,69 @@
+// Codes as queries write them: any letter case, catalogue spelling back, and what is said of one that is not known (S-03, S-04, E-08).
+import { type ErrorCode, nearest } from '../../schemas/errors.ts';
+import type { SelectionKey } from './selection.ts';
+
+export type CodeKey = Exclude<SelectionKey, 'symbol'>;
+/** Catalogue spelling by the folded one. */
+export type Codes = Readonly<Record<CodeKey, ReadonlyMap<string, string>>>;
+
+/** Letter case does not matter in codes (S-03). */
+export const fold = (key: CodeKey, text: string): string => (key === 'venue' ? text.toLowerCase() : text.toUpperCase());
+
+const UNKNOWN: Readonly<Record<CodeKey, { readonly code: ErrorCode; readonly what: string }>> = {
+  instrument: { code: 'DQL_UNKNOWN_INSTRUMENT', what: 'an instrument' },
+  base: { code: 'DQL_UNKNOWN_ASSET', what: 'a base asset' },
+  venue: { code: 'DQL_UNKNOWN_VENUE', what: 'a venue' },
+  quote: { code: 'DQL_UNKNOWN_CURRENCY', what: 'a quote currency' },
+};
+const NAMED_IN_MESSAGE = 10;
+const CLIPPED = 40;
+
+export type UnknownCode = { readonly code: ErrorCode; readonly message: string; readonly hint: string };
+
+const sorted = new WeakMap<ReadonlyMap<string, string>, readonly string[]>();
+
+/** Catalogue spellings, ascending; sorted once, for they change only with the catalogue. */
+export const spellings = (codes: ReadonlyMap<string, string>): readonly string[] => {
+  const held = sorted.get(codes) ?? [...codes.values()].sort();
+  sorted.set(codes, held);
+  return held;
+};
+
+const suggestion = (
+  key: CodeKey,
+  folded: string,
+  { near, codes }: { near: readonly string[]; codes: Codes },
+): string => {
+  const asInstrument = codes.instrument.get(`${folded}-PERP`);
+  if (key === 'instrument' && asInstrument !== undefined) return `Write ${asInstrument}.`;
+  const asBase = codes.base.get(folded.replace(/-PERP$/, ''));
+  if (key === 'base' && asBase !== undefined) return `Write ${asBase}.`;
+  return near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'GET /v2/instruments lists every code.';
+};
+
+/** The code in catalogue spelling; undefined when it is not known (S-03). */
+export const spelledCode = (key: CodeKey, text: string, codes: Codes): string | undefined =>
+  codes[key].get(fold(key, text));
+
+export const UNKNOWN_CODES: Readonly<Record<CodeKey, ErrorCode>> = {
+  instrument: UNKNOWN.instrument.code,
+  base: UNKNOWN.base.code,
+  venue: UNKNOWN.venue.code,
+  quote: UNKNOWN.quote.code,
+};
+
+/** What is said of a code that is not known: up to ten known ones, nearest first, and how many there are (S-04, E-08). */
+export const unknownCode = (key: CodeKey, text: string, codes: Codes): UnknownCode => {
+  const shown = text.length > CLIPPED ? `${text.slice(0, CLIPPED)}…` : text;
+  const folded = fold(key, shown);
+  const known = spellings(codes[key]);
+  const near = nearest(folded, known);
+  const listed = [...near];
+  for (const code of known) {
+    if (listed.length >= NAMED_IN_MESSAGE) break;
+    if (!near.includes(code)) listed.push(code);
+  }
+  const all = known.length === 0 ? 'none is known yet' : `known are ${listed.join(', ')} (${known.length} in all)`;
+  const { code, what } = UNKNOWN[key];
+  return { code, message: `"${shown}" is not ${what}: ${all}.`, hint: suggestion(key, folded, { near, codes }) };
+};

@@ -1,0 +1,102 @@
+// A query from either form to its checked tree, canonical pair and complexity; or every fault of it (Q-01, Q-02).
+import { serviceError } from '../../schemas/errors.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { type CheckedQuery, checkQuery } from './check-query.ts';
+import type { Codes } from './codes.ts';
+import { type Complexity, checkCost, checkSize } from './cost.ts';
+import { Faults, type Words } from './faults.ts';
+import { LIMITS, VERSION } from './limits.ts';
+import { readObject } from './object.ts';
+import type { JsonObject } from './object-shape.ts';
+import { parseText } from './parser.ts';
+import { printQuery, queryJson } from './printer.ts';
+import type { Selection } from './selection.ts';
+import type { Query } from './tree.ts';
+
+export type QueryInput =
+  | { readonly text: string }
+  /** `path` is the JSON pointer of the object in the request. */
+  | { readonly object: JsonObject; readonly path: string };
+
+export type Compiled = {
+  readonly query: CheckedQuery;
+  readonly string: string;
+  readonly json: JsonValue;
+  readonly complexity: Complexity;
+};
+
+const refuseVersion = ({ dql }: JsonObject, path: string): void => {
+  if (dql === undefined || dql === VERSION) return;
+  throw serviceError('DQL_VERSION', `The language version is ${clipped(dql)}, not "${VERSION}".`, {
+    hint: `Send dql "${VERSION}".`,
+    path: `${path}/dql`,
+  });
+};
+const clipped = (value: unknown): string => (typeof value === 'string' ? `"${value.slice(0, 40)}"` : typeof value);
+
+const refuseLength = (text: string): void => {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= LIMITS.source_bytes) return;
+  throw serviceError('DQL_COMPLEXITY', `The query has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`, {
+    hint: 'Shorten the query.',
+  });
+};
+
+const read = (input: QueryInput): { readonly query: Query; readonly faults: Faults } => {
+  if ('text' in input) {
+    refuseLength(input.text);
+    const { query, stream } = parseText(input.text);
+    return { query, faults: stream.faults };
+  }
+  refuseVersion(input.object, input.path);
+  const faults = new Faults(null);
+  return { query: readObject(input.object, input.path, faults), faults };
+};
+
+const depthOf = ({ condition, select, orderBy }: Query): number =>
+  [condition, ...select, ...orderBy.map(({ expr }) => expr)].reduce(
+    (most, node) => Math.max(most, node?.depth ?? 0),
+    0,
+  );
+
+/** What screen asks of a query besides (S-06, DQL-07, DQL-24). */
+export type Demands = {
+  /** Selection of the body; its codes name their place in it. */
+  readonly where: Selection | null;
+  /** Quantities stay in the units of their listings, so they cannot be added up. */
+  readonly refuseQuantitySums: boolean;
+  /** Why T cannot be answered; null: it can. */
+  readonly outOfRange: (at: Micros) => Words | null;
+};
+const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange: () => null };
+
+const withSelection = (query: Query, where: Selection | null, faults: Faults): Query => {
+  if (where === null) return query;
+  if (query.where === null) return { ...query, where };
+  const message = 'The selection is given twice, in the query and beside it.';
+  faults.add('DQL_DUPLICATE_CLAUSE', { path: '/where' }, { message, hint: 'Give it once.' });
+  return query;
+};
+
+const refuse = ({ quantitySums, asOf }: CheckedQuery, demands: Demands, faults: Faults): void => {
+  for (const place of demands.refuseQuantitySums ? quantitySums : []) {
+    const message = 'A quantity as published cannot be added up across venues.';
+    faults.add('DQL_TYPE', place, { message, hint: 'Send units: base.' });
+  }
+  const words = asOf === null ? null : demands.outOfRange(asOf.at);
+  if (asOf !== null && words !== null) faults.add('DQL_AS_OF_RANGE', asOf.place, words);
+};
+
+/** Compiles a query against the codes known. Throws ServiceError with all its faults. */
+export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): Compiled => {
+  const { query: written, faults } = read(input);
+  const parsed = withSelection(written, demands.where, faults);
+  const query = checkQuery(parsed, { faults, codes });
+  refuse(query, demands, faults);
+  checkSize(query, depthOf(parsed), faults);
+  faults.throwIfAny();
+  const complexity = checkCost(query, faults);
+  faults.throwIfAny();
+  return { query, string: printQuery(query), json: queryJson(query), complexity };
+};

@@ -1,0 +1,205 @@
+// What a query costs, from its canonical form alone: nodes, bars, cost, and the limits on them (DQL-30 to DQL-32).
+
+import type { CheckedQuery } from './check-query.ts';
+import type { Faults, Place } from './faults.ts';
+import { FUNCTIONS, type FunctionSpec } from './functions.ts';
+import { LIMITS, TIMEFRAMES, type Timeframe } from './limits.ts';
+import { printNode } from './printer.ts';
+import { SELECTION_KEYS, type Selection } from './selection.ts';
+import type { CallNode, Node, SourceNode } from './tree.ts';
+
+export type Complexity = { readonly nodes: number; readonly bars: number; readonly cost: number };
+
+/** A series call that stands in no other, or a bare source: what is read once for each listing. */
+export type Atom = {
+  readonly node: CallNode | SourceNode;
+  readonly period: Timeframe | undefined;
+  readonly bars: number;
+};
+
+export const childrenOf = (node: Node): readonly Node[] => {
+  switch (node.type) {
+    case 'call':
+    case 'and':
+    case 'or':
+      return node.args;
+    case 'arith':
+    case 'cmp':
+      return [node.left, node.right];
+    case 'in':
+      return [node.left, ...node.values];
+    case 'any':
+    case 'all':
+    case 'count':
+      return [node.where];
+    case 'agg':
+      return node.where === undefined ? [node.expr] : [node.where, node.expr];
+    default:
+      return [];
+  }
+};
+
+const visit = (node: Node, see: (node: Node) => void): void => {
+  see(node);
+  for (const child of childrenOf(node)) visit(child, see);
+};
+
+/** The expressions of a query, in the order of its canonical text. */
+const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly Node[] => [
+  ...(condition === null ? [] : [condition]),
+  ...select,
+  ...orderBy.map(({ expr }) => expr),
+];
+
+const selectionNodes = (where: Selection | null): number =>
+  SELECTION_KEYS.reduce((sum, key) => sum + (where?.[key] === undefined ? 0 : 1 + where[key].length), 0);
+
+const windowOf = (spec: FunctionSpec, { args }: CallNode): number => {
+  const node = args[spec.parameters.indexOf('window')];
+  return node?.type === 'number' ? Number(node.value) : 0;
+};
+
+/** Elements read by a node (DQL-31); a field counts only where it stands as S, that is, with a period. */
+export const barsOf = (node: Node): number => {
+  switch (node.type) {
+    case 'source':
+      return 1;
+    case 'field':
+      return node.period === undefined ? 0 : 1;
+    case 'arith':
+      return Math.max(barsOf(node.left), barsOf(node.right));
+    case 'call': {
+      const spec = FUNCTIONS.get(node.name);
+      const series = node.args.reduce((most, arg) => Math.max(most, barsOf(arg)), 0);
+      return spec?.bars({ series, n: windowOf(spec, node) }) ?? 0;
+    }
+    default:
+      return 0;
+  }
+};
+
+const isSeriesCall = (node: Node): node is CallNode =>
+  node.type === 'call' && FUNCTIONS.get(node.name)?.readsPeriods === true;
+
+const collectAtoms = (node: Node, found: Map<string, Atom>): void => {
+  if (node.type !== 'source' && !isSeriesCall(node)) {
+    for (const child of childrenOf(node)) collectAtoms(child, found);
+    return;
+  }
+  const key = `${printNode(node)}@${node.period}`;
+  if (!found.has(key)) found.set(key, { node, period: node.period, bars: barsOf(node) });
+};
+
+/** Distinct atoms: the same canonical text at the same timeframe is one (DQL-30). */
+const atomsOf = (query: CheckedQuery): readonly Atom[] => {
+  const found = new Map<string, Atom>();
+  for (const node of expressionsOf(query)) collectAtoms(node, found);
+  return [...found.values()];
+};
+
+/** Timeframes read, ascending by length; an unused clause is none of them (DQL-34b). */
+export const timeframesOf = (query: CheckedQuery): readonly Timeframe[] => {
+  const read = new Set<string>();
+  for (const root of expressionsOf(query)) {
+    visit(root, (node) => {
+      if ('period' in node && node.period !== undefined) read.add(node.period);
+    });
+  }
+  return TIMEFRAMES.filter((timeframe) => read.has(timeframe));
+};
+
+type Limit = {
+  readonly figure: number;
+  readonly most: number;
+  readonly what: string;
+  readonly hint: string;
+  readonly place?: Place;
+};
+
+const refuseOver = (faults: Faults, { figure, most, what, hint, place = null }: Limit): void => {
+  if (figure > most) faults.add('DQL_COMPLEXITY', place, { message: `${what} ${figure}, the limit is ${most}.`, hint });
+};
+
+const countNodes = (query: CheckedQuery): { nodes: number; quantifiers: number; seriesCalls: number } => {
+  const count = { nodes: selectionNodes(query.where), quantifiers: 0, seriesCalls: 0 };
+  for (const root of expressionsOf(query)) {
+    visit(root, (node) => {
+      count.nodes++;
+      if (node.type === 'any' || node.type === 'all' || node.type === 'count' || node.type === 'agg')
+        count.quantifiers++;
+      if (isSeriesCall(node)) count.seriesCalls++;
+    });
+  }
+  return count;
+};
+
+/** Limits that hold whether or not the query has other faults. `depth` is the deepest chain as written. */
+export const checkSize = (query: CheckedQuery, depth: number, faults: Faults): void => {
+  const { nodes, quantifiers } = countNodes(query);
+  // A query cut off at its nesting has told so.
+  if (!faults.has('DQL_COMPLEXITY')) {
+    refuseOver(faults, {
+      figure: depth,
+      most: LIMITS.depth,
+      what: 'The nodes of the query nest to a depth of',
+      hint: 'Split the condition, or write fewer terms in one chain.',
+    });
+  }
+  refuseOver(faults, {
+    figure: nodes,
+    most: LIMITS.nodes,
+    what: 'The nodes of the query number',
+    hint: 'Ask in several queries.',
+  });
+  refuseOver(faults, {
+    figure: quantifiers,
+    most: LIMITS.quantifiers_and_aggregates,
+    what: 'Quantifiers and aggregates number',
+    hint: 'Ask in several queries.',
+  });
+};
+
+const depthCost = (query: CheckedQuery): number => {
+  const calls = new Map<string, number>();
+  for (const root of expressionsOf(query)) {
+    visit(root, (node) => {
+      const cost = node.type === 'call' ? (FUNCTIONS.get(node.name)?.cost ?? 0) : 0;
+      if (cost > 0) calls.set(printNode(node), cost);
+    });
+  }
+  return [...calls.values()].reduce((sum, cost) => sum + cost, 0);
+};
+
+/** Complexity of a query without faults; what is over a limit goes to `faults`. */
+export const checkCost = (query: CheckedQuery, faults: Faults): Complexity => {
+  const { nodes, seriesCalls } = countNodes(query);
+  const atoms = atomsOf(query);
+  const bars = atoms.reduce((sum, atom) => sum + atom.bars, 0);
+  const largest = atoms.reduce<Atom | null>(
+    (most, atom) => (most === null || atom.bars > most.bars ? atom : most),
+    null,
+  );
+  const cost = nodes + bars + depthCost(query);
+  const place = largest?.node.place ?? null;
+  const read = {
+    figure: largest?.bars ?? 0,
+    most: LIMITS.bars_per_atom,
+    what: 'Bars read by the largest series number',
+  };
+  refuseOver(faults, { ...read, hint: 'Use a smaller window.', place });
+  refuseOver(faults, {
+    figure: seriesCalls,
+    most: LIMITS.series_calls,
+    what: 'Series calls number',
+    hint: 'Ask in several queries.',
+  });
+  refuseOver(faults, {
+    figure: timeframesOf(query).length,
+    most: LIMITS.timeframes,
+    what: 'Timeframes number',
+    hint: 'Use fewer timeframes.',
+  });
+  const costly = { figure: cost, most: LIMITS.cost, what: 'The cost of the query is', hint: 'Use smaller windows.' };
+  refuseOver(faults, bars > 0 ? { ...costly, place } : costly);
+  return { nodes, bars, cost };
+};

@@ -1,0 +1,80 @@
+// What checking says of an expression: its kind, the timeframe it is read at, whether sums may add it (DQL-12, DQL-13, DQL-24).
+import type { Codes } from './codes.ts';
+import type { Faults, Place } from './faults.ts';
+import type { Timeframe } from './limits.ts';
+import type { Node } from './tree.ts';
+
+/** `broken` had its fault told already and fits everywhere. */
+export type Kind = 'number' | 'duration' | 'code' | 'status' | 'boolean' | 'series' | 'broken';
+
+/** `unknown`: the fault was told already. */
+export type Period = Timeframe | 'unknown';
+
+export type Checked = {
+  readonly node: Node;
+  readonly kind: Kind;
+  /** Of a series; null of anything else. */
+  readonly period: Period | null;
+  readonly additive: boolean;
+  /** Its unit is of the class `quantity`, or that times a price (DQL-24, DQL-33e). */
+  readonly isQuantity: boolean;
+};
+
+/** Where an expression stands. */
+export type Where = {
+  /** Venue names may stand here. */
+  readonly venueNames: boolean;
+  /** Inside a quantifier or aggregate. */
+  readonly quantified: boolean;
+  /** Of the enclosing series call whose S this is; null elsewhere. */
+  readonly series: Period | null;
+};
+
+/** What is gathered while a query is checked. */
+export type Findings = {
+  readonly faults: Faults;
+  readonly codes: Codes;
+  /** The `timeframe` clause; null without one. */
+  readonly clause: Period | null;
+  readonly instrumentNames: Set<string>;
+  readonly venueNames: Set<string>;
+  readonly functions: Set<string>;
+  /** Sums of quantities, which screen refuses under `units: published` (DQL-24). */
+  readonly quantitySums: Place[];
+};
+
+export type Check = (node: Node, where: Where) => Checked;
+
+export const checked = (node: Node, kind: Kind, more: Partial<Checked> = {}): Checked => ({
+  node,
+  kind,
+  period: null,
+  additive: false,
+  isQuantity: false,
+  ...more,
+});
+
+export const isNumeric = (kind: Kind): boolean => kind === 'number' || kind === 'series' || kind === 'broken';
+
+const WORDS: Readonly<Record<Kind, string>> = {
+  number: 'a number',
+  duration: 'a duration',
+  code: 'a code',
+  status: 'a status',
+  boolean: 'a condition',
+  series: 'a series',
+  broken: 'nothing',
+};
+export const inWords = (kind: Kind): string => WORDS[kind];
+
+/** Two series that meet must have one timeframe (DQL-13). */
+export const meet = (a: Checked, b: Checked, { faults, place }: { faults: Faults; place: Place }): Period | null => {
+  if (a.period === null || b.period === null) return a.period ?? b.period;
+  if (a.period === 'unknown' || b.period === 'unknown') return 'unknown';
+  if (a.period === b.period) return a.period;
+  faults.add('DQL_TIMEFRAME_MISMATCH', place, {
+    message: `A series of "${a.period}" meets one of "${b.period}".`,
+    hint: 'Use one timeframe on both sides.',
+  });
+  return 'unknown';
+};

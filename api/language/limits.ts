@@ -1,0 +1,34 @@
+// The language's limits and constant lists, as the catalogue shows them beside those of endpoints (interface, Limits; DQL-30 to DQL-32).
+import { BANDS } from '../../schemas/layers.ts';
+import { IN_LIST } from './selection.ts';
+
+export const VERSION = '1';
+
+export const LIMITS = {
+  source_bytes: 8_192,
+  nodes: 256,
+  depth: 24,
+  quantifiers_and_aggregates: 16,
+  series_calls: 32,
+  timeframes: 3,
+  window: 500,
+  bars_per_atom: 2_000,
+  cost: 10_000,
+  in_list: IN_LIST,
+  select: 16,
+  order_by: 4,
+  freshness_min: '1s',
+  freshness_max: '604800s',
+  screen_limit: 500,
+} as const;
+
+/** Parentheses may nest this deep; they make no nodes, so `depth` does not see them (DQL-34g). */
+export const PARENTHESES = 64;
+
+/** Ascending by length; all divide a day (DQL-26). */
+export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
+export type Timeframe = (typeof TIMEFRAMES)[number];
+
+export const timeframeNamed = (text: string): Timeframe | undefined => TIMEFRAMES.find((t) => t === text);
+
+export const isBand = (text: string): boolean => (BANDS as readonly string[]).includes(text);

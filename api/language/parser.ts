@@ -1,0 +1,147 @@
+// Tokens to the tree of a query: a condition and its clauses (DQL-06, DQL-07); goes on after a fault at clauses and commas (Q-02).
+import { parseInstant } from '../../schemas/instants.ts';
+import { ExpressionParser } from './expression-parser.ts';
+import { clip } from './faults.ts';
+import { LIMITS } from './limits.ts';
+import { Halt, TokenStream } from './token-stream.ts';
+import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
+import { readSelection } from './where-text.ts';
+
+const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
+const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
+
+type Clauses = { -readonly [K in keyof Query]: Query[K] };
+
+class Parser {
+  readonly #stream: TokenStream;
+  readonly #expressions: ExpressionParser;
+
+  constructor(stream: TokenStream) {
+    this.#stream = stream;
+    this.#expressions = new ExpressionParser(stream);
+  }
+
+  /** query = [ expr ] , { clause } ; (* not empty *) */
+  read(): Query {
+    const stream = this.#stream;
+    const query: Clauses = { condition: null, timeframe: null, asOf: null, where: null, select: [], orderBy: [] };
+    if (stream.isEnd) {
+      stream.faults.add('DQL_SYNTAX', { from: 0, to: 0 }, { message: 'The query is empty.', hint: CONDITION });
+    }
+    const seen = new Set<string>();
+    if (!stream.isEnd && !stream.isClause) query.condition = this.#atTop(() => this.#expressions.read());
+    while (!stream.isEnd) {
+      this.#atTop(() => {
+        this.#readClause(query, seen);
+        return null;
+      });
+    }
+    return query;
+  }
+
+  /** Reads a part of the query that a clause or the end must follow; goes on at the next clause. */
+  #atTop(read: () => Node | null): Node | null {
+    const stream = this.#stream;
+    const { token } = stream;
+    let part: Node | null = null;
+    try {
+      part = read();
+      if (!stream.isEnd && !stream.isClause) stream.stop('a clause or the end', CLAUSES);
+      return part;
+    } catch (error) {
+      if (!(error instanceof Halt)) throw error;
+      stream.skipToClause();
+      return broken(token, part === null ? [] : [part]);
+    }
+  }
+
+  #readClause(query: Clauses, seen: Set<string>): void {
+    const stream = this.#stream;
+    const { token: first, word } = stream;
+    stream.take();
+    const last = word === 'as' || word === 'order' ? stream.take() : first;
+    if (seen.has(word)) {
+      const name = word === 'as' ? 'as of' : word === 'order' ? 'order by' : word;
+      const message = `The clause "${name}" is given twice.`;
+      stream.faults.add('DQL_DUPLICATE_CLAUSE', { from: first.from, to: last.to }, { message, hint: 'Give it once.' });
+    }
+    seen.add(word);
+    switch (word) {
+      case 'timeframe':
+        query.timeframe = { text: null, place: first };
+        query.timeframe = this.#readTimeframe();
+        return;
+      case 'as':
+        query.asOf = this.#readInstant();
+        return;
+      case 'where':
+        query.where = readSelection(stream);
+        return;
+      case 'select':
+        query.select = this.#readItems(() => this.#expressions.read(), {
+          most: LIMITS.select,
+          of: 'expressions in "select"',
+        });
+        return;
+      default:
+        query.orderBy = this.#readItems(() => this.#readKey(), { most: LIMITS.order_by, of: 'keys in "order by"' });
+    }
+  }
+
+  #readTimeframe(): OwnTimeframe {
+    const stream = this.#stream;
+    if (stream.token.kind !== 'duration') stream.stop('a timeframe', 'Write a timeframe such as 1h.');
+    const token = stream.take();
+    return { text: this.#expressions.durationOf(token), place: token };
+  }
+
+  #readInstant(): AsOf | null {
+    const stream = this.#stream;
+    const { kind } = stream.token;
+    const hint = 'Write an instant such as 2026-01-15T12:00:00Z or 2026-01-15.';
+    if (kind !== 'instant' && kind !== 'string') stream.stop('an instant', hint);
+    const token = stream.take();
+    const at = parseInstant(token.value);
+    if (at === null) {
+      const message = `"${clip(token.value)}" is not an instant from 2000 to 2100.`;
+      stream.faults.add('DQL_SYNTAX', token, { message, hint });
+    }
+    return at === null ? null : { at, place: token };
+  }
+
+  /** key = expr , [ "asc" | "desc" ] ; */
+  #readKey(): OrderKey {
+    const expr = this.#expressions.read();
+    const descending = this.#stream.takeWord('desc');
+    if (!descending) this.#stream.takeWord('asc');
+    return { expr, descending };
+  }
+
+  /** Items of a clause, separated by commas; a faulty one is left out and the next is read. */
+  #readItems<T>(readItem: () => T, { most, of }: { readonly most: number; readonly of: string }): T[] {
+    const stream = this.#stream;
+    const items: T[] = [];
+    let count = 0;
+    do {
+      const { token } = stream;
+      try {
+        items.push(readItem());
+        if (!stream.isOp(',') && !stream.isEnd && !stream.isClause) stream.stop('"," or a clause', CLAUSES);
+      } catch (error) {
+        if (!(error instanceof Halt)) throw error;
+        while (stream.skipToSeparator() && stream.takeOp(')'));
+      }
+      if (++count === most + 1) {
+        const message = `More than ${most} ${of}.`;
+        stream.faults.add('DQL_COMPLEXITY', token, { message, hint: `Write at most ${most}.` });
+      }
+    } while (stream.takeOp(','));
+    return items;
+  }
+}
+
+/** Reads the text of a query; faults are in the stream, and what they spoil is `broken`. */
+export const parseText = (text: string): { readonly query: Query; readonly stream: TokenStream } => {
+  const stream = new TokenStream(text);
+  return { query: new Parser(stream).read(), stream };
+};

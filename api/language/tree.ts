@@ -1,0 +1,201 @@
+// The tree of a query, the same from both forms: node types of DQL-08, built in the canonical shape of DQL-09 wherever that needs no names.
+
+import type { Status } from '../../schemas/freshness.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { Place } from './faults.ts';
+import { LIMITS, type Timeframe } from './limits.ts';
+import type { Arithmetic, Comparison } from './operators.ts';
+import type { Selection } from './selection.ts';
+
+type Common = {
+  readonly place: Place;
+  /** The longest chain of nodes from here down, this one counted (DQL-30). */
+  readonly depth: number;
+};
+/** The timeframe a node is read at; the checker sets it. */
+type Timed = { readonly period?: Timeframe };
+
+export type NumberNode = Common & { readonly type: 'number'; readonly value: Digits };
+export type DurationNode = Common & { readonly type: 'duration'; readonly value: string };
+export type CodeNode = Common & { readonly type: 'code'; readonly value: string };
+export type StatusNode = Common & { readonly type: 'status'; readonly value: Status };
+export type Literal = NumberNode | DurationNode | CodeNode | StatusNode;
+export type FieldNode = Common & Timed & { readonly type: 'field'; readonly name: string };
+export type SourceNode = Common & Timed & { readonly type: 'source'; readonly name: string };
+/** `text` is null where what stands there is none, which is told already. */
+export type OwnTimeframe = { readonly text: string | null; readonly place: Place };
+export type CallNode = Common &
+  Timed & {
+    readonly type: 'call';
+    readonly name: string;
+    readonly args: readonly Node[];
+    readonly timeframe?: OwnTimeframe;
+  };
+export type ArithNode = Common & {
+  readonly type: 'arith';
+  readonly op: Arithmetic;
+  readonly left: Node;
+  readonly right: Node;
+};
+export type CmpNode = Common & {
+  readonly type: 'cmp';
+  readonly op: Comparison;
+  readonly left: Node;
+  readonly right: Node;
+};
+export type InNode = Common & { readonly type: 'in'; readonly left: Node; readonly values: readonly Literal[] };
+export type LogicNode = Common & { readonly type: 'and' | 'or'; readonly args: readonly Node[] };
+export type QuantifierNode = Common & { readonly type: 'any' | 'all' | 'count'; readonly where: Node };
+export type AggregateNode = Common & {
+  readonly type: 'agg';
+  readonly fn: 'max' | 'min' | 'sum';
+  readonly expr: Node;
+  readonly where?: Node;
+};
+/**
+ * What could not be read, or lies too deep to be kept as a tree: its parts are still looked at for faults. Parts of an expression stand where it
+ * stands; how a call without a name reads its parts is not known.
+ */
+export type BrokenNode = Common & {
+  readonly type: 'broken';
+  readonly of: 'expression' | 'call';
+  readonly parts: Node[];
+};
+
+export type Node =
+  | Literal
+  | FieldNode
+  | SourceNode
+  | CallNode
+  | ArithNode
+  | CmpNode
+  | InNode
+  | LogicNode
+  | QuantifierNode
+  | AggregateNode
+  | BrokenNode;
+
+export type OrderKey = { readonly expr: Node; readonly descending: boolean };
+/** T of a query about the past, and where it stood. */
+export type AsOf = { readonly at: Micros; readonly place: Place };
+export type Query = {
+  readonly condition: Node | null;
+  readonly timeframe: OwnTimeframe | null;
+  readonly asOf: AsOf | null;
+  readonly where: Selection | null;
+  readonly select: readonly Node[];
+  readonly orderBy: readonly OrderKey[];
+};
+
+export const QUANTIFIERS = ['any', 'all', 'count'] as const;
+export const AGGREGATES = ['max', 'min', 'sum'] as const;
+export const STATUSES = ['present', 'stale', 'missing', 'not_published', 'off'] as const satisfies readonly Status[];
+
+/** Deeper trees are refused anyway: beyond this only what decides how its parts are read is kept, which the parsers nest a few dozen times at most. */
+const KEPT_DEPTH = LIMITS.depth + 8;
+
+const below = (children: readonly Node[]): number => children.reduce((most, { depth }) => Math.max(most, depth), 0) + 1;
+
+export const broken = (place: Place, parts: readonly Node[] = [], of: BrokenNode['of'] = 'expression'): BrokenNode => ({
+  type: 'broken',
+  of,
+  place,
+  depth: below(parts),
+  parts: [...parts],
+});
+
+/** Parts of too deep a tree lie side by side. The list grows in place: a chain of thousands stays linear. */
+const flattened = (children: readonly Node[], depth: number, place: Place): BrokenNode => {
+  const isOpen = (child: Node): child is BrokenNode => child.type === 'broken' && child.of === 'expression';
+  const held = children.find(isOpen);
+  const parts = held?.parts ?? [];
+  for (const child of children) {
+    if (child === held || child.type === 'number') continue;
+    if (isOpen(child)) for (const part of child.parts) parts.push(part);
+    else parts.push(child);
+  }
+  return { type: 'broken', of: 'expression', place, depth, parts };
+};
+
+/** A node whose parts are read as those of its own place are. */
+const kept = <N extends Node>(children: readonly Node[], place: Place, make: (common: Common) => N): Node => {
+  const depth = below(children);
+  return depth > KEPT_DEPTH ? flattened(children, depth, place) : make({ place, depth });
+};
+
+const leaf = (place: Place): Common => ({ place, depth: 1 });
+
+export const numberNode = (value: Digits, place: Place): NumberNode => ({ type: 'number', value, ...leaf(place) });
+export const durationNode = (value: string, place: Place): DurationNode => ({
+  type: 'duration',
+  value,
+  ...leaf(place),
+});
+export const codeNode = (value: string, place: Place): CodeNode => ({ type: 'code', value, ...leaf(place) });
+export const statusNode = (value: Status, place: Place): StatusNode => ({
+  type: 'status',
+  value,
+  ...leaf(place),
+});
+export const fieldNode = (name: string, place: Place): FieldNode => ({ type: 'field', name, ...leaf(place) });
+export const sourceNode = (name: string, place: Place): SourceNode => ({ type: 'source', name, ...leaf(place) });
+
+export const callNode = (
+  name: string,
+  { args, timeframe }: { readonly args: readonly Node[]; readonly timeframe?: OwnTimeframe | undefined },
+  place: Place,
+): CallNode => ({
+  type: 'call',
+  name,
+  args,
+  ...(timeframe === undefined ? {} : { timeframe }),
+  place,
+  depth: below(args),
+});
+
+type Sides = { readonly left: Node; readonly right: Node };
+
+export const arithNode = (op: Arithmetic, { left, right }: Sides, place: Place): Node =>
+  kept([left, right], place, (common) => ({ type: 'arith', op, left, right, ...common }));
+
+export const cmpNode = (op: Comparison, { left, right }: Sides, place: Place): Node =>
+  kept([left, right], place, (common) => ({ type: 'cmp', op, left, right, ...common }));
+
+export const inNode = (left: Node, values: readonly Literal[], place: Place): Node =>
+  kept([left, ...values], place, (common) => ({ type: 'in', left, values, ...common }));
+
+/** `and` in `and`, `or` in `or` are one (DQL-09.5). */
+export const logicNode = (type: 'and' | 'or', args: readonly Node[], place: Place): Node => {
+  const flat = args.flatMap((arg) => (arg.type === type ? arg.args : [arg]));
+  return kept(flat, place, (common) => ({ type, args: flat, ...common }));
+};
+
+export const quantifierNode = (type: QuantifierNode['type'], where: Node, place: Place): QuantifierNode => ({
+  type,
+  where,
+  place,
+  depth: below([where]),
+});
+
+export const aggregateNode = (
+  fn: AggregateNode['fn'],
+  { expr, where }: { readonly expr: Node; readonly where?: Node | undefined },
+  place: Place,
+): AggregateNode => ({
+  type: 'agg',
+  fn,
+  expr,
+  ...(where === undefined ? {} : { where }),
+  place,
+  depth: below(where === undefined ? [expr] : [expr, where]),
+});
+
+export const isLiteral = (node: Node): node is Literal =>
+  node.type === 'number' || node.type === 'duration' || node.type === 'code' || node.type === 'status';
+
+/** Unary minus folds into a number; on anything else it is `0 - x` (DQL-09.2). */
+export const negated = (node: Node, place: Place): Node => {
+  if (node.type !== 'number') return arithNode('-', { left: numberNode('0', place), right: node }, place);
+  const { value } = node;
+  return numberNode(value === '0' ? '0' : value.startsWith('-') ? value.slice(1) : `-${value}`, place);
+};

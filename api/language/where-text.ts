@@ -1,0 +1,114 @@
+// The text form of a selection: `base in (BTC, ETH) and quote = USDT` (S-01), on the tokens of the language (DQL-02).
+import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
+import { clip } from './faults.ts';
+import type { Token } from './lexer.ts';
+import { LIMITS } from './limits.ts';
+import { type Code, IN_LIST, SELECTION_KEYS, type Selection, type SelectionKey } from './selection.ts';
+import { Halt, TokenStream } from './token-stream.ts';
+
+const TERMS = 'A selection has terms like quote = USDT or base in (BTC, ETH), joined by "and".';
+const QUOTED = 'Write a code, or a quoted string.';
+
+type Codes = Partial<Record<SelectionKey, readonly Code[]>>;
+
+const refuseKey = ({ faults }: TokenStream, token: Token): void =>
+  faults.add('DQL_UNKNOWN_FIELD', token, () => {
+    const near = nearest(token.text.slice(0, 40).toLowerCase(), SELECTION_KEYS);
+    const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
+    return { message: `"${clip(token.text)}" is not a name of a selection.`, hint };
+  });
+
+/** code = NAME | CODE | STRING ; any word, keywords too (DQL-03). */
+const readCode = (stream: TokenStream, key: SelectionKey | undefined): Code => {
+  const { kind, text, value } = stream.token;
+  if (kind !== 'name' && kind !== 'code' && kind !== 'string') stream.stop('a code', QUOTED);
+  if (key === 'symbol' && kind !== 'string') stream.stop('a quoted symbol', `Write symbol = "${clip(text)}".`);
+  return { text: value, origin: { position: stream.positionOf(stream.take()) } };
+};
+
+/** A code of a list; null after a fault that the list goes on behind. */
+const readListed = (stream: TokenStream, key: SelectionKey | undefined): Code | null => {
+  try {
+    const code = readCode(stream, key);
+    if (!stream.isOp(',') && !stream.isOp(')')) stream.stop('"," or ")"', TERMS);
+    return code;
+  } catch (error) {
+    if (!(error instanceof Halt) || !stream.skipToSeparator()) throw error;
+    return null;
+  }
+};
+
+const readCodes = (stream: TokenStream, key: SelectionKey | undefined): Code[] => {
+  if (stream.takeOp('=')) return [readCode(stream, key)];
+  stream.expectWord('in', TERMS);
+  stream.expectOp('(', TERMS);
+  const codes: Code[] = [];
+  let count = 0;
+  do {
+    const { token } = stream;
+    const code = readListed(stream, key);
+    if (code !== null && count < IN_LIST) codes.push(code);
+    // H-16i: the thirty-third is where the list became too long.
+    if (++count === IN_LIST + 1) {
+      const message = `More than ${IN_LIST} codes stand in one "in".`;
+      stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Ask in several requests.' });
+    }
+  } while (stream.takeOp(','));
+  stream.expectOp(')', TERMS);
+  return codes;
+};
+
+/** term = key , ( "=" , code | "in" , "(" , code , { "," , code } , ")" ) ; */
+const readTerm = (stream: TokenStream, selection: Codes): void => {
+  const { token } = stream;
+  if (stream.word === '') stream.stop('a selection term', `Start a term with one of ${SELECTION_KEYS.join(', ')}.`);
+  const key = SELECTION_KEYS.find((k) => k === token.text);
+  if (key === undefined) refuseKey(stream, token);
+  stream.take();
+  const codes = readCodes(stream, key);
+  if (key === undefined) return;
+  if (selection[key] !== undefined) {
+    const message = `"${key}" is given twice.`;
+    stream.faults.add('DQL_DUPLICATE_CLAUSE', token, { message, hint: `Use ${key} in (a, b).` });
+  }
+  selection[key] = codes;
+};
+
+/** selection = term , { "and" , term } ; Throws Halt where reading cannot go on: `selection` then has the terms before. */
+export const readSelection = (stream: TokenStream, selection: Codes = {}): Selection => {
+  do readTerm(stream, selection);
+  while (stream.takeWord('and'));
+  return selection;
+};
+
+export type ReadSelection = { readonly selection: Selection; readonly errors: readonly ApiError[] };
+
+/** Reads the text form: every fault found, and the terms that could be read. */
+export const readSelectionText = (text: string): ReadSelection => {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LIMITS.source_bytes) {
+    const message = `The selection has ${bytes} bytes, the limit is ${LIMITS.source_bytes}.`;
+    return { selection: {}, errors: [{ code: 'DQL_COMPLEXITY', message, hint: 'Name fewer codes.' }] };
+  }
+  const stream = new TokenStream(text);
+  const selection: Codes = {};
+  try {
+    readSelection(stream, selection);
+    if (!stream.isEnd) {
+      // What stands behind the last term may belong to its code: `venue = kraken-futures`.
+      const last = SELECTION_KEYS.find((key) => key === Object.keys(selection).at(-1));
+      if (last !== undefined) delete selection[last];
+      stream.stop('"and"', TERMS);
+    }
+  } catch (error) {
+    if (!(error instanceof Halt)) throw error;
+  }
+  return { selection, errors: stream.faults.told() };
+};
+
+/** Reads the text form. Throws ServiceError with every fault found. */
+export const parseSelection = (text: string): Selection => {
+  const { selection, errors } = readSelectionText(text);
+  if (errors.length > 0) throw new ServiceError(errors);
+  return selection;
+};

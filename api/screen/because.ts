@@ -1,0 +1,65 @@
+// Why a result is unknown: the inputs that no known one could outweigh (SC-07).
+import { printNode } from '../language/printer.ts';
+import type { Node } from '../language/tree.ts';
+import { partsOf } from './evaluate.ts';
+import type { Element, Instrument } from './instrument.ts';
+import { isLeaf } from './plan.ts';
+import { NO_VALUE, type Unknown, type Value } from './values.ts';
+
+export type Cause = { readonly expr: string; readonly element: Element | null; readonly unknown: Unknown };
+
+const isOpen = (value: Value): boolean =>
+  value.kind === 'unknown' || value.kind === 'interval' || (value.kind === 'truth' && value.value === null);
+
+const childrenOf = (node: Node): readonly Node[] => {
+  switch (node.type) {
+    case 'call':
+    case 'and':
+    case 'or':
+      return node.args;
+    case 'arith':
+    case 'cmp':
+      return [node.left, node.right];
+    case 'in':
+      return [node.left];
+    default:
+      return [];
+  }
+};
+
+/** Causes of an expression whose value is open, in the order of its text, then of the listings. */
+const causesOf = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
+  const value = instrument.value(node, element);
+  if (!isOpen(value)) return [];
+  if (isLeaf(node)) return value.kind === 'unknown' ? [{ expr: printNode(node), element, unknown: value }] : [];
+  switch (node.type) {
+    case 'any':
+    case 'all':
+    case 'count':
+      return instrument.elements.flatMap((each) => causesOf(node.where, instrument, each));
+    case 'agg': {
+      const { open } = partsOf(node, instrument.environment);
+      return open.flatMap(({ element: each }) => [
+        ...(node.where === undefined ? [] : causesOf(node.where, instrument, each)),
+        ...causesOf(node.expr, instrument, each),
+      ]);
+    }
+    default: {
+      const causes = childrenOf(node).flatMap((child) => causesOf(child, instrument, element));
+      // Everything is known and still there is no value: a division by zero, an overflow.
+      if (causes.length > 0 || value.kind !== 'unknown') return causes;
+      return [{ expr: printNode(node), element, unknown: NO_VALUE }];
+    }
+  }
+};
+
+/** Each input once. */
+export const because = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {
+  const causes = new Map<string, Cause>();
+  for (const cause of causesOf(node, instrument, element)) {
+    const place = cause.element === null ? -1 : instrument.elements.indexOf(cause.element);
+    const key = `${place}|${cause.expr}`;
+    if (!causes.has(key)) causes.set(key, cause);
+  }
+  return [...causes.values()];
+};

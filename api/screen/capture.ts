@@ -1,0 +1,206 @@
+// What a listing's columns say at T: which period is the newest usable one, and copies of the elements that the query reads (DQL-26, DQL-27).
+import { serviceError } from '../../schemas/errors.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
+import { RETENTION_DAYS } from '../../schemas/tables.ts';
+import type { CapabilityVersion } from '../../schemas/topics.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { DAY } from '../history/past.ts';
+import { FIELDS, SOURCES } from '../language/fields.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
+import { listingPolicyOf, pricePolicyOf } from '../live/listing-view.ts';
+import { unitCounted } from '../live/members.ts';
+import type { Columns, Need } from '../series/cache.ts';
+import type { Column } from '../series/column.ts';
+import { type ColumnSpec, isQuantitySpec, lengthOf, periodAt, specId } from '../series/column-spec.ts';
+import { type Elements, GAP_AT, INSUFFICIENT_AT, NOT_RETAINED_AT, UNIT_UNKNOWN_AT } from './series.ts';
+import { type Unknown, unknown } from './values.ts';
+
+/** What each element of a column of quantities counts in; null where there is no element. */
+type Units = readonly (QuantityUnit | null)[];
+
+/** A column as it stood: its elements, or why nothing can be said of them. `recorded` only of what is to be converted, `units` of quantities. */
+export type CapturedColumn = {
+  readonly elements: Elements;
+  readonly end: Micros;
+  readonly receivedAt: Micros | null;
+  readonly recorded: Float64Array | null;
+  readonly units: Units | null;
+  /** Of the newest element, where its double does not give them back. */
+  readonly digits: Digits | null;
+};
+export type AbsentColumn = Unknown & { readonly units?: Units | null };
+export type Captured = CapturedColumn | AbsentColumn;
+/** By `specId`. */
+export type Windows = ReadonlyMap<string, Captured>;
+export const NO_WINDOWS: Windows = new Map();
+
+export type CaptureOptions = {
+  /** T. */
+  readonly at: Micros;
+  readonly now: Micros;
+  /** W of the listing's venue in a live answer; null in one about the past, where every period ended by T is looked at. */
+  readonly watermark: Micros | null;
+  readonly columns: Columns;
+  readonly capability: CapabilityVersion | null;
+  readonly stateLag: boolean;
+  readonly units: UnitsMode;
+};
+
+const lacksSource = (spec: ColumnSpec & { kind: 'candles' }, { version }: Selected): boolean => {
+  const { candles, not_published } = version.record.values;
+  if (spec.priceType !== 'trade' && spec.member === 'volume') return true;
+  const source = [...SOURCES.values()].find((s) => s.priceType === spec.priceType && s.member === spec.member);
+  return !candles.price_types.includes(spec.priceType) || (source !== undefined && not_published.includes(source.name));
+};
+
+const lacksField = (spec: ColumnSpec & { kind: 'layer' }, { version }: Selected): boolean => {
+  const { not_published } = version.record.values;
+  return (FIELDS.get(spec.member)?.needs ?? []).some((name) => not_published.includes(name));
+};
+
+/** Why nothing can be said of a column whatever is stored; null: its elements speak. */
+const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag }: CaptureOptions): Unknown | null => {
+  const { version } = selected;
+  const policy =
+    spec.kind === 'candles'
+      ? pricePolicyOf(capability, spec.priceType, version)
+      : listingPolicyOf(capability, spec.layer, version);
+  if (policy === 'off') return unknown('off', 'policy_off');
+  const lacks = spec.kind === 'candles' ? lacksSource(spec, selected) : lacksField(spec, selected);
+  if (policy === 'not_published' || lacks) return unknown('not_published', 'venue_capability');
+  return stateLag ? unknown('stale', 'state_lag') : null;
+};
+
+/** Candles come when they are sealed, readings when their last window has ended; a silent period is a gap once it can no longer change. */
+const isUsable = (spec: ColumnSpec, column: Column, period: number, watermark: Micros): boolean => {
+  const end = period * lengthOf(spec);
+  if (watermark >= end + SEALS_AFTER) return true;
+  return column.has(period) && (spec.kind === 'candles' || watermark >= end);
+};
+
+/** The newest period that all columns of a timeframe can use. */
+const newestPeriod = (
+  columns: readonly (readonly [ColumnSpec, Column])[],
+  { at, watermark }: CaptureOptions,
+): number => {
+  let newest = Number.POSITIVE_INFINITY;
+  for (const [spec, column] of columns) {
+    let period = periodAt(at, lengthOf(spec));
+    while (watermark !== null && !isUsable(spec, column, period, watermark)) period--;
+    newest = Math.min(newest, period);
+  }
+  return newest;
+};
+
+/** Why each absent element is none; blanks what retention has dropped. */
+const explain = (
+  values: Float64Array,
+  spec: ColumnSpec,
+  of: { last: number; selected: Selected; now: Micros },
+): Elements => {
+  const length = lengthOf(spec);
+  const days = RETENTION_DAYS[spec.kind === 'candles' ? 'candles' : 'readings'];
+  const floor = Math.floor((of.now - days * DAY) / DAY) * DAY;
+  const { first_seen_at } = of.selected.version;
+  let reasons: Uint8Array | null = null;
+  for (let i = 0; i < values.length; i++) {
+    const end = (of.last - (values.length - 1 - i)) * length;
+    const isKept = (spec.kind === 'candles' ? end - length : end) >= floor;
+    if (isKept && !Number.isNaN(values[i] as number)) continue;
+    reasons ??= new Uint8Array(values.length);
+    // A candle's period that began earlier was never collected as a whole (DQL-27).
+    const isBefore = spec.kind === 'candles' ? end - length < first_seen_at : end <= first_seen_at;
+    reasons[i] = !isKept ? NOT_RETAINED_AT : isBefore ? INSUFFICIENT_AT : GAP_AT;
+    values[i] = Number.NaN;
+  }
+  return { values, reasons };
+};
+
+type Stretch = { readonly spec: ColumnSpec; readonly last: number; readonly bars: number };
+
+/** As the rows say, else as the listing counted when they were recorded; null of what is no quantity. */
+const unitsOf = (column: Column, { spec, last, bars }: Stretch, { listing, version }: Selected): Units | null => {
+  if (!isQuantitySpec(spec)) return null;
+  const [values, recorded] = [column.copy(last, bars), column.copyRecorded(last, bars)];
+  return column.copyUnits(last, bars).map((stated, i) => {
+    if (stated !== null || Number.isNaN(values[i] as number)) return stated;
+    const stamp = recorded?.[i] ?? Number.NaN;
+    const held = Number.isNaN(stamp) ? version : (versionAt(listing.versions, stamp) ?? version);
+    return unitCounted({ quantity_unit: null }, held);
+  });
+};
+
+/** As published, figures of different units cannot stand in one window: only those in the newest one's unit are known (N-07). */
+const inOneUnit = ({ values, reasons: given }: Elements, units: Units): Elements => {
+  const unit = units.findLast((one, i) => one !== null && !Number.isNaN(values[i] as number));
+  let reasons = given;
+  for (let i = 0; i < values.length; i++) {
+    if (Number.isNaN(values[i] as number) || units[i] === unit) continue;
+    reasons ??= new Uint8Array(values.length);
+    reasons[i] = UNIT_UNKNOWN_AT;
+    values[i] = Number.NaN;
+  }
+  return { values, reasons };
+};
+
+const captureColumn = (
+  column: Column,
+  of: Stretch,
+  selected: Selected,
+  { now, units: mode }: CaptureOptions,
+): CapturedColumn => {
+  const { spec, last, bars } = of;
+  const units = unitsOf(column, of, selected);
+  const elements = explain(column.copy(last, bars), spec, { last, selected, now });
+  return {
+    elements: units === null || mode !== 'published' ? elements : inOneUnit(elements, units),
+    end: last * lengthOf(spec),
+    receivedAt: column.receivedAt(last),
+    recorded: units === null || mode === 'published' ? null : column.copyRecorded(last, bars),
+    units,
+    digits: column.digitsOf(last),
+  };
+};
+
+/** What nothing can be said of now still counts in its unit (N-08). */
+const captureAbsence = (
+  absence: Unknown,
+  { spec, bars }: Need,
+  selected: Selected,
+  { at, columns }: CaptureOptions,
+): AbsentColumn => {
+  const column = absence.status === 'stale' ? columns.columnOf(selected.listing, spec) : undefined;
+  if (column === undefined) return absence;
+  return { ...absence, units: unitsOf(column, { spec, bars, last: periodAt(at, lengthOf(spec)) }, selected) };
+};
+
+const require = (column: Column | undefined): Column => {
+  if (column !== undefined) return column;
+  throw serviceError('DQL_LIMIT', 'The series of the query are more than the service holds at a time.', {
+    hint: 'Narrow where, or use smaller windows.',
+  });
+};
+
+/** Copies what a query reads of one listing. Synchronous, so all of it is of one state. */
+export const capture = (selected: Selected, needs: readonly Need[], options: CaptureOptions): Windows => {
+  const captured = new Map<string, Captured>();
+  const held = new Map<string, [ColumnSpec, Column][]>();
+  for (const need of needs) {
+    const { spec } = need;
+    const absence = absenceOf(spec, selected, options);
+    if (absence !== null) captured.set(specId(spec), captureAbsence(absence, need, selected, options));
+    else {
+      const column = require(options.columns.columnOf(selected.listing, spec));
+      held.set(spec.timeframe, [...(held.get(spec.timeframe) ?? []), [spec, column]]);
+    }
+  }
+  for (const columns of held.values()) {
+    const last = newestPeriod(columns, options);
+    for (const [spec, column] of columns) {
+      const bars = needs.find((need) => need.spec === spec)?.bars ?? 1;
+      captured.set(specId(spec), captureColumn(column, { spec, last, bars }, selected, options));
+    }
+  }
+  return captured;
+};

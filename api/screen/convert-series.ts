@@ -1,0 +1,109 @@
+// Quantities of series in base or quote units: each element by the listing's version when it was recorded, with the mark at its own period's end (DQL-33h, N-07).
+import { plainDouble } from '../../schemas/decimals.ts';
+import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import type { ListingVersion } from '../../schemas/topics.ts';
+import { convertQuantity, needsMark } from '../../schemas/units.ts';
+import { gatherLosses, gatherSeries } from '../history/gather.ts';
+import { markAt } from '../history/marks.ts';
+import { readingsOf } from '../history/series.ts';
+import type { HistoryReader } from '../history/store.ts';
+import { versionAt } from '../live/listing-book.ts';
+import { mayNeedMark, unitCounted } from '../live/members.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { type ColumnSpec, lengthOf, specId } from '../series/column-spec.ts';
+import type { Captured, CapturedColumn } from './capture.ts';
+import type { Facts } from './facts.ts';
+import { type Elements, UNIT_UNKNOWN_AT } from './series.ts';
+
+export type ConvertDeps = { readonly live: LiveMemory; readonly begin: () => HistoryReader };
+/** The mark at the end of a period, when it was present there. */
+type Marks = (end: Micros) => Digits | null;
+
+/** What an element counts in: as its row says, else as its listing does. */
+const unitAt = ({ units }: CapturedColumn, i: number, version: ListingVersion): QuantityUnit =>
+  unitCounted({ quantity_unit: units?.[i] ?? null }, version);
+
+const columnOf = ({ windows }: Facts, spec: ColumnSpec): CapturedColumn | null => {
+  const captured: Captured | undefined = windows.get(specId(spec));
+  return captured === undefined || 'kind' in captured ? null : captured;
+};
+
+/** Marks of listings at the period ends of a column. */
+const readMarks = async (facts: readonly Facts[], spec: ColumnSpec, deps: ConvertDeps): Promise<Map<string, Marks>> => {
+  const length = lengthOf(spec);
+  const columns = facts.map((one) => columnOf(one, spec)).filter((column) => column !== null);
+  const to = Math.max(...columns.map(({ end }) => end));
+  const from = Math.min(...columns.map(({ end, elements }) => end - elements.values.length * length));
+  const { live } = deps;
+  const reader = deps.begin();
+  const asked = { mode: 'interval', length, from, to } as const;
+  const series = await gatherSeries({ reader, live, listings: facts, asked }, 'mark', { withBefore: true });
+  const rowsOf = ({ listing }: Facts) => readingsOf(series.get(listingId(listing.venue, listing.venueSymbol)) ?? []);
+  const heard = facts.flatMap((one) => rowsOf(one).map((row) => [one.listing.venue, row] as const));
+  const losses = await gatherLosses({ reader, live }, heard, to);
+  return new Map(
+    facts.map((one) => {
+      const { venue, venueSymbol } = one.listing;
+      const capabilities = live.venue(venue)?.capabilities ?? [];
+      const marks = { venue, capabilities, losses, rows: rowsOf(one), boundMs: one.terms.bounds.mark };
+      return [listingId(venue, venueSymbol), (end: Micros) => markAt(marks, end)?.digits ?? null];
+    }),
+  );
+};
+
+/** The column's elements in the unit asked, and the digits of the newest. */
+const convert = (
+  facts: Facts,
+  column: CapturedColumn,
+  of: { length: Micros; marks: Marks },
+): { readonly elements: Elements; readonly digits: Digits | null } => {
+  const { elements, end, recorded, digits: newest } = column;
+  const { values } = elements;
+  const converted = new Float64Array(values.length).fill(Number.NaN);
+  let reasons = elements.reasons?.slice() ?? null;
+  let shown: Digits | null = null;
+  for (let i = 0; i < values.length; i++) {
+    if ((reasons?.[i] ?? 0) !== 0) continue;
+    const at = end - (values.length - 1 - i) * of.length;
+    const stamp = recorded?.[i] ?? Number.NaN;
+    const version = versionAt(facts.listing.versions, Number.isNaN(stamp) ? at : stamp) ?? facts.version;
+    const listing = version.record.values;
+    const unit = unitAt(column, i, version);
+    const mode = facts.terms.units;
+    const mark = needsMark(unit, mode, listing) ? of.marks(at) : null;
+    const isNewest = i === values.length - 1;
+    const published = (isNewest ? newest : null) ?? plainDouble(values[i] as number);
+    const digits = convertQuantity({ digits: published, unit, mode, listing, mark });
+    if (isNewest) shown = digits;
+    if (digits !== null) converted[i] = Number(digits);
+    else {
+      reasons ??= new Uint8Array(values.length);
+      reasons[i] = UNIT_UNKNOWN_AT;
+    }
+  }
+  return { elements: { values: converted, reasons }, digits: shown };
+};
+
+/** The facts with the columns named converted. Marks are read from the store only where a conversion needs them; rejects as it does. */
+export const convertFacts = async (
+  facts: readonly Facts[],
+  specs: readonly ColumnSpec[],
+  deps: ConvertDeps,
+): Promise<Facts[]> => {
+  const windows = facts.map((one) => new Map(one.windows));
+  for (const spec of specs) {
+    const marked = facts.filter((one) => mayNeedMark(one.listing, columnOf(one, spec)?.units ?? [], one.terms.units));
+    const marks = marked.length === 0 ? new Map<string, Marks>() : await readMarks(marked, spec, deps);
+    for (const [i, one] of facts.entries()) {
+      const column = columnOf(one, spec);
+      if (column === null) continue;
+      const of = {
+        length: lengthOf(spec),
+        marks: marks.get(listingId(one.listing.venue, one.listing.venueSymbol)) ?? (() => null),
+      };
+      windows[i]?.set(specId(spec), { ...column, ...convert(one, column, of) });
+    }
+  }
+  return facts.map((one, i) => ({ ...one, windows: windows[i] ?? one.windows }));
+};

@@ -1,0 +1,59 @@
+// What is known of a listing at T, whether T is now or past: its version, the state of each layer the query reads, its mark.
+import { type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Digits, Micros } from '../../schemas/records.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import type { StoredReading } from '../history/stored-row.ts';
+import type { Bounds } from '../live/bounds.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
+import { listingPolicyOf, lostAt, type VenueView } from '../live/listing-view.ts';
+import type { Windows } from './capture.ts';
+
+/** How an answer reads: T, the unit of quantities, freshness bounds. */
+export type Terms = { readonly at: Micros; readonly units: UnitsMode; readonly bounds: Bounds };
+
+/** A layer of a listing at T: its reading, and whether it holds. */
+export type LayerAnswer = Omit<StatusAnswer, 'reason'> & { readonly reason: string | null };
+export type LayerState = { readonly reading: StoredReading | null; readonly answer: LayerAnswer };
+export type LayerStates = Readonly<Partial<Record<ReadingLayer, LayerState>>>;
+
+export type Facts = Selected & {
+  readonly terms: Terms;
+  /** Of the layers that the query reads. */
+  readonly layers: LayerStates;
+  readonly windows: Windows;
+};
+
+/** The state of each layer named, from the memory copy. */
+export const liveLayers = (
+  view: VenueView,
+  { listing }: Pick<Selected, 'listing'>,
+  { layers, terms }: { readonly layers: readonly ReadingLayer[]; readonly terms: Terms },
+): LayerStates => {
+  const states: Partial<Record<ReadingLayer, LayerState>> = {};
+  for (const layer of layers) {
+    const reading = listing.readings.get(layer);
+    const answer = statusAt({
+      reading,
+      policy: listingPolicyOf(view.capability, layer, versionAt(listing.versions, terms.at)),
+      lostAt: lostAt(view, reading),
+      boundMs: terms.bounds[layer],
+      at: terms.at,
+      stateLag: view.stateLag,
+    });
+    states[layer] = { reading, answer };
+  }
+  return states;
+};
+
+export const layerOf = ({ layers }: Facts, layer: ReadingLayer): LayerState => {
+  const state = layers[layer];
+  if (state === undefined) throw new Error(`layer "${layer}" was not read`);
+  return state;
+};
+
+/** The listing's mark when it is present at T (N-07). */
+export const markOf = (facts: Facts): Digits | null => {
+  const { reading, answer } = layerOf(facts, 'mark');
+  return answer.status === 'present' ? (reading?.values.mark ?? null) : null;
+};

@@ -1,0 +1,50 @@
+// One instrument under evaluation: its listings, what each says for every leaf (asked once), and the values of expressions over them.
+import type { Node } from '../language/tree.ts';
+import { type Environment, evaluate, type Leaf } from './evaluate.ts';
+import type { Facts } from './facts.ts';
+import type { Plan } from './plan.ts';
+import { type Said, say } from './say.ts';
+import type { Truth, Value } from './values.ts';
+
+export type Element = { readonly facts: Facts; readonly said: (Said | undefined)[] };
+
+export class Instrument {
+  readonly code: string;
+  readonly plan: Plan;
+  /** Ascending by (venue, venue_symbol); at least one. */
+  readonly elements: readonly Element[];
+  readonly environment: Environment<Element>;
+  readonly #group: readonly Facts[];
+
+  constructor(code: string, plan: Plan, group: readonly Facts[]) {
+    this.code = code;
+    this.plan = plan;
+    this.#group = group;
+    this.elements = group.map((facts) => ({ facts, said: new Array<Said | undefined>(plan.slots.length) }));
+    this.environment = { elements: this.elements, read: (leaf, element) => this.said(leaf, element).value };
+  }
+
+  /** What an element says for a leaf; at instrument level, where only reference fields stand, any of them says it. */
+  said(leaf: Leaf, at: Element | null): Said {
+    const element = at ?? (this.elements[0] as Element);
+    const slot = this.plan.slotOf.get(leaf);
+    if (slot === undefined) throw new Error(`"${leaf.name}" is no leaf of the plan`);
+    const held = element.said[slot];
+    if (held !== undefined) return held;
+    const said = say(leaf, element.facts, this.#group);
+    element.said[slot] = said;
+    return said;
+  }
+
+  value(node: Node, element: Element | null): Value {
+    return evaluate(node, this.environment, element);
+  }
+
+  /** DQL-19; a query without a condition holds for every instrument (DQL-07). */
+  result(): Truth {
+    const { condition } = this.plan.query;
+    if (condition === null) return true;
+    const value = this.value(condition, null);
+    return value.kind === 'truth' ? value.value : null;
+  }
+}

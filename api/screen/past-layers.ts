@@ -1,0 +1,76 @@
+// The state of each layer at a past instant, from stored history and what memory holds of it (H-06, DQL-07, N-11).
+import { statusAt } from '../../schemas/freshness.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import { gatherLosses, gatherSeries, type Losses } from '../history/gather.ts';
+import { retentionFrom } from '../history/past.ts';
+import { newestAt, type ReadingRow, readingsOf } from '../history/series.ts';
+import type { HistoryReader } from '../history/store.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import type { LayerAnswer, LayerState, LayerStates, Terms } from './facts.ts';
+
+export type PastQuestion = {
+  readonly reader: HistoryReader;
+  readonly live: LiveMemory;
+  readonly listings: readonly Selected[];
+  readonly layers: readonly ReadingLayer[];
+  readonly terms: Terms;
+  readonly evaluatedAt: Micros;
+};
+
+const NOT_RETAINED: LayerAnswer = {
+  status: 'missing',
+  reason: 'not_retained',
+  gap_cause: null,
+  age_ms: null,
+  venue_age_ms: null,
+  valid_until: null,
+};
+
+type Heard = { readonly selected: Selected; readonly layer: ReadingLayer; readonly row: ReadingRow | null };
+
+const stateOf = ({ selected, layer, row }: Heard, losses: Losses, question: PastQuestion): LayerState => {
+  const { terms, live, evaluatedAt } = question;
+  const { listing, version } = selected;
+  const capability = versionAt(live.venue(listing.venue)?.capabilities ?? [], terms.at);
+  const policy = listingPolicyOf(capability, layer, version);
+  // After `off` and `not_published` (L-07); of a venue that nothing was known of yet no policy is known.
+  const isKept = terms.at >= retentionFrom('readings', version, evaluatedAt);
+  if (!isKept && (capability === null || policy === 'on')) return { reading: null, answer: NOT_RETAINED };
+  const answer = statusAt({
+    reading: row?.reading ?? null,
+    policy,
+    lostAt: row === null ? null : losses(listing.venue, row.reading, terms.at),
+    boundMs: terms.bounds[layer],
+    at: terms.at,
+    stateLag: false,
+  });
+  return { reading: row?.reading ?? null, answer };
+};
+
+/** By listing id. Rejects as the store does. */
+export const pastLayers = async (question: PastQuestion): Promise<ReadonlyMap<string, LayerStates>> => {
+  const { reader, live, listings, layers, terms } = question;
+  const gathering = { reader, live, listings, asked: { mode: 'at', instants: [terms.at] } } as const;
+  // Side by side: all of memory is copied before the first statement is answered.
+  const series = await Promise.all(layers.map((layer) => gatherSeries(gathering, layer)));
+  const heard = listings.flatMap((selected) =>
+    layers.map((layer, i): Heard => {
+      const rows = series[i]?.get(listingId(selected.listing.venue, selected.listing.venueSymbol)) ?? [];
+      return { selected, layer, row: newestAt(readingsOf(rows), terms.at) };
+    }),
+  );
+  const spoken = heard.flatMap(({ selected, row }) => (row === null ? [] : [[selected.listing.venue, row] as const]));
+  const losses = await gatherLosses({ reader, live }, spoken, terms.at);
+  const states = new Map<string, Partial<Record<ReadingLayer, LayerState>>>();
+  for (const one of heard) {
+    const id = listingId(one.selected.listing.venue, one.selected.listing.venueSymbol);
+    const held = states.get(id) ?? {};
+    held[one.layer] = stateOf(one, losses, question);
+    states.set(id, held);
+  }
+  return states;
+};

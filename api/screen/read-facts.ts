@@ -1,0 +1,117 @@
+// Reads what a plan needs of the selected listings: layers at once, series where they must be loaded; of the present or of the past by one code.
+import { serviceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { listingId } from '../../schemas/tables.ts';
+import { refuseHole } from '../history/past.ts';
+import type { HistoryReader, HistoryStore } from '../history/store.ts';
+import { type Selected, versionAt } from '../live/listing-book.ts';
+import { type VenueView, venueView } from '../live/listing-view.ts';
+import type { LiveMemory, LiveVenue } from '../live/memory.ts';
+import { type Columns, readColumns, seriesCacheOf } from '../series/cache.ts';
+import { isQuantitySpec } from '../series/column-spec.ts';
+import { capture, NO_WINDOWS, type Windows } from './capture.ts';
+import { convertFacts } from './convert-series.ts';
+import { type Facts, type LayerStates, liveLayers, type Terms } from './facts.ts';
+import { pastLayers } from './past-layers.ts';
+import type { Plan } from './plan.ts';
+import type { Budget } from './screen.ts';
+
+export type Reading = {
+  readonly live: LiveMemory;
+  /** Null while no store of history is configured. */
+  readonly history: HistoryStore | null;
+  readonly terms: Terms;
+  readonly evaluatedAt: Micros;
+  readonly budget: Budget;
+};
+
+/** Facts being read: what memory says is taken at once, the rest when it is complete. */
+export type PendingFacts = { readonly complete: () => Promise<Facts[]> };
+
+const requireStore = (history: HistoryStore | null): HistoryReader => {
+  if (history !== null) return history.begin();
+  throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+};
+
+const venueOf = (live: LiveMemory, { listing }: Selected): LiveVenue => {
+  const venue = live.venue(listing.venue);
+  if (venue === undefined) throw new Error(`venue "${listing.venue}" is not served`);
+  return venue;
+};
+
+const factsOf = (
+  selected: readonly Selected[],
+  terms: Terms,
+  of: { layers: (one: Selected, i: number) => LayerStates; windows: (one: Selected) => Windows },
+): Facts[] => selected.map((one, i) => ({ ...one, terms, layers: of.layers(one, i), windows: of.windows(one) }));
+
+/** Quantities of series in the unit asked; nothing to do for most queries. */
+const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budget }: Reading): Promise<Facts[]> => {
+  const specs = plan.needs.map(({ spec }) => spec).filter(isQuantitySpec);
+  if (terms.units === 'published' || specs.length === 0) return facts;
+  return budget.within(convertFacts(facts, specs, { live, begin: () => requireStore(history) }));
+};
+
+// ---- now ----
+
+const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
+  const { live, history, terms, budget } = reading;
+  const views = new Map<string, VenueView>();
+  for (const one of selected) {
+    const { venue } = one.listing;
+    if (!views.has(venue)) views.set(venue, venueView(live, venueOf(live, one), terms.at));
+  }
+  const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
+  const states = selected.map((one) => liveLayers(viewOf(one), one, { layers: plan.layers, terms }));
+  const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
+  const complete = async (): Promise<Facts[]> => {
+    if (plan.needs.length === 0) return factsOf(selected, terms, { layers, windows: () => NO_WINDOWS });
+    const columns = seriesCacheOf(live);
+    const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
+    if (loading !== null) await budget.within(loading);
+    const windows = (one: Selected): Windows => {
+      const { capability, stateLag } = viewOf(one);
+      const watermark = live.watermark(one.listing.venue) ?? 0;
+      const { at, units } = terms;
+      return capture(one, plan.needs, { at, now: at, watermark, columns, capability, stateLag, units });
+    };
+    return inUnits(plan, factsOf(selected, terms, { layers, windows }), reading);
+  };
+  return { complete };
+};
+
+// ---- the past ----
+
+const readPast = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
+  const { live, history, terms, evaluatedAt, budget } = reading;
+  const complete = async (): Promise<Facts[]> => {
+    const reader = requireStore(history);
+    refuseHole({ from: 0, to: terms.at }, selected, live);
+    const needs = { reader, live, listings: selected, layers: plan.layers, terms, evaluatedAt };
+    const [states, columns] = await budget.within(
+      Promise.all([
+        pastLayers(needs),
+        readColumns(selected, plan.needs, { reader, live, at: terms.at, now: evaluatedAt }),
+      ] satisfies [Promise<unknown>, Promise<Columns>]),
+    );
+    const facts = factsOf(selected, terms, {
+      layers: ({ listing }) => states.get(listingId(listing.venue, listing.venueSymbol)) ?? {},
+      windows: (one) =>
+        capture(one, plan.needs, {
+          at: terms.at,
+          now: evaluatedAt,
+          watermark: null,
+          columns,
+          capability: versionAt(venueOf(live, one).capabilities, terms.at),
+          stateLag: false,
+          units: terms.units,
+        }),
+    });
+    return inUnits(plan, facts, reading);
+  };
+  return { complete };
+};
+
+/** Begins to read; the store is asked only in `complete`. Throws ServiceError past the budget, and while a store that is needed is away. */
+export const readFacts = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts =>
+  plan.query.asOf === null ? readLive(plan, selected, reading) : readPast(plan, selected, reading);

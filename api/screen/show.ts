@@ -1,0 +1,266 @@
+// Value objects of DQL answers: fields, indicators, depth, arithmetic, conditions, counts, aggregates (L-10, SC-03, DQL-33j).
+import { plainDouble } from '../../schemas/decimals.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { type Figure, figure, type JsonValue } from '../../schemas/json.ts';
+import type { Digits } from '../../schemas/records.ts';
+import type { StoredReading } from '../history/stored-row.ts';
+import type { AggregateNode, ArithNode, Node, QuantifierNode } from '../language/tree.ts';
+import { figureOrNull, instantOrNull } from '../live/members.ts';
+import { because } from './because.ts';
+import { aggregateOf, partsOf } from './evaluate.ts';
+import type { Element, Instrument } from './instrument.ts';
+import { isLeaf } from './plan.ts';
+import { type Said, unitOfArithmetic } from './say.ts';
+import { firstUnknown, type Unknown, type Value } from './values.ts';
+
+type Json = Readonly<Record<string, JsonValue | undefined>>;
+
+const computed = (value: number): Figure => figure(plainDouble(value));
+/** Counts of listings and periods are no market figures (N-06). */
+const COUNTED: ReadonlySet<string> = new Set(['venues_listed', 'venues_answered', 'gaps']);
+
+const shownValue = (value: Value, digits: Digits | null): JsonValue => {
+  switch (value.kind) {
+    case 'number':
+      return digits === null ? computed(value.value) : figure(digits);
+    case 'text':
+    case 'truth':
+      return value.value;
+    case 'interval':
+    case 'unknown':
+      return null;
+    default:
+      return value satisfies never;
+  }
+};
+
+type Optional = JsonValue | undefined;
+const candleEnd = ({ period }: Said): Optional =>
+  period === null ? undefined : period.end === null ? null : formatInstant(period.end);
+const levels = ({ depth }: Said): Optional =>
+  depth === null ? undefined : depth.levels === null ? null : Number(depth.levels);
+
+type StampTexts = { readonly venue_ts: string | null; readonly received_at: string | null };
+/** Readings never change and are shown often, so their instants are written once. */
+const stampTextsOf = new WeakMap<StoredReading, StampTexts>();
+
+const stampTexts = ({ reading, receivedAt }: Said): StampTexts => {
+  if (reading === null) return { venue_ts: null, received_at: instantOrNull(receivedAt) };
+  const held = stampTextsOf.get(reading);
+  if (held !== undefined) return held;
+  const texts = { venue_ts: instantOrNull(reading.venue_ts), received_at: formatInstant(reading.received_at) };
+  stampTextsOf.set(reading, texts);
+  return texts;
+};
+
+const leafObject = (name: string, said: Said, { facts }: Element): Json => {
+  const { value } = said;
+  const shown = value.kind === 'number' && COUNTED.has(name) ? value.value : shownValue(value, said.digits);
+  const reason = said.reason ?? undefined;
+  if (said.layer === 'reference') {
+    return { value: shown, unit: said.unit, layer: 'reference', status: said.status, reason };
+  }
+  const { venue_ts, received_at } = stampTexts(said);
+  const { period, depth } = said;
+  return {
+    value: shown,
+    unit: said.unit,
+    venue: facts.listing.venue,
+    layer: said.layer,
+    venue_ts,
+    received_at,
+    age_ms: said.ageMs,
+    status: said.status,
+    reason,
+    timeframe: period?.timeframe,
+    bars: period?.bars,
+    candle_end: candleEnd(said),
+    band: depth?.band,
+    reference: depth === null ? undefined : figureOrNull(depth.reference),
+    levels: levels(said),
+  };
+};
+
+/** Leaves and aggregates that an expression is computed from, each once. */
+const atomsOf = (node: Node): Node[] => {
+  if (isLeaf(node) || node.type === 'agg' || node.type === 'count') return [node];
+  switch (node.type) {
+    case 'arith':
+      return [...atomsOf(node.left), ...atomsOf(node.right)];
+    case 'call':
+      return node.args.flatMap(atomsOf);
+    default:
+      return [];
+  }
+};
+
+/** Unit of an expression; what is measured decides, not whether it is known. */
+const unitOf = (node: Node, instrument: Instrument, element: Element | null): string => {
+  if (isLeaf(node)) return instrument.said(node, element).unit;
+  switch (node.type) {
+    case 'duration':
+      return 'ms';
+    case 'arith':
+      return arithmeticUnit(node, instrument, element);
+    case 'call':
+      return unitOf(node.args[0] as Node, instrument, element);
+    case 'agg':
+      return aggregateUnit(node, instrument);
+    case 'number':
+    case 'count':
+      return 'count';
+    default:
+      return 'code';
+  }
+};
+
+/** A duration times or by a number stays one (DQL-12). */
+const arithmeticUnit = ({ op, left, right }: ArithNode, instrument: Instrument, element: Element | null): string => {
+  const [a, b] = [unitOf(left, instrument, element), unitOf(right, instrument, element)];
+  if (op === '*' && (a === 'ms' || b === 'ms')) return 'ms';
+  return op === '/' && a === 'ms' && b !== 'ms' ? 'ms' : unitOfArithmetic(op, a, b);
+};
+
+/** The unit that every listing's value has; a mixture is a bare number. */
+const aggregateUnit = ({ expr }: AggregateNode, instrument: Instrument): string => {
+  const units = new Set(instrument.elements.map((element) => unitOf(expr, instrument, element)));
+  const [unit = 'count'] = units;
+  return units.size === 1 ? unit : 'count';
+};
+
+/** Of an unknown or bounded value: status and reason of the first of the inputs that made it one (L-10, DQL-33f, DQL-33j). */
+const computedStatus = (value: Value, unknowns: readonly Unknown[]) => {
+  if (value.kind === 'number' || value.kind === 'text') return { status: 'present' };
+  const { status, reason } = firstUnknown(unknowns.length === 0 && value.kind === 'unknown' ? [value] : unknowns);
+  return { status, reason };
+};
+
+const derivedObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+  const value = instrument.value(node, element);
+  const unknowns = because(node, instrument, element).map((cause) => cause.unknown);
+  const { status, reason } = computedStatus(value, unknowns);
+  const atoms = new Map<string, JsonValue>();
+  for (const atom of atomsOf(node)) {
+    const text = isLeaf(atom) ? String(instrument.plan.slotOf.get(atom)) : JSON.stringify([atom.type, atom.place]);
+    atoms.set(text, valueObject(atom, instrument, element));
+  }
+  return {
+    value: shownValue(value, null),
+    unit: unitOf(node, instrument, element),
+    venue: element?.facts.listing.venue,
+    derived: true,
+    status,
+    reason,
+    atoms: [...atoms.values()],
+  };
+};
+
+const conditionObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+  const value = instrument.value(node, element);
+  const truth = value.kind === 'truth' ? value.value : null;
+  const unknowns = truth === null ? because(node, instrument, element).map((cause) => cause.unknown) : [];
+  return {
+    value: truth,
+    unit: 'code',
+    status: 'present',
+    reason: truth === null ? firstUnknown(unknowns).reason : undefined,
+  };
+};
+
+const countObject = (node: QuantifierNode, instrument: Instrument): Json => {
+  const value = instrument.value(node, null);
+  if (value.kind !== 'interval') {
+    return { value: value.kind === 'number' ? value.value : null, unit: 'count', unknown: 0 };
+  }
+  const { low, high } = value;
+  return { value: null, unit: 'count', unknown: high - low, bound: { at_least: low, at_most: high } };
+};
+
+const ownStamps = (said: Said) => ({ received_at: stampTexts(said).received_at, age_ms: said.ageMs });
+
+/** Stamps of what an element's value was computed from: the oldest of its atoms. */
+const stampsOf = (node: Node, instrument: Instrument, element: Element) => {
+  const leaves = atomsOf(node)
+    .filter(isLeaf)
+    .map((leaf) => instrument.said(leaf, element));
+  const oldest = leaves.reduce<Said | null>(
+    (held, said) => (held === null || (said.receivedAt ?? Infinity) < (held.receivedAt ?? Infinity) ? said : held),
+    null,
+  );
+  return oldest === null ? { received_at: null, age_ms: null } : ownStamps(oldest);
+};
+
+/** What stands behind an aggregate: every contributing and every open element (DQL-21). */
+const partObject = (node: AggregateNode, instrument: Instrument, element: Element): Json => {
+  const value = instrument.value(node.expr, element);
+  const said = isLeaf(node.expr) ? instrument.said(node.expr, element) : null;
+  const stamps = said === null ? stampsOf(node.expr, instrument, element) : ownStamps(said);
+  return {
+    venue: element.facts.listing.venue,
+    symbol: element.facts.listing.venueSymbol,
+    quote: element.facts.version.record.values.quote,
+    value: shownValue(value, said?.digits ?? null),
+    received_at: stamps.received_at,
+    age_ms: stamps.age_ms,
+    status: said?.status ?? computedStatus(value, []).status,
+  };
+};
+
+const boundOf = (value: Value): JsonValue | undefined => {
+  if (value.kind !== 'interval') return undefined;
+  return Number.isFinite(value.low) ? { at_least: computed(value.low) } : { at_most: computed(value.high) };
+};
+
+const quotesOf = (elements: readonly Element[]): string[] =>
+  [...new Set(elements.map(({ facts }) => facts.version.record.values.quote))].sort();
+
+/** Digits of the listing that gave the largest or smallest value: a published figure keeps them (N-05 rule 1). */
+const pickedDigits = (node: AggregateNode, instrument: Instrument, picked: Element | undefined): Digits | null =>
+  node.fn !== 'sum' && picked !== undefined && isLeaf(node.expr) ? instrument.said(node.expr, picked).digits : null;
+
+const aggregateObject = (node: AggregateNode, instrument: Instrument): Json => {
+  const parts = partsOf(node, instrument.environment);
+  const value = aggregateOf(node.fn, parts);
+  const taking = [...parts.contributing, ...parts.open].map(({ element }) => element);
+  const unknowns = parts.open.flatMap(({ element }) =>
+    [node.where, node.expr].flatMap((side) =>
+      side === undefined ? [] : because(side, instrument, element).map((cause) => cause.unknown),
+    ),
+  );
+  const { status, reason } = computedStatus(value, unknowns);
+  const unit = aggregateUnit(node, instrument);
+  const quotes = quotesOf(parts.contributing.map(({ element }) => element));
+  const picked = parts.contributing.find((part) => value.kind === 'number' && part.value === value.value)?.element;
+  return {
+    value: shownValue(value, pickedDigits(node, instrument, picked)),
+    unit,
+    status,
+    reason,
+    bound: boundOf(value),
+    fn: node.fn,
+    quotes: node.fn === 'sum' && unit === 'quote' && quotes.length > 1 ? quotes : undefined,
+    from: instrument.elements
+      .filter((element) => taking.includes(element))
+      .map((element) => partObject(node, instrument, element)),
+  };
+};
+
+/** The object of any expression at a listing, or of the instrument with `null`. */
+export const valueObject = (node: Node, instrument: Instrument, element: Element | null): Json => {
+  if (isLeaf(node)) {
+    return leafObject(node.name, instrument.said(node, element), element ?? (instrument.elements[0] as Element));
+  }
+  switch (node.type) {
+    case 'agg':
+      return aggregateObject(node, instrument);
+    case 'count':
+      return countObject(node, instrument);
+    case 'call':
+    case 'number':
+    case 'duration':
+    case 'arith':
+      return derivedObject(node, instrument, element);
+    default:
+      return conditionObject(node, instrument, element);
+  }
+};

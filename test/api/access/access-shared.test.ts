@@ -1,0 +1,293 @@
+// What processes share of a key besides its bucket, on a real PostgreSQL: places at once, quotas of the day, the scope of narrowing plans.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import t from 'tap';
+import { openAccountStore } from '../../../api/access/account-store.ts';
+import type { Account } from '../../../api/access/key-store.ts';
+import { Meter } from '../../../api/access/meter.ts';
+import { sharedPermits } from '../../../api/access/permits.ts';
+import { PLACES_CHANNEL, sharedPlaces } from '../../../api/access/place-store.ts';
+import { Places } from '../../../api/access/places.ts';
+import { spendQuota } from '../../../api/access/quotas.ts';
+import { scopeChooser } from '../../../api/access/scope.ts';
+import { chooseScope } from '../../../api/access/turnover.ts';
+import { keepTurnover } from '../../../api/access/turnover-store.ts';
+import { LimitReached } from '../../../api/contract/limits.ts';
+import { PLANS } from '../../../api/contract/plans.ts';
+import { createKey } from '../../../infra/dev/tools/key-admin.ts';
+import { migrate } from '../../../infra/postgres/migrate.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { type Teardown, useEngines } from '../../support/engines.ts';
+import { until } from '../../support/pipeline.ts';
+import { type Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
+
+const log = createLog('test', 'silent');
+
+const freshStore = async (t: Teardown): Promise<{ url: string; pool: Pool }> => {
+  const url = await (await useEngines(t, ['postgres'])).database();
+  const pool = openPostgres(url);
+  t.teardown(() => pool.end());
+  await migrate(pool);
+  return { url, pool };
+};
+
+/** Places of one process, which hears what others want. */
+const placesOf = async (t: Teardown, { url, pool }: { url: string; pool: Pool }): Promise<Places> => {
+  const places = new Places(sharedPlaces(pool));
+  const channels = { [PLACES_CHANNEL]: (name: string) => void places.giveBackIdle(name) };
+  const listener = listenPostgres({ url, channels, onListening: () => undefined, log });
+  t.teardown(() => listener.stop());
+  await until('listening', 5_000, () => (listener.isListening() ? true : null));
+  return places;
+};
+
+t.test('however many processes answer a key, never more at once than its plan, and no place is lost', async (t) => {
+  const store = await freshStore(t);
+  const processes = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const MOST = 5;
+  let [inUse, most, taken, refused] = [0, 0, 0, 0];
+  const ask = async (i: number): Promise<void> => {
+    const places = processes[i % 3] ?? new Places();
+    if (!(await places.take('k', MOST))) {
+      refused += 1;
+      return;
+    }
+    inUse += 1;
+    taken += 1;
+    most = Math.max(most, inUse);
+    await pause((i * 7) % 11);
+    inUse -= 1;
+    places.free('k');
+  };
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(Array.from({ length: 25 }, (_, i) => ask(round * 25 + i)));
+  }
+  t.equal(most, MOST, `${taken} taken, ${refused} refused`);
+  await Promise.all(processes.map((places) => places.settle({ idleMs: 0 })));
+  t.same((await store.pool.query('select 1 from key_places')).rows, [], 'nothing is held any more');
+  t.equal(await processes[0]?.busyEverywhere('k', MOST), 0);
+});
+
+t.test('a place that lies idle in one process serves the next request in another', async (t) => {
+  const store = await freshStore(t);
+  const [one, two, three] = await Promise.all([placesOf(t, store), placesOf(t, store), placesOf(t, store)]);
+  const order = [one, two, three, three, one, two, one, three];
+  for (const places of order) {
+    t.ok(await places.take('k', 2), 'one after the other none is refused, whoever is asked');
+    places.free('k');
+  }
+  t.ok(await one.take('k', 2));
+  t.ok(await two.take('k', 2));
+  await until('what is in use is told', 3_000, async () => {
+    await Promise.all([one.settle(), two.settle()]);
+    return (await three.busyEverywhere('k', 2)) === 2 ? true : null;
+  });
+  t.notOk(await three.take('k', 2), 'both are in use');
+  t.ok(three.isFull('k', 2), 'and that is remembered for a moment');
+  one.free('k');
+  await until('the free one', 2_000, async () => ((await three.take('k', 2)) ? true : null));
+  t.pass('comes free');
+});
+
+t.test('a process that is dead or forgotten: its places are free, or told again', async (t) => {
+  const { pool } = await freshStore(t);
+  const [dead, other] = [new Places(sharedPlaces(pool, 'dead')), new Places(sharedPlaces(pool, 'other'))];
+  t.ok(await dead.take('k', 1));
+  t.notOk(await other.take('k', 1));
+  await pool.query("update api_nodes set seen_at = now() - interval '6 seconds' where node = 'dead'");
+  await until('free', 1_000, async () => ((await other.take('k', 1)) ? true : null));
+  other.free('k');
+  await other.settle({ idleMs: 0 });
+  await pool.query('truncate api_nodes, key_places');
+  // The database has lost what it knew: the next word of a process that lives tells everything.
+  await until('told again', 5_000, async () => {
+    await dead.settle();
+    return (await pool.query("select 1 from key_places where node = 'dead'")).rows.length === 1 ? true : null;
+  });
+  t.notOk(await other.take('k', 1));
+});
+
+t.test('without the database a process counts its own, and tells when it is back', async (t) => {
+  const { pool } = await freshStore(t);
+  let isAway = true;
+  const query = (...args: Parameters<Pool['query']>) =>
+    isAway ? Promise.reject(new Error('connection refused')) : pool.query(...args);
+  const places = new Places(sharedPlaces({ query: query as unknown as Pool['query'] }, 'node'));
+  t.ok(await places.take('k', 2));
+  t.ok(await places.take('k', 2));
+  t.notOk(await places.take('k', 2));
+  isAway = false;
+  await until('told', 5_000, async () => {
+    await places.settle();
+    return (await pool.query('select held from key_places')).rows[0]?.held === 2 ? true : null;
+  });
+  t.pass('the places are told');
+});
+
+t.test('counts whose answer was lost are told again and count once', async (t) => {
+  const { pool } = await freshStore(t);
+  let losses = 0;
+  const query = async (...args: Parameters<Pool['query']>): Promise<unknown> => {
+    const answer: unknown = await pool.query(...args);
+    if (losses >= 3) return answer;
+    losses += 1;
+    throw new Error('connection reset by peer');
+  };
+  const lossy = sharedPermits({ query: query as unknown as Pool['query'] });
+  const permits = sharedPermits(pool);
+  const meter = new Meter({ exchange: permits.exchange, tell: lossy.tell });
+  const { limits } = PLANS.pro;
+  const spend = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) {
+      t.equal(await meter.admit('k', limits, Date.now()), null);
+      meter.finish('k', 'snapshots', i % 5 === 4 ? 503 : 200);
+    }
+  };
+  for (let i = 0; i < 3; i++) {
+    await spend(5);
+    await t.rejects(meter.settle(Date.now(), { idleMs: 0 }), /connection reset/);
+    t.match(meter.headers('k', limits, Date.now()).state, `"day";r=${limits.requests_per_day - 4 * (i + 1)};`);
+  }
+  await meter.settle(Date.now(), { idleMs: 0 });
+  t.same((await pool.query('select class, used::int from key_usage')).rows, [{ class: 'snapshots', used: 12 }]);
+  t.same((await pool.query('select granted::int from key_meters')).rows, [{ granted: 12 }]);
+});
+
+const accountOf = async (pool: Pool): Promise<Account> => {
+  const { entry } = await createKey(pool, { plan: 'free', name: 'q', accountId: 'acc', expiresAt: null }, 'test');
+  return { keyId: entry.key_id, plan: PLANS.free };
+};
+
+t.test('quotas of the day are shared by processes, all or none of a call, and stand in the account', async (t) => {
+  const { pool } = await freshStore(t);
+  const account = await accountOf(pool);
+  const { keyId } = account;
+  const meters = [new Meter(sharedPermits(pool)), new Meter(sharedPermits(pool))];
+  const nowMs = Date.now();
+  const day = new Date(nowMs).toISOString().slice(0, 10);
+  let [used, refused] = [0, 0];
+  for (let i = 0; i < PLANS.free.limits.dql_per_day + 20; i++) {
+    const spending = spendQuota(meters[i % 2] ?? new Meter(), account, { quota: 'dql', count: 1, nowMs });
+    await spending.then(
+      () => {
+        used += 1;
+      },
+      (error: unknown) => {
+        if (!(error instanceof LimitReached)) throw error;
+        t.match(error, { status: 429, refusal: { limit: 'dql_per_day', figure: 500, retryAfterS: Number } });
+        refused += 1;
+      },
+    );
+  }
+  for (const meter of meters) await meter.settle(nowMs, { idleMs: 0 });
+  t.same([used, refused], [500, 20]);
+  t.equal((await openAccountStore(pool).read(keyId, day))?.used['dql'], used);
+
+  const meter = meters[0] ?? new Meter();
+  const spend = (count: number, atMs: number) =>
+    spendQuota(meter, account, { quota: 'agent_evaluations', count, nowMs: atMs });
+  await spend(15, nowMs);
+  await t.rejects(spend(6, nowMs), { message: 'The plan Free allows 20 agent evaluations a day.' });
+  await meter.settle(nowMs, { idleMs: 0 });
+  // A reached day is asked about again after a second.
+  await spend(5, nowMs + 1_001);
+  await meter.settle(nowMs, { idleMs: 0 });
+  t.equal((await openAccountStore(pool).read(keyId, day))?.used['agent_evaluations'], 20, 'all or none');
+});
+
+const stats = (turnover: string) =>
+  reading({ layer: 'stats', values: { turnover_24h: turnover }, instants: {}, raw: null });
+
+/** Three listings of two venues; statistics of binance alone. */
+const marketWithStats = (): Feed => {
+  const feed = market();
+  feed.read('binance', 'BTCUSDT', stats('1000'));
+  feed.read('binance', 'ETHUSDT', stats('3000'));
+  return feed;
+};
+
+t.test(
+  'the first process with statistics writes the day, every other reads it, and a restart changes nothing',
+  async (t) => {
+    const { pool } = await freshStore(t);
+    const keep = (feed: Feed, at = NOW) => {
+      const kept = keepTurnover({ pool, live: feed.memory, nowMicros: () => at, log });
+      t.teardown(() => kept.stop());
+      return kept;
+    };
+    const early = keep(market());
+    await early.refresh();
+    t.equal(early.current(), null, 'without statistics nothing is written');
+    const first = keep(marketWithStats());
+    await first.refresh();
+    t.equal(first.current()?.day, '2026-01-15');
+    const narrow = { ...PLANS.free, venues: 1, instruments: 1 };
+    const choice = { venues: ['binance'], instruments: ['ETH-PERP'] };
+    t.same(scopeChooser(marketWithStats().memory, first.current)(narrow, NOW), choice);
+    await early.refresh();
+    t.same(
+      scopeChooser(market().memory, early.current)(narrow, NOW),
+      choice,
+      'a node without statistics chooses alike',
+    );
+
+    const changed = marketWithStats();
+    changed.read('binance', 'BTCUSDT', stats('9000'));
+    changed.list(listing('binance', listingValues({ instrument: 'SOL-PERP', venue_symbol: 'SOLUSDT', base: 'SOL' })));
+    const restarted = keep(changed);
+    await restarted.refresh();
+    t.same(scopeChooser(changed.memory, restarted.current)(narrow, NOW), choice, 'until the next day is written');
+
+    await pool.query('insert into daily_turnover (day, source, turnover) values ($1, $2, $3)', [
+      '2026-01-16',
+      'history',
+      { binance: { 'BTC-PERP': '5', 'ETH-PERP': '4' }, okx: { 'BTC-PERP': '2' }, elsewhere: { 'BTC-PERP': '1000000' } },
+    ]);
+    await restarted.refresh();
+    t.equal(restarted.current()?.day, '2026-01-15', 'not before its day');
+    const tomorrow = keep(changed, NOW + 86_400_000_000);
+    await tomorrow.refresh();
+    const next = { venues: ['binance'], instruments: ['BTC-PERP'] };
+    t.same(scopeChooser(changed.memory, tomorrow.current)(narrow, NOW), next, 'only served venues can be chosen');
+  },
+);
+
+t.test('venues and instruments by the largest turnover, in exact figures, equal ones by code (AC-02)', (t) => {
+  const turnover = new Map([
+    [
+      'a',
+      new Map([
+        ['X-PERP', '0.1'],
+        ['Y-PERP', '0.2'],
+        ['Z-PERP', '5'],
+      ]),
+    ],
+    [
+      'b',
+      new Map([
+        ['X-PERP', '5.3'],
+        ['Y-PERP', '0'],
+      ]),
+    ],
+    [
+      'c',
+      new Map([
+        ['X-PERP', '5.3'],
+        ['Z-PERP', '100'],
+      ]),
+    ],
+    ['d', new Map([['W-PERP', '9007199254740993.1']])],
+  ]);
+  const plan = (venues: number | null, instruments: number | null) => ({ ...PLANS.free, venues, instruments });
+  t.same(chooseScope(plan(2, 2), turnover), { venues: ['c', 'd'], instruments: ['W-PERP', 'Z-PERP'] });
+  t.same(chooseScope(plan(null, 2), turnover), { venues: null, instruments: ['W-PERP', 'Z-PERP'] });
+  t.same(chooseScope(plan(2, 1), new Map([...turnover].slice(0, 2))), { venues: ['a', 'b'], instruments: ['X-PERP'] });
+  t.same(chooseScope(plan(1, 9), new Map([...turnover].slice(0, 2))), {
+    venues: ['a'],
+    instruments: ['X-PERP', 'Y-PERP', 'Z-PERP'],
+  });
+  t.same(chooseScope(plan(null, null), turnover), { venues: null, instruments: null });
+  t.end();
+});

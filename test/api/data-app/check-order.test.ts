@@ -1,0 +1,342 @@
+// Every endpoint with every two of the faults it can have, and with all of them at once: the list and the status are those that E-01 and E-05 give.
+import t from 'tap';
+import type { Endpoint } from '../../../api/contract/endpoint.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
+import { listing, listingValues, market, testApp } from '../live-fixture.ts';
+
+type Told = { readonly code: ErrorCode; readonly path?: string; readonly offset?: number };
+type Request = {
+  readonly body: Record<string, unknown>;
+  readonly where: string[];
+  readonly headers: Record<string, string>;
+};
+type Fault = {
+  readonly name: string;
+  /** Step of E-01. */
+  readonly step: 6 | 7 | 8;
+  readonly spoil: (request: Request) => void;
+  readonly told: Omit<Told, 'offset'>;
+  /** Text of `where` or `query` whose place the error has. */
+  readonly at?: string;
+};
+
+const set =
+  (name: string, value: unknown) =>
+  ({ body }: Request) => {
+    body[name] = value;
+  };
+const term =
+  (text: string) =>
+  ({ where }: Request) =>
+    void where.push(text);
+
+const COLOUR: Fault = {
+  ...{ name: 'unknown member', step: 6, spoil: set('colour', 'red') },
+  told: { code: 'DQL_JSON_SCHEMA', path: '/colour' },
+};
+const BYTES: Fault = {
+  name: 'header that is no limit',
+  step: 6,
+  spoil: ({ headers }) => {
+    headers['x-service-max-bytes'] = '5';
+  },
+  told: { code: 'DQL_JSON_SCHEMA', path: '/headers/x-service-max-bytes' },
+};
+const UNITS: Fault = {
+  ...{ name: 'value out of its set', step: 6, spoil: set('units', 'colour') },
+  told: { code: 'DQL_JSON_SCHEMA', path: '/units' },
+};
+const EVERYWHERE = [COLOUR, BYTES] as const;
+const NAMES: readonly Fault[] = [
+  { name: 'unknown venue', step: 7, spoil: term('venue = nosuch'), told: { code: 'DQL_UNKNOWN_VENUE' }, at: 'nosuch' },
+  { name: 'unknown base', step: 7, spoil: term('base = NOBASE'), told: { code: 'DQL_UNKNOWN_ASSET' }, at: 'NOBASE' },
+  { name: 'unknown quote', step: 7, spoil: term('quote = NOQ'), told: { code: 'DQL_UNKNOWN_CURRENCY' }, at: 'NOQ' },
+  { name: 'unknown key', step: 7, spoil: term('color = RED'), told: { code: 'DQL_UNKNOWN_FIELD' }, at: 'color' },
+];
+const instant = (member: string, value: unknown = 'yesterday', path = `/${member}`): Fault => ({
+  ...{ name: `malformed ${member}`, step: 6, spoil: set(member, value) },
+  told: { code: 'DQL_JSON_SCHEMA', path },
+});
+const plan = (member: string, value: unknown, path: string | null = `/${member}`): Fault => ({
+  ...{ name: `${member} out of plan`, step: 8, spoil: set(member, value) },
+  told: path === null ? { code: 'PLAN_LIMIT' } : { code: 'PLAN_LIMIT', path },
+});
+const limit = (member: string, value: unknown, path = `/${member}`): Fault => ({
+  ...{ name: `${member} over limit`, step: 8, spoil: set(member, value) },
+  told: { code: 'DQL_LIMIT', path },
+});
+/** The selection has more listings than the plan allows, unless a term of it narrows it. */
+const WIDE: Fault = {
+  ...{ name: 'too many listings', step: 8, spoil: () => undefined },
+  told: { code: 'DQL_LIMIT', path: '/where' },
+};
+const NOT_IN_FREE: Fault = {
+  ...{ name: 'layer out of plan', step: 8, spoil: () => undefined },
+  told: { code: 'PLAN_LIMIT' },
+};
+const future = (member: string, value: unknown, path: string): Fault => ({
+  ...{ name: `${member} in the future`, step: 7, spoil: set(member, value) },
+  told: { code: 'DQL_AS_OF_RANGE', path },
+});
+const query = (name: string, code: ErrorCode, text: string, at: string): Fault => ({
+  ...{ name, step: 7, spoil: set('query', text), told: { code }, at },
+});
+const BAD_QUERY = query('bad DQL', 'DQL_UNKNOWN_FIELD', 'any(venues where nosuchfield > 1)', 'nosuchfield');
+const SUM = query('sum as published', 'DQL_TYPE', 'sum(venues, oi) > 1', 'sum');
+
+type Row = { readonly lawful: Readonly<Record<string, unknown>>; readonly faults: readonly Fault[] };
+const WINDOW = { from: '2026-01-15T11:00:00Z', to: '2026-01-15T11:10:00Z' };
+const LATER = '2027-01-01T00:00:00Z';
+
+/** Of two faults of one member only one can be made. */
+const TABLE: Readonly<Record<string, readonly Row[]>> = {
+  venues: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  account: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  dql_catalogue: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  instruments: [
+    { lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('as_of'), plan('include_raw', true)] },
+    { lawful: {}, faults: [...EVERYWHERE, ...NAMES, future('as_of', LATER, '/as_of'), plan('include_raw', true)] },
+  ],
+  dql_parse: [
+    { lawful: { query: 'any(venues where mark > 1)' }, faults: [...EVERYWHERE, instant('context'), BAD_QUERY] },
+  ],
+  screen: [
+    {
+      lawful: { query: 'any(venues where mark > 1)' },
+      faults: [...EVERYWHERE, UNITS, ...NAMES, BAD_QUERY, limit('freshness', '0s')],
+    },
+    {
+      lawful: { query: 'any(venues where mark > 1)' },
+      faults: [...EVERYWHERE, ...NAMES, SUM, limit('freshness', '0s')],
+    },
+  ],
+  snapshots: [
+    {
+      lawful: {},
+      faults: [...EVERYWHERE, UNITS, ...NAMES, plan('layers', ['venue_depth'], '/layers/0'), limit('freshness', '0s')],
+    },
+  ],
+  history: [
+    {
+      lawful: { at: ['2026-01-15T11:00:00Z'] },
+      faults: [
+        ...EVERYWHERE,
+        ...NAMES,
+        instant('at', ['x'], '/at/0'),
+        plan('layers', ['venue_depth'], '/layers/0'),
+        WIDE,
+      ],
+    },
+    {
+      lawful: { as_of: '2026-01-15T11:00:00Z' },
+      faults: [...EVERYWHERE, UNITS, ...NAMES, future('as_of', LATER, '/as_of'), limit('freshness', '0s'), WIDE],
+    },
+    { lawful: { interval: '1m', ...WINDOW }, faults: [COLOUR, ...NAMES, instant('from'), instant('to'), WIDE] },
+  ],
+  candles: [
+    {
+      lawful: { timeframe: '1h', ...WINDOW },
+      faults: [
+        ...[...EVERYWHERE, ...NAMES, instant('to'), plan('from', '2026-01-08T10:00:00Z'), WIDE],
+        {
+          ...{ name: 'no timeframe of ours', step: 7, spoil: set('timeframe', '7m') },
+          told: { code: 'DQL_TIMEFRAME_UNSUPPORTED', path: '/timeframe' },
+        },
+      ],
+    },
+    { lawful: { timeframe: '1m', ...WINDOW }, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE] },
+  ],
+  books: [{ lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('depth', 0), WIDE] }],
+  liquidations: [
+    {
+      lawful: { ...WINDOW },
+      faults: [...[...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE], NOT_IN_FREE],
+    },
+    { lawful: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('side'), WIDE, NOT_IN_FREE] },
+  ],
+  stream: [
+    {
+      lawful: {},
+      faults: [...EVERYWHERE, UNITS, ...NAMES, instant('layers', 'nothing'), limit('freshness', '0s'), WIDE],
+    },
+    { lawful: {}, faults: [COLOUR, ...NAMES, plan('layers', 'book_bands'), limit('freshness', '0s'), WIDE] },
+  ],
+};
+/** What every request of these has in its plan Free, beside what is made wrong. */
+const ALWAYS: Readonly<Record<string, readonly string[]>> = {
+  history: ['too many listings'],
+  candles: ['too many listings'],
+  books: ['too many listings'],
+  stream: ['too many listings'],
+  liquidations: ['too many listings', 'layer out of plan'],
+};
+
+/** Expected list: the first step that fails, 6 and 7 as one, by position, then path (E-05). */
+const expected = (faults: readonly Fault[], texts: { where: string; query: string }, names: boolean): Told[] => {
+  const first = faults.some(({ step }) => step < 8) ? faults.filter(({ step }) => step < 8) : faults;
+  const told = first.map(({ told, at }): Told => {
+    if (at === undefined) return told;
+    const inQuery = told.path === undefined && texts.query.includes(at) && !texts.where.includes(at);
+    const offset = (inQuery ? texts.query : texts.where).indexOf(at);
+    return { ...told, offset, ...(names ? { path: inQuery ? '/query' : '/where' } : {}) };
+  });
+  const place = ({ offset }: Told): number => offset ?? Number.POSITIVE_INFINITY;
+  return told.sort((a, b) => {
+    if (place(a) !== place(b)) return place(a) - place(b);
+    return (a.path ?? '') < (b.path ?? '') ? -1 : 1;
+  });
+};
+
+const subsets = <T>(all: readonly T[]): T[][] => {
+  if (all.length === 0) return [[]];
+  const [first, ...rest] = all as [T, ...T[]];
+  return subsets(rest).flatMap((set) => [set, [first, ...set]]);
+};
+/** None, each, each two, all but one, all. */
+const chosenOf = <T>(all: readonly T[]): T[][] =>
+  subsets(all).filter(({ length }) => length <= 2 || length >= all.length - 1);
+
+const crowd = () => {
+  const feed = market();
+  for (let i = 0; i < 60; i++) {
+    const base = `C${i}`;
+    feed.list(listing('binance', listingValues({ instrument: `${base}-PERP`, venue_symbol: `${base}USDT`, base })));
+  }
+  return feed;
+};
+
+const toUrl = ({ path }: Endpoint, body: Readonly<Record<string, unknown>>): string => {
+  const parameters = Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]);
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`;
+};
+
+type Errors = { readonly errors: readonly { code: ErrorCode; path?: string; position?: { offset: number } }[] };
+
+t.test(
+  'steps 6 and 7 are one list, step 8 is its own, on every endpoint with every two faults and with all',
+  async (t) => {
+    const { app, table } = await testApp(crowd());
+    t.teardown(() => app.close());
+    const endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM];
+    t.same(endpoints.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'every endpoint has its rows');
+    let asked = 0;
+    for (const endpoint of endpoints) {
+      for (const { lawful, faults } of TABLE[endpoint.name] ?? []) {
+        const always = faults.filter(({ name }) => ALWAYS[endpoint.name]?.includes(name));
+        for (const chosen of chosenOf(faults.filter((fault) => !always.includes(fault)))) {
+          const made = [...chosen, ...always];
+          const request: Request = { body: { ...lawful }, where: [], headers: {} };
+          for (const { spoil } of made) spoil(request);
+          const where = request.where.join(' and ');
+          if (where !== '') request.body.where = where;
+          const isGet = endpoint.method === 'GET';
+          // A stream that is lawful does not end.
+          const method = endpoint.name === 'stream' && made.length === 0 ? 'HEAD' : endpoint.method;
+          const answer = await app.inject({
+            method,
+            url: isGet ? toUrl(endpoint, request.body) : endpoint.path,
+            headers: { ...request.headers, authorization: `Bearer ${table.add('free')}` },
+            ...(isGet ? {} : { payload: request.body }),
+          });
+          const texts = { where, query: String(request.body.query ?? '') };
+          const hasTwo = where !== '' && texts.query !== '';
+          const want = expected(made, texts, hasTwo);
+          const name = `${endpoint.path}: ${made.map((fault) => fault.name).join(' + ') || 'nothing wrong'}`;
+          asked += 1;
+          if (want.length === 0) {
+            t.ok([200, 503].includes(answer.statusCode) || answer.statusCode === 401, `${name}: ${answer.body}`);
+            continue;
+          }
+          const got = (answer.json() as Errors).errors.map(({ code, path, position }) => ({
+            ...{ code },
+            ...(path === undefined ? {} : { path }),
+            ...(position === undefined ? {} : { offset: position.offset }),
+          }));
+          const isSame = JSON.stringify(got.map(sorted)) === JSON.stringify(want.map(sorted));
+          const status = CATALOGUE[want[0]?.code ?? 'INTERNAL'].status;
+          // One line a request that is right: thousands of them would hide the ones that are not.
+          if (!isSame || answer.statusCode !== status)
+            t.same({ got, status: answer.statusCode }, { got: want, status }, name);
+        }
+      }
+    }
+    t.ok(asked > 500, `${asked} requests`);
+  },
+);
+
+const sorted = (told: Told): [string, unknown][] =>
+  Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];
+
+t.test('a member with a fault inside is judged by what is left of it', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const told = async (url: string, payload: object): Promise<string[]> => {
+    const headers = { authorization: `Bearer ${table.add('pro')}` };
+    const answer = await app.inject({ method: 'POST', url, headers, payload });
+    return (answer.json() as Errors).errors.map(({ code, path }) => `${code} ${path ?? ''}`);
+  };
+  const where = { venue: ['nosuch', 'okx'], base: 5, colour: 'red', quote: ['USDT', 'NOQ'] };
+  t.same(await told('/v2/snapshots', { where, layers: [5], freshness: { mark: 'x', moon: '1s' } }), [
+    ...['DQL_JSON_SCHEMA /freshness/mark', 'DQL_JSON_SCHEMA /freshness/moon', 'DQL_JSON_SCHEMA /layers/0'],
+    ...['DQL_JSON_SCHEMA /where/base', 'DQL_JSON_SCHEMA /where/colour'],
+    ...['DQL_UNKNOWN_CURRENCY /where/quote/1', 'DQL_UNKNOWN_VENUE /where/venue/0'],
+  ]);
+  t.same(await told('/v2/snapshots/history', { interval: '7s', from: 'x', where: { venue: 'nosuch' } }), [
+    ...['DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /interval', 'DQL_UNKNOWN_VENUE /where/venue'],
+  ]);
+  t.same(await told('/v2/snapshots/history', { raw: true, colour: 1 }), [
+    ...['DQL_JSON_SCHEMA /colour', 'DQL_JSON_SCHEMA /from', 'DQL_JSON_SCHEMA /to'],
+  ]);
+  t.same(await told('/v2/screen', { query: 5, where: { venue: 'nosuch' } }), [
+    ...['DQL_JSON_SCHEMA /query', 'DQL_UNKNOWN_VENUE /where/venue'],
+  ]);
+  t.same(await told('/v2/screen', { query: 'sum(venues, oi) > 1', units: 'x' }), ['DQL_JSON_SCHEMA /units']);
+  t.same(await told('/v2/dql/parse', { dql: '2', query: 'any(venues where nosuch > 1)' }), [
+    ...['DQL_UNKNOWN_FIELD ', 'DQL_VERSION /dql'],
+  ]);
+});
+
+t.test('limits of the language are judged of a lawful request only', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const many = (first: string) => `venue in (${[first, ...Array.from({ length: 32 }, () => 'okx')].join(', ')})`;
+  for (const { method, path, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
+    const { properties = {} } = input as { readonly properties?: object };
+    if (!('where' in properties)) continue;
+    const told = async (where: string): Promise<string[]> => {
+      const lawful = { timeframe: '1m', ...WINDOW, query: 'any(venues where mark > 1)', as_of: WINDOW.from };
+      const needed = Object.entries(lawful).filter(([name]) =>
+        path === '/v2/snapshots/history' ? name === 'as_of' : name in properties && method === 'POST',
+      );
+      const body = { ...Object.fromEntries(needed), where };
+      const headers = { authorization: `Bearer ${table.add('pro')}` };
+      const answer =
+        method === 'GET'
+          ? await app.inject({ url: `${path}?${new URLSearchParams({ where })}`, headers })
+          : await app.inject({ method, url: path, headers, payload: body });
+      return (answer.json() as Errors).errors.map(({ code }) => code);
+    };
+    t.same(await told(many('okx')), ['DQL_COMPLEXITY'], path);
+    t.same(await told(many('nosuch')), ['DQL_UNKNOWN_VENUE'], path);
+  }
+});
+
+t.test('a body of 64 KiB and one byte is too large before its media type is judged (E-01 step 5)', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const types = ['application/json', 'json', 'application / json', '', ';', 'text/plain', '\u00e9', 'a/b;'.repeat(500)];
+  for (const { method, path } of OPERATIONS.filter((operation) => operation.method === 'POST')) {
+    for (const type of types) {
+      const told = async (bytes: number): Promise<string> => {
+        const headers = { 'content-type': type, authorization: `Bearer ${table.add('pro')}` };
+        const answer = await app.inject({ method, url: path, headers, payload: ' '.repeat(bytes) });
+        return (answer.json() as Errors).errors.map(({ code }) => code).join();
+      };
+      t.equal(await told(65_537), 'PAYLOAD_TOO_LARGE', `${path} ${type}`);
+      const atLimit = type === 'application/json' ? 'DQL_JSON_SCHEMA' : 'UNSUPPORTED_MEDIA_TYPE';
+      t.equal(await told(65_536), atLimit, `${path} ${type}`);
+    }
+  }
+});

@@ -1,0 +1,206 @@
+// Requests that no client library makes, on every endpoint and over sockets of their own: never a 5xx, always the one shape of errors.
+import { connect } from 'node:net';
+import type { InjectOptions } from 'fastify';
+import t from 'tap';
+import type { Endpoint } from '../../../api/contract/endpoint.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+import { CATALOGUE } from '../../../schemas/errors.ts';
+import { market, testApp } from '../live-fixture.ts';
+
+const ENDPOINTS: readonly Endpoint[] = [...OPERATIONS, STREAM];
+const deep = (open: string, close: string, n = 10_000): string => open.repeat(n) + close.repeat(n);
+
+/** Bodies as bytes. */
+const BODIES: Readonly<Record<string, string | Buffer>> = {
+  nothing: '',
+  spaces: ' \n\t',
+  'a byte-order mark': '\ufeff{}',
+  'UTF-16': Buffer.from('{"where": "venue = okx"}', 'utf16le'),
+  'no UTF-8': Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  'a lone surrogate': '{"where": "\\ud800", "query": "\\udfff"}',
+  'a null byte': '{"where": "\\u0000", "query": "\\u0000", "cursor": "\\u0000"}',
+  truncated: '{"where": "venue = ok',
+  'two objects': '{}{}',
+  'a comment': '{/* */}',
+  'single quotes': "{'where': 1}",
+  'no numbers': '{"limit": NaN, "depth": Infinity}',
+  'an array': '[]',
+  'an array of objects': '[{"where": "venue = okx"}]',
+  'a string': '"venue = okx"',
+  'a number': '1e999',
+  null: 'null',
+  'deep arrays': deep('[', ']'),
+  'deep objects': deep('{"where":', '}', 6_000).replace('}', '1}'),
+  'a deep query': `{"query_object": ${deep('{"type":"and","args":[', ']}', 1_500)}}`,
+  'a deep text': `{"query": "${'('.repeat(8_000)}"}`,
+  'a wide text': `{"query": "${'1+'.repeat(4_000)}1"}`,
+  'huge numbers': '{"limit": 1e308, "depth": 99999999999999999999999, "query": 1e-400, "units": -0}',
+  'exponent digits': `{"query_object": {"dql":"1","condition":{"type":"cmp","op":">","left":{"type":"number","value":1e400},"right":{"type":"number","value":1.${'1'.repeat(5_000)}}}}}`,
+  'a number of ten thousand digits': `{"limit": ${'9'.repeat(10_000)}}`,
+  'members twice': '{"where": "venue = okx", "where": {"venue": 1}, "limit": 1, "limit": "x"}',
+  'names of the language': '{"__proto__": {"where": 1}, "constructor": 1, "toString": 1, "hasOwnProperty": 1}',
+  'inside where': '{"where": {"__proto__": ["x"], "venue": [null], "base": {}, "symbol": [[]]}}',
+  'inside freshness': '{"freshness": {"__proto__": "1s", "constructor": "1s", "mark": "999999999d", "": ""}}',
+  'strange names': '{"": 1, "/": 1, "~": 1, "~1": 1, "a\\u0000b": 1, "é": 1}',
+  'a long name': `{"${'x'.repeat(60_000)}": 1}`,
+  'many members': `{${Array.from({ length: 6_000 }, (_, i) => `"m${i}":1`).join()}}`,
+  instants:
+    '{"from": "2026-02-30", "to": "9999999-01-01", "at": ["-1", ""], "as_of": "+275760-09-13T00:00:00Z", "timeframe": "1m"}',
+  'far instants':
+    '{"from": "2000-01-01", "to": "2100-01-01", "at": ["2099-12-31"], "timeframe": "1m", "interval": "10s"}',
+  'a cursor': `{"cursor": "${Buffer.from('[9e15,"",{}]').toString('base64url')}", "query": "mark > 1", "from": "2026-01-01", "to": "2026-01-02"}`,
+  durations:
+    '{"timeframe": "999999999d", "interval": "0s", "freshness": "0000s", "from": "2026-01-01", "to": "2026-01-02"}',
+};
+const TYPES = [
+  'application/json',
+  'application/json; charset=utf-16',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'x',
+];
+
+type Answer = { readonly statusCode: number; readonly body: string; readonly headers: Record<string, unknown> };
+const isTold = ({ statusCode, body, headers }: Answer, isHead: boolean): boolean => {
+  // Without a store of history what is lawful is 503 here.
+  if (statusCode < 400 || statusCode === 503) return true;
+  if (statusCode >= 500) return false;
+  if (body === '' && isHead) return true;
+  const { errors } = JSON.parse(body) as { errors: { code: string; message: string }[] };
+  const isOfShape = errors.length > 0 && errors.length <= 20 && errors.every(({ code }) => code in CATALOGUE);
+  return isOfShape && String(headers['content-type']).startsWith('application/json') && 'x-service-receipt' in headers;
+};
+
+t.test('hostile bodies, types and parameters are refused in the shape of errors', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const counts = new Map<number, number>();
+  const send = async (name: string, request: InjectOptions): Promise<void> => {
+    const authorization = `Bearer ${table.add('pro_plus')}`;
+    const answer = await app.inject({ ...request, headers: { authorization, ...request.headers } });
+    counts.set(answer.statusCode, (counts.get(answer.statusCode) ?? 0) + 1);
+    if (!isTold(answer, request.method === 'HEAD'))
+      t.fail(`${name}: ${answer.statusCode} ${answer.body.slice(0, 200)}`);
+  };
+  for (const { method, path } of ENDPOINTS.filter((endpoint) => endpoint.method === 'POST')) {
+    for (const [body, payload] of Object.entries(BODIES)) {
+      for (const type of TYPES) {
+        await send(`${path}, ${body}, ${type}`, { method, url: path, headers: { 'content-type': type }, payload });
+      }
+    }
+  }
+  const texts = [
+    '',
+    '%',
+    '%00',
+    '%ff',
+    '%ed%a0%80',
+    '%2e%2e%2f',
+    'a%20b',
+    '1e9',
+    '-0',
+    '9'.repeat(400),
+    '[]',
+    'true&',
+    '%F0%9F%98%80',
+  ];
+  for (const { path, input } of ENDPOINTS.filter((endpoint) => endpoint.method === 'GET')) {
+    const { properties = {} } = input as { readonly properties?: object };
+    // Every one of them is wrong somewhere, so that no stream begins.
+    for (const name of [...Object.keys(properties), '__proto__', 'a[b]', '']) {
+      for (const value of texts) {
+        await send(`${path} ${name}=${value}`, { url: `${path}?colour=&${name}=${value}&${name}=${value}` });
+        await send(`${path} ${name}=${value}`, { url: `${path}?colour=1&${name}=${value}&=&&;` });
+      }
+    }
+  }
+  for (const { path } of ENDPOINTS) {
+    for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'HEAD', 'POST', 'GET'] as const) {
+      const url = `${path}?colour=1`;
+      await send(`${method} ${path}`, {
+        method: method as 'GET',
+        url,
+        headers: { 'x-http-method-override': 'DELETE' },
+      });
+    }
+    for (const tail of ['/', '//', '/..', '%2f', '%00', ';a=b', '/%2e%2e/venues', '?']) {
+      if (tail === '?' && path === STREAM.path) continue;
+      await send(`${path}${tail}`, { url: `${path}${tail}` });
+    }
+    for (const headers of [
+      { accept: 'x'.repeat(8_000) },
+      { accept: ';q=,,*/*;q=NaN' },
+      { 'accept-encoding': 'br;q=0, *;q=0' },
+      { 'if-none-match': '"'.repeat(4_000) },
+      { 'last-event-id': '\u0000'.repeat(0) + 'x'.repeat(4_000) },
+      { 'x-service-max-bytes': '4096, 4096' },
+      { 'x-service-max-bytes': '١٢٣٤٥' },
+      { authorization: 'Bearer ' },
+      { authorization: `Bearer ${'sk_'.repeat(2_000)}` },
+      { 'payment-signature': 'e30=', authorization: '' },
+      { 'x-payment': '{'.repeat(9_000) },
+      { range: 'bytes=0-1' },
+      { expect: 'nothing' },
+    ]) {
+      await send(`${path} ${JSON.stringify(headers).slice(0, 60)}`, {
+        url: `${path}?colour=1`,
+        headers: headers as Record<string, string>,
+      });
+    }
+  }
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
+  t.comment([...counts].map(([status, n]) => `${status}: ${n}`).join(', '));
+  t.ok(all > 1_500, `${all} requests`);
+  t.ok((counts.get(400) ?? 0) > 800, 'most of them are read');
+});
+
+const RAW = {
+  'two lengths': 'POST /v2/snapshots HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
+  'length and chunks':
+    'POST /v2/snapshots HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a negative length': 'POST /v2/snapshots HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
+  'chunks that are none': 'POST /v2/dql/parse HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n',
+  'no host': 'GET /v2/venues HTTP/1.1\r\nConnection: close\r\n\r\n',
+  'two hosts': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n',
+  'an absolute target': 'GET http://a/v2/venues HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  'an asterisk': 'OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  'an authority': 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n',
+  'two slashes': 'GET //v2/venues HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  'a registry path of slashes': 'GET /registry//a:b/%zz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  'a registry body':
+    'POST /registry/subjects/x HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1\r\nConnection: close\r\n\r\n{',
+  'a registry target': 'GET /registry/\\\\[::1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+  'an unknown method': 'BREW /v2/venues HTTP/1.1\r\nHost: a\r\n\r\n',
+  'a method in lower case': 'get /v2/venues HTTP/1.1\r\nHost: a\r\n\r\n',
+  'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'HTTP/0.9': 'GET /v2/venues\r\n\r\n',
+  'HTTP/1.0': 'GET /v2/venues HTTP/1.0\r\n\r\n',
+  'a folded header': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\nConnection: close\r\n\r\n',
+  'a null in a header': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nX: \u0000\r\n\r\n',
+  'a body of a GET': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{"a":',
+  'an upgrade': 'GET /v2/venues HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\nConnection: Upgrade, close\r\n\r\n',
+} as const;
+
+const exchange = (port: number, sent: string): Promise<string> =>
+  new Promise((resolve) => {
+    let received = '';
+    const socket = connect(port, '127.0.0.1', () => socket.end(Buffer.from(sent, 'latin1')));
+    socket.on('data', (bytes) => {
+      received += bytes.toString();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(received));
+  });
+
+t.test('hostile HTTP is refused or answered, and the next request is served', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  for (const [name, sent] of Object.entries(RAW)) {
+    const answer = await exchange(Number(port), sent);
+    const status = /^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 'closed';
+    t.match(status, /^(?:[234]\d\d|closed)$/, `${name}: ${answer.slice(0, 120)}`);
+  }
+  t.equal((await fetch(`http://127.0.0.1:${port}/v2/venues`)).status, 200);
+});

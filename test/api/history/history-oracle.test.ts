@@ -1,0 +1,184 @@
+// Random questions about the past, over a real store and a seam that moves, each answered byte for byte as a slow and independent reading of the raw log says.
+import { createHash } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { useEngines } from '../../support/engines.ts';
+import { type CandleQuestion, type EventsQuestion, Oracle, PAPER_LAYERS, type Question } from '../../support/oracle.ts';
+import { drawing, SYMBOLS } from '../../support/paper-log.ts';
+import { PaperWorld } from '../../support/paper-world.ts';
+import { SECOND, START } from '../../support/task-driver.ts';
+import { openTestStore } from '../../support/test-store.ts';
+import { testApp } from '../live-fixture.ts';
+
+/** Questions a stage; the full form asks 200 of each kind: ORACLE_QUESTIONS=200. */
+const QUESTIONS = Number(process.env['ORACLE_QUESTIONS'] ?? 16);
+const SEED = Number(process.env['ORACLE_SEED'] ?? 11);
+/** Seconds of the log at which questions are asked; a little after windows end. The last one is long after the last frame. */
+const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
+/** How far the store is behind what memory knows, in watermarks of a second. */
+const BEHIND = [0, 40, 0, 7, 90, 0];
+
+t.setTimeout(600_000);
+const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
+
+const TIMEFRAMES = { '1m': 1, '2m': 2, '3m': 3, '5m': 5, '15m': 15 } as const;
+const INTERVALS = { '10s': 10, '30s': 30, '1m': 60, '2m': 120, '5m': 300 } as const;
+
+class Asker {
+  readonly #draw: () => number;
+  constructor(seed: number) {
+    this.#draw = drawing(seed);
+  }
+  #one<T>(of: readonly T[]): T {
+    return of[Math.floor(this.#draw() * of.length)] as T;
+  }
+  #some<T>(of: readonly T[]): T[] {
+    const some = of.filter(() => this.#draw() < 0.4);
+    return some.length > 0 ? some : [this.#one(of)];
+  }
+  /** An instant of the log, sometimes a little before it, on no boundary, on one, or on a microsecond. */
+  #instant(to: number): number {
+    const at = START - 30 * SECOND + Math.floor(this.#draw() * (to - START + 30 * SECOND));
+    return this.#one([at, at - (at % SECOND), at - (at % (10 * SECOND)), at - (at % (60 * SECOND))]);
+  }
+  #span(now: number): { from: number; to: number } {
+    const [a, b] = [this.#instant(now), this.#instant(now)];
+    return a === b ? { from: a, to: a + SECOND } : { from: Math.min(a, b), to: Math.max(a, b) };
+  }
+  history(now: number): Question {
+    const question = {
+      layers: this.#some(PAPER_LAYERS),
+      symbols: this.#some(SYMBOLS),
+      units: this.#one(['published', 'base', 'quote'] as const),
+      numberFormat: this.#one(['json', 'string'] as const),
+      allowStale: this.#draw() < 0.5,
+      includeGaps: this.#draw() < 0.7,
+      freshnessMs: this.#one([null, null, 5_000, 3_600_000]),
+    };
+    const mode = this.#one(['interval', 'raw', 'at'] as const);
+    if (mode === 'at') {
+      const instants = Array.from({ length: 1 + Math.floor(this.#draw() * 12) }, () => this.#instant(now - 2 * SECOND));
+      return { ...question, mode, instants: [...new Set(instants)].sort((a, b) => a - b) };
+    }
+    if (mode === 'raw') return { ...question, mode, ...this.#span(now) };
+    const isSlow = question.layers.some((layer) => layer === 'funding' || layer === 'stats');
+    const lengths = Object.values(INTERVALS).filter((seconds) => !isSlow || seconds >= 60);
+    return { ...question, mode, length: this.#one(lengths) * SECOND, ...this.#span(now) };
+  }
+  candles(now: number): CandleQuestion {
+    const timeframe = this.#one(Object.keys(TIMEFRAMES) as (keyof typeof TIMEFRAMES)[]);
+    const [symbols, includeGaps] = [this.#some(SYMBOLS), this.#draw() < 0.7];
+    return { symbols, includeGaps, timeframe, minutes: TIMEFRAMES[timeframe], ...this.#span(now) };
+  }
+  events(now: number): EventsQuestion {
+    return { symbols: this.#some(SYMBOLS), ...this.#span(now) };
+  }
+}
+
+const text = (at: number): string =>
+  `${new Date(Math.floor(at / SECOND) * 1_000).toISOString().slice(0, 19)}.${String(at % SECOND).padStart(6, '0')}Z`;
+
+type Asked = {
+  readonly path: string;
+  readonly body: Record<string, unknown>;
+  readonly expected: (oracle: Oracle, now: number) => string;
+};
+
+const cut = <Q extends { readonly from: number; readonly to: number }>(question: Q, now: number): Q => ({
+  ...question,
+  to: Math.max(question.from, Math.min(question.to, now)),
+});
+
+const askHistory = (question: Question): Asked => {
+  const { layers, symbols, units, numberFormat, allowStale, includeGaps, freshnessMs } = question;
+  const times =
+    question.mode === 'at'
+      ? { at: question.instants.map(text) }
+      : {
+          from: text(question.from),
+          to: text(question.to),
+          ...(question.mode === 'raw' ? { raw: true } : { interval: intervalNamed(question.length) }),
+        };
+  const freshness = freshnessMs === null ? {} : { freshness: `${freshnessMs / 1_000}s` };
+  return {
+    path: '/v2/snapshots/history',
+    body: {
+      ...{ where: { symbol: symbols }, layers, units, number_format: numberFormat, allow_stale: allowStale },
+      ...{ include_gaps: includeGaps, ...times, ...freshness },
+    },
+    expected: (oracle, now) => oracle.history(question.mode === 'at' ? question : cut(question, now)),
+  };
+};
+const intervalNamed = (length: number): string =>
+  Object.entries(INTERVALS).find(([, seconds]) => seconds * SECOND === length)?.[0] ?? '';
+
+const askCandles = (question: CandleQuestion): Asked => ({
+  path: '/v2/candles',
+  body: {
+    where: { symbol: question.symbols },
+    timeframe: question.timeframe,
+    include_gaps: question.includeGaps,
+    ...{ from: text(question.from), to: text(question.to) },
+  },
+  expected: (oracle, now) => oracle.candles(cut(question, now)),
+});
+
+const askEvents = (question: EventsQuestion): Asked => ({
+  path: '/v2/liquidations',
+  body: { where: { symbol: question.symbols }, limit: 5_000, from: text(question.from), to: text(question.to) },
+  expected: (oracle, now) => oracle.liquidations(cut(question, now)),
+});
+
+const questionsAt = (asker: Asker, now: number): Asked[] =>
+  Array.from({ length: QUESTIONS }, () => [
+    askHistory(asker.history(now)),
+    askCandles(asker.candles(now)),
+    askEvents(asker.events(now)),
+  ]).flat();
+
+type Settled = { readonly asked: Asked; readonly sha: string };
+
+const askAll = async (t: Test, world: PaperWorld, asked: readonly Asked[]): Promise<Settled[]> => {
+  const now = world.paper.log.now;
+  const oracle = new Oracle('paper', world.paper.records());
+  const { app, as } = await testApp(world.feed, { history, nowMicros: () => now });
+  const settled: Settled[] = [];
+  for (const one of asked) {
+    const headers = { 'content-type': 'application/json', ...as('pro_plus') };
+    const answer = await app.inject({ method: 'POST', url: one.path, headers, payload: JSON.stringify(one.body) });
+    const said = `${one.path} ${JSON.stringify(one.body)}`;
+    if (answer.statusCode !== 200) {
+      t.fail(`${said}: ${answer.body}`);
+      continue;
+    }
+    const { items, ...envelope } = answer.json<{ items: unknown; settled: boolean; items_sha256: string }>();
+    const expected = one.expected(oracle, now);
+    const isEqual = envelope.items_sha256 === createHash('sha256').update(expected).digest('hex');
+    // The whole difference of the parsed items is readable; of the texts it is not.
+    if (isEqual) t.pass(said.slice(0, 80));
+    else t.same(items, JSON.parse(expected), said);
+    if (envelope.settled) settled.push({ asked: one, sha: envelope.items_sha256 });
+  }
+  await app.close();
+  return settled;
+};
+
+t.test('every answer is what the log says, and a settled one stays', async (t) => {
+  const world = new PaperWorld({ seed: SEED, write });
+  const asker = new Asker(SEED);
+  const kept: Settled[] = [];
+  for (const [stage, second] of STAGES.entries()) {
+    await world.goTo(second, BEHIND[stage] ?? 0);
+    const again = kept.filter((_, i) => i % 3 === stage % 3).slice(-QUESTIONS);
+    const settled = await askAll(t, world, [
+      ...again.map(({ asked }) => asked),
+      ...questionsAt(asker, world.paper.log.now),
+    ]);
+    for (const { asked, sha } of again) {
+      const now = settled.find((one) => one.asked === asked);
+      t.equal(now?.sha, sha, 'settled for ever');
+    }
+    kept.push(...settled.filter(({ asked }) => !again.some((one) => one.asked === asked)));
+  }
+  t.comment(`${kept.length} settled answers`);
+  t.ok(kept.length > QUESTIONS, 'enough was settled');
+});

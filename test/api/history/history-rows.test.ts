@@ -1,0 +1,240 @@
+// Stored history without a store: figures, seams, periods, instants, raw rows, and what a request means (H-02 to H-08, N-05).
+import fc from 'fast-check';
+import t from 'tap';
+import { acceptedFormat } from '../../../api/data-app/row-formats.ts';
+import { runsOf } from '../../../api/history/gather.ts';
+import { rawLimits } from '../../../api/history/limits.ts';
+import { askedOf } from '../../../api/history/request.ts';
+import { type RowQuestion, rowObject } from '../../../api/history/row-object.ts';
+import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf } from '../../../api/history/series.ts';
+import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
+import { readingRow } from '../../../processors/task/rows.ts';
+import { joinFigure } from '../../../schemas/decimals.ts';
+import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
+
+const WINDOW = 10;
+const NO_RECENT = { sealed: [], provisional: [] };
+
+/** Window `n` ends at `10 n`; its reading came `early` before that. */
+const heard = (
+  n: number,
+  { early = 1, late = false, srcOffset = n }: { early?: number; late?: boolean; srcOffset?: number } = {},
+): StoredRow => ({
+  fromAt: (n - 1) * WINDOW,
+  at: n * WINDOW,
+  late,
+  srcOffset,
+  reading: reading({ received_at: n * WINDOW - early }),
+  gapCause: null,
+});
+const silent = (from: number, to: number, cause = 'no_update'): StoredRow => ({
+  fromAt: (from - 1) * WINDOW,
+  at: to * WINDOW,
+  late: false,
+  srcOffset: to,
+  reading: null,
+  gapCause: cause,
+});
+
+t.test('a double and the sparse digits give the venue’s digits back', (t) => {
+  for (const [double, exact, digits] of [
+    ['76568.0', undefined, '76568'],
+    ['1.0E-7', undefined, '0.0000001'],
+    ['1.0E21', undefined, '1000000000000000000000'],
+    ['-0.0', undefined, '0'],
+    ['60000.12345678901', '60000.123456789012345678', '60000.123456789012345678'],
+    [null, undefined, null],
+    ['NaN', undefined, null],
+  ] as const) {
+    t.equal(joinFigure(double, exact), digits, `${double} ${exact}`);
+  }
+  t.end();
+});
+
+t.test('a row from memory and its cells from the store are the same', (t) => {
+  const one = reading({ layer: 'funding', valid_until: NOW + 7 });
+  const row = readingRow(
+    { venue: 'okx', symbol: 'X', layer: 'funding' },
+    { from: NOW - 9, at: NOW, srcOffset: 4, late: false },
+    one,
+  );
+  const line = [
+    ...['okx:X', String(NOW), String(NOW - 9), 'present', null, 'f', String(one.venue_ts), String(one.received_at)],
+    ...[String(one.recorded_at), 'connection', 'venue', String(NOW + 7), 'c1', null, null, '4'],
+    ...[String(one.instants.next_funding_at), '1.25E-5', '1.0E-4', '3600000.0'],
+  ];
+  const cells = fromCells('funding', line);
+  t.equal(cells.listing, 'okx:X');
+  t.same(cells.row, fromRow('funding', row));
+  t.end();
+});
+
+t.test('a row in store and memory counts once, and a sealed window has no provisional row', (t) => {
+  const joined = joinSeries([heard(1), silent(2, 4)], {
+    sealed: [heard(1), heard(5), heard(5, { late: true, srcOffset: 9 })],
+    provisional: [silent(1, 1, 'unknown'), silent(3, 3, 'unknown'), silent(5, 5, 'unknown'), heard(6)],
+  });
+  t.same(
+    joined.map(({ at, late, reading }) => [at, late, reading !== null]),
+    [
+      [10, false, true],
+      [40, false, false],
+      [50, false, true],
+      [50, true, true],
+      [60, false, true],
+    ],
+  );
+  t.end();
+});
+
+t.test('periods: the last reading, else the last cause that reaches in, else unknown', (t) => {
+  const series = [heard(1), silent(2, 2, 'a'), silent(3, 5, 'b'), heard(6), heard(6, { late: true, srcOffset: 7 })];
+  const said = (length: number, to: number) =>
+    answerPeriods(series, periodsOf(0, to, length)).map(({ row, gapCause }) => row?.at ?? gapCause);
+  t.same(said(10, 70), [10, 'a', 'b', 'b', 'b', 60, 'unknown']);
+  t.same(said(20, 60), [10, 'b', 60]);
+  t.same(said(30, 60), [10, 60]);
+  t.same(
+    answerPeriods([silent(1, 1, 'a'), silent(2, 2, 'b')], periodsOf(0, 40, 20)).map((p) => p.gapCause),
+    ['b', 'unknown'],
+  );
+  t.end();
+});
+
+t.test('instants: the newest window that had ended; gaps are passed over', (t) => {
+  const readings = readingsOf([heard(1), silent(2, 4), heard(5), heard(6, { late: true })]);
+  t.same(
+    [9, 10, 49, 50, 60].map((at) => newestAt(readings, at)?.at ?? null),
+    [null, 10, 10, 50, 50],
+  );
+  t.end();
+});
+
+t.test('raw: however many windows were sealed at once, and wherever a request is cut, the rows are the same', (t) => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom('reading', 'a', 'b'), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+      fc.integer({ min: 0, max: 120 }),
+      (kinds, joins, cut) => {
+        const single = kinds.map((kind, i) =>
+          kind === 'reading' ? heard(i + 1, { early: 3 }) : silent(i + 1, i + 1, kind),
+        );
+        const runs: StoredRow[] = [];
+        single.forEach((row, i) => {
+          const last = runs.at(-1);
+          const joined = last?.reading === null && row.reading === null && last.gapCause === row.gapCause && joins[i];
+          if (joined) runs[runs.length - 1] = { ...row, fromAt: last.fromAt };
+          else runs.push(row);
+        });
+        const show = (series: readonly StoredRow[], from: number, to: number) =>
+          answerRaw(joinSeries(series, NO_RECENT), { from, to, windowMicros: WINDOW }).map(
+            ({ at, row, gapCause }) => `${at} ${row?.srcOffset ?? gapCause}`,
+          );
+        const end = (kinds.length + 1) * WINDOW;
+        const whole = show(single, 0, end);
+        t.same(show(runs, 0, end), whole);
+        t.same([...show(runs, 0, Math.min(cut, end)), ...show(runs, Math.min(cut, end), end)], whole);
+      },
+    ),
+    { numRuns: 60 },
+  );
+  t.end();
+});
+
+t.test('a request is moved in to boundaries, cut at now, and never turned round', (t) => {
+  const meant = (from: string, to: string) => askedOf({ interval: '1m', from, to }, NOW);
+  const micros = (text: string) => Date.parse(text) * 1_000;
+  t.same(meant('2026-01-15T11:00:00.000001Z', '2026-01-15T11:02:59Z'), {
+    mode: 'interval',
+    length: 60_000_000,
+    from: micros('2026-01-15T11:01:00Z'),
+    to: micros('2026-01-15T11:02:00Z'),
+  });
+  t.match(meant('2026-01-15T11:59Z', '2027-01-01'), { to: micros('2026-01-15T12:00:00Z') });
+  const nothing = micros('2026-01-15T11:01:00Z');
+  t.match(meant('2026-01-15T11:00:10Z', '2026-01-15T11:00:50Z'), { from: nothing, to: nothing });
+  t.same(askedOf({ as_of: '2026-01-15' }, NOW), { mode: 'at', instants: [micros('2026-01-15T00:00:00Z')] });
+  t.end();
+});
+
+t.test('the reach told of a raw answer fits, and instants are read in runs', (t) => {
+  const layers = ['mark', 'funding'] as const;
+  const asked = { mode: 'raw', from: NOW - 86_400_000_000, to: NOW } as const;
+  t.same(rawLimits(asked, layers, 9), []);
+  const [error] = rawLimits(asked, layers, 100);
+  t.match(error, { code: 'DQL_LIMIT', message: 'The answer would have 1008000 rows, the limit is 100000.' });
+  const reach = Date.parse(/reaches to (\S+) /.exec(error?.hint ?? '')?.[1] ?? '') * 1_000;
+  t.same(rawLimits({ ...asked, to: reach }, layers, 100), []);
+  t.not(rawLimits({ ...asked, to: reach + 180_000_000 }, layers, 100).length, 0, 'and is not far from the limit');
+  t.same(runsOf([0, 120_000_000, 240_000_001]), [[0, 120_000_000], [240_000_001]]);
+  t.end();
+});
+
+t.test('Accept picks the format it likes best, JSON when it names none of ours', (t) => {
+  for (const [accept, format] of [
+    [undefined, 'json'],
+    ['*/*', 'json'],
+    ['text/csv', 'csv'],
+    ['application/x-ndjson, application/json', 'ndjson'],
+    ['application/json;q=0.2, text/csv;q=0.8', 'csv'],
+    ['text/csv;q=0', 'json'],
+    ['application/vnd.apache.parquet', 'parquet'],
+    ['q=,;;', 'json'],
+  ] as const) {
+    t.equal(acceptedFormat(accept), format, String(accept));
+  }
+  t.end();
+});
+
+/** L-07, from the reason that wins to the one that gives way to all. */
+const REASONS = [
+  ...['policy_off', 'venue_capability', 'not_retained', 'gap', 'no_value', 'connection_lost', 'horizon_unknown'],
+  ...['horizon_passed', 'freshness_bound'],
+] as const;
+
+t.test('of several reasons of a row the first of L-07 wins, whichever they are', (t) => {
+  const HELD = { received_at: NOW - 60_000_000, venue_ts: null } as const;
+  const READINGS: readonly [StoredReading | null, string | null, readonly string[]][] = [
+    [null, null, ['no_value']],
+    [null, 'collector_down', ['gap']],
+    [reading({ ...HELD, valid: false, gap_cause: 'crossed_book' }), null, ['gap']],
+    [reading({ ...HELD, horizon_source: null }), null, ['horizon_unknown']],
+    [reading({ ...HELD, horizon_source: 'documented', valid_until: NOW - 1 }), null, ['horizon_passed']],
+    [reading(HELD), null, []],
+  ];
+  let rows = 0;
+  for (const [held, gapCause, reasons] of READINGS) {
+    for (const policy of ['on', 'off', 'not_published', null] as const) {
+      for (const isKept of [true, false]) {
+        for (const lostAt of [null, NOW - 5]) {
+          for (const boundMs of [30_000, 90_000]) {
+            const isLost = lostAt !== null && held?.horizon_source === 'connection';
+            const holds = [
+              ...reasons,
+              ...(policy === 'off' || (policy === null && isKept) ? ['policy_off'] : []),
+              ...(policy === 'not_published' ? ['venue_capability'] : []),
+              ...(isKept ? [] : ['not_retained']),
+              ...(isLost ? ['connection_lost'] : []),
+              ...(held?.valid === true && boundMs < 60_000 ? ['freshness_bound'] : []),
+            ];
+            const question: RowQuestion = {
+              ...{ at: NOW, reading: held, gapCause, late: false, policy, lostAt, boundMs, units: 'published' },
+              ...{ retentionFrom: isKept ? NOW - 1 : NOW + 1, allowStale: false, mark: () => null },
+              version: listing('binance', listingValues()),
+            };
+            const { reason } = rowObject(question, { includeGaps: true }) as { readonly reason?: string };
+            t.equal(
+              reason,
+              REASONS.find((one) => holds.includes(one)),
+              JSON.stringify([holds, policy]),
+            );
+            rows += 1;
+          }
+        }
+      }
+    }
+  }
+  t.equal(rows, READINGS.length * 32);
+  t.end();
+});

@@ -1,0 +1,58 @@
+// What screen asks of a query besides: quantities as published are not added up across venues (DQL-24, DQL-33e).
+import t from 'tap';
+import { compile, type Demands } from '../../../api/language/compile.ts';
+import { readmeQueries } from '../../../infra/dev/tools/documented-queries.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import { CODES } from './codes.ts';
+
+/** Under `units: published`, and under the others. */
+const PUBLISHED: Demands = { where: null, refuseQuantitySums: true, outOfRange: () => null };
+const CONVERTED: Demands = { ...PUBLISHED, refuseQuantitySums: false };
+
+/** Codes and places of the faults of a query; none when it is accepted. */
+const faultsOf = (text: string, demands: Demands): string[] => {
+  try {
+    compile({ text }, CODES, demands);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.errors.map(({ code, position }) => `${code} ${position?.offset}+${position?.length}`);
+  }
+};
+
+t.test('a sum of quantities is refused as published and accepted in one unit', async (t) => {
+  for (const sum of [
+    'sum(venues, oi)',
+    'sum(venues, oi * mark)',
+    'sum(venues, depth_bid(10bps))',
+    'sum(venues, sma(oi, 5, 1h))',
+    'sum(venues, rolling_sum(volume, 24, 1h))',
+    // A rank or a rate of change is no quantity, so dividing by one leaves a quantity.
+    'sum(venues, oi / percentile_rank(oi, 100, 1h))',
+    'sum(venues, oi / roc(oi, 24, 1h))',
+  ]) {
+    t.same(faultsOf(`${sum} > 0`, PUBLISHED), [`DQL_TYPE 0+${sum.length}`], sum);
+    t.same(faultsOf(`${sum} > 0`, CONVERTED), [], sum);
+  }
+});
+
+t.test('what has the unit of no quantity is added up as published', async (t) => {
+  for (const sum of [
+    'sum(venues, turnover_24h)',
+    'sum(venues, depth_bid_value(10bps))',
+    'sum(venues, turnover_24h * percentile_rank(oi, 100, 1h))',
+    'sum(venues, turnover_24h * rsi(oi, 14, 1h))',
+    // A quantity over a quantity is none.
+    'sum(venues, oi / lot_size)',
+    'sum(venues, oi / abs(lot_size))',
+    'sum(venues, oi / ema(oi, 24, 1h))',
+  ]) {
+    t.same(faultsOf(`${sum} > 0`, PUBLISHED), [], sum);
+  }
+});
+
+t.test('every query of README.md is accepted', async (t) => {
+  const queries = readmeQueries();
+  t.equal(queries.length, 5);
+  for (const query of queries) t.same(faultsOf(query, PUBLISHED), [], query);
+});

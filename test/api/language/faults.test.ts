@@ -1,0 +1,239 @@
+// What is wrong with a query is told once and nothing besides: depth adds no other fault, and a fault of shape none but its own (DQL-30, DQL-34c).
+import fc from 'fast-check';
+import t from 'tap';
+import { compile, type QueryInput } from '../../../api/language/compile.ts';
+import { FIELDS, SOURCES } from '../../../api/language/fields.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import { CODES } from './codes.ts';
+import { type Json, queries } from './generate.ts';
+
+const CASES = Number(process.env['DQL_CASES'] ?? 1_000);
+
+/** Codes with their places; none of a lawful query. */
+const faultsOf = (input: QueryInput): string[] => {
+  try {
+    compile(input, CODES);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.errors.map(({ code, path }) => (path === undefined ? code : `${code} ${path}`));
+  }
+};
+const ofObject = (object: Json): string[] => faultsOf({ object, path: '' });
+
+// ---- depth ----
+
+const numeric = [...FIELDS.values()].filter(({ type }) => type !== 'code').map(({ name }) => name);
+/** A field or source that is read, and not named for `age` or `status`. */
+const READ = new RegExp(
+  `(?<!(?:age|status)\\()(?<![a-z0-9_"])(?:${[...numeric, ...SOURCES.keys()].join('|')})(?![a-z0-9_("])`,
+  'g',
+);
+
+/** Ways to write an expression deeper without changing what it is. */
+const WRAPPINGS: readonly ((expression: string, depth: number) => string)[] = [
+  (e, n) => `(${e}${' * 1'.repeat(n)})`,
+  (e, n) => `${'(1 * '.repeat(n)}${e}${')'.repeat(n)}`,
+  (e, n) => `(${e}${' / 1'.repeat(n)})`,
+];
+
+const wrapped = (text: string, { at, way, depth }: { at: number; way: number; depth: number }): string | null => {
+  const [body = ''] = text.split(/ where (?:instrument|base|venue|quote|symbol) /);
+  const found = [...body.matchAll(READ)];
+  const one = found[at % Math.max(1, found.length)];
+  if (one === undefined) return null;
+  const wrap = WRAPPINGS[way % WRAPPINGS.length] as (typeof WRAPPINGS)[number];
+  return `${text.slice(0, one.index)}${wrap(one[0], depth)}${text.slice(one.index + one[0].length)}`;
+};
+
+const canonicalText = (object: Json): string | null => {
+  try {
+    return compile({ object, path: '' }, CODES).string;
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+};
+
+t.test('an expression written deeper is at most too complex, in text and as an object (DQL-30)', async (t) => {
+  const wrapping = fc.record({ at: fc.nat(40), way: fc.nat(2), depth: fc.integer({ min: 1, max: 60 }) });
+  let tooDeep = 0;
+  fc.assert(
+    fc.property(queries, wrapping, (object, how) => {
+      const lawful = canonicalText(object);
+      const text = lawful === null ? null : wrapped(lawful, how);
+      if (text === null) return;
+      const faults = new Set(faultsOf({ text }));
+      if (faults.has('DQL_COMPLEXITY')) tooDeep++;
+      faults.delete('DQL_COMPLEXITY');
+      if (faults.size > 0) throw new Error(`${[...faults]} for ${text}`);
+    }),
+    { numRuns: CASES },
+  );
+  t.ok(tooDeep > CASES / 5, `${tooDeep} of ${CASES} were too deep`);
+});
+
+const field = (name: string): Json => ({ type: 'field', name });
+const one: Json = { type: 'number', value: 1 };
+const times = (node: Json, depth: number): Json =>
+  depth === 0 ? node : times({ type: 'arith', op: '*', left: one, right: node }, depth - 1);
+const more = (condition: Json, depth: number): Json =>
+  depth === 0 ? condition : more({ type: depth % 2 === 0 ? 'and' : 'or', args: [condition, condition] }, depth - 1);
+
+/** Where a deep expression stands, and what that place allows. */
+const PLACES: readonly (readonly [name: string, query: (deep: Json) => Json])[] = [
+  ['any', (deep) => ({ condition: { type: 'any', where: { type: 'cmp', op: '>', left: deep, right: one } } })],
+  [
+    'count',
+    (deep) => ({ order_by: [{ expr: { type: 'count', where: { type: 'cmp', op: '>', left: deep, right: one } } }] }),
+  ],
+  ['max', (deep) => ({ order_by: [{ expr: { type: 'agg', fn: 'max', expr: deep } }] })],
+  [
+    'sum where',
+    (deep) => ({
+      order_by: [
+        {
+          expr: {
+            type: 'agg',
+            fn: 'sum',
+            expr: field('turnover_24h'),
+            where: { type: 'cmp', op: '<', left: deep, right: one },
+          },
+        },
+      ],
+    }),
+  ],
+  ['sma', (deep) => ({ select: [{ type: 'call', name: 'sma', args: [deep, one], timeframe: '1h' }] })],
+  [
+    'abs in max',
+    (deep) => ({ order_by: [{ expr: { type: 'agg', fn: 'max', expr: { type: 'call', name: 'abs', args: [deep] } } }] }),
+  ],
+  [
+    'crossover',
+    (deep) => ({
+      condition: { type: 'all', where: { type: 'call', name: 'crossover', args: [deep, one], timeframe: '1h' } },
+    }),
+  ],
+];
+
+t.test('a deep object keeps what encloses it: no fault of scope, kind or timeframe comes of it', async (t) => {
+  for (const [name, query] of PLACES) {
+    for (const depth of [1, 10, 22, 30, 31, 32, 33, 40, 100]) {
+      const faults = new Set(
+        ofObject({ dql: '1', ...query(times(field('mark'), depth)) }).map((one) => one.split(' ')[0]),
+      );
+      faults.delete('DQL_COMPLEXITY');
+      t.same([...faults], [], `${name} at ${depth}`);
+    }
+  }
+  const deep = more({ type: 'cmp', op: '>', left: field('mark'), right: one }, 8);
+  t.same(ofObject({ dql: '1', condition: { type: 'any', where: deep } }), ['DQL_COMPLEXITY']);
+});
+
+t.test('what is wrong in a deep expression is told all the same', async (t) => {
+  const sum = Array.from({ length: 31 }, () => 'mark').join(' + ');
+  t.same(faultsOf({ text: `any(venues where ${sum} > 1)` }), ['DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `max(venues, ${sum}) > 1` }), ['DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `select sma(${sum.replaceAll('mark', 'close')}, 2, 1h)` }), ['DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `${sum.replaceAll('mark', 'venues_listed')} > mark` }), ['DQL_SCOPE', 'DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `any(venues where ${sum} + volum > 1)` }), ['DQL_UNKNOWN_FIELD', 'DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `any(venues where ${sum} + max(venues, mark) > 1)` }), ['DQL_NESTING', 'DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `select sma(${sum} + bid + tick_size, 2, 1h)` }), ['DQL_TYPE', 'DQL_COMPLEXITY']);
+  t.same(faultsOf({ text: `select sma(${sum}, 2)` }), ['DQL_TIMEFRAME_REQUIRED', 'DQL_COMPLEXITY']);
+});
+
+// ---- one fault of shape ----
+
+type Place = {
+  readonly holder: Record<string, unknown> | unknown[];
+  readonly key: string | number;
+  readonly path: string;
+};
+
+/** Every member and item of an object, with its pointer. */
+const placesOf = (holder: unknown, path = ''): Place[] => {
+  if (typeof holder !== 'object' || holder === null) return [];
+  return Object.entries(holder).flatMap(([key, value]) => [
+    { holder: holder as Record<string, unknown>, key, path: `${path}/${key}` },
+    ...placesOf(value, `${path}/${key}`),
+  ]);
+};
+
+const NODES = ['condition', 'left', 'right', 'where', 'expr'];
+/** Values that are wrong for a member, whatever is right for it. */
+const wrongFor = (key: string, value: unknown, type: unknown): readonly unknown[] => {
+  if (key === 'timeframe') return type === 'call' ? ['', '1.5h', 'x', 5, null, '01h'] : ['', '1.5h', '7m', 5, null];
+  if (key === 'value')
+    return type === 'number' ? ['x', null, '1e5', '.5'] : type === 'code' ? [5, null, {}] : ['', 5, null];
+  if (key === 'as_of') return ['', 'yesterday', 5, null];
+  if (NODES.includes(key) || (typeof value === 'object' && !Array.isArray(value))) return [5, 'x', null, []];
+  return Array.isArray(value) ? [5, 'x', null, {}] : [5, null, {}];
+};
+
+const copy = (object: Json): Record<string, unknown> => JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
+
+/** Members whose lists may also be a bare string: any string is right there. */
+const isSelection = (path: string): boolean => path.startsWith('/where/');
+
+/** Objects with one fault of shape each, and the path that it is told at. */
+const spoil = (object: Json, at: number, pick: number): { readonly object: Json; readonly path: string } | null => {
+  const spoilt = copy(object);
+  const places = placesOf(spoilt).filter(({ path, key }) => !isSelection(path) && key !== 'dql');
+  const place = places[at % places.length];
+  if (place === undefined) return null;
+  const { holder, key, path } = place;
+  const members = holder as Record<string, unknown>;
+  const value = members[key];
+  const kind = pick % 3;
+  if (kind === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    (value as Record<string, unknown>)['surplus'] = 1;
+    return { object: spoilt, path: `${path}/surplus` };
+  }
+  const isRequired =
+    !Array.isArray(holder) && path.split('/').length > 2 && !['timeframe', 'dir'].includes(String(key));
+  const isOptionalWhere = key === 'where' && members['type'] === 'agg';
+  if (kind === 1 && isRequired && !isOptionalWhere) {
+    delete members[key];
+    return { object: spoilt, path };
+  }
+  const wrong = wrongFor(String(key), value, members['type']);
+  members[key] = wrong[pick % wrong.length];
+  return { object: spoilt, path };
+};
+
+t.test('one fault of shape in an object is told, at its path, and nothing else is (DQL-34c)', async (t) => {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(queries, fc.nat(500), fc.nat(500), (object, at, pick) => {
+      if (canonicalText(object) === null) return;
+      const spoilt = spoil(object, at, pick);
+      if (spoilt === null) return;
+      seen.add(spoilt.path.slice(spoilt.path.lastIndexOf('/') + 1));
+      const faults = ofObject(spoilt.object);
+      if (faults.join() !== `DQL_JSON_SCHEMA ${spoilt.path}`) {
+        throw new Error(`${faults.join()} and not ${spoilt.path} for ${JSON.stringify(spoilt.object)}`);
+      }
+    }),
+    { numRuns: CASES },
+  );
+  const kinds = ['type', 'name', 'args', 'timeframe', 'value', 'op', 'fn', 'left', 'where', 'expr', 'dir', 'surplus'];
+  t.same(
+    kinds.filter((kind) => !seen.has(kind)),
+    [],
+    'every kind of member was spoilt',
+  );
+});
+
+t.test('a malformed timeframe or name of a call is its own fault only', async (t) => {
+  const close: Json = { type: 'source', name: 'close' };
+  const call = (over: Json): Json => ({ type: 'call', name: 'sma', args: [close, one], timeframe: '1h', ...over });
+  for (const timeframe of ['', '1.5h', '1', 5]) {
+    t.same(ofObject({ dql: '1', select: [call({ timeframe })] }), ['DQL_JSON_SCHEMA /select/0/timeframe']);
+    const nested = call({ args: [call({ timeframe }), one] });
+    t.same(ofObject({ dql: '1', select: [nested] }), ['DQL_JSON_SCHEMA /select/0/args/0/timeframe']);
+  }
+  t.same(ofObject({ dql: '1', select: [call({ name: 5 })] }), ['DQL_JSON_SCHEMA /select/0/name']);
+  t.same(ofObject({ dql: '1', timeframe: '7m', select: [close] }), ['DQL_JSON_SCHEMA /timeframe']);
+  t.same(faultsOf({ text: 'timeframe x select close' }), ['DQL_SYNTAX']);
+  t.same(faultsOf({ text: 'timeframe 1.5h select close' }), ['DQL_SYNTAX']);
+});

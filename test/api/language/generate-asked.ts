@@ -1,0 +1,74 @@
+// Bodies of screens and parses for a running service: lawful queries in both forms with all that may stand beside them, and hostile ones.
+import fc from 'fast-check';
+import { compile } from '../../../api/language/compile.ts';
+import { FIELDS } from '../../../api/language/fields.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import { hostileTexts, type Json, lawfulQueries, type Names, spoiledObjects } from './generate.ts';
+
+/** As text, where the query is within the limits of the language; else as it is. */
+const asText = (object: Json, { codes }: Names): Json => {
+  try {
+    return { query: compile({ object, path: '' }, codes).string };
+  } catch (error) {
+    if (error instanceof ServiceError) return { query_object: object };
+    throw error;
+  }
+};
+
+const asked = (object: Json, form: string, names: Names): Json => {
+  if (form === 'text') return asText(object, names);
+  const { where, ...rest } = object;
+  return form === 'beside' && where !== undefined ? { query_object: rest, where } : { query_object: object };
+};
+
+/** Sums of quantities are lawful in one unit only (DQL-24). */
+const sumsQuantities = (object: Json): boolean =>
+  [...JSON.stringify(object).matchAll(/"fn":"sum","expr":\{"type":"field","name":"(\w+)"/g)].some(
+    ([, name = '']) => FIELDS.get(name)?.unit === 'quantity',
+  );
+
+const freshness = fc.constantFrom<unknown>(
+  '1s',
+  '30s',
+  '600s',
+  '604800s',
+  { mark: '1s', book: '5s' },
+  { stats: '600s' },
+);
+
+/** A lawful screen, but for the limits. */
+export const screenBodies = (names: Names): fc.Arbitrary<Json> =>
+  fc
+    .record({
+      object: lawfulQueries(names),
+      form: fc.constantFrom('text', 'text', 'object', 'beside'),
+      beside: fc.record(
+        {
+          units: fc.constantFrom('published', 'base', 'quote'),
+          number_format: fc.constantFrom('json', 'string'),
+          include_unknown: fc.boolean(),
+          limit: fc.constantFrom(1, 7, 500),
+          freshness,
+        },
+        { requiredKeys: [] },
+      ),
+    })
+    .map(({ object, form, beside }) => {
+      const { units = 'published', ...rest } = beside;
+      const fitting = units === 'published' && sumsQuantities(object) ? 'base' : units;
+      return { ...asked(object, form, names), units: fitting, ...rest };
+    });
+
+/** Queries that are lawful, that look as if, and that are none. */
+export const parseBodies = (names: Names): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    lawfulQueries(names).map((object) => asText(object, names)),
+    lawfulQueries(names).map((object) => ({ query_object: object })),
+    hostileTexts.map((query) => ({ query })),
+    spoiledObjects.map((query) => ({ query })),
+    {
+      weight: 1,
+      arbitrary: fc.tuple(hostileTexts, spoiledObjects).map(([query, query_object]) => ({ query, query_object })),
+    },
+    fc.jsonValue(),
+  );

@@ -1,0 +1,174 @@
+// The memory copy: repeats, rounds, connections, versions, watermarks (design section 5, "An API node").
+import t from 'tap';
+import { ConnectionBook } from '../../../api/live/connection-book.ts';
+import { RoundChoice } from '../../../api/live/follow.ts';
+import { addVersion, versionAt } from '../../../api/live/listing-book.ts';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { liveEntry, type StateEntry } from '../../../schemas/topics.ts';
+import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
+
+const markOf = (memory: LiveMemory) => memory.venue('okx')?.listings.get('BTCUSDT')?.readings.get('mark')?.values.mark;
+
+t.test('drops what is not above the highest place of its partition', (t) => {
+  const feed = new Feed(['okx']);
+  const put = (mark: string, offset: number, index: number) =>
+    feed.entry('okx', { kind: 'reading', symbol: 'BTCUSDT', reading: markReading(mark) }, { offset, index });
+  put('1', 10, 0);
+  put('2', 10, 1);
+  put('0', 10, 1);
+  put('0', 10, 0);
+  put('0', 9, 5);
+  t.equal(markOf(feed.memory), '2');
+  put('3', 11, 0);
+  t.equal(markOf(feed.memory), '3');
+  t.end();
+});
+
+const bytesOf = (told: Parameters<typeof liveEntry>[0]): Buffer => codecs.live.encode(liveEntry(told));
+const none = { symbol: null, reading: null, span: null, listing: null, capability: null, marker: null };
+const round = (offset: number, watermark: number): StateEntry[] => [
+  { ...none, round: offset, kind: 'listing', symbol: 'BTCUSDT', listing: listing('okx', listingValues()) },
+  { ...none, round: offset, kind: 'reading', symbol: 'BTCUSDT', reading: markReading('7') },
+  { ...none, round: offset, kind: 'marker', marker: { entries: 2, watermark, live_offset: 3 } },
+];
+
+t.test('a round stands for everything up to its offset', (t) => {
+  const memory = new LiveMemory(['okx']);
+  memory.expectPartitions('okx', [0]);
+  t.notOk(memory.isReady());
+  t.equal(memory.watermark('okx'), null);
+  memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
+  t.equal(memory.watermark('okx'), NOW - 60_000_000);
+  t.ok(memory.isBehind('okx', NOW));
+  const entry = { recorded_at: NOW, kind: 'reading', symbol: 'BTCUSDT' } as const;
+  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 50, index: 9, reading: markReading('0') }));
+  t.equal(markOf(memory), '7');
+  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 51, index: 0, reading: markReading('8') }));
+  t.equal(markOf(memory), '8');
+  memory.markReady('okx', 0);
+  t.ok(memory.isReady());
+  t.end();
+});
+
+t.test('the watermark of a venue is that of its slowest task', (t) => {
+  const feed = new Feed(['okx']);
+  feed.watermark('okx', 100);
+  feed.memory.expectPartitions('okx', [1]);
+  t.equal(feed.memory.watermark('okx'), null, 'a task that has not spoken holds it back');
+  const told = { recorded_at: NOW, offset: 1, index: 0, kind: 'watermark', watermark: 60 } as const;
+  feed.memory.applyLive('okx', 1, bytesOf(told));
+  t.equal(feed.memory.watermark('okx'), 60);
+  t.end();
+});
+
+t.test('a reading is lost with the alive span it came on', (t) => {
+  const book = new ConnectionBook();
+  const span = { conn_id: 'c', slot: 's', cause: null };
+  book.apply({ ...span, from: 10, to: null });
+  t.equal(book.lostAt('c', 15), null);
+  book.apply({ ...span, from: 10, to: 20, cause: 'collector_down' });
+  book.apply({ ...span, from: 30, to: null });
+  t.equal(book.lostAt('c', 15), 20, 'a silent collector that came back does not bring old readings back (F-04)');
+  t.equal(book.lostAt('c', 30), null);
+  t.equal(book.lostAt('unknown', 1), null);
+  t.end();
+});
+
+t.test('versions are kept in order, and a repeat replaces', (t) => {
+  const versions: { written_at: number; name?: string }[] = [];
+  for (const written_at of [5, 1, 3, 5]) addVersion(versions, { written_at });
+  addVersion(versions, { written_at: 3, name: 'again' });
+  t.same(
+    versions.map((v) => v.written_at),
+    [1, 3, 5],
+  );
+  t.equal(versionAt(versions, 4)?.name, 'again');
+  t.equal(versionAt(versions, 0), null);
+  t.end();
+});
+
+t.test('keeps windows until the history store shows them, at most fifteen minutes', (t) => {
+  const feed = new Feed(['okx']);
+  const row = (at: number, late = false) => ({
+    table: 'mark',
+    at,
+    texts: {},
+    instants: late ? { recorded_at: LISTED + 200_000_000 } : {},
+    integers: { src_offset: late ? 7 : 3 },
+    figures: { mark: String(at) },
+    flags: { late },
+  });
+  const put = (kind: 'provisional' | 'sealed', at: number, late = false) =>
+    feed.entry('okx', { kind, symbol: 'BTCUSDT', row: row(at, late) });
+  const held = () => [...feed.memory.recentRows('okx', 'mark', 'BTCUSDT')];
+  put('provisional', LISTED);
+  put('provisional', LISTED);
+  put('sealed', LISTED);
+  put('provisional', LISTED + 10);
+  t.same(
+    held().map((r) => [r.row.at, r.sealed]),
+    [
+      [LISTED, true],
+      [LISTED + 10, false],
+    ],
+  );
+  t.same([...feed.memory.recentRows('okx', 'mark', 'ETHUSDT'), ...feed.memory.recentRows('okx', 'oi', 'BTCUSDT')], []);
+  put('sealed', LISTED, true);
+  t.equal(held().length, 3, 'a late row does not take the place of its window');
+
+  feed.watermark('okx', LISTED + 300_000_000);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 100_000_999);
+  t.equal(held().length, 3, 'a window is not in the store before the watermark that seals it is visible');
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 100_001_000);
+  t.same(
+    held().map((r) => [r.row.at, r.row.flags.late]),
+    [
+      [LISTED + 10, false],
+      [LISTED, true],
+    ],
+  );
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED + 200_000_000);
+  t.same(held(), [], 'also what was never seen sealed: the store has what its window became');
+  t.equal(feed.memory.historyWatermark('okx'), LISTED + 200_000_000);
+  feed.memory.applyHistoryWatermark('okx', 0, LISTED);
+  t.equal(feed.memory.historyWatermark('okx'), LISTED + 200_000_000, 'it is never taken back');
+
+  put('sealed', LISTED + 150_000_000);
+  t.equal(held().length, 1);
+  feed.watermark('okx', LISTED + 1_050_000_000);
+  t.same(held(), []);
+  t.equal(feed.memory.recentFrom('okx'), LISTED + 199_999_000, 'fifteen minutes are kept, or since the copy began');
+  t.equal(feed.memory.sizes().rows, 0);
+  t.end();
+});
+
+t.test('a round counts as it was told first: a stale owner tells it again, in between, from a later place', (t) => {
+  const entry = (round: number, marker: StateEntry['marker'] = null): StateEntry => ({
+    round,
+    kind: marker === null ? 'reading' : 'marker',
+    symbol: null,
+    reading: null,
+    span: null,
+    listing: null,
+    capability: null,
+    marker,
+  });
+  const marker = (round: number, live_offset: number) => entry(round, { entries: 2, watermark: round, live_offset });
+  const choice = new RoundChoice(1_000);
+  const told = [
+    ...[entry(10), entry(10), marker(10, 100)],
+    ...[entry(20), entry(20), marker(20, 200)],
+    // The owner goes on to round 30 while the one that slept tells 20 again.
+    ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
+    ...[entry(40), marker(40, 400)],
+  ];
+  for (const one of told) choice.add(one);
+  t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
+  t.equal(choice.chosen?.entries.length, 3);
+  const stale = new RoundChoice(1_000);
+  for (const one of told.slice(0, 6)) stale.add(one);
+  for (const one of [entry(20), entry(20), marker(20, 999)]) stale.add(one);
+  t.equal(stale.chosen?.liveOffset, 200);
+  t.end();
+});

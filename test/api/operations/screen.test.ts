@@ -1,0 +1,325 @@
+// POST /v2/screen over the real app: shapes, order, paging, units, scope and every refusal (SC-01 to SC-07, S-06, E-01, E-06).
+import t from 'tap';
+import { Meter } from '../../../api/access/meter.ts';
+import { spendQuota } from '../../../api/access/quotas.ts';
+import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
+import { ScreenPages } from '../../../api/operations/screen-pages.ts';
+import {
+  capability,
+  Feed,
+  listing,
+  listingValues,
+  market,
+  markReading,
+  NOW,
+  reading,
+  testApp,
+} from '../live-fixture.ts';
+import { withCandles } from '../screen/market.ts';
+
+type Shown = { value: unknown; unit: string; status?: string } & Record<string, unknown>;
+type Item = {
+  instrument: string;
+  result: string;
+  values: Record<string, Shown>;
+  venues: { venue: string; symbol: string; values: Record<string, Shown> }[];
+  because?: Record<string, unknown>[];
+};
+type Answer = {
+  instruments: Item[];
+  page: { limit: number; returned: number; next_cursor: string | null };
+  evaluated_at: string;
+  query: { string: string; json: unknown };
+  scope?: unknown;
+  errors?: { code: string; path?: string; position?: { offset: number }; hint?: string; message: string }[];
+} & Record<string, unknown>;
+
+const opened = async (feed: Feed, nowMicros = () => NOW) => {
+  const { app, as } = await testApp(feed, { nowMicros });
+  t.teardown(() => app.close());
+  const send = (body: unknown, headers: Record<string, string>) =>
+    app.inject({
+      method: 'POST',
+      url: '/v2/screen',
+      headers: { 'content-type': 'application/json', ...headers },
+      payload: JSON.stringify(body),
+    });
+  return {
+    send,
+    as,
+    ask: async (body: unknown, plan: PlanCode = 'pro') => (await send(body, as(plan))).json<Answer>(),
+  };
+};
+
+const faultsOf = ({ errors = [] }: Answer): string[] =>
+  errors.map(({ code, path, position }) => [code, position?.offset, path].filter((x) => x !== undefined).join(' '));
+
+/** Ten instruments on one venue, whose marks rise with their names; the last has none. */
+const ladder = (): Feed => {
+  const feed = new Feed(['okx']);
+  feed.venue('okx');
+  for (let i = 0; i < 10; i++) {
+    const [base, symbol] = [`A${i}`, `A${i}-USDT`];
+    feed.list(listing('okx', listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol })));
+    if (i < 9) feed.read('okx', symbol, markReading(String(100 + i)));
+  }
+  return feed;
+};
+
+t.test('an answer has its members in the documented order, and a published figure keeps its digits', async (t) => {
+  const { send, as } = await opened(market());
+  const answer = await send({ query: 'any(venues where funding > 0.01bps and base = ETH)' }, as('pro'));
+  t.equal(answer.statusCode, 200);
+  t.equal(answer.headers['cache-control'], 'no-store');
+  const condition =
+    '{"type":"any","where":{"type":"and","args":[' +
+    '{"type":"cmp","op":">","left":{"type":"field","name":"funding"},"right":{"type":"number","value":0.000001}},' +
+    '{"type":"cmp","op":"=","left":{"type":"field","name":"base"},"right":{"type":"code","value":"ETH"}}]}}';
+  t.equal(
+    answer.body.replace(/rcp_\w+/, 'rcp'),
+    '{"dql":"1","query":{"string":"any(venues where funding > 0.000001 and base = ETH)",' +
+      `"json":{"dql":"1","condition":${condition}}},` +
+      '"evaluated_at":"2026-01-15T12:00:00.500Z","as_of":null,"settled":false,"timeframe":null,"units":"published",' +
+      '"freshness":{"book":"30s","funding":"300s","mark":"30s","oi":"30s","stats":"120s","ticker":"30s","venue_depth":"30s"},' +
+      '"listings_as_of":null,"capabilities_as_of":null,"receipt_id":"rcp","instruments":[{"instrument":"ETH-PERP","result":"true",' +
+      '"values":{"base":{"value":"ETH","unit":"code","layer":"reference","status":"present"}},' +
+      '"venues":[{"venue":"binance","symbol":"ETHUSDT","quote":"USDT","values":{"funding":{"value":0.0000125,"unit":"fraction",' +
+      '"venue":"binance","layer":"funding","venue_ts":"2026-01-15T12:00:00.120Z","received_at":"2026-01-15T12:00:00.184512Z",' +
+      '"age_ms":315,"status":"present"}}}]}],"page":{"limit":100,"returned":1,"next_cursor":null}}',
+  );
+});
+
+t.test(
+  'without select the atoms of the condition and the keys of the order are shown, else what is selected',
+  async (t) => {
+    const { ask } = await opened(market());
+    const query = 'count(venues where funding > 0 and age(mark) < 5s) >= 1 order by max(venues, mark) desc';
+    const [all] = (await ask({ query })).instruments;
+    t.same(Object.keys(all?.values ?? {}), ['count(venues where funding > 0 and age(mark) < 5s)', 'max(venues, mark)']);
+    t.same(Object.keys(all?.venues[0]?.values ?? {}), ['age(mark)', 'funding', 'mark']);
+    const [some] = (await ask({ query: `${query} select mark, venues_listed` })).instruments;
+    t.same(Object.keys(some?.values ?? {}), ['venues_listed']);
+    t.same(Object.keys(some?.venues[0]?.values ?? {}), ['mark']);
+    t.match(all?.values['max(venues, mark)'], {
+      value: 60000,
+      unit: 'quote',
+      status: 'present',
+      fn: 'max',
+      from: [{ venue: 'binance', symbol: 'BTCUSDT', quote: 'USDT', value: 60000, status: 'present' }, { venue: 'okx' }],
+    });
+  },
+);
+
+t.test('an unknown result is answered when it is asked for, and says what made it so', async (t) => {
+  const feed = market();
+  const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+  feed.read('okx', 'BTC-USDT-SWAP', reading({ rev: 2, ...old }));
+  const { ask } = await opened(feed);
+  const query = 'all(venues where funding > 0.01bps or oi > 0) where base = BTC';
+  t.same((await ask({ query })).instruments, []);
+  const [item] = (await ask({ query, include_unknown: true })).instruments;
+  t.equal(item?.result, 'unknown');
+  const place = { venue: 'okx', symbol: 'BTC-USDT-SWAP' };
+  t.same(item?.because, [
+    { expr: 'funding', ...place, status: 'stale', reason: 'freshness_bound' },
+    { expr: 'oi', ...place, status: 'off', reason: 'policy_off' },
+  ]);
+  t.match(item?.venues[1]?.values.funding, {
+    value: null,
+    status: 'stale',
+    reason: 'freshness_bound',
+    age_ms: 400_000,
+  });
+  t.equal((await ask({ query, freshness: { funding: '600s' } })).instruments[0]?.result, 'true');
+  const bounded = 'max(venues, funding) > 1 where base = BTC';
+  const [open] = (await ask({ query: bounded, include_unknown: true })).instruments;
+  t.match(open?.values['max(venues, funding)'], {
+    value: null,
+    reason: 'freshness_bound',
+    status: 'stale',
+    bound: { at_least: 0.0000125 },
+  });
+});
+
+t.test('items stand in the order asked, unknown keys last in either direction, ties by instrument', async (t) => {
+  const { ask } = await opened(ladder());
+  const order = async (by: string) =>
+    (await ask({ query: `order by ${by}` })).instruments.map(({ instrument }) => instrument.slice(0, 2)).join('');
+  t.equal(await order('max(venues, mark)'), 'A0A1A2A3A4A5A6A7A8A9');
+  t.equal(await order('max(venues, mark) desc'), 'A8A7A6A5A4A3A2A1A0A9');
+  t.equal(await order('venues_listed'), 'A0A1A2A3A4A5A6A7A8A9');
+  t.equal(await order('instrument desc'), 'A9A8A7A6A5A4A3A2A1A0');
+});
+
+t.test('pages are of one evaluation, for the same question of the same key', async (t) => {
+  const feed = ladder();
+  let now = NOW;
+  const { ask } = await opened(feed, () => now);
+  const query = 'any(venues where mark > 101) order by max(venues, mark)';
+  const first = await ask({ query, limit: 3 });
+  t.same(first.page, { limit: 3, returned: 3, next_cursor: first.page.next_cursor });
+  feed.read('okx', 'A0-USDT', markReading('999', { rev: 2 }));
+  now += 1_000_000;
+  const cursor = first.page.next_cursor;
+  const second = await ask({ query, limit: 2, cursor });
+  t.equal(second.evaluated_at, first.evaluated_at);
+  t.same(
+    second.instruments.map(({ instrument }) => instrument),
+    ['A5-PERP', 'A6-PERP'],
+  );
+  t.not(second.receipt_id, first.receipt_id);
+  const last = await ask({ query, limit: 9, cursor: second.page.next_cursor });
+  t.same(last.page, { limit: 9, returned: 2, next_cursor: null });
+  for (const [body, plan] of [
+    [{ query, cursor, units: 'base' }, 'pro'],
+    [{ query, cursor, number_format: 'string' }, 'pro'],
+    [{ query, cursor, freshness: '60s' }, 'pro'],
+    [{ query, cursor, include_unknown: true }, 'pro'],
+    [{ query: 'any(venues where mark > 102)', cursor }, 'pro'],
+    [{ query, cursor }, 'mini'],
+    [{ query, cursor: 'of.another' }, 'pro'],
+  ] as const) {
+    const refused = await ask(body, plan);
+    t.same(faultsOf(refused), ['DQL_JSON_SCHEMA /cursor'], JSON.stringify(body));
+    t.match(refused.errors?.[0]?.hint, /run the query again/i);
+  }
+  now = NOW + 301_000_000;
+  t.same(faultsOf(await ask({ query, cursor })), ['DQL_JSON_SCHEMA /cursor']);
+});
+
+t.test('a following page is no evaluation: it is answered when the evaluations of the day are used up', async (t) => {
+  const meter = new Meter();
+  const { app, keys, table } = await testApp(ladder(), { meter });
+  t.teardown(() => app.close());
+  const keyId = table.row(keys.free)?.key_id ?? '';
+  const count = PLANS.free.limits.dql_per_day - 1;
+  await spendQuota(meter, { keyId, plan: PLANS.free }, { quota: 'dql', count, nowMs: Date.now() });
+  const headers = { authorization: `Bearer ${keys.free}` };
+  const ask = (over: Record<string, unknown>) =>
+    app.inject({
+      method: 'POST',
+      url: '/v2/screen',
+      headers,
+      payload: { query: 'any(venues where mark > 1)', limit: 3, ...over },
+    });
+  const first = await ask({});
+  t.equal(first.statusCode, 200, 'the last evaluation of the day');
+  const second = await ask({ cursor: first.json<Answer>().page.next_cursor });
+  t.equal(second.statusCode, 200);
+  const third = await ask({ cursor: second.json<Answer>().page.next_cursor });
+  t.equal(third.json<Answer>().page.returned, 3);
+  t.equal((await ask({})).statusCode, 429);
+});
+
+t.test('what cannot be evaluated in time is refused before anything is read, with what would be (SC-06)', async (t) => {
+  const feed = new Feed(['okx']);
+  feed.venue('okx', withCandles('okx'));
+  for (let i = 0; i < 100; i++) {
+    const [base, symbol] = [`A${i}`, `A${i}-USDT`];
+    feed.list(listing('okx', listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol })));
+  }
+  const { ask } = await opened(feed);
+  const heavy = (source: string) => `stdev(stdev(stdev(stdev(${source}, 500), 500), 500), 500) > 1`;
+  const query = `any(venues where ${['open', 'high', 'low', 'close'].map(heavy).join(' and ')}) timeframe 1m`;
+  const refused = await ask({ query });
+  t.match(refused.errors, [
+    {
+      code: 'DQL_LIMIT',
+      message: 'The query over 100 listings takes longer than 5 seconds; its windows allow 83.',
+      hint: /narrow where/i,
+    },
+  ]);
+  // This app has no store, so what is read finds none.
+  t.same(faultsOf(await ask({ query: `${query} where base in (A1, A2, A3)` })), ['UNAVAILABLE']);
+});
+
+t.test('kept results are bounded by bytes: the oldest go first', async (t) => {
+  const pages = new ScreenPages(1_000);
+  const keep = (asked: string) => pages.keep({ head: {}, items: ['x'.repeat(400)] }, { asked, now: NOW });
+  const ids = ['a', 'b', 'c'].map(keep);
+  const found = ids.map((id, i) => pages.find(`${id}.0`, { asked: ['a', 'b', 'c'][i] ?? '', now: NOW }) !== null);
+  t.same(found, [false, true, true]);
+});
+
+t.test('the ceiling of the plan clamps a page, and a narrowing plan says its scope', async (t) => {
+  const { ask } = await opened(ladder());
+  t.equal((await ask({ query: 'order by instrument', limit: 9_999 }, 'free')).page.limit, 50);
+  const { scope } = await ask({ query: 'order by instrument' }, 'free');
+  t.match(scope, { plan: 'free', instruments: 10 });
+  t.equal((await ask({ query: 'order by instrument' })).scope, undefined);
+});
+
+t.test('quantities are added up in one unit only, and mixed quotes are named', async (t) => {
+  const feed = market();
+  feed.venue('okx', capability('okx'));
+  feed.list(
+    listing(
+      'okx',
+      listingValues({
+        venue_symbol: 'BTC-USDC-SWAP',
+        quote: 'USDC',
+        quantity_unit: 'contracts',
+        contract_size: '0.01',
+      }),
+    ),
+  );
+  const stats = {
+    layer: 'stats' as const,
+    values: { volume_24h: '10', turnover_24h: '7.5' },
+    instants: {},
+    raw: null,
+  };
+  feed.read('binance', 'BTCUSDT', reading({ ...stats, quantity_unit: 'base' }));
+  feed.read('okx', 'BTC-USDT-SWAP', reading({ ...stats, quantity_unit: 'contracts' }));
+  feed.read('okx', 'BTC-USDC-SWAP', reading({ ...stats, quantity_unit: 'contracts' }));
+  const { ask } = await opened(feed);
+  const query = 'sum(venues, volume_24h) > 0 where base = BTC';
+  const refused = await ask({ query });
+  t.same(faultsOf(refused), ['DQL_TYPE 0']);
+  t.match(refused.errors?.[0]?.hint, /units: base/);
+  const [base] = (await ask({ query, units: 'base' })).instruments;
+  t.match(base?.values['sum(venues, volume_24h)'], { value: 10.2, unit: 'base', status: 'present' });
+  const [quote] = (await ask({ query: 'sum(venues, turnover_24h) > 0 where base = BTC', number_format: 'string' }))
+    .instruments;
+  t.match(quote?.values['sum(venues, turnover_24h)'], { value: '22.5', unit: 'quote', quotes: ['USDC', 'USDT'] });
+  t.equal(quote?.venues[0]?.values.turnover_24h?.value, '7.5');
+});
+
+t.test('a query may be text or object, and the selection stands in one place', async (t) => {
+  const { ask } = await opened(market());
+  const text = await ask({ query: 'any(venues where mark > 1) where base = BTC' });
+  const object = text.query.json;
+  t.same((await ask({ query: object })).instruments, text.instruments);
+  t.same((await ask({ query_object: object })).instruments, text.instruments);
+  const beside = await ask({ query: 'any(venues where mark > 1)', where: { base: 'btc' } });
+  t.equal(beside.query.string, text.query.string, 'the selection beside is echoed within the query');
+  t.same(beside.instruments, text.instruments);
+  t.same(faultsOf(await ask({ query: 'where base = BTC', where: 'quote = USDT' })), ['DQL_DUPLICATE_CLAUSE /where']);
+  const both = faultsOf(await ask({ query: 'any(venues where fundin > 1)', where: 'base = BTCC' }));
+  t.same(both, ['DQL_UNKNOWN_ASSET 7 /where', 'DQL_UNKNOWN_FIELD 17 /query']);
+  t.same(faultsOf(await ask({ query: 'any(venues where fundin > 1)' })), ['DQL_UNKNOWN_FIELD 17']);
+});
+
+t.test('what is malformed, unauthorised, beyond the plan or out of range is refused with its code', async (t) => {
+  const { ask, send, as } = await opened(market());
+  t.equal((await send({ query: 'base = BTC' }, {})).statusCode, 402);
+  t.equal((await send({ query: 'base = BTC' }, { authorization: 'Bearer nothing' })).statusCode, 401);
+  t.equal((await send({ query: 'base = ' }, as('pro'))).statusCode, 400);
+  t.equal((await send({ query: 'any(venues where depth_bid(10bps) > 1)' }, as('free'))).statusCode, 403);
+  const cases: readonly (readonly [unknown, readonly string[], PlanCode?])[] = [
+    [{}, ['DQL_JSON_SCHEMA /query']],
+    [{ query: 'base = BTC', dql: '2' }, ['DQL_VERSION /dql']],
+    [{ query: 'base = BTC', limit: 0 }, ['DQL_JSON_SCHEMA /limit']],
+    [{ query: 'base = BTC', limits: 3 }, ['DQL_JSON_SCHEMA /limits']],
+    [{ query: 'base = BTC', freshness: 'soon' }, ['DQL_JSON_SCHEMA /freshness']],
+    [{ query: 'base = BTC', freshness: '700000s' }, ['DQL_LIMIT /freshness']],
+    [{ query: 'as of 2027-01-01' }, ['DQL_AS_OF_RANGE 6']],
+    [{ query: 'as of 2026-01-01' }, ['DQL_AS_OF_RANGE 6']],
+    [{ query: { dql: '1', as_of: '2027-01-01' } }, ['DQL_AS_OF_RANGE /query/as_of']],
+    [{ query: 'mark > 1' }, ['DQL_SCOPE 0']],
+    [{ query: 'any(venues where depth_bid(10bps) > 1)' }, ['PLAN_LIMIT /query'], 'free'],
+    [{ query: 'any(venues where sma(close, 5, 1h) > 1)' }, ['UNAVAILABLE']],
+    [{ query: 'as of 2026-01-12' }, ['UNAVAILABLE']],
+  ];
+  for (const [body, expected, plan] of cases) t.same(faultsOf(await ask(body, plan)), expected, JSON.stringify(body));
+});

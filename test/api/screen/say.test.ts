@@ -1,0 +1,204 @@
+// What the memory copy says for each kind of leaf: values, units, ages, statuses and the reasons of unknowns (DQL-15, DQL-20, DQL-33c).
+import t from 'tap';
+import { compile } from '../../../api/language/compile.ts';
+import { boundsOf } from '../../../api/live/bounds.ts';
+import { venueView } from '../../../api/live/listing-view.ts';
+import type { LiveVenue } from '../../../api/live/memory.ts';
+import { NO_WINDOWS } from '../../../api/screen/capture.ts';
+import { liveLayers } from '../../../api/screen/facts.ts';
+import { Instrument } from '../../../api/screen/instrument.ts';
+import { planOf } from '../../../api/screen/plan.ts';
+import { valueObject } from '../../../api/screen/show.ts';
+import { numberOf, unknown, type Value } from '../../../api/screen/values.ts';
+import { directoryOf } from '../../../api/selection/directory.ts';
+import { selectListings } from '../../../api/selection/resolve.ts';
+import { writeJson } from '../../../schemas/json.ts';
+import type { Reading } from '../../../schemas/topics.ts';
+import type { UnitsMode } from '../../../schemas/units.ts';
+import { type Feed, market, markReading, NOW, reading } from '../live-fixture.ts';
+
+/** BTC-PERP, whose listings are binance's, then okx's. */
+const bitcoin = ({ memory }: Feed, expression: string, units: UnitsMode) => {
+  const directory = directoryOf(memory);
+  const { query } = compile({ text: `where base = BTC select ${expression}` }, directory.codes);
+  const plan = planOf(query, units);
+  const names = { base: [{ code: 'BTC', origin: { path: '' } }] };
+  const terms = { at: NOW, units, bounds: boundsOf(undefined) };
+  const facts = selectListings(names, directory, { at: NOW }).map((selected) => {
+    const view = venueView(memory, memory.venue(selected.listing.venue) as LiveVenue, NOW);
+    const layers = liveLayers(view, selected, { layers: plan.layers, terms });
+    return { ...selected, terms, layers, windows: NO_WINDOWS };
+  });
+  return { instrument: new Instrument('BTC-PERP', plan, facts), node: query.select[0] as never };
+};
+
+/** Values of a selected expression at each listing. */
+const read = (feed: Feed, expression: string, units: UnitsMode = 'published'): Value[] => {
+  const { instrument, node } = bitcoin(feed, expression, units);
+  return instrument.elements.map((element) => instrument.value(node, element));
+};
+
+/** Its value objects. */
+const show = (feed: Feed, expression: string, units: UnitsMode = 'published'): Record<string, unknown>[] => {
+  const { instrument, node } = bitcoin(feed, expression, units);
+  return instrument.elements.map(
+    (element) => JSON.parse(writeJson(valueObject(node, instrument, element))) as Record<string, unknown>,
+  );
+};
+
+/** The value object of an expression of the instrument. */
+const showWhole = (feed: Feed, expression: string): unknown => {
+  const { instrument, node } = bitcoin(feed, expression, 'published');
+  return JSON.parse(writeJson(valueObject(node, instrument, null)));
+};
+
+const both = (value: number): Value[] => [numberOf(value), numberOf(value)];
+const text = (value: string): Value => ({ kind: 'text', value });
+
+t.test('reads reference fields and counts listings', async (t) => {
+  const feed = market();
+  t.same(read(feed, 'instrument'), [text('BTC-PERP'), text('BTC-PERP')]);
+  t.same(read(feed, 'venue'), [text('binance'), text('okx')]);
+  t.same(read(feed, 'quote'), [text('USDT'), text('USDT')]);
+  t.same(read(feed, 'tick_size'), both(0.1));
+  t.same(read(feed, 'venues_listed'), both(2));
+  t.same(read(feed, 'venues_answered'), both(2));
+});
+
+t.test('reads present fields, durations and ages', async (t) => {
+  const feed = market();
+  t.same(read(feed, 'mark * 2'), both(120_000));
+  t.same(read(feed, 'funding'), both(0.0000125));
+  t.same(read(feed, 'funding_interval'), both(3_600_000));
+  t.same(read(feed, 'time_to_funding'), both(3_599_500));
+  t.same(read(feed, 'age(funding)'), both(315));
+  t.same(read(feed, 'status(funding)'), [text('present'), text('present')]);
+});
+
+t.test('an unknown says by which status and reason it is one', async (t) => {
+  const feed = market();
+  feed.read('binance', 'BTCUSDT', reading({ rev: 2, values: {}, null_reasons: { funding: 'venue_capability' } }));
+  t.same(read(feed, 'last'), [unknown('missing', 'no_value'), unknown('missing', 'no_value')]);
+  t.same(read(feed, 'oi')[1], unknown('off', 'policy_off'));
+  t.same(read(feed, 'volume_24h')[1], unknown('not_published', 'venue_capability'));
+  t.same(read(feed, 'funding')[0], unknown('not_published', 'venue_capability'));
+  t.same(read(feed, 'age(oi)')[1], unknown('off', 'policy_off'));
+  t.same(read(feed, 'status(oi)')[1], text('off'));
+});
+
+t.test('a stale value is unknown, its age and status are not', async (t) => {
+  const feed = market();
+  const old = { received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+  feed.read('okx', 'BTC-USDT-SWAP', reading({ rev: 2, ...old }));
+  t.same(read(feed, 'funding')[1], unknown('stale', 'freshness_bound'));
+  t.same(read(feed, 'age(funding)')[1], numberOf(400_000));
+  t.same(read(feed, 'status(funding)')[1], text('stale'));
+});
+
+t.test('reads depth by band, and quantities in the units asked for', async (t) => {
+  const feed = market();
+  const depth = { layer: 'venue_depth' as const, instants: {}, raw: null };
+  const values = { mid: '60000', depth_bid_10bps: '5', depth_bid_value_10bps: '300000' };
+  feed.read(
+    'binance',
+    'BTCUSDT',
+    reading({ ...depth, values, null_reasons: { depth_ask_10bps: 'no_value' }, quantity_unit: 'base' }),
+  );
+  feed.read('okx', 'BTC-USDT-SWAP', reading({ ...depth, values, quantity_unit: 'contracts' }));
+  t.same(read(feed, 'depth_bid(10bps)'), both(5));
+  t.same(read(feed, 'depth_bid(10bps)', 'base'), [numberOf(5), numberOf(0.05)]);
+  t.same(read(feed, 'depth_bid(10bps)', 'quote'), [numberOf(300_000), numberOf(3_000)]);
+  t.same(read(feed, 'depth_bid_value(10bps)', 'base'), both(300_000));
+  t.same(read(feed, 'depth_ask(10bps)')[0], unknown('missing', 'no_value'));
+});
+
+t.test('a quantity has the unit of its reading, whatever the status of that is (N-08)', async (t) => {
+  const old = { received_at: NOW - 400_000_000, venue_ts: null, recorded_at: NOW - 400_000_000 };
+  const states: readonly Partial<Reading>[] = [
+    {},
+    old,
+    { conn_id: 'gone' },
+    { valid: false, gap_cause: 'crossed_book' },
+    { valid_until: NOW - 1, horizon_source: 'documented', horizon_ms: 1 },
+    { horizon_source: null },
+  ];
+  const expressions = { oi: 'oi', book: 'bid_size', stats: 'volume_24h', venue_depth: 'depth_bid(10bps)' } as const;
+  const values = { oi: '7', bid_size: '8', volume_24h: '9', depth_bid_10bps: '10' };
+  for (const [layer, expression] of Object.entries(expressions)) {
+    for (const unit of ['base', 'contracts', 'quote'] as const) {
+      const statuses = new Set<unknown>();
+      for (const [rev, state] of states.entries()) {
+        const feed = market();
+        const read = { layer: layer as keyof typeof expressions, values, instants: {}, raw: null, quantity_unit: unit };
+        feed.read('binance', 'BTCUSDT', reading({ ...read, rev: rev + 1, ...state }));
+        const [shown] = show(feed, expression);
+        statuses.add(`${shown?.status} ${shown?.reason}`);
+        t.equal(shown?.unit, unit, `${expression} ${shown?.status} ${shown?.reason}`);
+        t.equal(show(feed, expression, 'base')[0]?.unit, 'base');
+      }
+      t.ok(statuses.size >= 4, [...statuses].join());
+    }
+  }
+});
+
+t.test('a depth shows its band, mid and levels (L-10)', async (t) => {
+  const feed = market();
+  const values = { mid: '60000', depth_bid_10bps: '5', levels_bid_10bps: '212' };
+  const depth = { layer: 'venue_depth' as const, instants: {}, raw: null, values, quantity_unit: 'base' };
+  feed.read('binance', 'BTCUSDT', reading(depth));
+  const [shown, absent] = show(feed, 'depth_bid(10bps)');
+  t.match(shown, { value: 5, unit: 'base', layer: 'venue_depth', band: '10bps', reference: 60000, levels: 212 });
+  t.match(absent, { value: null, status: 'missing', reason: 'no_value', band: '10bps', reference: null, levels: null });
+});
+
+t.test('a figure that cannot be converted leaves its layer present (L-07)', async (t) => {
+  const feed = market();
+  feed.read('binance', 'BTCUSDT', reading({ layer: 'oi', values: { oi: '7' }, instants: {}, quantity_unit: 'base' }));
+  t.match(show(feed, 'oi', 'base')[0], { value: 7, unit: 'base', status: 'present' });
+  const stale = { received_at: NOW - 400_000_000, venue_ts: null, recorded_at: NOW - 400_000_000 };
+  feed.read('binance', 'BTCUSDT', reading({ layer: 'mark', values: { mark: '60000' }, instants: {}, ...stale }));
+  t.match(show(feed, 'oi', 'quote')[0], { value: null, unit: 'quote', status: 'present', reason: 'unit_unknown' });
+});
+
+t.test('arithmetic says what it is made of, its unit and why it is unknown (L-10, DQL-33j)', async (t) => {
+  const feed = market();
+  const [sum] = show(feed, 'mark - index');
+  t.match(sum, { value: 0, unit: 'quote', venue: 'binance', derived: true, status: 'present' });
+  t.equal((sum?.atoms as unknown[] | undefined)?.length, 2);
+  t.equal(show(feed, 'mark / index')[0]?.unit, 'fraction');
+  t.equal(show(feed, 'mark * funding')[0]?.unit, 'count');
+  t.equal(show(feed, 'abs(mark)')[0]?.unit, 'quote');
+  t.equal(show(feed, 'time_to_funding / 2')[0]?.unit, 'ms');
+  t.match(show(feed, 'mark / (mark - index)')[0], { value: null, status: 'missing', reason: 'no_value' });
+  t.match(show(feed, 'mark + oi')[1], { value: null, status: 'off', reason: 'policy_off' });
+  t.match(show(feed, 'oi > 0')[1], { value: null, unit: 'code', status: 'present', reason: 'policy_off' });
+  t.match(show(feed, 'status(oi)')[1], { value: 'off', unit: 'code', status: 'present' });
+});
+
+t.test('what is computed of aggregates has the status of their open elements (DQL-23, DQL-33b, DQL-33j)', async (t) => {
+  const feed = market();
+  const old = { rev: 2, received_at: NOW - 400_000_000, venue_ts: NOW - 400_000_000, recorded_at: NOW - 400_000_000 };
+  const spread = 'max(venues, mark) - min(venues, mark)';
+  t.match(showWhole(feed, spread), { value: 0, unit: 'quote', derived: true, status: 'present' });
+  feed.read('okx', 'BTC-USDT-SWAP', markReading('60000', old));
+  t.match(showWhole(feed, spread), {
+    value: null,
+    unit: 'quote',
+    derived: true,
+    status: 'stale',
+    reason: 'freshness_bound',
+  });
+  const stats = { layer: 'stats' as const, values: { turnover_24h: '5' }, instants: {}, raw: null };
+  feed.read('binance', 'BTCUSDT', reading(stats));
+  const sum = 'sum(venues where funding > 0, turnover_24h)';
+  t.match(showWhole(feed, sum), { value: 5, unit: 'quote', status: 'present', fn: 'sum' });
+  feed.read('binance', 'BTCUSDT', reading(old));
+  t.match(
+    showWhole(feed, sum),
+    {
+      ...{ value: null, unit: 'quote', status: 'stale', reason: 'freshness_bound', fn: 'sum' },
+      from: [{ venue: 'binance', value: 5, status: 'present' }],
+    },
+    'the value is known, whether it belongs is not',
+  );
+});

@@ -1,0 +1,101 @@
+// Columns of series: elements in any order of arrival, growth at the newest end, the time an evaluation may take (DQL-26, SC-06).
+import fc from 'fast-check';
+import t from 'tap';
+import { Budget } from '../../../api/screen/screen.ts';
+import { Column } from '../../../api/series/column.ts';
+import { periodAt, periodOfWindow } from '../../../api/series/column-spec.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+
+t.test('a column holds what was received last in each period, in whatever order it came', async () => {
+  const put = fc.record({
+    period: fc.integer({ min: 100, max: 400 }),
+    value: fc.integer({ min: 1, max: 1_000_000 }),
+    received: fc.integer({ min: 1, max: 1_000_000 }),
+  });
+  const puts = fc.uniqueArray(put, { selector: ({ received }) => received, maxLength: 200 });
+  fc.assert(
+    fc.property(puts, fc.integer({ min: 1, max: 60 }), (all, room) => {
+      const column = new Column(100, 100 + room);
+      const expected = new Map<number, { value: number; received: number }>();
+      for (const one of all) {
+        column.put(one.period, one);
+        if (one.received > (expected.get(one.period)?.received ?? 0)) expected.set(one.period, one);
+      }
+      for (let period = column.first; period <= 400; period++) {
+        const held = expected.get(period);
+        // What came before the column moved on may have been dropped with its periods, but never a later one's place.
+        if (column.has(period) && column.copy(period, 1)[0] !== held?.value) {
+          throw new Error(`${period}: ${column.copy(period, 1)[0]}, not ${held?.value}`);
+        }
+        if (held === undefined && column.has(period)) throw new Error(`${period} is held and was never put`);
+      }
+      const [newest] = [...expected.keys()].sort((a, b) => b - a);
+      if (newest !== undefined && !column.has(newest)) throw new Error(`the newest, ${newest}, is not held`);
+    }),
+  );
+});
+
+t.test('copies are oldest first, with NaN where nothing is', async (t) => {
+  const column = new Column(10, 12);
+  column.put(10, { value: 1, received: 100 });
+  column.put(12, { value: 3, received: 300 });
+  t.same([...column.copy(12, 4)], [Number.NaN, 1, Number.NaN, 3]);
+  t.equal(column.copyRecorded(12, 2), null, 'only columns of quantities keep when they were recorded');
+  t.equal(column.receivedAt(12), 300);
+  t.equal(column.receivedAt(11), null);
+  column.put(12, { value: Number.NaN, received: 400 });
+  t.equal(column.has(12), false, 'an invalidation that came later takes its period’s element away');
+  column.put(9, { value: 9, received: 500 });
+  t.equal(column.has(9), false, 'older than the first is dropped');
+  column.put(1_000, { value: 7, received: 600 });
+  t.equal(column.has(1_000), true);
+  t.ok(column.first > 12);
+});
+
+t.test(
+  'a column keeps the digits of its newest periods that a double does not give back, and when quantities were recorded',
+  async (t) => {
+    const column = new Column(10, 40, { isQuantity: true });
+    for (let period = 10; period <= 40; period++) {
+      const digits = `1.00000000000000000${period}1`;
+      column.put(period, { value: 1, received: period, recorded: 2 * period, digits, unit: 'contracts' });
+    }
+    t.equal(column.digitsOf(40), '1.00000000000000000401');
+    t.equal(column.digitsOf(32), null, 'an older period is never printed');
+    column.put(40, { value: 2, received: 41, recorded: 90 });
+    t.equal(column.digitsOf(40), null, 'what replaced it is whole');
+    t.same([...(column.copyRecorded(41, 3) ?? [])], [78, 90, Number.NaN]);
+    column.put(41, { value: 3, received: 42, unit: 'base' });
+    t.same(column.copyUnits(42, 4), ['contracts', null, 'base', null], 'and what each counts in, where it says so');
+    column.put(104, { value: 4, received: 43, unit: 'contracts' });
+    column.put(105, { value: 5, received: 44, unit: 'base' });
+    t.ok(column.first > 41, 'it has moved on');
+    t.same(column.copyUnits(105, 3), [null, 'contracts', 'base'], 'and its units with it');
+    column.put(300, { value: 6, received: 45, unit: 'quote' });
+    t.same(column.copyUnits(300, 2), [null, 'quote']);
+    t.same(column.copyUnits(41, 2), [null, null]);
+    const prices = new Column(10, 12);
+    prices.put(10, { value: 1, received: 1, unit: 'base' });
+    t.same(prices.copyUnits(10, 1), [null], 'a column of prices keeps none');
+    t.equal(new Column(10, 12, { isQuantity: true }).bytes, (prices.bytes * 3) / 2 + 67, 'a byte a period');
+  },
+);
+
+t.test('a window belongs to the period it ends in', async (t) => {
+  t.equal(periodOfWindow(120, 60), 2);
+  t.equal(periodOfWindow(121, 60), 3);
+  t.equal(periodAt(120, 60), 2, 'a period that ends now has ended');
+  t.equal(periodAt(119, 60), 1);
+});
+
+t.test('past its budget an evaluation is refused with the figure', async (t) => {
+  const code = (error: unknown): string | undefined =>
+    error instanceof ServiceError ? error.errors[0]?.code : undefined;
+  const spent = new Budget(0);
+  t.match(await spent.breathe().catch((error: unknown) => error), { errors: [{ message: /0 seconds/ }] });
+  const never = new Promise<void>(() => undefined);
+  t.equal(code(await new Budget(20).within(never).catch((error: unknown) => error)), 'DQL_LIMIT');
+  t.equal(await new Budget(1_000).within(Promise.resolve(7)), 7);
+  const failed = new Budget(1_000).within(Promise.reject(new Error('away')));
+  t.match(await failed.catch((error: unknown) => error), { message: 'away' });
+});

@@ -1,0 +1,149 @@
+// What streams resume from, held against a list of everything that ever came (ST-05).
+import t from 'tap';
+import { ByteLog } from '../../../api/live/byte-log.ts';
+import { type LiveMessage, messageAbove } from '../../../api/live/live-message.ts';
+import { type Applied, Ring } from '../../../api/stream/ring.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { isAbove, type LiveEntry, liveEntry, type Place } from '../../../schemas/topics.ts';
+import { markReading, NOW } from '../live-fixture.ts';
+
+const KEPT = 300_000_000;
+const TASKS = ['binance/0', 'binance/1', 'okx/0'];
+const LONGER_THAN_A_CHUNK = 'x'.repeat(1_100_000);
+
+type Pushed = {
+  readonly task: string;
+  readonly place: Place;
+  readonly at: number;
+  readonly track: string | null;
+  readonly mark: string | null;
+  readonly replaced: string | null;
+};
+
+/** A ring and everything that was pushed into it. */
+class Bench {
+  readonly ring: Ring;
+  readonly pushed: Pushed[] = [];
+  readonly #most: number;
+  readonly #newest = new Map<string, LiveMessage>();
+  readonly #offsets = new Map<string, number>();
+  now = NOW;
+
+  constructor(most: number) {
+    this.#most = most;
+    this.ring = new Ring(most);
+    for (const task of TASKS) this.ring.begin(task, { offset: 0, index: -1 });
+  }
+
+  push(task: string, symbol: string | null, raw: string | null = null): void {
+    const offset = (this.#offsets.get(task) ?? 0) + 1;
+    this.#offsets.set(task, offset);
+    const mark = symbol === null ? null : String(this.pushed.length + 1);
+    const body: Pick<LiveEntry, 'kind'> & Partial<LiveEntry> =
+      mark === null ? { kind: 'connection' } : { kind: 'reading', symbol, reading: markReading(mark, { raw }) };
+    const bytes = codecs.live.encode(liveEntry({ offset, index: 0, recorded_at: this.now, ...body }));
+    const message = messageAbove({ offset: -1, index: 0 }, bytes) as LiveMessage;
+    const venue = task.split('/')[0] ?? '';
+    const track = symbol === null ? null : `${venue}|${symbol}|mark`;
+    const before = track === null ? undefined : this.#newest.get(track);
+    // A round of `state` brings readings without their message.
+    const replaced = before !== undefined && this.pushed.length % 7 === 0 ? { reading: before.reading } : before;
+    if (track !== null) this.#newest.set(track, message);
+    const applied: Applied = { venue, task, message, replaced: replaced ?? null };
+    this.ring.push(applied, this.now);
+    const known = String(before?.reading?.values.mark ?? '') || null;
+    this.pushed.push({ task, place: { offset, index: 0 }, at: this.now, track, mark, replaced: known });
+  }
+
+  held(): Pushed[] {
+    const newest = this.pushed.slice(-this.#most);
+    return newest.slice(newest.findIndex(({ at }) => at >= this.now - KEPT));
+  }
+
+  after(places: ReadonlyMap<string, Place>): unknown[] {
+    return [...this.ring.after(places)].map((held) => [
+      held.task,
+      held.venue,
+      { offset: held.offset, index: held.index },
+      held.kind,
+      held.track,
+      held.entry().reading?.values.mark ?? null,
+      held.replaced()?.values.mark ?? null,
+    ]);
+  }
+
+  wanted(places: ReadonlyMap<string, Place>): unknown[] {
+    return this.held().flatMap(({ task, place, track, mark, replaced }) => {
+      const told = places.get(task);
+      if (told === undefined || !isAbove(place, told)) return [];
+      return [[task, task.split('/')[0], place, mark === null ? 'connection' : 'reading', track, mark, replaced]];
+    });
+  }
+
+  /** Whether everything after the places is held. */
+  covers(places: ReadonlyMap<string, Place>): boolean {
+    const held = new Set(this.held());
+    return this.pushed.every((one) => {
+      const told = places.get(one.task);
+      return told === undefined || held.has(one) || !isAbove(one.place, told);
+    });
+  }
+}
+
+t.test('gives what came after any place, with what each reading replaced', (t) => {
+  const { below: random } = createRandom(20_261_122);
+  const bench = new Bench(60);
+  let [covered, uncovered] = [0, 0];
+  for (let step = 0; step < 3_000; step++) {
+    const task = TASKS[random(TASKS.length)] ?? '';
+    // Few of many: tracks come every few entries, once in a ring, and after all of theirs has been dropped.
+    const symbol = random(9) === 0 ? null : `S${random(random(3) === 0 ? 400 : 4)}`;
+    bench.push(task, symbol, random(300) === 0 ? LONGER_THAN_A_CHUNK : null);
+    bench.now += random(200) === 0 ? KEPT - 40_000_000 : random(6_000_000);
+    if (step % 11 !== 0) continue;
+    bench.push('okx/0', 'S0');
+    const places = new Map(
+      TASKS.filter(() => random(4) > 0).map((name) => {
+        const ofTask = bench.pushed.filter(({ task: of }) => of === name);
+        const back = Math.max(0, ofTask.length - 1 - random(40));
+        return [name, ofTask[back]?.place ?? { offset: 0, index: -1 }];
+      }),
+    );
+    if (bench.ring.covers(places)) covered++;
+    else uncovered++;
+    if (bench.ring.covers(places) !== bench.covers(places)) t.fail(`step ${step}: covers`);
+    if (JSON.stringify(bench.after(places)) !== JSON.stringify(bench.wanted(places))) {
+      t.same(bench.after(places), bench.wanted(places), `step ${step}`);
+      break;
+    }
+    if (bench.ring.from(bench.now) !== bench.held()[0]?.at) t.fail(`step ${step}: from`);
+  }
+  t.ok(covered > 50 && uncovered > 50, `both were met: ${covered} covered, ${uncovered} not`);
+  t.notOk(bench.ring.covers(new Map([['okx/7', { offset: 0, index: 0 }]])), 'a task it does not follow');
+  t.equal(new Ring(1).from(NOW), NOW, 'nothing held: from now on');
+  t.throws(() => bench.push('okx/7', 'S0'), /does not follow "okx\/7"/);
+  t.end();
+});
+
+t.test('bytes are held until they are freed', (t) => {
+  const log = new ByteLog();
+  const half = Buffer.alloc(600_000, 1);
+  const [first, second, third] = [half, half, half].map((bytes) => log.append(bytes));
+  if (!first || !second || !third) throw new Error('three were appended');
+  t.same([first.chunk, second.chunk, third.chunk], [0, 1, 2], 'none is cut in two');
+  const small = log.append(Buffer.from('abc'));
+  t.equal(small.chunk, 2);
+  log.free(second);
+  t.equal(log.at(first).at(-1), 1, 'the one before is held still');
+  log.free(first);
+  for (const freed of [first, second]) t.throws(() => log.at(freed), /is not held/);
+  t.equal(log.at(small).toString(), 'abc');
+  const long = log.append(Buffer.alloc(3_000_000, 7));
+  t.equal(log.at(long).at(-1), 7, 'longer than a chunk');
+  for (const place of [third, small, long]) log.free(place);
+  const last = log.append(Buffer.from('def'));
+  t.equal(last.chunk, 4, 'a chunk of its own is not filled up');
+  t.equal(log.at(last).toString(), 'def');
+  t.end();
+});
