@@ -1,6 +1,7 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
 import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
@@ -33,7 +34,7 @@ export type StoredRow = {
   readonly srcOffset: number;
   /** Null: nothing came in the window; `gapCause` says why. */
   readonly reading: StoredReading | null;
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
 };
 
 type Column = { readonly name: string; readonly kind: 'text' | 'instant' };
@@ -93,6 +94,7 @@ const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
 
 type Line = readonly Cell[];
 const cell = (line: Line, at: number): Cell => line[at] ?? null;
+const cause = (line: Line): GapCause | null => cell(line, GAP_CAUSE) as GapCause | null;
 const micros = (line: Line, at: number): Micros | null => {
   const found = line[at] ?? null;
   return found === null ? null : Number(found);
@@ -114,7 +116,7 @@ const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
   return {
     layer,
     valid: line[STATUS] === 'present',
-    gap_cause: cell(line, GAP_CAUSE),
+    gap_cause: cause(line),
     venue_ts: micros(line, VENUE_TS),
     received_at: receivedAt,
     recorded_at: micros(line, RECORDED_AT) ?? receivedAt,
@@ -138,7 +140,7 @@ export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: 
     late: line[LATE] === 't',
     srcOffset: micros(line, SRC_OFFSET) ?? -1,
     reading: receivedAt === null ? null : readingOf(layer, line, receivedAt),
-    gapCause: cell(line, GAP_CAUSE),
+    gapCause: cause(line),
   };
   return { listing: cell(line, LISTING) ?? '', row };
 };
@@ -156,6 +158,7 @@ const memberValues = (layer: ReadingLayer, figures: Row['figures']): Record<stri
 export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
   const { texts, instants, integers, flags } = row;
   const receivedAt = instants.received_at;
+  const gapCause = (texts.gap_cause ?? null) as GapCause | null;
   const nextFunding = instants.next_funding_at;
   const reading: StoredReading | null =
     receivedAt === undefined
@@ -163,7 +166,7 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
       : {
           layer,
           valid: texts.status === 'present',
-          gap_cause: texts.gap_cause ?? null,
+          gap_cause: gapCause,
           venue_ts: instants.venue_ts ?? null,
           received_at: receivedAt,
           recorded_at: instants.recorded_at ?? receivedAt,
@@ -182,6 +185,6 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
     late: flags.late === true,
     srcOffset: integers.src_offset ?? -1,
     reading,
-    gapCause: texts.gap_cause ?? null,
+    gapCause,
   };
 };

@@ -1,5 +1,6 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
 import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
@@ -228,7 +229,7 @@ const emptyMinute = (openTime: Micros): CandleRow => ({
   counted: { expected: 1, present: 0, noTrades: 1 },
 });
 
-const missingMinute = (openTime: Micros, gapCause: string): CandleRow => ({
+const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
   openTime,
   closeTime: openTime + MINUTE,
   timeframe: '1m',

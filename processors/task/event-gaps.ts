@@ -1,4 +1,5 @@
 // Stretches in which no trade or liquidation of a listing could be received: rows of the tables of events, so that silence there means none came (H-15).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { dayOfWindow } from '../../schemas/windows.ts';
@@ -13,7 +14,7 @@ import { gapCause, type Window, windowsOfLife } from './windows.ts';
 /** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
 
-type Stretch = Window & { readonly cause: string };
+type Stretch = Window & { readonly cause: GapCause };
 
 const servingSpans = (state: TaskState, layer: string, symbol: string): Span[] =>
   [...state.connections.values()]

@@ -255,6 +255,9 @@ const applyMapped = (context: TaskContext, connection: Connection, mapped: Mappe
       return applyEvent(context, subject, record, index);
     case 'candle':
       return applyCandle(context, subject, record, answer);
+    case 'listing':
+    case 'gap':
+      return;
     default:
       return applyReading(context, subject, record, rawOf(mapped));
   }

@@ -1,4 +1,5 @@
 // Rows for QuestDB: readings, gaps, alive spans and versions in the columns of `processors/sinks/tables.ts` (design section 7).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import { columnOf, listingId } from '../../schemas/tables.ts';
@@ -60,7 +61,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
 });
 
 /** The row of windows without a reading. */
-export const gapRow = (identity: RowIdentity, span: RowSpan, cause: string): Row => ({
+export const gapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: {
@@ -177,7 +178,7 @@ export const eventRow = (
 export const eventGapRow = (
   table: 'trades' | 'liquidations',
   { venue, symbol }: { readonly venue: string; readonly symbol: string },
-  gap: { readonly from: Micros; readonly at: Micros; readonly cause: string; readonly srcOffset: number },
+  gap: { readonly from: Micros; readonly at: Micros; readonly cause: GapCause; readonly srcOffset: number },
 ): Row => ({
   table,
   at: gap.at,
@@ -197,7 +198,7 @@ export type CandleRow = {
   readonly minute: Minute | null;
   readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
   readonly trades: number | null;
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
 };
 

@@ -72,7 +72,7 @@ type PlainCandidate = readonly [
   offset: number,
   rev: number,
   valid: boolean,
-  gapCause: string | null,
+  gapCause: Reading['gap_cause'],
   venueTs: Micros | null,
   receivedAt: Micros,
   recordedAt: Micros,

@@ -1,5 +1,6 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
 import type { MapState, ReferenceState } from '../../ingest/venue.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
@@ -24,7 +25,7 @@ export type Connection = {
   /** Set by a `lost` record: such a connection does not come back. */
   closed: boolean;
   /** Attempts to open a successor that failed. */
-  failures: { readonly at: Micros; readonly cause: string }[];
+  failures: { readonly at: Micros; readonly cause: GapCause }[];
   /** Instants of frames that could not be read. */
   unreadable: Micros[];
 };
@@ -33,7 +34,7 @@ export type Connection = {
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
 /** A stretch in which the layer had no valid value although messages came. */
-export type Fault = { readonly from: Micros; to: Micros | null; readonly cause: string };
+export type Fault = { readonly from: Micros; to: Micros | null; readonly cause: GapCause };
 
 export type LayerState = {
   rev: number;
@@ -89,7 +90,7 @@ export type Rollup = {
   readonly seen: number;
   readonly present: number;
   readonly noTrades: number;
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
   readonly trades: number | null;
   /** The last present minute: whose stamps the period carries. */

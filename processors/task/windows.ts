@@ -1,4 +1,5 @@
 // Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
@@ -103,7 +104,7 @@ const anyCollector = (state: TaskState, window: Window): boolean => {
   return false;
 };
 
-const faultIn = (layer: LayerState, window: Window): string | null => {
+const faultIn = (layer: LayerState, window: Window): GapCause | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -112,7 +113,7 @@ const faultIn = (layer: LayerState, window: Window): string | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): string => {
+export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
@@ -148,7 +149,7 @@ export const sealWindows = (
   const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
   const layer = listing.layers.get(name);
   const rows: Row[] = [];
-  let run: { from: Micros; at: Micros; cause: string } | null = null;
+  let run: { from: Micros; at: Micros; cause: GapCause } | null = null;
   const closeRun = (): void => {
     if (run)
       rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
@@ -164,7 +165,7 @@ export const sealWindows = (
       continue;
     }
     const cause = gapCause(sealing.state, listing, name, window);
-    const open = run as { from: Micros; at: Micros; cause: string } | null;
+    const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
     if (follows && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
     else {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type CandleRow, candleRow, readingRow } from '../../processors/task/rows.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
@@ -82,7 +83,7 @@ const empty = (openTime: Micros): Row =>
     },
     {},
   );
-const gap = (openTime: Micros, cause: string, over: Place = {}): Row =>
+const gap = (openTime: Micros, cause: GapCause, over: Place = {}): Row =>
   row({ ...base, openTime, closeTime: openTime + MINUTE, gapCause: cause }, over);
 const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Row =>
   row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m`, ...over }, {});
