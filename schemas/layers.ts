@@ -38,6 +38,13 @@ export const PRICE_CANDLES = 'price_candles';
 /** What a connection can cover and a listing can have off: a layer, or the candles of mark and index prices. */
 export type CoverName = LayerName | typeof PRICE_CANDLES;
 
+const SOURCES: ReadonlyMap<string, CoverName> = new Map(
+  READINGS.flatMap(({ name, source }) => (source === undefined ? [] : [[name, source as ReadingLayer]])),
+);
+
+/** The layer whose messages bring it: its own, unless it is made from another's. */
+export const resolveSource = (name: CoverName): CoverName => SOURCES.get(name) ?? name;
+
 /** Whether the venue's limits leave no room for candles of a price, by what a listing's record has `off` (V-03a). */
 export const isPriceOff = (off: readonly string[] | undefined, priceType: PriceType): boolean =>
   priceType !== 'trade' && off?.includes(PRICE_CANDLES) === true;

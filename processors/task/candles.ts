@@ -1,7 +1,7 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
 import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
+import { type CoverName, isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
@@ -287,7 +287,7 @@ const minutesOfLife = (listing: ListingState, from: Micros, to: Micros): readonl
   return opens;
 };
 
-const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): string => {
+const coverOf = ({ state }: TaskContext, { symbol }: ListingState, priceType: PriceType): CoverName => {
   if (priceType === 'trade') return 'candles';
   const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
   return isApart ? PRICE_CANDLES : 'candles';

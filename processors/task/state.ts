@@ -1,8 +1,10 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
 import type { MapState, ReferenceState } from '../../ingest/venue.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { CandleFigures, Timeframe } from '../../schemas/layers/candle.ts';
+import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
-import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
+import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
@@ -60,8 +62,6 @@ export type ListingState = {
   candles: Partial<Record<PriceType, CandleState>>;
 };
 
-export type EventLayer = 'trade' | 'liquidation';
-
 export type EventState = {
   /** Ids by the instant they were recorded, oldest first. */
   readonly seen: Map<string, Micros>;
@@ -91,7 +91,7 @@ export type Rollup = {
   readonly present: number;
   readonly noTrades: number;
   readonly gapCause: GapCause | null;
-  readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+  readonly figures: CandleFigures;
   readonly trades: number | null;
   /** The last present minute: whose stamps the period carries. */
   readonly last: Minute | null;
@@ -106,7 +106,7 @@ export type CandleState = {
   told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;
-  readonly rollups: Record<string, Rollup>;
+  readonly rollups: Partial<Record<Timeframe, Rollup>>;
 };
 
 const copyLayer = (layer: LayerState): LayerState => ({

@@ -1,6 +1,6 @@
 // Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
 import type { GapCause } from '../../schemas/gap-causes.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
@@ -113,7 +113,7 @@ const faultIn = (layer: LayerState, window: Window): GapCause | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (state: TaskState, listing: ListingState, name: string, window: Window): GapCause => {
+export const gapCause = (state: TaskState, listing: ListingState, name: CoverName, window: Window): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
@@ -121,7 +121,7 @@ export const gapCause = (state: TaskState, listing: ListingState, name: string, 
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!anyCollector(state, window)) return 'collector_down';
   const query = {
-    layer: name === 'venue_depth' ? 'book' : name,
+    layer: resolveSource(name),
     symbol: listing.symbol,
     from: window.from,
     to: window.at,

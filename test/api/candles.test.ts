@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type CandleRow, candleRow, readingRow } from '../../processors/task/rows.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { Timeframe } from '../../schemas/layers/candle.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
@@ -86,7 +87,7 @@ const empty = (openTime: Micros): Row =>
 const gap = (openTime: Micros, cause: GapCause, over: Place = {}): Row =>
   row({ ...base, openTime, closeTime: openTime + MINUTE, gapCause: cause }, over);
 const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Row =>
-  row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m`, ...over }, {});
+  row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m` as Timeframe, ...over }, {});
 
 const markRow = (received: Micros, price: string, symbol: string): Row =>
   readingRow(
