@@ -1,7 +1,10 @@
 // Candles as they are stored and as memory holds them: the same digits from either, one row a period (H-12, H-13).
 import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
+import { CANDLE_FIGURES, type CandleFigure, type Timeframe } from '../../schemas/layers/candle.ts';
+import { CANDLES } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -10,14 +13,11 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { Selected } from '../selection/resolve.ts';
 import { type HistoryReader, places } from './store.ts';
 
-const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
-export type CandleFigure = (typeof CANDLE_FIGURES)[number];
-
 /** A period as it was sealed, or as it stands while its last minutes are not. */
 export type StoredCandle = {
   readonly openTime: Micros;
   /** Null: it exists. */
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly receivedAt: Micros | null;
   readonly recordedAt: Micros | null;
   readonly figures: Readonly<Partial<Record<CandleFigure, Digits>>>;
@@ -30,7 +30,7 @@ export type StoredCandle = {
 
 /** Candles of one timeframe and price type whose `open_time` lies in `[from, to)`. */
 export type CandleQuestion = {
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   readonly priceType: PriceType;
   readonly from: Micros;
   readonly to: Micros;
@@ -41,8 +41,10 @@ export type Candles = ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>;
 
 const SELECT =
   'listing, open_time::long open_time, gap_cause, received_at::long received_at, recorded_at::long recorded_at,' +
-  ' open, high, low, close, volume, turnover, trades, quantity_unit,' +
+  ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
   ' minutes_expected, minutes_present, minutes_no_trades, status, digits';
+
+const toCause = (text: string | null | undefined): GapCause => (text ?? 'unknown') as GapCause;
 
 const integer = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
 
@@ -63,7 +65,7 @@ const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly 
   }
   const candle: StoredCandle = {
     openTime: Number(openTime),
-    gapCause: status === 'present' ? null : (gapCause ?? 'unknown'),
+    gapCause: status === 'present' ? null : toCause(gapCause),
     receivedAt: integer(receivedAt),
     recordedAt: integer(recordedAt),
     figures,
@@ -85,7 +87,7 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
   }
   return {
     openTime: at,
-    gapCause: texts.status === 'present' ? null : (texts.gap_cause ?? 'unknown'),
+    gapCause: texts.status === 'present' ? null : toCause(texts.gap_cause),
     receivedAt: instants.received_at ?? null,
     recordedAt: instants.recorded_at ?? null,
     figures,
@@ -104,7 +106,7 @@ const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuest
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredCandle[] = [];
   const provisional: StoredCandle[] = [];
-  for (const recent of live.recentRows(listing.venue, 'candles', listing.venueSymbol)) {
+  for (const recent of live.recentRows(listing.venue, CANDLES.table, listing.venueSymbol)) {
     const { at, texts, flags, instants } = recent.row;
     if (texts.timeframe !== question.timeframe || texts.price_type !== question.priceType) continue;
     if (flags.late === true || at < question.from || at >= question.to) continue;
@@ -124,7 +126,7 @@ const readStored = (
 ): Promise<Cell[][]> => {
   const ids = listings.map(idOf);
   const text =
-    `SELECT ${SELECT} FROM ${reader.table('candles')}` +
+    `SELECT ${SELECT} FROM ${reader.table(CANDLES.table)}` +
     ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
     ` AND listing IN (${places(ids, 4)}) ORDER BY listing, open_time, src_offset`;
   return reader.query({

@@ -60,7 +60,7 @@ const membersOf = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS
 const columnsOf = (layer: ReadingLayer): readonly Column[] => [
   ...COMMON,
   ...(hasQuantity(layer) ? [text('quantity_unit')] : []),
-  ...(layer === 'funding' ? [instant('next_funding_at')] : []),
+  ...LAYERS[layer].instants.map(instant),
   ...membersOf(layer).map((member) => text(columnOf(member))),
 ];
 
@@ -73,7 +73,7 @@ export const selectList = (layer: ReadingLayer): string =>
 /** Where a line of a layer has what not every layer has; -1 when it has none. */
 type Places = {
   readonly quantityUnit: number;
-  readonly nextFunding: number;
+  readonly instants: readonly { readonly name: string; readonly place: number }[];
   readonly members: readonly { readonly member: string; readonly column: string; readonly place: number }[];
 };
 const placesOf = (layer: ReadingLayer): Places => {
@@ -82,7 +82,8 @@ const placesOf = (layer: ReadingLayer): Places => {
     const column = columnOf(member);
     return { member, column, place: names.indexOf(column) };
   });
-  return { quantityUnit: names.indexOf('quantity_unit'), nextFunding: names.indexOf('next_funding_at'), members };
+  const instants = LAYERS[layer].instants.map((name) => ({ name, place: names.indexOf(name) }));
+  return { quantityUnit: names.indexOf('quantity_unit'), instants, members };
 };
 const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, placesOf(layer)])) as Readonly<
   Record<ReadingLayer, Places>
@@ -110,9 +111,14 @@ const valuesOf = ({ members }: Places, line: Line): Record<string, Digits> => {
   return values;
 };
 
+const definedInstants = (named: readonly (readonly [string, Micros | null])[]): Record<string, Micros> => {
+  const kept: Record<string, Micros> = {};
+  for (const [name, at] of named) if (at !== null) kept[name] = at;
+  return kept;
+};
+
 const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredReading => {
   const places = PLACES[layer];
-  const nextFunding = micros(line, places.nextFunding);
   return {
     layer,
     valid: line[STATUS] === 'present',
@@ -126,7 +132,7 @@ const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
     valid_until: micros(line, VALID_UNTIL),
     values: valuesOf(places, line),
     null_reasons: parseTexts(line[NULL_REASONS]),
-    instants: nextFunding === null ? {} : { next_funding_at: nextFunding },
+    instants: definedInstants(places.instants.map(({ name, place }) => [name, micros(line, place)])),
     quantity_unit: cell(line, places.quantityUnit),
   };
 };
@@ -159,7 +165,6 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
   const { texts, instants, integers, flags } = row;
   const receivedAt = instants.received_at;
   const gapCause = (texts.gap_cause ?? null) as GapCause | null;
-  const nextFunding = instants.next_funding_at;
   const reading: StoredReading | null =
     receivedAt === undefined
       ? null
@@ -176,7 +181,7 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
           valid_until: instants.valid_until ?? null,
           values: memberValues(layer, row.figures),
           null_reasons: parseTexts(texts.null_reasons),
-          instants: nextFunding === undefined ? {} : { next_funding_at: nextFunding },
+          instants: definedInstants(LAYERS[layer].instants.map((name) => [name, instants[name] ?? null])),
           quantity_unit: texts.quantity_unit ?? null,
         };
   return {

@@ -23,7 +23,7 @@ export type Timeframe = keyof typeof TIMEFRAME_MINUTES;
 export const TIMEFRAMES = Object.keys(TIMEFRAME_MINUTES) as readonly Timeframe[];
 
 /** The venue's own candles, from which longer ones are made. */
-export const BASE_TIMEFRAME = '1m';
+export const BASE_TIMEFRAME = '1m' as const satisfies Timeframe;
 
 export const CANDLE_PRICES = ['open', 'high', 'low', 'close'] as const;
 /** Figures of a candle in the order of columns; `trades` is a count. */

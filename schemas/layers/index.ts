@@ -31,5 +31,12 @@ export const READINGS: readonly ReadingDeclaration<ReadingLayer>[] = readings;
 export const EVENTS: readonly (EventDeclaration<LayerName, EventLayer> & { readonly table: EventTable })[] = events;
 export const CANDLES: CandleDeclaration<LayerName> = candle;
 
+/** Name of a layer of rows on the stream: of events one of them, of candles the collection (L-01). */
+export type RowLayer = EventLayer | (typeof candle)['name'];
+export const ROW_STREAMS: ReadonlyMap<RowLayer, EventDeclaration<LayerName> | CandleDeclaration<LayerName>> = new Map<
+  RowLayer,
+  EventDeclaration<LayerName> | CandleDeclaration<LayerName>
+>([[candle.name, CANDLES], ...EVENTS.map((event) => [event.record, event] as const)]);
+
 /** Every layer, in the order of tables. */
 export const ALL_LAYERS = [...READINGS, CANDLES, ...EVENTS];
