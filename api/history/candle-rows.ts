@@ -23,6 +23,8 @@ export type StoredCandle = {
   readonly figures: Readonly<Partial<Record<CandleFigure, Digits>>>;
   readonly trades: number | null;
   readonly quantityUnit: string | null;
+  /** Its minutes count in different units: they have no sum. */
+  readonly unitsDiffer: boolean;
   readonly expected: number;
   readonly present: number;
   readonly noTrades: number;
@@ -42,7 +44,11 @@ export type Candles = ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>;
 const SELECT =
   'listing, open_time::long open_time, gap_cause, received_at::long received_at, recorded_at::long recorded_at,' +
   ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
-  ' minutes_expected, minutes_present, minutes_no_trades, status, digits';
+  ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
+
+const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
+  (nullReasons ?? null) !== null &&
+  (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';
 
 const toCause = (text: string | null | undefined): GapCause => (text ?? 'unknown') as GapCause;
 
@@ -55,7 +61,7 @@ const NO_DIGITS: Readonly<Record<string, string>> = {};
 const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly candle: StoredCandle } => {
   const [listing, openTime, gapCause, receivedAt, recordedAt] = line;
   const rest = line.slice(FIGURES_AT + CANDLE_FIGURES.length);
-  const [trades, quantityUnit, expected, present, noTrades, status, digits] = rest;
+  const [trades, quantityUnit, expected, present, noTrades, status, digits, nullReasons] = rest;
   const exact = (digits ?? null) === null ? NO_DIGITS : (JSON.parse(digits as string) as Record<string, string>);
   const figures: Partial<Record<CandleFigure, Digits>> = {};
   for (let i = 0; i < CANDLE_FIGURES.length; i++) {
@@ -71,6 +77,7 @@ const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly 
     figures,
     trades: integer(trades),
     quantityUnit: quantityUnit ?? null,
+    unitsDiffer: hasOtherUnits(nullReasons),
     expected: integer(expected) ?? 0,
     present: integer(present) ?? 0,
     noTrades: integer(noTrades) ?? 0,
@@ -93,6 +100,7 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
     figures,
     trades: integers.trades ?? null,
     quantityUnit: texts.quantity_unit ?? null,
+    unitsDiffer: hasOtherUnits(texts.null_reasons),
     expected: integers.minutes_expected ?? 0,
     present: integers.minutes_present ?? 0,
     noTrades: integers.minutes_no_trades ?? 0,

@@ -116,6 +116,7 @@ const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
   // Marks and indices have no volume; a period has none when one of its minutes lacks it.
+  if (candle.unitsDiffer) return { volume: null, reason: 'unit_unknown' };
   if (digits === undefined)
     return { volume: null, reason: asked.priceType === 'trade' ? 'no_value' : 'venue_capability' };
   if (mode === 'published') return { volume: figure(digits) };

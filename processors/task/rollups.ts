@@ -9,7 +9,7 @@ import {
 } from '../../schemas/layers/candle.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CandleRow } from './rows.ts';
-import type { CandleState, Rollup, TaskState } from './state.ts';
+import type { CandleState, Minute, Rollup, TaskState } from './state.ts';
 
 export const MINUTE: Micros = 60_000_000;
 
@@ -39,6 +39,12 @@ const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isF
   return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
 };
 
+/** Whether two minutes state their volumes in different units. */
+const areOtherUnits = (a: Minute | null, b: Minute | null): boolean => {
+  const [one, other] = [a?.values.volume_unit ?? null, b?.values.volume_unit ?? null];
+  return one !== null && other !== null && one !== other;
+};
+
 const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
   const { counted, figures, gapCause, minute } = sealed;
   const next = {
@@ -50,9 +56,11 @@ const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
   };
   if (counted.present === 0) return next;
   const isFirst = rollup.present === 0;
+  const joined = join(rollup.figures, figures, isFirst);
+  const unitsDiffer = rollup.unitsDiffer === true || areOtherUnits(rollup.last, minute);
   return {
     ...next,
-    figures: join(rollup.figures, figures, isFirst),
+    ...(unitsDiffer ? { unitsDiffer, figures: { ...joined, volume: null } } : { figures: joined }),
     trades: joinTrades(rollup, sealed, isFirst),
     last: minute,
   };
@@ -98,6 +106,7 @@ const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): Can
     timeframe,
     minute: exists ? rollup.last : null,
     figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},
+    ...(exists && rollup.unitsDiffer ? { unitsDiffer: true } : {}),
     trades: exists ? rollup.trades : null,
     gapCause: exists ? null : cause,
     counted: { expected: rollup.expected, present: rollup.present, noTrades: rollup.noTrades },

@@ -205,6 +205,8 @@ export type CandleRow = {
   /** The record whose stamps the row carries; null for gaps and proved empty minutes. */
   readonly minute: Minute | null;
   readonly figures: CandleFigures;
+  /** Its minutes count in different units, so its volume is unknown. */
+  readonly unitsDiffer?: true;
   readonly trades: number | null;
   readonly gapCause: GapCause | null;
   readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
@@ -220,10 +222,13 @@ const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
 };
 
 /** A period without trades has no prices (H-12, H-16c). */
-const candleNulls = ({ gapCause, figures }: CandleRow): string | null => {
-  const missing =
-    gapCause === null ? CANDLE_PRICES.filter((name) => figures[name] === null || figures[name] === undefined) : [];
-  return missing.length === 0 ? null : JSON.stringify(Object.fromEntries(missing.map((name) => [name, 'no_value'])));
+const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
+  if (gapCause !== null) return null;
+  const reasons: Record<string, string> = {};
+  for (const name of CANDLE_PRICES)
+    if (figures[name] === null || figures[name] === undefined) reasons[name] = 'no_value';
+  if (unitsDiffer) reasons['volume'] = 'unit_unknown';
+  return Object.keys(reasons).length === 0 ? null : JSON.stringify(reasons);
 };
 
 /** `sealedBy` is the raw offset that sealed the minute: the row's identity when no single record made it. */
@@ -244,7 +249,7 @@ export const candleRow = (
       gap_cause: candle.gapCause,
       price_type: identity.priceType,
       timeframe: candle.timeframe,
-      quantity_unit: minute?.values.volume_unit ?? null,
+      quantity_unit: candle.unitsDiffer ? null : (minute?.values.volume_unit ?? null),
       conn: isOwn ? minute.connId : null,
       null_reasons: candleNulls(candle),
     }),

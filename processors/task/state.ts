@@ -92,6 +92,8 @@ export type Rollup = {
   readonly noTrades: number;
   readonly gapCause: GapCause | null;
   readonly figures: CandleFigures;
+  /** Its minutes count in different units, so their volumes have no sum (N-08). */
+  readonly unitsDiffer?: true;
   readonly trades: number | null;
   /** The last present minute: whose stamps the period carries. */
   readonly last: Minute | null;
