@@ -274,6 +274,24 @@ t.test('volumes convert from what their candles count in, whatever the listing d
   t.same(unmarked?.null_reasons, { volume: 'unit_unknown' });
 });
 
+t.test('minutes of different units have no volume together, from the store and from memory (N-08)', async (t) => {
+  const symbol = 'MIXED';
+  const rolled = (n: number): Row => {
+    const differs = { ...presentOf(minute(n), { figures: PRICES }, 2 * MINUTE), unitsDiffer: true } as const;
+    return row({ ...differs, timeframe: '2m' }, { symbol });
+  };
+  const feed = settledMarket();
+  feed.list(listing('binance', listingValues({ venue_symbol: symbol })));
+  await write([rolled(0)]);
+  feed.entry('binance', { kind: 'sealed', symbol, row: rolled(2) });
+  for (const units of ['published', 'base']) {
+    const rows = rowsOf(await ask({ ...FOUR, where: `symbol = "${symbol}"`, timeframe: '2m', units }, { feed }));
+    const unknown = { status: 'present', volume: null, null_reasons: { volume: 'unit_unknown' } };
+    t.match(rows, [unknown, unknown], units);
+    t.ok(rows.every(({ close }) => close !== null));
+  }
+});
+
 t.test('what is over but not sealed is answered from memory, and no one else’s row takes its place', async (t) => {
   const feed = settledMarket(minute(4) + 105 * SECOND);
   const put = (kind: 'sealed' | 'provisional', one: Row): void =>
