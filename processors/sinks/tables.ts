@@ -20,7 +20,7 @@ export type TableSpec = {
 
 const ttl = (floorDays: number): number => floorDays + 2;
 
-const columnsOf = (members: Members, kind: ColumnKind, isOf: (unit: MemberUnit) => boolean = () => true): Columns =>
+const listColumns = (members: Members, kind: ColumnKind, isOf: (unit: MemberUnit) => boolean = () => true): Columns =>
   Object.fromEntries(
     Object.entries(members).flatMap(([name, { unit }]) => (isOf(unit) ? [[columnOf(name), kind] as const] : [])),
   );
@@ -56,7 +56,7 @@ const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => (
     horizon_source: 'symbol',
     anchor: 'symbol',
     valid_until: 'timestamp',
-    ...columnsOf(members, 'double'),
+    ...listColumns(members, 'double'),
     ...unitColumn(members),
     ...Object.fromEntries(instants.map((name) => [name, 'timestamp' as const])),
     ...origin,
@@ -97,9 +97,9 @@ const candles: TableSpec = {
     price_type: 'symbol',
     timeframe: 'symbol',
     ...times,
-    ...columnsOf(CANDLES.members, 'double', (unit) => unit !== 'count'),
+    ...listColumns(CANDLES.members, 'double', (unit) => unit !== 'count'),
     ...unitColumn(CANDLES.members),
-    ...columnsOf(CANDLES.members, 'long', (unit) => unit === 'count'),
+    ...listColumns(CANDLES.members, 'long', (unit) => unit === 'count'),
     minutes_expected: 'long',
     minutes_present: 'long',
     minutes_no_trades: 'long',

@@ -149,7 +149,7 @@ export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row
   flags: {},
 });
 
-export type EventSource = {
+type EventSource = {
   readonly id: string;
   readonly connId: string;
   readonly recordedAt: Micros;

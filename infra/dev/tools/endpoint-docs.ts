@@ -118,7 +118,7 @@ const layersTable = (): string =>
   );
 
 /** Members of each layer; those of one unit and meaning, such as the bands', stand together. */
-const membersOfLayers = (): string =>
+const layerMembersTable = (): string =>
   table(
     ['layer', 'members', 'unit', 'meaning'],
     ALL_LAYERS.flatMap(({ name, members }) => {
@@ -179,7 +179,7 @@ export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, ST
     ...endpoints.map(section),
     '## Layers',
     layersTable(),
-    membersOfLayers(),
+    layerMembersTable(),
     '## Gap causes',
     causesTable(),
     '## Plans',
