@@ -3,8 +3,7 @@ import type { GapCause } from './gap-causes.ts';
 import type { PriceType, Timeframe } from './layers/candle.ts';
 import type { LayerRecord } from './layers/index.ts';
 import type { RecordOf } from './layers/layer.ts';
-import type { Digits, Micros } from './scalars.ts';
-import type { QuantityUnit } from './units.ts';
+import type { Digits, Micros, QuantityUnit } from './scalars.ts';
 
 export type { BookRecord } from './layers/book.ts';
 export type { CandleRecord, PriceType } from './layers/candle.ts';
@@ -15,7 +14,7 @@ export type { OiRecord } from './layers/oi.ts';
 export type { StatsRecord } from './layers/stats.ts';
 export type { TickerRecord } from './layers/ticker.ts';
 export type { TradeRecord } from './layers/trade.ts';
-export type { Digits, Level, Micros } from './scalars.ts';
+export type { Digits, Level, Micros, QuantityUnit } from './scalars.ts';
 
 /** How a member was made from a venue's field (V-03). */
 export type FieldTransform = { readonly venue_field: string; readonly transform: string };

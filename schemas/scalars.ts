@@ -6,5 +6,8 @@ export type Micros = number;
 /** A decimal figure with the venue's digits under N-05 rule 1: no `+`, no exponent, no insignificant zeros. */
 export type Digits = string;
 
+/** What a venue counts quantities in. */
+export type QuantityUnit = 'base' | 'contracts' | 'quote';
+
 /** `[price, size]`; size `0` removes the level. */
 export type Level = readonly [price: Digits, size: Digits];

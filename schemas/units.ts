@@ -1,12 +1,11 @@
 // Units a value may state and the conversions of quantities between them (N-07, N-08, H-16e).
 import { divide, multiply } from './decimals.ts';
-import type { Digits } from './scalars.ts';
+import type { Digits, QuantityUnit } from './scalars.ts';
 
 /** Closed set of units a value object states (N-08). */
 export type Unit = 'quote' | 'base' | 'contracts' | 'fraction' | 'count' | 'duration' | 'ms' | 'code';
 
-/** What a venue counts quantities in. */
-export type QuantityUnit = 'base' | 'contracts' | 'quote';
+export type { QuantityUnit } from './scalars.ts';
 
 /** The `units` request parameter. */
 export const UNITS_MODES = ['published', 'base', 'quote'] as const;

@@ -1,6 +1,5 @@
 // Layer `candles`: a minute of a price as the venue publishes it, and the longer periods rolled up from minutes (H-11 to H-13).
-import type { Digits, Micros } from '../scalars.ts';
-import type { QuantityUnit } from '../units.ts';
+import type { Digits, Micros, QuantityUnit } from '../scalars.ts';
 import { declareCandle, type RecordOf } from './layer.ts';
 
 export const PRICE_TYPES = ['trade', 'mark', 'index'] as const;

@@ -1,6 +1,5 @@
 // Layer `liquidation`: positions closed by the venue, each an event; the table is `liquidations`.
-import type { Digits } from '../scalars.ts';
-import type { QuantityUnit } from '../units.ts';
+import type { Digits, QuantityUnit } from '../scalars.ts';
 import { declareEvent, type RecordOf } from './layer.ts';
 
 export type LiquidationRecord = RecordOf<

@@ -1,6 +1,5 @@
 // Layer `oi`: open interest.
-import type { Digits } from '../scalars.ts';
-import type { QuantityUnit } from '../units.ts';
+import type { Digits, QuantityUnit } from '../scalars.ts';
 import { declareReading, type RecordOf } from './layer.ts';
 
 export type OiRecord = RecordOf<'oi', { readonly oi: Digits | null; readonly oi_unit: QuantityUnit }>;

@@ -1,6 +1,5 @@
 // Layer `stats`: what was traded in 24 hours, as the venue publishes it.
-import type { Digits } from '../scalars.ts';
-import type { QuantityUnit } from '../units.ts';
+import type { Digits, QuantityUnit } from '../scalars.ts';
 import { declareReading, type RecordOf } from './layer.ts';
 
 export type StatsRecord = RecordOf<

@@ -1,6 +1,5 @@
 // Layer `trades`: public trades, each an event (`trade`).
-import type { Digits } from '../scalars.ts';
-import type { QuantityUnit } from '../units.ts';
+import type { Digits, QuantityUnit } from '../scalars.ts';
 import { declareEvent, type RecordOf } from './layer.ts';
 
 export type TradeRecord = RecordOf<
