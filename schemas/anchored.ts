@@ -1,13 +1,13 @@
 // The anchored tables: columns, their kinds and their order (AN-07), and the canonical text of a row (AN-11). Archive files, leaves and SQL come from it.
 import { type CanonicalValue, canonicalJson, canonicalString } from './canonical-json.ts';
-import { BANDS } from './layers.ts';
+import { CANDLES, EVENTS, READINGS } from './layers/index.ts';
+import type { AnchoredKind, AnchoredPart } from './layers/layer.ts';
 import { compareBytes } from './text-order.ts';
+
+export type { AnchoredKind } from './layers/layer.ts';
 
 /** Changes only with the day it applies from (VER-03). */
 export const ANCHOR_SCHEMA_VERSION = 1;
-
-/** Figures are texts of decimal digits; integers are digits too, and INT64 in files (AR-07). */
-export type AnchoredKind = 'text' | 'figure' | 'integer' | 'instant' | 'boolean';
 
 export type AnchoredColumn = {
   readonly name: string;
@@ -33,9 +33,7 @@ export type AnchoredTable = {
 /** A cell as it is hashed: digits, instants with six fractional digits, texts; null is empty. */
 export type AnchoredCell = string | boolean | null;
 
-type Part = { readonly [name: string]: AnchoredKind | readonly [AnchoredKind, string] };
-
-const listColumns = (part: Part): AnchoredColumn[] =>
+const listColumns = (part: AnchoredPart): AnchoredColumn[] =>
   Object.entries(part).map(([name, given]) =>
     typeof given === 'string' ? { name, kind: given, stored: name } : { name, kind: given[0], stored: given[1] },
   );
@@ -49,7 +47,8 @@ const ending: readonly AnchoredColumn[] = [
   { name: 'late', kind: 'boolean', stored: 'late' },
 ];
 
-const READING: Part = {
+/** Columns of rows of a kind, around those of the layer. */
+const READING: AnchoredPart = {
   window_end: ['instant', 'at'],
   window_start: ['instant', 'from_at'],
   status: 'text',
@@ -57,106 +56,56 @@ const READING: Part = {
   received_at: 'instant',
   venue_ts: 'instant',
 };
+const EVENT: AnchoredPart = {
+  received_at: 'instant',
+  gap_start: ['instant', 'from_at'],
+  status: 'text',
+  gap_cause: 'text',
+  venue_ts: 'instant',
+  id: 'text',
+};
+const CANDLE: AnchoredPart = { open_time: 'instant', price_type: 'text', status: 'text', gap_cause: 'text' };
 
-const readingTable = (table: string, layer: string, figures: Part): AnchoredTable => ({
-  table,
-  layer,
+type Family = Pick<AnchoredTable, 'designated' | 'dayIncludes' | 'order'> & {
+  readonly before: AnchoredPart;
+  readonly after?: AnchoredPart;
+};
+const READING_ROWS: Family = {
   designated: 'at',
   dayIncludes: 'end',
-  columns: [...identity, ...listColumns({ ...READING, ...figures }), ...ending],
   order: ['window_end', 'seq'],
-});
-
-const eventTable = (table: string, layer: string, figures: Part): AnchoredTable => ({
-  table,
-  layer,
+  before: READING,
+};
+const EVENT_ROWS: Family = {
   designated: 'received_at',
   dayIncludes: 'begin',
-  columns: [
-    ...identity,
-    ...listColumns({
-      received_at: 'instant',
-      gap_start: ['instant', 'from_at'],
-      status: 'text',
-      gap_cause: 'text',
-      venue_ts: 'instant',
-      id: 'text',
-      ...figures,
-    }),
-    ...ending,
-  ],
   order: ['received_at', 'id', 'seq'],
-});
-
-const bandColumns: Part = Object.fromEntries(
-  BANDS.flatMap((band) => [
-    [`depth_bid_${band}`, 'figure'],
-    [`depth_ask_${band}`, 'figure'],
-    [`depth_bid_value_${band}`, 'figure'],
-    [`depth_ask_value_${band}`, 'figure'],
-    [`levels_bid_${band}`, 'integer'],
-    [`levels_ask_${band}`, 'integer'],
-  ]),
-);
-
-const candles: AnchoredTable = {
-  table: 'candles',
-  layer: 'candles',
+  before: EVENT,
+};
+const CANDLE_ROWS: Family = {
   designated: 'open_time',
   dayIncludes: 'begin',
-  columns: [
-    ...identity,
-    ...listColumns({
-      open_time: 'instant',
-      price_type: 'text',
-      status: 'text',
-      gap_cause: 'text',
-      open: 'figure',
-      high: 'figure',
-      low: 'figure',
-      close: 'figure',
-      volume: 'figure',
-      volume_unit: ['text', 'quantity_unit'],
-      turnover: 'figure',
-      trades: 'integer',
-      received_at: 'instant',
-    }),
-    ...ending,
-  ],
   order: ['open_time', 'price_type', 'seq'],
+  before: CANDLE,
+  after: { received_at: 'instant' },
 };
+
+type Declared = { readonly table: string; readonly recordName: string; readonly anchored: AnchoredPart | null };
+
+const toTable =
+  ({ before, after = {}, ...family }: Family) =>
+  ({ table, recordName, anchored }: Declared): readonly AnchoredTable[] => {
+    if (anchored === null) return [];
+    const columns = [...identity, ...listColumns({ ...before, ...anchored, ...after }), ...ending];
+    return [{ table, layer: recordName, ...family, columns }];
+  };
 
 /** In the order of the day tree: ascending bytes of the table's name. */
 export const ANCHORED_TABLES: readonly AnchoredTable[] = [
-  readingTable('book_bands', 'book_bands', {
-    mid: 'figure',
-    ...bandColumns,
-    quantity_unit: 'text',
-  }),
-  candles,
-  readingTable('funding', 'funding', {
-    funding: 'figure',
-    funding_interval_ms: ['integer', 'funding_interval'],
-    next_funding_at: 'instant',
-  }),
-  eventTable('liquidations', 'liquidation', {
-    side: 'text',
-    price: 'figure',
-    price_kind: 'text',
-    quantity: 'figure',
-    quantity_unit: 'text',
-  }),
-  readingTable('mark', 'mark', { mark: 'figure', index: ['figure', 'index_price'] }),
-  readingTable('open_interest', 'oi', { oi: 'figure', oi_unit: ['text', 'quantity_unit'] }),
-  readingTable('stats', 'stats', {
-    volume_24h: 'figure',
-    volume_unit: ['text', 'quantity_unit'],
-    turnover_24h: 'figure',
-    change_24h: 'figure',
-  }),
-  readingTable('ticker', 'ticker', { last: 'figure' }),
-  eventTable('trades', 'trades', { side: 'text', price: 'figure', quantity: 'figure', quantity_unit: 'text' }),
-];
+  ...READINGS.flatMap(toTable(READING_ROWS)),
+  ...EVENTS.flatMap(toTable(EVENT_ROWS)),
+  ...toTable(CANDLE_ROWS)(CANDLES),
+].sort((a, b) => compareBytes(a.table, b.table));
 
 /** Place of a column in a row; throws for a name that is no column of the table. */
 export const placeOf = ({ table, columns }: AnchoredTable, name: string): number => {

@@ -1,5 +1,5 @@
 // Exact decimals on digit strings (N-05): canonical form, sums, products, one rounded division.
-import type { Digits } from './records.ts';
+import type { Digits } from './scalars.ts';
 
 /** The text is not a decimal. */
 export class DecimalError extends Error {

@@ -1,4 +1,5 @@
 // Whether a reading still holds at an instant: status, reason, ages (L-07, F-01 to F-05). Pure; the same for live, history, stream and DQL.
+import type { GapCause } from './gap-causes.ts';
 import type { Micros } from './records.ts';
 import type { Reading } from './topics.ts';
 
@@ -37,7 +38,7 @@ export type StatusQuestion = {
 export type StatusAnswer = {
   readonly status: Status;
   readonly reason: Reason | null;
-  readonly gap_cause: string | null;
+  readonly gap_cause: GapCause | null;
   readonly age_ms: number | null;
   readonly venue_age_ms: number | null;
   readonly valid_until: Micros | null;

@@ -1,101 +1,20 @@
-// Normalised records: what a venue's message says, digit by digit (spec/records.md).
+// Normalised records: what a venue's message says, digit by digit (docs/records.md). Those of a layer stand in its file.
+import type { GapCause } from './gap-causes.ts';
+import type { PriceType, Timeframe } from './layers/candle.ts';
+import type { LayerRecord } from './layers/index.ts';
+import type { RecordOf } from './layers/layer.ts';
+import type { Digits, Micros, QuantityUnit } from './scalars.ts';
 
-/** Microseconds since 1970-01-01T00:00Z; fits a JS number until 2255. */
-export type Micros = number;
-
-/** A decimal figure with the venue's digits under N-05 rule 1: no `+`, no exponent, no insignificant zeros. */
-export type Digits = string;
-
-/** What a venue counts quantities in. */
-export type QuantityUnit = 'base' | 'contracts' | 'quote';
-
-/** `[price, size]`; size `0` removes the level. */
-export type Level = readonly [price: Digits, size: Digits];
-
-type Common<L extends string, V> = {
-  readonly layer: L;
-  readonly venue: string;
-  readonly venue_symbol: string;
-  /** The venue's stamp for this value; null when the message has none. */
-  readonly venue_ts: Micros | null;
-  readonly received_at: Micros;
-  readonly values: V;
-};
-
-export type TickerRecord = Common<'ticker', { readonly last: Digits | null }>;
-/** One or both of mark and index; null where this message does not carry it. */
-export type MarkRecord = Common<'mark', { readonly mark: Digits | null; readonly index: Digits | null }>;
-export type FundingRecord = Common<
-  'funding',
-  {
-    /** Rate for the next settlement, per interval, as a fraction. */
-    readonly funding: Digits | null;
-    /** Milliseconds; null when only the listing knows it. */
-    readonly funding_interval_ms: number | null;
-    readonly next_funding_at: Micros | null;
-  }
->;
-export type OiRecord = Common<'oi', { readonly oi: Digits | null; readonly oi_unit: QuantityUnit }>;
-export type BookRecord = Common<
-  'book',
-  {
-    readonly kind: 'snapshot' | 'update';
-    readonly bids: readonly Level[];
-    readonly asks: readonly Level[];
-    /** The venue's own sequence of this message, null when it has none. */
-    readonly sequence: string | null;
-  }
->;
-export type StatsRecord = Common<
-  'stats',
-  {
-    readonly volume_24h: Digits | null;
-    readonly volume_unit: QuantityUnit;
-    readonly turnover_24h: Digits | null;
-    readonly change_24h: Digits | null;
-  }
->;
-export type TradeRecord = Common<
-  'trade',
-  {
-    readonly id: string | null;
-    /** The taker's side. */
-    readonly side: 'buy' | 'sell';
-    readonly price: Digits;
-    readonly quantity: Digits;
-    readonly quantity_unit: QuantityUnit;
-  }
->;
-export type LiquidationRecord = Common<
-  'liquidation',
-  {
-    readonly id: string | null;
-    /** The side of the position that was closed. */
-    readonly side: 'long' | 'short';
-    readonly price: Digits;
-    readonly price_kind: 'fill' | 'order' | 'bankruptcy' | 'mark';
-    readonly quantity: Digits;
-    readonly quantity_unit: QuantityUnit;
-  }
->;
-export type PriceType = 'trade' | 'mark' | 'index';
-export type CandleRecord = Common<
-  'candle',
-  {
-    readonly open_time: Micros;
-    readonly price_type: PriceType;
-    readonly timeframe: '1m';
-    readonly open: Digits | null;
-    readonly high: Digits | null;
-    readonly low: Digits | null;
-    readonly close: Digits | null;
-    readonly volume: Digits | null;
-    readonly volume_unit: QuantityUnit | null;
-    readonly turnover: Digits | null;
-    readonly trades: number | null;
-    readonly closed: boolean | null;
-  }
->;
+export type { BookRecord } from './layers/book.ts';
+export type { CandleRecord, PriceType } from './layers/candle.ts';
+export type { FundingRecord } from './layers/funding.ts';
+export type { LiquidationRecord } from './layers/liquidation.ts';
+export type { MarkRecord } from './layers/mark.ts';
+export type { OiRecord } from './layers/oi.ts';
+export type { StatsRecord } from './layers/stats.ts';
+export type { TickerRecord } from './layers/ticker.ts';
+export type { TradeRecord } from './layers/trade.ts';
+export type { Digits, Level, Micros, QuantityUnit } from './scalars.ts';
 
 /** How a member was made from a venue's field (V-03). */
 export type FieldTransform = { readonly venue_field: string; readonly transform: string };
@@ -133,7 +52,7 @@ export type ListingValues = {
   readonly candles: {
     readonly base_timeframe: '1m';
     readonly price_types: readonly PriceType[];
-    readonly timeframes: readonly string[];
+    readonly timeframes: readonly Timeframe[];
   };
   readonly not_published: readonly string[];
   readonly bands: readonly string[];
@@ -142,7 +61,7 @@ export type ListingValues = {
   readonly listed_at: Micros | null;
   readonly delisted_at: Micros | null;
 };
-export type ListingRecord = Common<'listing', ListingValues> & {
+export type ListingRecord = RecordOf<'listing', ListingValues> & {
   /** Layers not collected of it because the venue's limits leave no room (V-03a); `price_candles` are candles of mark and index prices. */
   readonly off?: readonly string[];
 };
@@ -153,20 +72,12 @@ export type GapRecord = {
   readonly venue_symbol: string | null;
   readonly venue_ts: null;
   readonly received_at: Micros;
-  readonly values: { readonly scope: 'symbol' | 'connection'; readonly cause: string; readonly of: readonly string[] };
+  readonly values: {
+    readonly scope: 'symbol' | 'connection';
+    readonly cause: GapCause;
+    readonly of: readonly string[];
+  };
 };
 
-export type NormalisedRecord =
-  | TickerRecord
-  | MarkRecord
-  | FundingRecord
-  | OiRecord
-  | BookRecord
-  | StatsRecord
-  | TradeRecord
-  | LiquidationRecord
-  | CandleRecord
-  | ListingRecord
-  | GapRecord;
-
-export type RecordLayer = NormalisedRecord['layer'];
+/** Anything a message of a venue is mapped to. */
+export type NormalisedRecord = LayerRecord | ListingRecord | GapRecord;

@@ -1,11 +1,16 @@
 // Names in QuestDB that writers and readers share: tables of a namespace, columns of members, listings, floors of retention (design section 7).
+import { READINGS } from './layers/index.ts';
 
 /** Prefix of a namespace's tables: `''` is live, `replay.` gives `replay_`. Tables of a replay never expire. */
 export const tablePrefix = (namespace: string): string => namespace.replace(/[^A-Za-z0-9]/g, '_');
 
 export const tableName = (namespace: string, table: string): string => `${tablePrefix(namespace)}${table}`;
 
-const RENAMED: Readonly<Record<string, string>> = { index: 'index_price' };
+const RENAMED: Readonly<Record<string, string>> = Object.fromEntries(
+  READINGS.flatMap(({ members }) =>
+    Object.entries(members).flatMap(([name, { column }]) => (column === undefined ? [] : [[name, column]])),
+  ),
+);
 
 /** Column of a member of `values`: its own name, except where SQL has taken the word. */
 export const columnOf = (member: string): string => RENAMED[member] ?? member;

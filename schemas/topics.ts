@@ -1,7 +1,15 @@
 // What each Kafka topic carries: names, partitions and the types of the values (design section 4). Avro texts stand in schemas/avro.
 
-import type { ReadingLayer } from './layers.ts';
-import type { ListingRecord, Micros, RecordLayer } from './records.ts';
+import type { GapCause } from './gap-causes.ts';
+import { ALL_LAYERS, type LayerRecord, type ReadingLayer } from './layers/index.ts';
+import type { GapRecord, ListingRecord, Micros } from './records.ts';
+
+/** Layers of the normalised records that topics `md.*` carry. */
+export type MdLayer = (LayerRecord | GapRecord)['layer'];
+export const MD_LAYERS: readonly MdLayer[] = [
+  ...ALL_LAYERS.flatMap(({ record }) => (record === null ? [] : [record as MdLayer])),
+  'gap',
+];
 
 /** Topic names of a namespace: `''` is live, `'replay.'` belongs to replays. */
 export const topics = (namespace = '') => ({
@@ -10,7 +18,7 @@ export const topics = (namespace = '') => ({
   state: (venue: string) => `${namespace}state.${venue}`,
   rows: (venue: string) => `${namespace}rows.${venue}`,
   checkpoints: (venue: string) => `${namespace}checkpoints.${venue}`,
-  md: (layer: RecordLayer) => `${namespace}md.${layer}`,
+  md: (layer: MdLayer) => `${namespace}md.${layer}`,
   listings: `${namespace}listings`,
   capabilities: `${namespace}capabilities`,
   watermark: `${namespace}watermark`,
@@ -42,7 +50,7 @@ export type OpenBody = {
   readonly url: string;
   readonly covers: readonly { readonly layers: readonly string[]; readonly symbols: readonly string[] | null }[];
 };
-export type LostBody = { readonly lost_at: Micros; readonly cause: string; readonly detail: string };
+export type LostBody = { readonly lost_at: Micros; readonly cause: GapCause; readonly detail: string };
 /** `collector` null: written by a task's owner because nothing came. */
 export type TickBody = {
   readonly collector: string | null;
@@ -69,7 +77,7 @@ export type Reading = {
   readonly rev: number;
   /** False: an invalidation (crossed book, sequence break); `gap_cause` says why and there are no values. */
   readonly valid: boolean;
-  readonly gap_cause: string | null;
+  readonly gap_cause: GapCause | null;
   readonly venue_ts: Micros | null;
   readonly received_at: Micros;
   readonly recorded_at: Micros;
@@ -104,7 +112,7 @@ export type Span = {
   readonly slot: string;
   readonly from: Micros;
   readonly to: Micros | null;
-  readonly cause: string | null;
+  readonly cause: GapCause | null;
 };
 
 /** A version of a listing: `record` is what the venue said, `written_at` when it began to hold (design section 5, versions). */
@@ -246,7 +254,7 @@ export type DeadLetter = {
 
 /** `md.<layer>`: the normalised record with its place in the log; `values` is typed per layer in Avro. `md.book` carries the assembled book. */
 export type MdRecord = {
-  readonly layer: RecordLayer;
+  readonly layer: MdLayer;
   readonly venue: string;
   readonly venue_symbol: string | null;
   readonly venue_ts: Micros | null;

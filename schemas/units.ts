@@ -1,6 +1,6 @@
 // Units a value may state and the conversions of quantities between them (N-07, N-08, H-16e).
 import { divide, multiply } from './decimals.ts';
-import type { Digits, QuantityUnit } from './records.ts';
+import type { Digits, QuantityUnit } from './scalars.ts';
 
 /** Closed set of units a value object states (N-08). */
 export type Unit = 'quote' | 'base' | 'contracts' | 'fraction' | 'count' | 'duration' | 'ms' | 'code';

@@ -1,6 +1,7 @@
 // Layers as requests name them: their names and aliases, the parameter `layers`, and its faults (L-01).
 import Type from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
+import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 
 export const Layers = Type.Optional(
@@ -21,20 +22,17 @@ export const LAYER_NAMES: readonly string[] = [...BY_NAME.keys()];
 export const layerNamed = (name: string): ReadingLayer | undefined => BY_NAME.get(name);
 
 /** Kinds that exist but are no readings, with the endpoint that answers them (L-01). */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  candles: 'POST /v2/candles',
-  candle: 'POST /v2/candles',
-  liquidation: 'POST /v2/liquidations',
-  liquidations: 'POST /v2/liquidations',
-  trades: 'GET /v2/stream with layers=trade',
-  trade: 'GET /v2/stream with layers=trade',
-};
+const ELSEWHERE: ReadonlyMap<string, string> = new Map(
+  [CANDLES, ...EVENTS].flatMap(({ name, aliases, endpoint }) =>
+    [name, ...aliases].map((alias) => [alias, endpoint] as const),
+  ),
+);
 
 /** Fault of form: a name that is no layer of readings. */
 export const layerFault = (name: string, index: number): ApiError[] => {
   if (layerNamed(name) !== undefined) return [];
   const path = `/layers/${index}`;
-  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  const elsewhere = ELSEWHERE.get(name);
   if (elsewhere !== undefined) {
     return [
       { code: 'DQL_JSON_SCHEMA', message: `Layer "${name}" has no readings here.`, hint: `Use ${elsewhere}.`, path },

@@ -1,4 +1,11 @@
 // What each member of an answer says: one sentence a name, because a name means the same in every answer. Documents are rendered with it.
+import { CANDLES } from '../../schemas/layers/index.ts';
+import type { Members } from '../../schemas/layers/layer.ts';
+import { liquidation } from '../../schemas/layers/liquidation.ts';
+
+/** Members of rows that are answered one by one, as the files of their layers describe them. */
+const sentencesOf = (members: Members): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(members).map(([name, { sentence }]) => [name, sentence]));
 
 /** Keys are names, or the end of a path where a name alone would say too little; the longest end wins. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -105,24 +112,15 @@ const WORDS: Readonly<Record<string, string>> = {
   at: 'Instant of the row: status and ages are as of then.',
   late: 'Recorded too late to count in any answer but this.',
   // ---- candles, liquidations ----
+  ...sentencesOf(CANDLES.members),
+  ...sentencesOf(liquidation.members),
   open_time: 'Start of the period, inclusive.',
   close_time: 'End of the period, exclusive.',
-  open: 'First price.',
-  high: 'Highest price.',
-  low: 'Lowest price.',
-  close: 'Last price.',
-  volume: 'Quantity traded.',
-  turnover: 'Value traded, in quote currency, where published.',
-  trades: 'Number of trades, where published.',
   base_candles: 'Minutes it is made of.',
   'base_candles.expected': 'Minutes in the period.',
   'base_candles.present': 'Minutes there is a candle of.',
   no_trades: 'Minutes proved to be without trades.',
   completeness: '`full`: the venue publishes every one; `sampled`: some; `none`: none.',
-  side: 'The position that was closed: a `long` is closed by a sell.',
-  price: 'Price, of the kind that follows.',
-  price_kind: 'What the price is: of the `fill`, the `order`, `bankruptcy`, or the `mark`.',
-  quantity: 'Size closed.',
   value: 'Price times size, in quote currency.',
   'rows.id': 'Names the liquidation within its listing.',
   gaps: 'Stretches of the window in which nothing could be heard.',

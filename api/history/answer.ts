@@ -1,6 +1,7 @@
 // The items of a history answer: listing by listing, layer by layer, as the bytes that are sent and hashed (H-05 to H-08, H-16).
 import { formatDuration } from '../../schemas/durations.ts';
 import { serviceError } from '../../schemas/errors.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -41,7 +42,7 @@ export type HistoryOptions = {
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 /** What an answer says at one instant; `gapCause` null: nothing was ever received. */
-type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string | null };
+type Said = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 const sayInstants = (series: readonly StoredRow[], instants: readonly Micros[]): Said[] => {
   const readings = readingsOf(series);

@@ -1,4 +1,5 @@
 // Minutes of periods that have no candle: those in which a listing's life ended, and those that are over and not sealed yet (H-11, H-12, H-16k).
+import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
@@ -69,7 +70,7 @@ export const gatherMinutes = async (
   }
   const minutes = new Map(gathered.listings.map((one) => [idOf(one), new Map<Micros, StoredCandle>()] as const));
   for (const { span, listings } of bySpan.values()) {
-    const question = { timeframe: '1m', priceType: periods.priceType, ...span };
+    const question: CandleQuestion = { timeframe: BASE_TIMEFRAME, priceType: periods.priceType, ...span };
     const step = Math.max(1, Math.floor((ROWS_AT_A_TIME * MINUTE) / (span.to - span.from)));
     for (let i = 0; i < listings.length; i += step) {
       const found = await gatherCandles(sources, listings.slice(i, i + step), question);

@@ -1,7 +1,10 @@
 // Candles as they are stored and as memory holds them: the same digits from either, one row a period (H-12, H-13).
 import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
+import { CANDLE_FIGURES, type CandleFigure, type Timeframe } from '../../schemas/layers/candle.ts';
+import { CANDLES } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -10,19 +13,18 @@ import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { type HistoryReader, places } from './store.ts';
 
-const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
-export type CandleFigure = (typeof CANDLE_FIGURES)[number];
-
 /** A period as it was sealed, or as it stands while its last minutes are not. */
 export type StoredCandle = {
   readonly openTime: Micros;
   /** Null: it exists. */
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly receivedAt: Micros | null;
   readonly recordedAt: Micros | null;
   readonly figures: Readonly<Partial<Record<CandleFigure, Digits>>>;
   readonly trades: number | null;
   readonly quantityUnit: string | null;
+  /** Its minutes count in different units: they have no sum. */
+  readonly unitsDiffer: boolean;
   readonly expected: number;
   readonly present: number;
   readonly noTrades: number;
@@ -30,7 +32,7 @@ export type StoredCandle = {
 
 /** Candles of one timeframe and price type whose `open_time` lies in `[from, to)`. */
 export type CandleQuestion = {
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   readonly priceType: PriceType;
   readonly from: Micros;
   readonly to: Micros;
@@ -41,8 +43,14 @@ export type Candles = ReadonlyMap<string, ReadonlyMap<Micros, StoredCandle>>;
 
 const SELECT =
   'listing, open_time::long open_time, gap_cause, received_at::long received_at, recorded_at::long recorded_at,' +
-  ' open, high, low, close, volume, turnover, trades, quantity_unit,' +
-  ' minutes_expected, minutes_present, minutes_no_trades, status, digits';
+  ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
+  ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
+
+const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
+  (nullReasons ?? null) !== null &&
+  (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';
+
+const toCause = (text: string | null | undefined): GapCause => (text ?? 'unknown') as GapCause;
 
 const integer = (cell: Cell | undefined): number | null => (cell === null || cell === undefined ? null : Number(cell));
 
@@ -53,7 +61,7 @@ const NO_DIGITS: Readonly<Record<string, string>> = {};
 const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly candle: StoredCandle } => {
   const [listing, openTime, gapCause, receivedAt, recordedAt] = line;
   const rest = line.slice(FIGURES_AT + CANDLE_FIGURES.length);
-  const [trades, quantityUnit, expected, present, noTrades, status, digits] = rest;
+  const [trades, quantityUnit, expected, present, noTrades, status, digits, nullReasons] = rest;
   const exact = (digits ?? null) === null ? NO_DIGITS : (JSON.parse(digits as string) as Record<string, string>);
   const figures: Partial<Record<CandleFigure, Digits>> = {};
   for (let i = 0; i < CANDLE_FIGURES.length; i++) {
@@ -63,12 +71,13 @@ const fromCells = (line: readonly Cell[]): { readonly listing: string; readonly 
   }
   const candle: StoredCandle = {
     openTime: Number(openTime),
-    gapCause: status === 'present' ? null : (gapCause ?? 'unknown'),
+    gapCause: status === 'present' ? null : toCause(gapCause),
     receivedAt: integer(receivedAt),
     recordedAt: integer(recordedAt),
     figures,
     trades: integer(trades),
     quantityUnit: quantityUnit ?? null,
+    unitsDiffer: hasOtherUnits(nullReasons),
     expected: integer(expected) ?? 0,
     present: integer(present) ?? 0,
     noTrades: integer(noTrades) ?? 0,
@@ -85,12 +94,13 @@ const fromRow = ({ at, texts, instants, integers, figures: digits }: Row): Store
   }
   return {
     openTime: at,
-    gapCause: texts.status === 'present' ? null : (texts.gap_cause ?? 'unknown'),
+    gapCause: texts.status === 'present' ? null : toCause(texts.gap_cause),
     receivedAt: instants.received_at ?? null,
     recordedAt: instants.recorded_at ?? null,
     figures,
     trades: integers.trades ?? null,
     quantityUnit: texts.quantity_unit ?? null,
+    unitsDiffer: hasOtherUnits(texts.null_reasons),
     expected: integers.minutes_expected ?? 0,
     present: integers.minutes_present ?? 0,
     noTrades: integers.minutes_no_trades ?? 0,
@@ -104,7 +114,7 @@ const recentOf = (live: LiveMemory, { listing }: Selected, question: CandleQuest
   const history = live.historyWatermark(listing.venue) ?? 0;
   const sealed: StoredCandle[] = [];
   const provisional: StoredCandle[] = [];
-  for (const recent of live.recentRows(listing.venue, 'candles', listing.venueSymbol)) {
+  for (const recent of live.recentRows(listing.venue, CANDLES.table, listing.venueSymbol)) {
     const { at, texts, flags, instants } = recent.row;
     if (texts.timeframe !== question.timeframe || texts.price_type !== question.priceType) continue;
     if (flags.late === true || at < question.from || at >= question.to) continue;
@@ -124,7 +134,7 @@ const readStored = (
 ): Promise<Cell[][]> => {
   const ids = listings.map(idOf);
   const text =
-    `SELECT ${SELECT} FROM ${reader.table('candles')}` +
+    `SELECT ${SELECT} FROM ${reader.table(CANDLES.table)}` +
     ' WHERE open_time >= $1 AND open_time < $2 AND timeframe = $3 AND price_type = $4 AND NOT late' +
     ` AND listing IN (${places(ids, 4)}) ORDER BY listing, open_time, src_offset`;
   return reader.query({

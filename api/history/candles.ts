@@ -1,8 +1,10 @@
 // The items of a candle answer: listing by listing, as the bytes that are sent and hashed (H-10 to H-13, H-16).
 import { serviceError } from '../../schemas/errors.ts';
 import type { Policy } from '../../schemas/freshness.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
@@ -28,11 +30,9 @@ import { retentionFrom, type Span, unlistedSpans } from './past.ts';
 import { joinSeries, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
-const PRICES = ['open', 'high', 'low', 'close'] as const;
-
 /** Periods of `length` from `from` to `to`, both on boundaries. */
 export type CandlesAsked = {
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   readonly length: Micros;
   readonly priceType: PriceType;
   readonly from: Micros;
@@ -61,9 +61,9 @@ type Subject = {
   readonly options: CandleOptions;
 };
 
-type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: string };
+type Verdict = { readonly status: string; readonly reason?: string; readonly gap_cause?: GapCause };
 const PRESENT: Verdict = { status: 'present' };
-const gap = (gapCause: string): Verdict => ({ status: 'missing', reason: 'gap', gap_cause: gapCause });
+const gap = (gapCause: GapCause): Verdict => ({ status: 'missing', reason: 'gap', gap_cause: gapCause });
 const BY_POLICY: Readonly<Record<Exclude<Policy, 'on'>, Verdict>> = {
   off: { status: 'off', reason: 'policy_off' },
   not_published: { status: 'not_published', reason: 'venue_capability' },
@@ -115,6 +115,7 @@ const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
   // Marks and indices have no volume; a period has none when one of its minutes lacks it.
+  if (candle.unitsDiffer) return { volume: null, reason: 'unit_unknown' };
   if (digits === undefined)
     return { volume: null, reason: asked.priceType === 'trade' ? 'no_value' : 'venue_capability' };
   if (mode === 'published') return { volume: figure(digits) };
@@ -132,7 +133,7 @@ const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
 
 const nullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, string> => {
   const reasons: Record<string, string> = {};
-  for (const name of PRICES) if (candle.figures[name] === undefined) reasons[name] = 'no_value';
+  for (const name of CANDLE_PRICES) if (candle.figures[name] === undefined) reasons[name] = 'no_value';
   if (reason !== undefined) reasons.volume = reason;
   return reasons;
 };
@@ -144,7 +145,7 @@ const rowObject = (subject: Subject, openTime: Micros): JsonValue => {
   if (verdict !== PRESENT && !options.includeGaps) return null;
   const shown = verdict === PRESENT && candle !== undefined ? candle : null;
   const volume = shown === null ? NO_VOLUME : volumeOf(subject, shown);
-  const price = (name: (typeof PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
+  const price = (name: (typeof CANDLE_PRICES)[number]) => figureOrNull(shown?.figures[name] ?? null);
   const { expected, present, noTrades } = countOf(subject, openTime, candle);
   return {
     open_time: formatInstant(openTime),
@@ -170,7 +171,7 @@ const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
   );
   const unit = unitCounted({ quantity_unit: newest?.quantityUnit ?? null }, selected.version);
   return byKey({
-    ...Object.fromEntries(PRICES.map((name) => [name, 'quote'])),
+    ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, 'quote'])),
     volume: quantityUnitFor(unit, options.units),
     ...(rows.some(({ figures }) => figures.turnover !== undefined) ? { turnover: 'quote' } : {}),
     ...(rows.some(({ trades }) => trades !== null) ? { trades: 'count' } : {}),

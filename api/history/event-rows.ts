@@ -3,6 +3,7 @@ import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
+import { liquidation } from '../../schemas/layers/liquidation.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { listingId } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
@@ -12,7 +13,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import type { Span } from './past.ts';
 import { type HistoryReader, places } from './store.ts';
 
-const TABLE = 'liquidations';
+const TABLE = liquidation.table;
 export type Side = 'long' | 'short';
 
 export type StoredLiquidation = {

@@ -1,5 +1,6 @@
 // One row of a history answer, evaluated at its own instant (H-05, H-07, H-16b).
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -12,7 +13,7 @@ export type RowQuestion = {
   readonly at: Micros;
   readonly reading: StoredReading | null;
   /** Why there is no reading; null: none was ever received. */
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly late: boolean;
   /** In force at `at`; null: nothing was known of the venue yet. */
   readonly policy: Policy | null;
@@ -30,7 +31,7 @@ export type RowQuestion = {
 
 type Judged = Omit<StatusAnswer, 'reason'> & { readonly reason: string | null };
 
-const missing = (reason: string, gapCause: string | null): Judged => ({
+const missing = (reason: string, gapCause: GapCause | null): Judged => ({
   status: 'missing',
   reason,
   gap_cause: gapCause,

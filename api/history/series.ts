@@ -1,4 +1,5 @@
 // Rows of one listing and layer as one series: what is stored and what is still in memory, without seam or overlap; and which row answers a period or an instant (H-06).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { StoredReading, StoredRow } from './stored-row.ts';
 
@@ -44,7 +45,7 @@ export const newestAt = (readings: readonly ReadingRow[], at: Micros): ReadingRo
   readings[lastEndedBy(readings, at)] ?? null;
 
 /** What an answer says of a period `(start, end]` or of an instant: a reading, or why there is none. */
-export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string };
+export type Answered = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 export type Period = { readonly start: Micros; readonly end: Micros };
 
@@ -56,7 +57,7 @@ export const periodsOf = (from: Micros, to: Micros, length: Micros): Period[] =>
 };
 
 /** Cause of a period without a reading: that of the last gap that reaches into it; a window nobody has sealed is `unknown`. */
-const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): string => {
+const causeIn = (gaps: readonly StoredRow[], { start, end }: Period): GapCause => {
   // Gaps do not overlap, so only the first one that ends after the period's end can begin before it.
   const ended = lastEndedBy(gaps, end);
   const later = gaps[ended + 1];
@@ -72,11 +73,11 @@ export const answerPeriods = (series: readonly StoredRow[], periods: readonly Pe
   return periods.map((period) => {
     const newest = newestAt(readings, period.end);
     const row = newest !== null && newest.at > period.start ? newest : null;
-    return { at: period.end, row, gapCause: row === null ? causeIn(gaps, period) : '' };
+    return { at: period.end, row, gapCause: row === null ? causeIn(gaps, period) : null };
   });
 };
 
-export type RawRow = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: string };
+export type RawRow = { readonly at: Micros; readonly row: ReadingRow | null; readonly gapCause: GapCause | null };
 
 /**
  * Every stored row with `from <= received_at < to`, late ones too, and each window without a row's reading by its end (H-06, mode raw).
@@ -86,7 +87,7 @@ export const answerRaw = (
   series: readonly StoredRow[],
   { from, to, windowMicros }: { readonly from: Micros; readonly to: Micros; readonly windowMicros: Micros },
 ): RawRow[] => {
-  const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: '' }));
+  const heard = series.filter(isReading).map((row) => ({ at: row.reading.received_at, row, gapCause: null }));
   const filled = new Set(readingsOf(series).map(({ at }) => at));
   const first = Math.ceil(from / windowMicros) * windowMicros;
   const windows: Period[] = [];

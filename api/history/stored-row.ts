@@ -1,6 +1,7 @@
 // Rows of stored history as answers read them: from QuestDB's cells and from rows still in memory, digit for digit the same.
 import type { Cell } from '../../infra/runtime/questdb/questdb.ts';
 import { joinFigure } from '../../schemas/decimals.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import { columnOf } from '../../schemas/tables.ts';
@@ -33,7 +34,7 @@ export type StoredRow = {
   readonly srcOffset: number;
   /** Null: nothing came in the window; `gapCause` says why. */
   readonly reading: StoredReading | null;
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
 };
 
 type Column = { readonly name: string; readonly kind: 'text' | 'instant' };
@@ -59,7 +60,7 @@ const membersOf = (layer: ReadingLayer): readonly string[] => Object.keys(LAYERS
 const columnsOf = (layer: ReadingLayer): readonly Column[] => [
   ...COMMON,
   ...(hasQuantity(layer) ? [text('quantity_unit')] : []),
-  ...(layer === 'funding' ? [instant('next_funding_at')] : []),
+  ...LAYERS[layer].instants.map(instant),
   ...membersOf(layer).map((member) => text(columnOf(member))),
 ];
 
@@ -72,7 +73,7 @@ export const selectList = (layer: ReadingLayer): string =>
 /** Where a line of a layer has what not every layer has; -1 when it has none. */
 type Places = {
   readonly quantityUnit: number;
-  readonly nextFunding: number;
+  readonly instants: readonly { readonly name: string; readonly place: number }[];
   readonly members: readonly { readonly member: string; readonly column: string; readonly place: number }[];
 };
 const placesOf = (layer: ReadingLayer): Places => {
@@ -81,7 +82,8 @@ const placesOf = (layer: ReadingLayer): Places => {
     const column = columnOf(member);
     return { member, column, place: names.indexOf(column) };
   });
-  return { quantityUnit: names.indexOf('quantity_unit'), nextFunding: names.indexOf('next_funding_at'), members };
+  const instants = LAYERS[layer].instants.map((name) => ({ name, place: names.indexOf(name) }));
+  return { quantityUnit: names.indexOf('quantity_unit'), instants, members };
 };
 const PLACES = Object.fromEntries(READING_LAYERS.map((layer) => [layer, placesOf(layer)])) as Readonly<
   Record<ReadingLayer, Places>
@@ -93,6 +95,7 @@ const parseTexts = (json: Cell | undefined): Readonly<Record<string, string>> =>
 
 type Line = readonly Cell[];
 const cell = (line: Line, at: number): Cell => line[at] ?? null;
+const cause = (line: Line): GapCause | null => cell(line, GAP_CAUSE) as GapCause | null;
 const micros = (line: Line, at: number): Micros | null => {
   const found = line[at] ?? null;
   return found === null ? null : Number(found);
@@ -108,13 +111,18 @@ const valuesOf = ({ members }: Places, line: Line): Record<string, Digits> => {
   return values;
 };
 
+const definedInstants = (named: readonly (readonly [string, Micros | null])[]): Record<string, Micros> => {
+  const kept: Record<string, Micros> = {};
+  for (const [name, at] of named) if (at !== null) kept[name] = at;
+  return kept;
+};
+
 const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredReading => {
   const places = PLACES[layer];
-  const nextFunding = micros(line, places.nextFunding);
   return {
     layer,
     valid: line[STATUS] === 'present',
-    gap_cause: cell(line, GAP_CAUSE),
+    gap_cause: cause(line),
     venue_ts: micros(line, VENUE_TS),
     received_at: receivedAt,
     recorded_at: micros(line, RECORDED_AT) ?? receivedAt,
@@ -124,7 +132,7 @@ const readingOf = (layer: ReadingLayer, line: Line, receivedAt: Micros): StoredR
     valid_until: micros(line, VALID_UNTIL),
     values: valuesOf(places, line),
     null_reasons: parseTexts(line[NULL_REASONS]),
-    instants: nextFunding === null ? {} : { next_funding_at: nextFunding },
+    instants: definedInstants(places.instants.map(({ name, place }) => [name, micros(line, place)])),
     quantity_unit: cell(line, places.quantityUnit),
   };
 };
@@ -138,7 +146,7 @@ export const fromCells = (layer: ReadingLayer, line: Line): { readonly listing: 
     late: line[LATE] === 't',
     srcOffset: micros(line, SRC_OFFSET) ?? -1,
     reading: receivedAt === null ? null : readingOf(layer, line, receivedAt),
-    gapCause: cell(line, GAP_CAUSE),
+    gapCause: cause(line),
   };
   return { listing: cell(line, LISTING) ?? '', row };
 };
@@ -156,14 +164,14 @@ const memberValues = (layer: ReadingLayer, figures: Row['figures']): Record<stri
 export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
   const { texts, instants, integers, flags } = row;
   const receivedAt = instants.received_at;
-  const nextFunding = instants.next_funding_at;
+  const gapCause = (texts.gap_cause ?? null) as GapCause | null;
   const reading: StoredReading | null =
     receivedAt === undefined
       ? null
       : {
           layer,
           valid: texts.status === 'present',
-          gap_cause: texts.gap_cause ?? null,
+          gap_cause: gapCause,
           venue_ts: instants.venue_ts ?? null,
           received_at: receivedAt,
           recorded_at: instants.recorded_at ?? receivedAt,
@@ -173,7 +181,7 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
           valid_until: instants.valid_until ?? null,
           values: memberValues(layer, row.figures),
           null_reasons: parseTexts(texts.null_reasons),
-          instants: nextFunding === undefined ? {} : { next_funding_at: nextFunding },
+          instants: definedInstants(LAYERS[layer].instants.map((name) => [name, instants[name] ?? null])),
           quantity_unit: texts.quantity_unit ?? null,
         };
   return {
@@ -182,6 +190,6 @@ export const fromRow = (layer: ReadingLayer, row: Row): StoredRow => {
     late: flags.late === true,
     srcOffset: integers.src_offset ?? -1,
     reading,
-    gapCause: texts.gap_cause ?? null,
+    gapCause,
   };
 };

@@ -1,6 +1,8 @@
 // The one table of fields and candle sources (interface, DQL fields and DQL candle sources).
+import { CANDLE_PRICES, PRICE_TYPES, type PriceType } from '../../schemas/layers/candle.ts';
+import { CANDLES, READINGS } from '../../schemas/layers/index.ts';
+import type { LayerField, ReadingDeclaration } from '../../schemas/layers/layer.ts';
 import type { MemberUnit, ReadingLayer } from '../../schemas/layers.ts';
-import type { PriceType } from '../../schemas/records.ts';
 
 export type Scope = 'instrument' | 'venue';
 export type FieldType = 'code' | 'number' | 'duration';
@@ -28,15 +30,23 @@ const rows = (same: Same, table: readonly Row[]): Field[] =>
   table.map(([name, unit, description]) => ({ name, unit, description, needs: [name], ...same }));
 
 const reference = { layer: 'reference', sampleable: false, additive: false } as const;
-const reading = (layer: ReadingLayer): Same => ({
-  scope: 'venue',
-  layer,
-  type: 'number',
-  sampleable: true,
-  additive: false,
-});
-const additive = (layer: ReadingLayer): Same => ({ ...reading(layer), additive: true });
-const moment = { ...reading('funding'), type: 'duration', sampleable: false } as const;
+
+/** A field as the file of its layer declares it: of a member, or computed beside them. */
+const toField = (layer: ReadingDeclaration<ReadingLayer>, name: string, declared: LayerField): Field => {
+  const member = declared.computed ?? layer.members[name];
+  if (member === undefined) throw new Error(`field ${name} of layer ${layer.name} is no member and is not computed`);
+  return {
+    name,
+    scope: 'venue',
+    layer: layer.name,
+    type: declared.type ?? 'number',
+    unit: member.unit,
+    description: member.sentence,
+    sampleable: declared.isSampleable ?? true,
+    additive: declared.isAdditive ?? false,
+    needs: [name, ...(member.from ?? [])],
+  };
+};
 
 const TABLE: readonly Field[] = [
   ...rows({ ...reference, scope: 'instrument', type: 'code' }, [
@@ -56,75 +66,34 @@ const TABLE: readonly Field[] = [
     ['lot_size', 'quantity', 'Smallest step of the quantity.'],
     ['min_qty', 'quantity', 'Smallest quantity of an order.'],
   ]),
-  ...rows(reading('ticker'), [['last', 'quote', 'Price of the last trade.']]),
-  ...rows(reading('mark'), [
-    ['mark', 'quote', 'Mark price.'],
-    ['index', 'quote', 'Index price.'],
-    ['basis', 'fraction', '(mark - index) / index.'],
-  ]),
-  ...rows(reading('funding'), [['funding', 'fraction', 'Published rate for the next settlement, per interval.']]),
-  ...rows(moment, [['funding_interval', 'ms', 'Time between two settlements.']]),
-  ...rows(reading('funding'), [['funding_8h', 'fraction', 'funding x 8h / funding_interval.']]),
-  ...rows(moment, [['time_to_funding', 'ms', 'Next funding time minus the evaluation instant.']]),
-  ...rows(additive('oi'), [['oi', 'quantity', 'Open interest.']]),
-  ...rows(reading('book'), [
-    ['bid', 'quote', 'Best bid price.'],
-    ['ask', 'quote', 'Best ask price.'],
-    ['mid', 'quote', '(bid + ask) / 2.'],
-    ['spread', 'fraction', '(ask - bid) / mid.'],
-  ]),
-  ...rows(additive('book'), [
-    ['bid_size', 'quantity', 'Quantity at the best bid.'],
-    ['ask_size', 'quantity', 'Quantity at the best ask.'],
-  ]),
-  ...rows(additive('stats'), [
-    ['volume_24h', 'quantity', 'Quantity traded in 24 hours, as published.'],
-    ['turnover_24h', 'quote', 'Value traded in 24 hours, as published.'],
-  ]),
-  ...rows(reading('stats'), [['change_24h', 'fraction', 'Price change over 24 hours, as published.']]),
+  ...READINGS.flatMap((layer) => Object.entries(layer.fields).map(([name, field]) => toField(layer, name, field))),
 ];
 
-/** What a derived field is made of. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {
-  basis: ['basis', 'mark', 'index'],
-  funding_8h: ['funding_8h', 'funding', 'funding_interval'],
-  time_to_funding: ['time_to_funding', 'next_funding_at'],
-  mid: ['mid', 'bid', 'ask'],
-  spread: ['spread', 'bid', 'ask'],
-};
-
-export const FIELDS: ReadonlyMap<string, Field> = new Map(
-  TABLE.map((field) => [field.name, { ...field, needs: NEEDS[field.name] ?? field.needs }]),
-);
+export const FIELDS: ReadonlyMap<string, Field> = new Map(TABLE.map((field) => [field.name, field]));
 
 export type CandleSource = {
   readonly name: string;
   readonly priceType: PriceType;
   /** The candle's member. */
-  readonly member: 'open' | 'high' | 'low' | 'close' | 'volume';
+  readonly member: (typeof MEMBERS)[number];
   readonly unit: MemberUnit;
   readonly description: string;
   readonly additive: boolean;
 };
 
-const MEMBERS = ['open', 'high', 'low', 'close', 'volume'] as const;
-const PRICES: readonly (readonly [PriceType, string])[] = [
-  ['trade', ''],
-  ['mark', 'mark_'],
-  ['index', 'index_'],
-];
+const MEMBERS = [...CANDLE_PRICES, 'volume'] as const;
+/** Sources of the venue's trades have no prefix. */
+const prefixOf = (priceType: PriceType): string => (priceType === 'trade' ? '' : `${priceType}_`);
 
 export const SOURCES: ReadonlyMap<string, CandleSource> = new Map(
-  PRICES.flatMap(([priceType, prefix]) =>
+  PRICE_TYPES.flatMap((priceType) =>
     MEMBERS.map((member): [string, CandleSource] => {
       const isVolume = member === 'volume';
-      const name = `${prefix}${member}`;
+      const name = `${prefixOf(priceType)}${member}`;
+      const unit = CANDLES.members[member]?.unit ?? 'quote';
       const title = `${member[0]?.toUpperCase()}${member.slice(1)}`;
       const description = `${title} of the ${priceType} candle${isVolume ? ', as published' : ''}.`;
-      return [
-        name,
-        { name, priceType, member, unit: isVolume ? 'quantity' : 'quote', description, additive: isVolume },
-      ];
+      return [name, { name, priceType, member, unit, description, additive: isVolume }];
     }),
   ),
 );

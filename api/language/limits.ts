@@ -1,4 +1,5 @@
 // The language's limits and constant lists, as the catalogue shows them beside those of endpoints (interface, Limits; DQL-30 to DQL-32).
+import { TIMEFRAMES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { BANDS } from '../../schemas/layers.ts';
 import { IN_LIST } from './selection.ts';
 
@@ -25,9 +26,7 @@ export const LIMITS = {
 /** Parentheses may nest this deep; they make no nodes, so `depth` does not see them (DQL-34g). */
 export const PARENTHESES = 64;
 
-/** Ascending by length; all divide a day (DQL-26). */
-export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'] as const;
-export type Timeframe = (typeof TIMEFRAMES)[number];
+export { TIMEFRAMES, type Timeframe };
 
 export const timeframeNamed = (text: string): Timeframe | undefined => TIMEFRAMES.find((t) => t === text);
 

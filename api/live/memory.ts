@@ -1,6 +1,7 @@
 // The memory copy: newest readings, connections, listings and watermarks of every venue, as the tasks published them.
 // Single-threaded and synchronous: whoever reads without awaiting reads one consistent state (F-05).
 import { STATE_LAG } from '../../schemas/freshness.ts';
+import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, LiveEntry, StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
@@ -8,6 +9,11 @@ import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
 import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
+
+/** Trades are no stored history that is answered, and there are many. */
+const ANSWERED_EVENTS: ReadonlySet<string> = new Set(
+  EVENTS.filter(({ isAnswered }) => isAnswered).map(({ table }) => table),
+);
 
 type Partition = {
   offset: number;
@@ -233,8 +239,7 @@ export class LiveMemory {
         at.recent.prune(entry.watermark, at.history);
         return;
       case 'event':
-        // Trades are no stored history that is answered, and there are many.
-        if (entry.row?.table !== 'liquidations' || entry.symbol === null) return;
+        if (entry.row === null || entry.symbol === null || !ANSWERED_EVENTS.has(entry.row.table)) return;
         at.recent.apply(entry.symbol, entry.row, { sealed: true, bytes });
         return;
       default:

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import { PRICE_TYPES, type Timeframe } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
@@ -41,7 +42,7 @@ const Input = Type.Object(
       description: `One of ${TIMEFRAMES.join(', ')}; at most ${PER_LISTING} candles a listing.`,
       examples: ['1h'],
     }),
-    price_type: Type.Optional(Type.Enum(['trade', 'mark', 'index'], { description: 'Default trade.' })),
+    price_type: Type.Optional(Type.Enum([...PRICE_TYPES], { description: 'Default trade.' })),
     from: InstantInput,
     to: InstantInput,
     include_gaps: Type.Optional(Type.Boolean({ description: 'Keeps periods without a candle; default true.' })),
@@ -54,7 +55,7 @@ type Input = Static<typeof Input>;
 const Output = Type.Object({
   ...PastHead,
   timeframe: Type.String(),
-  price_type: Type.Enum(['trade', 'mark', 'index']),
+  price_type: Type.Enum([...PRICE_TYPES]),
   from: InstantText,
   to: InstantText,
   units: Type.Enum(['published', 'base', 'quote']),
@@ -89,7 +90,7 @@ const Output = Type.Object({
 });
 
 /** The timeframe meant, in catalogue spelling; null when it is not offered. */
-const timeframeOf = (text: string): string | null => {
+const timeframeOf = (text: string): Timeframe | null => {
   const ms = parseDuration(text);
   const spelt = ms === null || ms === 0 ? null : formatDuration(ms);
   return TIMEFRAMES.find((timeframe) => timeframe === spelt) ?? null;

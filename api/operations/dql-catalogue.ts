@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { BANDS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
@@ -52,7 +53,7 @@ const Output = Type.Object({
       ...Entry,
       type: Type.Enum(['series']),
       layer: Type.Enum(['candles']),
-      price_type: Type.Enum(['trade', 'mark', 'index']),
+      price_type: Type.Enum([...PRICE_TYPES]),
       additive: Type.Boolean(),
       not_published_on: Codes,
     }),

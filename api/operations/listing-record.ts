@@ -2,6 +2,8 @@
 import { formatDuration, formatSeconds } from '../../schemas/durations.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson } from '../../schemas/json.ts';
+import { BASE_TIMEFRAME } from '../../schemas/layers/candle.ts';
+import { CANDLES, EVENTS } from '../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingValues, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { RETENTION_DAYS } from '../../schemas/tables.ts';
@@ -26,11 +28,10 @@ const instantOrNull = (at: Micros | null): string | null => (at === null ? null 
 const durationOrNull = (ms: number | null): string | null => (ms === null ? null : formatDuration(ms));
 
 /** What the events and candles say instead of a sampling window and a bound, and how long they are kept. */
-const OTHER_LAYERS: Readonly<Record<string, { readonly historyCadence: string; readonly kept: Kept }>> = {
-  candles: { historyCadence: '1m', kept: 'candles' },
-  trades: { historyCadence: 'raw', kept: 'events' },
-  liquidation: { historyCadence: 'raw', kept: 'events' },
-};
+const OTHER_LAYERS: readonly (readonly [name: string, Pick<LayerFacts, 'historyCadence' | 'kept'>])[] = [
+  [CANDLES.name, { historyCadence: BASE_TIMEFRAME, kept: 'candles' }],
+  ...EVENTS.map(({ name }) => [name, { historyCadence: 'raw', kept: 'events' }] as const),
+];
 
 type LayerFacts = {
   readonly historyCadence: string;
@@ -85,7 +86,7 @@ const layersOf = (
       keptFrom,
     );
   }
-  for (const [name, facts] of Object.entries(OTHER_LAYERS)) {
+  for (const [name, facts] of OTHER_LAYERS) {
     entries[name] = layerEntry(capabilityOf(name), { ...facts, freshness: null, anchor: null }, keptFrom);
   }
   return byKey(entries);

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue } from '../../schemas/json.ts';
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Span } from '../../schemas/topics.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
@@ -31,7 +31,6 @@ const Output = Type.Object({
   items_note: Type.Optional(Type.String()),
 });
 
-const EVENT_LAYERS = ['candles', 'trades', 'liquidation'] as const;
 /** A slot lost longer ago than this was given up with its listings, and says nothing about the present. */
 const FORGET_LOST: Micros = 3_600_000_000;
 
@@ -56,11 +55,7 @@ const stateOf = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => 
 
 const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
   const capability = versionAt(venue.capabilities, at);
-  const named = [
-    ...READING_LAYERS.map((l) => [LAYERS[l].recordName, l] as const),
-    ...EVENT_LAYERS.map((l) => [l, l] as const),
-  ];
-  return byKey(Object.fromEntries(named.map(([name, layer]) => [name, policyOf(capability, layer)])));
+  return byKey(Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, policyOf(capability, name)])));
 };
 
 const isCollected = ({ readings }: LiveListing): boolean => readings.size > 0;

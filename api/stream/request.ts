@@ -3,14 +3,15 @@ import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, nearest } from '../../schemas/errors.ts';
 import type { NumberFormat } from '../../schemas/json.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
+import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { narrowingOf, refuseOutside, type ScopeChoice, throwAll } from '../access/scope.ts';
 import { layerNamed } from '../contract/layer-names.ts';
 import { IncludeSynthetic, NumberFormatParameter, SCOPE_CODES, Units, WHERE_CODES } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { TIMEFRAMES } from '../language/limits.ts';
+import { TIMEFRAMES, type Timeframe } from '../language/limits.ts';
 import { type Bounds, boundsOf, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
 import type { LiveListing, Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -20,18 +21,18 @@ import { directoryOf } from '../selection/directory.ts';
 import { type Names, type Narrowing, selectListings } from '../selection/resolve.ts';
 import events from './example.json' with { type: 'json' };
 
-const DEFAULT_LAYERS: readonly ReadingLayer[] = ['ticker', 'mark', 'funding', 'oi', 'book', 'stats'];
-/** Layers of rows, told each once as they come; a collection and one of it name the same (L-01). */
-const ROW_LAYERS = ['candles', 'liquidation', 'trade'] as const;
-export type RowLayer = (typeof ROW_LAYERS)[number];
-const ROW_NAMES: ReadonlyMap<string, RowLayer> = new Map([
-  ...ROW_LAYERS.map((name) => [name, name] as const),
-  ['candle', 'candles'],
-  ['liquidations', 'liquidation'],
-  ['trades', 'trade'],
-]);
+const DEFAULT_LAYERS = READING_LAYERS.filter((layer) => LAYERS[layer].isStreamedUnasked);
+const OTHER_LAYERS = READING_LAYERS.filter((layer) => !LAYERS[layer].isStreamedUnasked);
+/** Layers of rows, each published once as it comes, ascending. */
+const ROW_LAYERS = [...ROW_STREAMS.keys()].sort();
+/** A collection and one of it name the same (L-01). */
+const ROW_NAMES: ReadonlyMap<string, RowLayer> = new Map(
+  [...ROW_STREAMS].flatMap(([streamed, { name, aliases }]) =>
+    [streamed, name, ...aliases].map((alias) => [alias, streamed] as const),
+  ),
+);
 const STREAMED: readonly string[] = [
-  ...[...DEFAULT_LAYERS, 'venue_depth' as const].map((layer) => LAYERS[layer].recordName),
+  ...[...DEFAULT_LAYERS, ...OTHER_LAYERS].map((layer) => LAYERS[layer].recordName),
   ...ROW_LAYERS,
 ];
 const MOST_DEPTH = 1_000;
@@ -119,7 +120,7 @@ export type StreamRequest = {
   /** Layers of rows, ascending. */
   readonly rows: readonly RowLayer[];
   /** Of the candles, when they are asked for. */
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   readonly format: Format;
   readonly withSnapshots: boolean;
   /** Venues it can ever speak of, ascending. */
@@ -129,7 +130,8 @@ export type StreamRequest = {
 };
 
 /** A plan states layers by the listing record's names (L-01): of its events the collection. */
-const inPlan = ({ layers }: Plan, name: string): boolean => layers.includes(name === 'trade' ? 'trades' : name);
+const inPlan = ({ layers }: Plan, name: string): boolean =>
+  layers.includes(ROW_STREAMS.get(name as RowLayer)?.name ?? name);
 
 const includesLayer = (plan: Plan, layer: ReadingLayer): boolean =>
   inPlan(plan, layer) || inPlan(plan, LAYERS[layer].recordName);
@@ -141,7 +143,7 @@ const rowsOf = (asked: string | undefined): RowLayer[] => {
 
 const layersOf = (asked: string | undefined, plan: Plan): ReadingLayer[] => {
   const named = asked === undefined ? undefined : new Set(asked.split(',').map(layerNamed));
-  const layers = [...DEFAULT_LAYERS, 'venue_depth' as const].filter((layer) =>
+  const layers = READING_LAYERS.filter((layer) =>
     named === undefined ? DEFAULT_LAYERS.includes(layer) && includesLayer(plan, layer) : named.has(layer),
   );
   return layers.sort((a, b) => (LAYERS[a].recordName < LAYERS[b].recordName ? -1 : 1));

@@ -1,6 +1,8 @@
 // Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
+import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
 import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
@@ -8,21 +10,18 @@ import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
 import { figureOrNull } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import type { Format, RowLayer } from './request.ts';
+import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
 import { listingKey } from './track-board.ts';
 
-const LAYER_OF: Readonly<Record<string, RowLayer>> = {
-  candles: 'candles',
-  liquidations: 'liquidation',
-  trades: 'trade',
-};
-const PRICES = ['open', 'high', 'low', 'close'] as const;
+const LAYER_OF: ReadonlyMap<string, RowLayer> = new Map(
+  [...ROW_STREAMS].map(([streamed, { table }]) => [table, streamed] as const),
+);
 
 /** The layer of an entry that streams tell as a row; null for all others. Late rows are part of no answer (N-11). */
 export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
   if (row === null || row.flags.late === true) return null;
-  const layer = LAYER_OF[row.table] ?? null;
+  const layer = LAYER_OF.get(row.table) ?? null;
   // Provisional candles may still change; a sealed one is decided.
   return kind === 'event' || (kind === 'sealed' && layer === 'candles') ? layer : null;
 };
@@ -82,7 +81,7 @@ const candleObject = (row: Row, context: Context): JsonValue => {
     reason: isGap ? 'gap' : undefined,
     gap_cause: row.texts.gap_cause,
     received_at: instantOrNull(row.instants.received_at),
-    ...Object.fromEntries(PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
+    ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
     volume: figureOrNull(asked),
     turnover: turnover === undefined ? undefined : figureOrNull(turnover),
     trades: row.integers.trades === undefined ? undefined : count(row.integers.trades),

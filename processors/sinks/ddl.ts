@@ -1,5 +1,5 @@
 // SQL text of the QuestDB tables and of the analysts' views, made from the one list of tables (design section 7).
-import { LAYERS, READING_LAYERS } from '../../schemas/layers.ts';
+import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
 import { tableName, tablePrefix } from '../../schemas/tables.ts';
 import { type ColumnKind, INDEXED, TABLES, type TableSpec } from './tables.ts';
 
@@ -29,18 +29,14 @@ const presentRows = (table: string, spec: TableSpec, namespace: string): string 
   return `SELECT ${columns.join(', ')} FROM '${tableName(namespace, table)}' WHERE status = 'present' AND NOT late`;
 };
 
-/** Layers whose gaps are rows of their table, with the columns that bound the span. Candles have theirs as rows of `candles`. */
-const GAP_SOURCES: readonly (readonly [table: string, layer: string, from: string, to: string])[] = [
-  ...READING_LAYERS.map((layer) => [LAYERS[layer].table, LAYERS[layer].recordName, 'from_at', 'at'] as const),
-  ['trades', 'trades', 'from_at', 'received_at'],
-  ['liquidations', 'liquidation', 'from_at', 'received_at'],
-];
+/** Layers whose gaps are rows of their table. Candles have theirs as rows of `candles`. */
+const GAP_SOURCES = [...READINGS, ...EVENTS];
 
 /** Neighbouring gap rows with one cause are one interval: a row that does not begin where the last ended opens an island. */
 function gaps(namespace: string): string {
   const rows = GAP_SOURCES.map(
-    ([table, layer, from, to]) =>
-      `SELECT listing, venue, '${layer}' layer, ${from} from_at, ${to} to_at, gap_cause cause` +
+    ({ table, recordName }) =>
+      `SELECT listing, venue, '${recordName}' layer, from_at from_at, ${TABLES[table]?.designated} to_at, gap_cause cause` +
       ` FROM '${tableName(namespace, table)}' WHERE status = 'missing' AND NOT late`,
   ).join('\nUNION ALL\n');
   const over = 'OVER (PARTITION BY listing, layer, cause ORDER BY from_at';

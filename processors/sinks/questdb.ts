@@ -21,7 +21,7 @@ import { ensureTables } from './ensure-tables.ts';
 import type { SinkMetrics } from './metrics.ts';
 import { TABLES } from './tables.ts';
 
-export type SinkDeps = {
+type SinkDeps = {
   readonly handle: KafkaHandle;
   /** Writes; closed by the caller, after the sink stopped. */
   readonly sender: RowSender;

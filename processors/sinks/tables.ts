@@ -1,5 +1,6 @@
 // The one list of QuestDB tables and their columns (design section 7): tasks fill `Row` by these names, the DDL and the views are made from it.
-import { hasQuantity, LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { CANDLES, EVENTS, READINGS } from '../../schemas/layers/index.ts';
+import type { Members, MemberUnit, ReadingDeclaration } from '../../schemas/layers/layer.ts';
 import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
 
 export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
@@ -19,8 +20,14 @@ export type TableSpec = {
 
 const ttl = (floorDays: number): number => floorDays + 2;
 
-const figureColumns = (layer: ReadingLayer): Columns =>
-  Object.fromEntries(Object.keys(LAYERS[layer].members).map((member) => [columnOf(member), 'double' as const]));
+const listColumns = (members: Members, kind: ColumnKind, isOf: (unit: MemberUnit) => boolean = () => true): Columns =>
+  Object.fromEntries(
+    Object.entries(members).flatMap(([name, { unit }]) => (isOf(unit) ? [[columnOf(name), kind] as const] : [])),
+  );
+
+/** Rows that count something state in what. */
+const unitColumn = (members: Members): Columns =>
+  Object.values(members).some(({ unit }) => unit === 'quantity') ? { quantity_unit: 'symbol' } : {};
 
 /** Whose row it is and what it says: `present` is a row with a reading, `missing` a gap with its cause. */
 const identity: Columns = {
@@ -38,7 +45,7 @@ const times: Columns = { venue_ts: 'timestamp', received_at: 'timestamp', record
 const origin: Columns = { conn: 'varchar', digits: 'varchar', null_reasons: 'varchar', src_offset: 'long' };
 
 /** `(from_at, at]` is the span a row covers: one sampling window, or for a gap row all windows it closes. */
-const readingTable = (layer: ReadingLayer): TableSpec => ({
+const readingTable = ({ members, instants }: ReadingDeclaration): TableSpec => ({
   designated: 'at',
   columns: {
     at: 'timestamp',
@@ -49,9 +56,9 @@ const readingTable = (layer: ReadingLayer): TableSpec => ({
     horizon_source: 'symbol',
     anchor: 'symbol',
     valid_until: 'timestamp',
-    ...figureColumns(layer),
-    ...(hasQuantity(layer) ? { quantity_unit: 'symbol' } : {}),
-    ...(layer === 'funding' ? { next_funding_at: 'timestamp' } : {}),
+    ...listColumns(members, 'double'),
+    ...unitColumn(members),
+    ...Object.fromEntries(instants.map((name) => [name, 'timestamp' as const])),
     ...origin,
   },
   keys: ['at', 'listing', 'src_offset'],
@@ -59,8 +66,10 @@ const readingTable = (layer: ReadingLayer): TableSpec => ({
   partition: 'DAY',
 });
 
+const eventColumn = (unit: MemberUnit): ColumnKind => (unit === 'code' ? 'symbol' : 'double');
+
 /** `id` is the venue's, else `<conn_id>.<seq>.<index>`. A gap is a `missing` row over `(from_at, received_at]` with an id of its own. */
-const eventTable = (extra: Columns): TableSpec => ({
+const eventTable = ({ members }: { readonly members: Members }): TableSpec => ({
   designated: 'received_at',
   columns: {
     received_at: 'timestamp',
@@ -69,9 +78,8 @@ const eventTable = (extra: Columns): TableSpec => ({
     venue_ts: 'timestamp',
     recorded_at: 'timestamp',
     id: 'varchar',
-    ...extra,
-    quantity: 'double',
-    quantity_unit: 'symbol',
+    ...Object.fromEntries(Object.entries(members).map(([name, { unit }]) => [name, eventColumn(unit)])),
+    ...unitColumn(members),
     ...origin,
   },
   keys: ['received_at', 'listing', 'id'],
@@ -89,14 +97,9 @@ const candles: TableSpec = {
     price_type: 'symbol',
     timeframe: 'symbol',
     ...times,
-    open: 'double',
-    high: 'double',
-    low: 'double',
-    close: 'double',
-    volume: 'double',
-    turnover: 'double',
-    quantity_unit: 'symbol',
-    trades: 'long',
+    ...listColumns(CANDLES.members, 'double', (unit) => unit !== 'count'),
+    ...unitColumn(CANDLES.members),
+    ...listColumns(CANDLES.members, 'long', (unit) => unit === 'count'),
     minutes_expected: 'long',
     minutes_present: 'long',
     minutes_no_trades: 'long',
@@ -195,10 +198,9 @@ const anchors: TableSpec = {
 
 /** Every table by its name without namespace. */
 export const TABLES: Readonly<Record<string, TableSpec>> = {
-  ...Object.fromEntries(READING_LAYERS.map((layer) => [LAYERS[layer].table, readingTable(layer)])),
-  candles,
-  trades: eventTable({ side: 'symbol', price: 'double' }),
-  liquidations: eventTable({ side: 'symbol', price: 'double', price_kind: 'symbol' }),
+  ...Object.fromEntries(READINGS.map((layer) => [layer.table, readingTable(layer)])),
+  [CANDLES.table]: candles,
+  ...Object.fromEntries(EVENTS.map((layer) => [layer.table, eventTable(layer)])),
   connections,
   listings,
   capabilities,

@@ -1,12 +1,12 @@
 // Which readings a listing's layer takes: from the connection that counts, in time, above the held one (design section 5, N-11).
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
-import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { countsForLayer, isAbout } from './connections.ts';
 import { isCollected, layerOf, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
-import { measure, type ReadingSource, toReading } from './readings.ts';
+import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { readingRow } from './rows.ts';
 import type { ConnectionView, LayerState, ListingState } from './state.ts';
 import { noteValidity, offerToWindow } from './windows.ts';
@@ -36,17 +36,16 @@ export const sourceOf = (
 export const applyReading = (
   context: TaskContext,
   subject: Subject,
-  record: NormalisedRecord,
+  record: ReadingRecord,
   raw: string | null,
 ): void => {
-  const name = record.layer as ReadingLayer;
+  const name = record.layer;
   const { connection, listing } = subject;
-  if (!(name in LAYERS) || !isCollected(context, listing, name)) return;
+  if (!isCollected(context, listing, name)) return;
   if (!isAbout(connection, name, listing.symbol)) return;
   const layer = layerOf(listing, name);
   if (!countsForLayer(context.state, layer, connection)) return;
   const measured = measure(record, listing.version.record, layer);
-  if (!measured) return;
   const stamps = {
     receivedAt: record.received_at,
     recordedAt: context.state.recordedAt,

@@ -1,5 +1,6 @@
 // Readings made from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
 import type { Chain } from '../../ingest/venue.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { BookRecord, Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { acceptReading, type Subject, sourceOf } from './accept.ts';
@@ -88,7 +89,7 @@ export const endBooks = (context: TaskContext, connId: string): void => {
 };
 
 /** The book is not whole any more: both layers made from it have no value until the next snapshot. */
-const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: string): void => {
+const breakBook = (context: TaskContext, subject: Subject, book: BookState, cause: GapCause): void => {
   stopWaiting(context, book);
   const broken = offerBook(context, subject, book, (source, venueTs) => toInvalidation(source, cause, venueTs));
   if (!broken) return;

@@ -1,6 +1,7 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
 import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
-import { isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import { type CoverName, isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
@@ -228,7 +229,7 @@ const emptyMinute = (openTime: Micros): CandleRow => ({
   counted: { expected: 1, present: 0, noTrades: 1 },
 });
 
-const missingMinute = (openTime: Micros, gapCause: string): CandleRow => ({
+const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
   openTime,
   closeTime: openTime + MINUTE,
   timeframe: '1m',
@@ -286,7 +287,7 @@ const minutesOfLife = (listing: ListingView, from: Micros, to: Micros): readonly
   return opens;
 };
 
-const coverOf = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): string => {
+const coverOf = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): CoverName => {
   if (priceType === 'trade') return 'candles';
   const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
   return isApart ? PRICE_CANDLES : 'candles';

@@ -1,4 +1,5 @@
 // Connections of a task: opened, named, lost; their alive spans and which of them counts for a listing and layer (design section 5, F-02).
+import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { LostBody, OpenBody, Span } from '../../schemas/topics.ts';
 import type { Connection, ConnectionView, TaskView } from './state.ts';
@@ -15,7 +16,7 @@ export type SpanChange = (span: Span) => void;
 const isOut = (connection: ConnectionView): boolean => connection.span.to !== null;
 
 /** Ends the current span at `to`; `changed` is told. */
-const endSpan = (connection: Connection, to: Micros, cause: string, changed: SpanChange): void => {
+const endSpan = (connection: Connection, to: Micros, cause: GapCause, changed: SpanChange): void => {
   connection.span = { ...connection.span, to, cause };
   connection.ended.push(connection.span);
   changed(connection.span);
@@ -76,7 +77,7 @@ export const openConnection = (store: Store, named: Named, body: OpenBody, chang
 };
 
 /** Applies a `lost` record: the connection is closed for good at `lostAt`. */
-export const loseConnection = (connection: Connection, lostAt: Micros, cause: string, changed: SpanChange): void => {
+export const loseConnection = (connection: Connection, lostAt: Micros, cause: GapCause, changed: SpanChange): void => {
   connection.closed = true;
   if (!isOut(connection)) endSpan(connection, Math.max(lostAt, connection.span.from), cause, changed);
 };
@@ -152,12 +153,12 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
  * Why nothing could come in a window: the code of the last loss, or failed attempt to connect, of a connection that
  * serves the listing and layer. Null when such connections were alive all through it.
  */
-export const lossCause = (state: TaskView, query: WindowQuery): string | null => {
+export const lossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
   if (isCovered(serving.flatMap(spansOf), query)) return null;
-  let last: { readonly at: Micros; readonly cause: string } | null = null;
+  let last: { readonly at: Micros; readonly cause: GapCause } | null = null;
   for (const { ended, failures } of serving) {
-    const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? 'unknown' }));
+    const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? ('unknown' as const) }));
     for (const loss of [...losses, ...failures])
       if (loss.at <= query.to && (last === null || loss.at >= last.at)) last = loss;
   }

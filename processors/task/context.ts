@@ -1,6 +1,6 @@
 // What the parts of a task share while they work on one record: the state, the outputs, what is known by heart.
 import type { Venue } from '../../ingest/venue.ts';
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import { type CoverName, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { RawMessage, Row, Span } from '../../schemas/topics.ts';
@@ -68,7 +68,7 @@ export const layerOf = (listing: ListingState, name: ReadingLayer): LayerState =
 };
 
 /** Whether what comes now of a layer (a name of a capability) is collected for the listing. */
-export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: string): boolean =>
+export const isCollected = ({ state }: TaskContext, listing: ListingView, layer: CoverName): boolean =>
   isCollectedAt(state, listing, layer, state.recordedAt);
 
 /** Tells readers of `live` what an ended but unsealed window says now. */

@@ -1,10 +1,12 @@
 // Stretches in which no trade or liquidation of a listing could be received: rows of the tables of events, so that silence there means none came (H-15).
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import { EVENTS } from '../../schemas/layers/index.ts';
+import type { CoverName } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Row, Span } from '../../schemas/topics.ts';
 import { dayOfWindow } from '../../schemas/windows.ts';
 import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
-import { EVENT_KINDS } from './events.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
 import { isCollectedAt } from './versions.ts';
@@ -13,9 +15,9 @@ import { gapCause, type Window, windowsOfLife } from './windows.ts';
 /** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
 
-type Stretch = Window & { readonly cause: string };
+type Stretch = Window & { readonly cause: GapCause };
 
-const servingSpans = (state: TaskView, layer: string, symbol: string): Span[] =>
+const servingSpans = (state: TaskView, layer: CoverName, symbol: string): Span[] =>
   [...state.connections.values()]
     .filter((connection) => isAbout(connection, layer, symbol))
     .flatMap(({ ended, span }) => (span.to === null ? [...ended, span] : ended))
@@ -34,7 +36,7 @@ const uncovered = (spans: readonly Span[], { from, at }: Window): Window[] => {
 };
 
 /** What of a window is a gap: all of it when what came in it was lost or unreadable, else the parts without a connection. */
-const gapsIn = (state: TaskView, listing: ListingView, layer: string, window: Window): Stretch[] => {
+const gapsIn = (state: TaskView, listing: ListingView, layer: CoverName, window: Window): Stretch[] => {
   const cause = gapCause(state, listing, layer, window);
   if (cause === 'storage_failure' || cause === 'parse_error') return [{ ...window, cause }];
   const parts = uncovered(servingSpans(state, layer, listing.symbol), window);
@@ -61,11 +63,11 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
 export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
-  EVENT_KINDS.flatMap(({ policy, table }) => {
+  EVENTS.flatMap(({ name, table }) => {
     const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore).filter(({ at }) =>
-      isCollectedAt(state, listing, policy, at),
+      isCollectedAt(state, listing, name, at),
     );
-    const stretches = windows.flatMap((window) => gapsIn(state, listing, policy, window));
+    const stretches = windows.flatMap((window) => gapsIn(state, listing, name, window));
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>
       eventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),

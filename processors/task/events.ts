@@ -1,4 +1,5 @@
 // Trades and liquidations: one row each as they come, repeats of an id suppressed (design section 7, N-11).
+import { EVENTS, type EventLayer } from '../../schemas/layers/index.ts';
 import type { LiquidationRecord, Micros, TradeRecord } from '../../schemas/records.ts';
 import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
@@ -13,12 +14,10 @@ const REPEATS_WITHIN: Micros = 600_000_000;
 const REPEATS_AMONG = 64;
 
 export type EventRecord = TradeRecord | LiquidationRecord;
-/** Name of the policy in capabilities and of the table, by layer (L-01). */
-const KINDS = {
-  trade: { policy: 'trades', table: 'trades' },
-  liquidation: { policy: 'liquidation', table: 'liquidations' },
-} as const;
-export const EVENT_KINDS = Object.values(KINDS);
+/** The declarations of layers of events by the name of one. */
+const KINDS = Object.fromEntries(EVENTS.map((kind) => [kind.record, kind])) as Readonly<
+  Record<EventLayer, (typeof EVENTS)[number]>
+>;
 
 const eventsOf = (context: TaskContext, { connection, listing }: Subject, layer: EventRecord['layer']): EventState => {
   let events = listing.events.get(layer);
@@ -35,13 +34,13 @@ const collectedSince = (
   { connection, listing }: Subject,
   layer: EventRecord['layer'],
 ): Micros => {
-  const serving = [...state.connections.values()].filter((c) => coversListing(c, KINDS[layer].policy, listing.symbol));
+  const serving = [...state.connections.values()].filter((c) => coversListing(c, KINDS[layer].name, listing.symbol));
   return Math.max(state.lostBefore, Math.min(...[connection, ...serving].map(({ openedAt }) => openedAt)));
 };
 
 /** Events of a layer are collected again: what happened meanwhile was nobody's business. */
 export const restartEvents = (listing: ListingState, policy: string, at: Micros): void => {
-  for (const [layer, events] of listing.events) if (KINDS[layer].policy === policy) events.since = at;
+  for (const [layer, events] of listing.events) if (KINDS[layer].name === policy) events.since = at;
 };
 
 /** Ids are remembered in the order they came, so the oldest stand first. */
@@ -93,7 +92,7 @@ const identify = (
 /** Applies one event; `index` is its place among the records of its message. */
 export const applyEvent = (context: TaskContext, subject: Subject, record: EventRecord, index: number): void => {
   const kind = KINDS[record.layer];
-  if (!isCollected(context, subject.listing, kind.policy)) return;
+  if (!isCollected(context, subject.listing, kind.name)) return;
   const id = identify(context, subject, record, index);
   if (id === null) return;
   const { listing, connection } = subject;

@@ -1,5 +1,7 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
 import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
+import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
+import { EVENTS } from '../../schemas/layers/index.ts';
 import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import type { CapabilityBody, ListingVersion, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
@@ -8,7 +10,7 @@ import { applyBook, endBooks, publishPending } from './book-readings.ts';
 import { applyAnswer, applyCandle, type CandleAnswer, collectsPrice, forgetNewest } from './candles.ts';
 import { failToConnect, loseConnection, nameConnection, openConnection } from './connections.ts';
 import { isCollected, ownsSymbol, placeOf, pushDeadLetter, spanChanged, type TaskContext } from './context.ts';
-import { applyEvent, EVENT_KINDS, restartEvents } from './events.ts';
+import { applyEvent, restartEvents } from './events.ts';
 import { pushLive, pushRow } from './outputs.ts';
 import { capabilityRow, listingRow } from './rows.ts';
 import { type ConnectionView, createListing, type ListingView } from './state.ts';
@@ -16,7 +18,6 @@ import type { Store } from './store.ts';
 import { delistedVersion, nextCapability, nextListingVersion } from './versions.ts';
 import { COLLECTOR_BUCKET_MS, noteCollector } from './windows.ts';
 
-const PRICE_TYPES = ['trade', 'mark', 'index'] as const satisfies readonly PriceType[];
 /** A bigger piece of a message is not kept for `include_raw`. */
 const RAW_LIMIT = 16_384;
 
@@ -174,7 +175,7 @@ const writeVersion = (context: TaskContext, version: ListingVersion): void => {
 
 /** Events, and minutes of prices, that are collected now. */
 const collectedNow = (context: TaskContext, listing: ListingView): readonly string[] => [
-  ...EVENT_KINDS.map(({ policy }) => policy).filter((policy) => isCollected(context, listing, policy)),
+  ...EVENTS.map(({ name }) => name).filter((name) => isCollected(context, listing, name)),
   ...PRICE_TYPES.filter((price) => collectsPrice(context.state, listing, price, context.state.recordedAt)),
 ];
 
@@ -278,6 +279,9 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
       return applyEvent(context, subject, record, index);
     case 'candle':
       return applyCandle(context, subject, record, answer);
+    case 'listing':
+    case 'gap':
+      return;
     default:
       return applyReading(context, subject, record, rawOf(mapped));
   }

@@ -1,5 +1,5 @@
 // Collects what one raw record makes, each output with its place `(raw offset, index)` in its topic.
-import type { Micros, NormalisedRecord } from '../../schemas/records.ts';
+import type { Micros } from '../../schemas/records.ts';
 import {
   type CapabilityVersion,
   type DeadLetter,
@@ -66,7 +66,7 @@ export const pushWatermark = (outputs: Outputs, recordedAt: Micros, watermark: M
 /** Appends a normalised record for other people's consumers. */
 export const pushMd = (
   outputs: Outputs,
-  record: Omit<NormalisedRecord, 'values'> & { readonly values: unknown },
+  record: Pick<MdRecord, 'layer' | 'venue' | 'venue_symbol' | 'venue_ts' | 'received_at' | 'values'>,
   provenance: { readonly recordedAt: Micros; readonly connId: string; readonly src: Source },
 ): void => {
   outputs.md.push({

@@ -2,13 +2,16 @@
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { parseDuration } from '../../schemas/durations.ts';
 import { validUntil } from '../../schemas/freshness.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { EventLayer, LayerRecord } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type {
+  BookRecord,
+  CandleRecord,
   FundingRecord,
   ListingRecord,
   MarkRecord,
   Micros,
-  NormalisedRecord,
   OiRecord,
   StatsRecord,
   TickerRecord,
@@ -90,8 +93,11 @@ const measureStats = (record: StatsRecord): Measured => {
   };
 };
 
-/** The value of a record's layer; null for records that are no readings (trades, candles, books, listings …). */
-export const measure = (record: NormalisedRecord, listing: ListingRecord, layer: LayerState): Measured | null => {
+/** Records whose every message is a value of its layer. Books are assembled first. */
+export type ReadingRecord = Exclude<LayerRecord, BookRecord | CandleRecord | { readonly layer: EventLayer }>;
+
+/** The value of a record's layer: a layer of readings has its case here. */
+export const measure = (record: ReadingRecord, listing: ListingRecord, layer: LayerState): Measured => {
   switch (record.layer) {
     case 'mark':
       return measureMark(record, layer);
@@ -104,7 +110,7 @@ export const measure = (record: NormalisedRecord, listing: ListingRecord, layer:
     case 'stats':
       return measureStats(record);
     default:
-      return null;
+      return record satisfies never;
   }
 };
 
@@ -159,7 +165,7 @@ export const toReading = (source: ReadingSource, measured: Measured, book: BookL
 };
 
 /** An invalidation: the layer has no value from here on, and `cause` says why (crossed book, sequence break). */
-export const toInvalidation = (source: ReadingSource, cause: string, venueTs: Micros | null): Reading => ({
+export const toInvalidation = (source: ReadingSource, cause: GapCause, venueTs: Micros | null): Reading => ({
   layer: source.layer,
   rev: source.rev,
   valid: false,

@@ -1,23 +1,22 @@
 // Longer candles: minutes folded one by one, exactly, into each timeframe they lie in (H-12, H-13).
 import { add, compare } from '../../schemas/decimals.ts';
+import {
+  BASE_TIMEFRAME,
+  type CandleFigures,
+  TIMEFRAME_MINUTES,
+  TIMEFRAMES,
+  type Timeframe,
+} from '../../schemas/layers/candle.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CandleRow } from './rows.ts';
-import type { CandleState, CandleView, Rollup, TaskView } from './state.ts';
+import type { CandleState, CandleView, Minute, Rollup, TaskView } from './state.ts';
 
 export const MINUTE: Micros = 60_000_000;
 
-/** Minutes of each timeframe longer than the base one, ascending. All divide a day, so periods are aligned to UTC. */
-const ROLLUPS: Readonly<Record<string, number>> = {
-  '2m': 2,
-  '3m': 3,
-  '5m': 5,
-  '15m': 15,
-  '30m': 30,
-  '1h': 60,
-  '4h': 240,
-  '12h': 720,
-  '1d': 1440,
-};
+/** Timeframes longer than the base one with their minutes, ascending. */
+const ROLLUPS = TIMEFRAMES.filter((timeframe) => timeframe !== BASE_TIMEFRAME).map(
+  (timeframe) => [timeframe, TIMEFRAME_MINUTES[timeframe]] as const,
+);
 
 const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
   openTime,
@@ -34,12 +33,16 @@ const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
 const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
 const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
 
-type Figures = Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
-
 /** A figure that one present minute lacks is no figure of the period: a partial sum would pass for the whole. */
 const sum = (so: Digits | null | undefined, next: Digits | null | undefined, isFirst: boolean): Digits | null => {
   if (isFirst) return next ?? null;
   return so === null || so === undefined || next === null || next === undefined ? null : add(so, next);
+};
+
+/** Whether two minutes state their volumes in different units. */
+const areOtherUnits = (a: Minute | null, b: Minute | null): boolean => {
+  const [one, other] = [a?.values.volume_unit ?? null, b?.values.volume_unit ?? null];
+  return one !== null && other !== null && one !== other;
 };
 
 const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
@@ -53,15 +56,17 @@ const fold = (rollup: Rollup, sealed: CandleRow): Rollup => {
   };
   if (counted.present === 0) return next;
   const isFirst = rollup.present === 0;
+  const joined = join(rollup.figures, figures, isFirst);
+  const unitsDiffer = rollup.unitsDiffer === true || areOtherUnits(rollup.last, minute);
   return {
     ...next,
-    figures: join(rollup.figures, figures, isFirst),
+    ...(unitsDiffer ? { unitsDiffer, figures: { ...joined, volume: null } } : { figures: joined }),
     trades: joinTrades(rollup, sealed, isFirst),
     last: minute,
   };
 };
 
-const join = (so: Figures, next: Figures, isFirst: boolean): Figures => ({
+const join = (so: CandleFigures, next: CandleFigures, isFirst: boolean): CandleFigures => ({
   open: so.open ?? next.open ?? null,
   high: so.high && next.high ? higher(so.high, next.high) : (so.high ?? next.high ?? null),
   low: so.low && next.low ? lower(so.low, next.low) : (so.low ?? next.low ?? null),
@@ -78,7 +83,7 @@ const joinTrades = (rollup: Rollup, sealed: CandleRow, isFirst: boolean): number
 /** Longer candles whose last minute this was; they exist only when every base minute is present or proved empty. */
 export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: Micros): CandleRow[] => {
   const complete: CandleRow[] = [];
-  for (const [timeframe, minutes] of Object.entries(ROLLUPS)) {
+  for (const [timeframe, minutes] of ROLLUPS) {
     const length = minutes * MINUTE;
     const openTime = Math.floor(sealed.openTime / length) * length;
     const held = candles.rollups[timeframe];
@@ -89,7 +94,7 @@ export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: 
   return complete;
 };
 
-const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): CandleRow => {
+const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): CandleRow => {
   const exists = rollup.present + rollup.noTrades === rollup.expected;
   const isEmpty = exists && rollup.present === 0;
   // Minutes of a lost log were folded by a life before; those before the listing's first one were never sealed: it was not listed.
@@ -101,6 +106,7 @@ const toLonger = (timeframe: string, rollup: Rollup, lostBefore: Micros): Candle
     timeframe,
     minute: exists ? rollup.last : null,
     figures: exists ? (isEmpty ? { volume: '0' } : rollup.figures) : {},
+    ...(exists && rollup.unitsDiffer ? { unitsDiffer: true } : {}),
     trades: exists ? rollup.trades : null,
     gapCause: exists ? null : cause,
     counted: { expected: rollup.expected, present: rollup.present, noTrades: rollup.noTrades },
@@ -119,7 +125,7 @@ export const longerKnown = (
   { candles, openTime, known }: LongerQuestion,
   { minutesSealed, lostBefore }: TaskView,
 ): CandleRow[] =>
-  Object.entries(ROLLUPS).flatMap(([timeframe, minutes]) => {
+  ROLLUPS.flatMap(([timeframe, minutes]) => {
     const length = minutes * MINUTE;
     const open = Math.floor(openTime / length) * length;
     if (known(open + length - MINUTE) === null) return [];

@@ -1,4 +1,13 @@
 // Rows for QuestDB: readings, gaps, alive spans and versions in the columns of `processors/sinks/tables.ts` (design section 7).
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import {
+  BASE_TIMEFRAME,
+  CANDLE_FIGURES,
+  CANDLE_PRICES,
+  type CandleFigures,
+  type Timeframe,
+} from '../../schemas/layers/candle.ts';
+import { CANDLES, type EventTable } from '../../schemas/layers/index.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, LiquidationRecord, Micros, PriceType, TradeRecord } from '../../schemas/records.ts';
 import { columnOf, listingId } from '../../schemas/tables.ts';
@@ -52,7 +61,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
     received_at: reading.received_at,
     recorded_at: reading.recorded_at,
     valid_until: reading.valid_until,
-    next_funding_at: reading.instants['next_funding_at'] ?? null,
+    ...reading.instants,
   }),
   integers: { src_offset: span.srcOffset, ...(reading.horizon_ms === null ? {} : { horizon_ms: reading.horizon_ms }) },
   figures: figuresOf(reading),
@@ -60,7 +69,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
 });
 
 /** The row of windows without a reading. */
-export const gapRow = (identity: RowIdentity, span: RowSpan, cause: string): Row => ({
+export const gapRow = (identity: RowIdentity, span: RowSpan, cause: GapCause): Row => ({
   table: LAYERS[identity.layer].table,
   at: span.at,
   texts: {
@@ -140,7 +149,7 @@ export const capabilityRow = (place: TaskPlace, version: CapabilityVersion): Row
   flags: {},
 });
 
-export type EventSource = {
+type EventSource = {
   readonly id: string;
   readonly connId: string;
   readonly recordedAt: Micros;
@@ -150,7 +159,7 @@ export type EventSource = {
 
 /** The row of a trade or liquidation. */
 export const eventRow = (
-  table: 'trades' | 'liquidations',
+  table: EventTable,
   { venue, symbol }: { readonly venue: string; readonly symbol: string },
   source: EventSource,
   { values, venue_ts, received_at }: TradeRecord | LiquidationRecord,
@@ -175,9 +184,9 @@ export const eventRow = (
 
 /** The row of a stretch `(from, at]` in which no event could be received. */
 export const eventGapRow = (
-  table: 'trades' | 'liquidations',
+  table: EventTable,
   { venue, symbol }: { readonly venue: string; readonly symbol: string },
-  gap: { readonly from: Micros; readonly at: Micros; readonly cause: string; readonly srcOffset: number },
+  gap: { readonly from: Micros; readonly at: Micros; readonly cause: GapCause; readonly srcOffset: number },
 ): Row => ({
   table,
   at: gap.at,
@@ -192,17 +201,16 @@ export const eventGapRow = (
 export type CandleRow = {
   readonly openTime: Micros;
   readonly closeTime: Micros;
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   /** The record whose stamps the row carries; null for gaps and proved empty minutes. */
   readonly minute: Minute | null;
-  readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+  readonly figures: CandleFigures;
+  /** Its minutes count in different units, so its volume is unknown. */
+  readonly unitsDiffer?: true;
   readonly trades: number | null;
-  readonly gapCause: string | null;
+  readonly gapCause: GapCause | null;
   readonly counted: { readonly expected: number; readonly present: number; readonly noTrades: number };
 };
-
-const CANDLE_FIGURES = ['open', 'high', 'low', 'close', 'volume', 'turnover'] as const;
-const PRICES = ['open', 'high', 'low', 'close'] as const;
 
 const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
   const kept: Record<string, Digits> = {};
@@ -214,10 +222,13 @@ const candleFigures = ({ figures }: CandleRow): Record<string, Digits> => {
 };
 
 /** A period without trades has no prices (H-12, H-16c). */
-const candleNulls = ({ gapCause, figures }: CandleRow): string | null => {
-  const missing =
-    gapCause === null ? PRICES.filter((name) => figures[name] === null || figures[name] === undefined) : [];
-  return missing.length === 0 ? null : JSON.stringify(Object.fromEntries(missing.map((name) => [name, 'no_value'])));
+const candleNulls = ({ gapCause, figures, unitsDiffer }: CandleRow): string | null => {
+  if (gapCause !== null) return null;
+  const reasons: Record<string, string> = {};
+  for (const name of CANDLE_PRICES)
+    if (figures[name] === null || figures[name] === undefined) reasons[name] = 'no_value';
+  if (unitsDiffer) reasons['volume'] = 'unit_unknown';
+  return Object.keys(reasons).length === 0 ? null : JSON.stringify(reasons);
 };
 
 /** `sealedBy` is the raw offset that sealed the minute: the row's identity when no single record made it. */
@@ -227,9 +238,9 @@ export const candleRow = (
   sealedBy?: number,
 ): Row => {
   const { minute, counted } = candle;
-  const isOwn = candle.timeframe === '1m' && minute !== null;
+  const isOwn = candle.timeframe === BASE_TIMEFRAME && minute !== null;
   return {
-    table: 'candles',
+    table: CANDLES.table,
     at: candle.openTime,
     texts: definedTexts({
       listing: listingId(identity.venue, identity.symbol),
@@ -238,7 +249,7 @@ export const candleRow = (
       gap_cause: candle.gapCause,
       price_type: identity.priceType,
       timeframe: candle.timeframe,
-      quantity_unit: minute?.values.volume_unit ?? null,
+      quantity_unit: candle.unitsDiffer ? null : (minute?.values.volume_unit ?? null),
       conn: isOwn ? minute.connId : null,
       null_reasons: candleNulls(candle),
     }),

@@ -1,5 +1,6 @@
 // The state of a task as the texts of a checkpoint, one an item. What never changes is written once and its text kept.
 import type { MapState } from '../../ingest/venue.ts';
+import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
@@ -9,7 +10,6 @@ import {
   type Candidate,
   type Connection,
   createState,
-  type EventLayer,
   type EventState,
   type LayerState,
   type ListingState,
@@ -75,7 +75,7 @@ type PlainCandidate = readonly [
   offset: number,
   rev: number,
   valid: boolean,
-  gapCause: string | null,
+  gapCause: Reading['gap_cause'],
   venueTs: Micros | null,
   receivedAt: Micros,
   recordedAt: Micros,

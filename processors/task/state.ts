@@ -1,7 +1,10 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
 import type { MapState, ReferenceState } from '../../ingest/venue.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { CandleFigures, Timeframe } from '../../schemas/layers/candle.ts';
+import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
-import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
+import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
@@ -43,7 +46,7 @@ export type Connection = {
   /** Set by a `lost` record: such a connection does not come back. */
   closed: boolean;
   /** Attempts to open a successor that failed. */
-  failures: { readonly at: Micros; readonly cause: string }[];
+  failures: { readonly at: Micros; readonly cause: GapCause }[];
   /** Instants of frames that could not be read. */
   unreadable: Micros[];
 };
@@ -52,7 +55,7 @@ export type Connection = {
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
 /** A stretch in which the layer had no valid value although messages came. */
-export type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: string };
+export type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
 
 export type LayerState = {
   rev: number;
@@ -77,8 +80,6 @@ export type ListingState = {
   events: Map<EventLayer, EventState>;
   candles: Partial<Record<PriceType, CandleState>>;
 };
-
-export type EventLayer = 'trade' | 'liquidation';
 
 export type EventState = {
   /** Ids by the instant they were recorded, oldest first. */
@@ -108,8 +109,10 @@ export type Rollup = {
   readonly seen: number;
   readonly present: number;
   readonly noTrades: number;
-  readonly gapCause: string | null;
-  readonly figures: Readonly<Partial<Record<'open' | 'high' | 'low' | 'close' | 'volume' | 'turnover', Digits | null>>>;
+  readonly gapCause: GapCause | null;
+  readonly figures: CandleFigures;
+  /** Its minutes count in different units, so their volumes have no sum (N-08). */
+  readonly unitsDiffer?: true;
   readonly trades: number | null;
   /** The last present minute: whose stamps the period carries. */
   readonly last: Minute | null;
@@ -124,7 +127,7 @@ export type CandleState = Changeable & {
   told?: Record<number, string>;
   /** Newest minute delivered by each alive span of a connection. */
   readonly newest: Record<string, Micros>;
-  readonly rollups: Record<string, Rollup>;
+  readonly rollups: Partial<Record<Timeframe, Rollup>>;
 };
 
 const copyLayer = (layer: View<LayerState>): LayerState => ({

@@ -1,4 +1,5 @@
 // Versions of listings and capabilities: append-only, each holding from the `recorded_at` of the answer that brought it (design section 5).
+import { type CoverName, resolveSource } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
 import type { ListingView, TaskView } from './state.ts';
@@ -18,12 +19,12 @@ export const listingAt = ({ version, before }: ListingView, at: Micros): Listing
  * Whether a layer of a listing is collected at an instant: its policy is on and the venue publishes it. `layer` is a name of a capability.
  * What ends at that instant is a row then, whatever changes before its seal.
  */
-export const isCollectedAt = (state: TaskView, listing: ListingView, layer: string, at: Micros): boolean => {
+export const isCollectedAt = (state: TaskView, listing: ListingView, layer: CoverName, at: Micros): boolean => {
   const version = listingAt(listing, at);
   if (version === null || version.record.values.not_published.includes(layer)) return false;
   if (version.record.off?.includes(layer)) return false;
   const capability = heldAt(state.capability, state.capabilitiesBefore, at);
-  return capability?.layers[layer === 'venue_depth' ? 'book' : layer]?.policy === 'on';
+  return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
 /** Of `before` what held after `sealedTo`. */

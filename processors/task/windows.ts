@@ -1,5 +1,6 @@
 // Sampling windows: which reading a window keeps, when it is announced, when it is sealed, and why it is a gap (H-06, N-11, L-08).
-import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import { type CoverName, LAYERS, type ReadingLayer, resolveSource } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
@@ -94,7 +95,7 @@ const anyCollector = (state: TaskView, window: Window): boolean => {
   return false;
 };
 
-const faultIn = (layer: View<LayerState>, window: Window): string | null => {
+const faultIn = (layer: View<LayerState>, window: Window): GapCause | null => {
   for (let i = layer.faults.length - 1; i >= 0; i--) {
     const fault = layer.faults[i];
     if (fault && fault.from <= window.at && (fault.to === null || fault.to > window.from)) return fault.cause;
@@ -103,7 +104,7 @@ const faultIn = (layer: View<LayerState>, window: Window): string | null => {
 };
 
 /** Cause of a window without a reading: the first that applies, in the order of design section 5. */
-export const gapCause = (state: TaskView, listing: ListingView, name: string, window: Window): string => {
+export const gapCause = (state: TaskView, listing: ListingView, name: CoverName, window: Window): GapCause => {
   for (const version of [listing.version, listingAt(listing, window.at)]) {
     const goneAt = version?.delisted_at ?? null;
     if (goneAt !== null && goneAt <= window.at) return 'not_listed';
@@ -111,7 +112,7 @@ export const gapCause = (state: TaskView, listing: ListingView, name: string, wi
   if (window.from < state.lostBefore) return 'storage_failure';
   if (!anyCollector(state, window)) return 'collector_down';
   const query = {
-    layer: name === 'venue_depth' ? 'book' : name,
+    layer: resolveSource(name),
     symbol: listing.symbol,
     from: window.from,
     to: window.at,
@@ -139,7 +140,7 @@ export const sealWindows = (
   const identity: RowIdentity = { venue: sealing.venue, symbol: listing.symbol, layer: name };
   const layer = listing.layers.get(name);
   const rows: Row[] = [];
-  let run: { from: Micros; at: Micros; cause: string } | null = null;
+  let run: { from: Micros; at: Micros; cause: GapCause } | null = null;
   const closeRun = (): void => {
     if (run)
       rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
@@ -155,7 +156,7 @@ export const sealWindows = (
       continue;
     }
     const cause = gapCause(sealing.state, listing, name, window);
-    const open = run as { from: Micros; at: Micros; cause: string } | null;
+    const open = run as { from: Micros; at: Micros; cause: GapCause } | null;
     const follows = open !== null && open.at === window.from && open.cause === cause;
     if (follows && dayOfWindow(open.at) === dayOfWindow(window.at)) open.at = window.at;
     else {

@@ -2,19 +2,20 @@
 import { readFileSync } from 'node:fs';
 import avro from 'avsc';
 import type { ReadingLayer } from '../layers.ts';
-import type { RecordLayer } from '../records.ts';
-import type {
-  CapabilityVersion,
-  CheckpointEntry,
-  DeadLetter,
-  ListingVersion,
-  LiveEntry,
-  MdRecord,
-  Place,
-  RawMessage,
-  RowEntry,
-  StateEntry,
-  WatermarkEntry,
+import {
+  type CapabilityVersion,
+  type CheckpointEntry,
+  type DeadLetter,
+  type ListingVersion,
+  type LiveEntry,
+  MD_LAYERS,
+  type MdLayer,
+  type MdRecord,
+  type Place,
+  type RawMessage,
+  type RowEntry,
+  type StateEntry,
+  type WatermarkEntry,
 } from '../topics.ts';
 import ids from './ids.json' with { type: 'json' };
 
@@ -202,18 +203,6 @@ const bookCodec = (codec: Codec<MdRecord>): Codec<MdRecord> => ({
   },
 });
 
-const MD_LAYERS: readonly RecordLayer[] = [
-  'ticker',
-  'mark',
-  'funding',
-  'oi',
-  'book',
-  'stats',
-  'trade',
-  'liquidation',
-  'candle',
-  'gap',
-];
 const mdCodecs = new Map(
   MD_LAYERS.map((layer) => {
     const codec = createCodec<MdRecord>(`md.${layer}`);
@@ -222,7 +211,7 @@ const mdCodecs = new Map(
 );
 
 /** Codec of `md.<layer>`. */
-export const mdCodec = (layer: RecordLayer): Codec<MdRecord> => {
+export const mdCodec = (layer: MdLayer): Codec<MdRecord> => {
   const codec = mdCodecs.get(layer);
   if (!codec) throw new AvroError(`no topic md.${layer}`);
   return codec;

@@ -63,7 +63,8 @@ const changeListing = (listing: ListingState, { kind, symbol, connId, n }: Opera
   const candles: CandleState = listing.candles.trade ?? { minutes: {}, proved: {}, newest: {}, rollups: {} };
   listing.candles.trade = candles;
   if (kind === 'rev') layer.rev += n;
-  if (kind === 'fault') layer.faults.push({ from: n, to: null, cause: connId });
+  if (kind === 'fault')
+    layer.faults.push({ from: n, to: null, cause: n % 2 === 0 ? 'sequence_break' : 'crossed_book' });
   if (kind === 'window') layer.delivered.push(`${connId}${n}`);
   if (kind === 'event' && !events.seen.delete(`${n}`)) events.seen.set(`${n}`, n);
   if (kind === 'minute') {

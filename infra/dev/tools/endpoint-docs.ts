@@ -8,6 +8,8 @@ import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
 import { formatDuration, formatSeconds } from '../../../schemas/durations.ts';
 import { CATALOGUE } from '../../../schemas/errors.ts';
+import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
+import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
 import { exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
@@ -115,6 +117,25 @@ const layersTable = (): string =>
     }),
   );
 
+/** Members of each layer; those of one unit and meaning, such as the bands', stand together. */
+const layerMembersTable = (): string =>
+  table(
+    ['layer', 'members', 'unit', 'meaning'],
+    ALL_LAYERS.flatMap(({ name, members }) => {
+      const named = Map.groupBy(Object.entries(members), ([, { unit, sentence }]) => `${unit}|${sentence}`);
+      return [...named.values()].map((alike) => {
+        const [, { unit, sentence }] = alike[0] as (typeof alike)[number];
+        return [`\`${name}\``, listed(alike.map(([member]) => member)), unit, sentence];
+      });
+    }),
+  );
+
+const causesTable = (): string =>
+  table(
+    ['cause', 'meaning'],
+    Object.entries(GAP_CAUSES).map(([cause, meaning]) => [`\`${cause}\``, meaning]),
+  );
+
 const orAll = (limit: number | null): string => (limit === null ? 'all' : String(limit));
 
 const plansTable = (): string => {
@@ -158,6 +179,9 @@ export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, ST
     ...endpoints.map(section),
     '## Layers',
     layersTable(),
+    layerMembersTable(),
+    '## Gap causes',
+    causesTable(),
     '## Plans',
     plansTable(),
     '## Errors',

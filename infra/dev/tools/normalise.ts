@@ -34,6 +34,7 @@ import {
   type QuantityRule,
   topLevels,
 } from '../../../processors/task/book.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { formatInstant, parseInstant } from '../../../schemas/instants.ts';
 import { byKey, type JsonValue, writeJson } from '../../../schemas/json.ts';
 import type {
@@ -264,7 +265,7 @@ const toAssembled = (book: Book, rule: QuantityRule): unknown => ({
   bands: byKey(bookBands(book, rule) as Readonly<Record<string, BandDepth>>),
 });
 
-const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: string): { readonly record: GapRecord } => ({
+const toGap = ({ venue, venue_symbol, received_at }: BookRecord, cause: GapCause): { readonly record: GapRecord } => ({
   record: {
     layer: 'gap',
     venue,

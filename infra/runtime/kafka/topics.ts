@@ -1,7 +1,5 @@
 // Every topic with its partitions, retention and limits, ready for ensureTopics (design section 4).
-
-import type { RecordLayer } from '../../../schemas/records.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { MD_LAYERS, topics } from '../../../schemas/topics.ts';
 
 /** Sizes that hold for every message on its way; here and nowhere else. */
 export const LIMITS = {
@@ -33,18 +31,6 @@ export type TopicPlan = {
   readonly replay?: boolean;
 };
 
-const MD_LAYERS: readonly RecordLayer[] = [
-  'ticker',
-  'mark',
-  'funding',
-  'oi',
-  'book',
-  'stats',
-  'trade',
-  'liquidation',
-  'candle',
-  'gap',
-];
 const SPREAD = 6;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,6 +1,7 @@
 // Bitget's reference answers of v1, v2 and v3: contracts and instruments become listings (records.md, V-02 to V-04).
 import { multiply } from '../../../schemas/decimals.ts';
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
@@ -22,9 +23,6 @@ import {
 import { carriesPriceCandles } from './budget.ts';
 import { readElements } from './mapping.ts';
 import { isDated, marketOf } from './symbols.ts';
-
-/** Candles the service rolls up from base minutes. */
-const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
 
 /** An answer is the whole of its product type. */
 export const mapReference = (_state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {

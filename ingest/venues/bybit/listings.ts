@@ -1,5 +1,6 @@
 // Bybit's reference answers: instruments-info becomes listings (records.md, V-02 to V-04).
 import { formatDuration } from '../../../schemas/durations.ts';
+import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
 import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
@@ -21,9 +22,6 @@ import {
 import { isDated, type Market } from './symbols.ts';
 
 const MS_PER_MINUTE = 60_000;
-/** Candles the service rolls up from base minutes. */
-const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
-
 /**
  * Folds instruments-info. Listings before their launch are another answer, which comes first and is held until the market's own: so a listing
  * that launches passes from one to the other within a scope. Another page (`cursor`) is a scope of its own; we ask for pages of 1,000.

@@ -5,8 +5,7 @@ import { shardOf } from '../../../schemas/shards.ts';
 import type { Chain, Delivery, Mapped, Slot, Venue } from '../../venue.ts';
 import { words } from './wire.ts';
 
-/** Candles the service rolls up from base minutes. */
-export const TIMEFRAMES = ['1m', '2m', '3m', '5m', '15m', '30m', '1h', '4h', '12h', '1d'];
+export { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 
 const OFF: Delivery = { policy: 'off', cadence: 'live', horizonMs: null, horizonSource: null };
 export const NOT_PUBLISHED: Delivery = { ...OFF, policy: 'not_published' };

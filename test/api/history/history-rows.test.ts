@@ -10,6 +10,7 @@ import { answerPeriods, answerRaw, joinSeries, newestAt, periodsOf, readingsOf }
 import { fromCells, fromRow, type StoredReading, type StoredRow } from '../../../api/history/stored-row.ts';
 import { readingRow } from '../../../processors/task/rows.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { listing, listingValues, NOW, reading } from '../live-fixture.ts';
 
 const WINDOW = 10;
@@ -27,7 +28,7 @@ const heard = (
   reading: reading({ received_at: n * WINDOW - early }),
   gapCause: null,
 });
-const silent = (from: number, to: number, cause = 'no_update'): StoredRow => ({
+const silent = (from: number, to: number, cause: GapCause = 'no_update'): StoredRow => ({
   fromAt: (from - 1) * WINDOW,
   at: to * WINDOW,
   late: false,
@@ -88,15 +89,23 @@ t.test('a row in store and memory counts once, and a sealed window has no provis
 });
 
 t.test('periods: the last reading, else the last cause that reaches in, else unknown', (t) => {
-  const series = [heard(1), silent(2, 2, 'a'), silent(3, 5, 'b'), heard(6), heard(6, { late: true, srcOffset: 7 })];
+  const series = [
+    heard(1),
+    silent(2, 2, 'venue_down'),
+    silent(3, 5, 'parse_error'),
+    heard(6),
+    heard(6, { late: true, srcOffset: 7 }),
+  ];
   const said = (length: number, to: number) =>
     answerPeriods(series, periodsOf(0, to, length)).map(({ row, gapCause }) => row?.at ?? gapCause);
-  t.same(said(10, 70), [10, 'a', 'b', 'b', 'b', 60, 'unknown']);
-  t.same(said(20, 60), [10, 'b', 60]);
+  t.same(said(10, 70), [10, 'venue_down', 'parse_error', 'parse_error', 'parse_error', 60, 'unknown']);
+  t.same(said(20, 60), [10, 'parse_error', 60]);
   t.same(said(30, 60), [10, 60]);
   t.same(
-    answerPeriods([silent(1, 1, 'a'), silent(2, 2, 'b')], periodsOf(0, 40, 20)).map((p) => p.gapCause),
-    ['b', 'unknown'],
+    answerPeriods([silent(1, 1, 'venue_down'), silent(2, 2, 'parse_error')], periodsOf(0, 40, 20)).map(
+      (p) => p.gapCause,
+    ),
+    ['parse_error', 'unknown'],
   );
   t.end();
 });
@@ -113,7 +122,10 @@ t.test('instants: the newest window that had ended; gaps are passed over', (t) =
 t.test('raw: however many windows were sealed at once, and wherever a request is cut, the rows are the same', (t) => {
   fc.assert(
     fc.property(
-      fc.array(fc.constantFrom('reading', 'a', 'b'), { minLength: 1, maxLength: 12 }),
+      fc.array(fc.constantFrom('reading' as const, 'venue_down' as const, 'parse_error' as const), {
+        minLength: 1,
+        maxLength: 12,
+      }),
       fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
       fc.integer({ min: 0, max: 120 }),
       (kinds, joins, cut) => {
@@ -195,7 +207,7 @@ const REASONS = [
 
 t.test('of several reasons of a row the first of L-07 wins, whichever they are', (t) => {
   const HELD = { received_at: NOW - 60_000_000, venue_ts: null } as const;
-  const READINGS: readonly [StoredReading | null, string | null, readonly string[]][] = [
+  const READINGS: readonly [StoredReading | null, GapCause | null, readonly string[]][] = [
     [null, null, ['no_value']],
     [null, 'collector_down', ['gap']],
     [reading({ ...HELD, valid: false, gap_cause: 'crossed_book' }), null, ['gap']],

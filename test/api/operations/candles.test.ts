@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { type CandleRow, candleRow, readingRow } from '../../../processors/task/rows.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
+import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import type { Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -82,10 +84,10 @@ const empty = (openTime: Micros): Row =>
     },
     {},
   );
-const gap = (openTime: Micros, cause: string, over: Place = {}): Row =>
+const gap = (openTime: Micros, cause: GapCause, over: Place = {}): Row =>
   row({ ...base, openTime, closeTime: openTime + MINUTE, gapCause: cause }, over);
 const longer = (openTime: Micros, minutes: number, over: Partial<CandleRow>): Row =>
-  row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m`, ...over }, {});
+  row({ ...presentOf(openTime, {}, minutes * MINUTE), timeframe: `${minutes}m` as Timeframe, ...over }, {});
 
 const markRow = (received: Micros, price: string, symbol: string): Row =>
   readingRow(
@@ -270,6 +272,24 @@ t.test('volumes convert from what their candles count in, whatever the listing d
   const mark = { mark: 50_000, mark_received_at: '2026-01-15T11:00:55.000Z' };
   t.same(marked?.conversion, { multiplier: 2, contract_size: 10, ...mark });
   t.same(unmarked?.null_reasons, { volume: 'unit_unknown' });
+});
+
+t.test('minutes of different units have no volume together, from the store and from memory (N-08)', async (t) => {
+  const symbol = 'MIXED';
+  const rolled = (n: number): Row => {
+    const differs = { ...presentOf(minute(n), { figures: PRICES }, 2 * MINUTE), unitsDiffer: true } as const;
+    return row({ ...differs, timeframe: '2m' }, { symbol });
+  };
+  const feed = settledMarket();
+  feed.list(listing('binance', listingValues({ venue_symbol: symbol })));
+  await write([rolled(0)]);
+  feed.entry('binance', { kind: 'sealed', symbol, row: rolled(2) });
+  for (const units of ['published', 'base']) {
+    const rows = rowsOf(await ask({ ...FOUR, where: `symbol = "${symbol}"`, timeframe: '2m', units }, { feed }));
+    const unknown = { status: 'present', volume: null, null_reasons: { volume: 'unit_unknown' } };
+    t.match(rows, [unknown, unknown], units);
+    t.ok(rows.every(({ close }) => close !== null));
+  }
 });
 
 t.test('what is over but not sealed is answered from memory, and no one else’s row takes its place', async (t) => {

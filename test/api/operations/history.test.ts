@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { createHistoryStore } from '../../../api/history/store.ts';
 import { gapRow, type RowSpan, readingRow, spanRow } from '../../../processors/task/rows.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
@@ -54,7 +55,7 @@ const rowOf = (one: Reading, { late = false, symbol = BTC.symbol }: { late?: boo
   );
 const mark = (received: Micros, price: string, over: Partial<Reading> = {}): Reading =>
   stored('mark', received, { mark: price, index: '60000', basis: '0' }, over);
-const gap = (layer: ReadingLayer, from: Micros, end: Micros, cause: string): Row =>
+const gap = (layer: ReadingLayer, from: Micros, end: Micros, cause: GapCause): Row =>
   gapRow({ ...BTC, layer }, { from, at: end, srcOffset: offsets++, late: false }, cause);
 
 await write([

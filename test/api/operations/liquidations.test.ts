@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { PlanCode } from '../../../api/contract/plans.ts';
 import { eventGapRow, eventRow } from '../../../processors/task/rows.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
 import type { LiquidationRecord, Micros } from '../../../schemas/records.ts';
 import type { LayerCapability, Row } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
@@ -44,7 +45,7 @@ const event = ({ received, id, venue = 'binance', symbol = 'BTCUSDT', late = fal
       },
     },
   );
-const gap = (from: Micros, to: Micros, cause: string): Row =>
+const gap = (from: Micros, to: Micros, cause: GapCause): Row =>
   eventGapRow('liquidations', { venue: 'binance', symbol: 'BTCUSDT' }, { from, at: to, cause, srcOffset: 9 });
 
 await write([

@@ -61,12 +61,12 @@ t.test(
     const lost = market();
     lost.entry('binance', {
       kind: 'connection',
-      span: { conn_id: 'c2', slot: 'poll', from: LISTED, to: NOW - 9_000_000, cause: 'closed' },
+      span: { conn_id: 'c2', slot: 'poll', from: LISTED, to: NOW - 9_000_000, cause: 'connection_lost' },
     });
     t.match(await state(lost), { state: 'degraded', state_since: '2026-01-15T11:59:51.500Z' });
     lost.entry('binance', {
       kind: 'connection',
-      span: { conn_id: 'c1', slot: 'market', from: LISTED, to: NOW - 2_000_000, cause: 'closed' },
+      span: { conn_id: 'c1', slot: 'market', from: LISTED, to: NOW - 2_000_000, cause: 'connection_lost' },
     });
     t.match(await state(lost), { state: 'down', state_since: '2026-01-15T11:59:58.500Z' });
     lost.entry('binance', {

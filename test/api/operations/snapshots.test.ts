@@ -124,7 +124,7 @@ t.test('withholds what does not hold, and shows it only when asked', async (t) =
   const lost = market();
   lost.entry('binance', {
     kind: 'connection',
-    span: { conn_id: 'c1', slot: 'market', from: 0, to: NOW - 100_000, cause: 'closed' },
+    span: { conn_id: 'c1', slot: 'market', from: 0, to: NOW - 100_000, cause: 'connection_lost' },
   });
   lost.entry('binance', {
     kind: 'connection',
@@ -133,7 +133,7 @@ t.test('withholds what does not hold, and shows it only when asked', async (t) =
       slot: 'market',
       from: micros('2026-01-10T00:00:00.000Z'),
       to: NOW - 100_000,
-      cause: 'closed',
+      cause: 'connection_lost',
     },
   });
   const where = 'symbol = "BTCUSDT"';
@@ -301,7 +301,13 @@ t.test('answers the same whatever was asked before', async (t) => {
   t.match(moved.json.items[0]?.layers.oi, { values: { oi: 210_000 }, conversion: { mark: 70_000 } });
   shared.entry('binance', {
     kind: 'connection',
-    span: { conn_id: 'c1', slot: 'market', from: micros('2026-01-10T00:00:00.000Z'), to: NOW - 1, cause: 'closed' },
+    span: {
+      conn_id: 'c1',
+      slot: 'market',
+      from: micros('2026-01-10T00:00:00.000Z'),
+      to: NOW - 1,
+      cause: 'connection_lost',
+    },
   });
   const lost = await ask(shared, { layers: ['oi'], where: 'symbol = "BTCUSDT"', units: 'quote' });
   t.match(lost.json.items[0]?.layers.oi, { status: 'stale', reason: 'connection_lost', values: {} });

@@ -1,5 +1,6 @@
 // Candles and readings of a small market as a task would have written them, for tests of series: in a store, or on `live`.
 import { candleRow, type RowSpan, readingRow } from '../../../processors/task/rows.ts';
+import type { Timeframe } from '../../../schemas/layers/candle.ts';
 import { LAYERS, type ReadingLayer } from '../../../schemas/layers.ts';
 import type { Micros, PriceType, QuantityUnit } from '../../../schemas/records.ts';
 import type { CapabilityVersion, Reading, Row } from '../../../schemas/topics.ts';
@@ -31,7 +32,7 @@ let offsets = 1;
 type CandleOf = {
   readonly venue: string;
   readonly symbol: string;
-  readonly timeframe: string;
+  readonly timeframe: Timeframe;
   readonly length: Micros;
   readonly open: Micros;
   readonly priceType?: PriceType;

@@ -191,7 +191,13 @@ t.test('tells what time alone changes: bound, horizon and its precedence, and th
 t.test('tells a lost connection, an invalid reading, a policy and a pipeline that falls behind', async (t) => {
   const bench = await Bench.open(t);
   const client = await bench.ready(BTC);
-  const span = { conn_id: 'c1', slot: 'market', from: LISTED, to: bench.now - 1_000, cause: 'closed' };
+  const span = {
+    conn_id: 'c1',
+    slot: 'market',
+    from: LISTED,
+    to: bench.now - 1_000,
+    cause: 'connection_lost',
+  } as const;
   bench.feed.entry('binance', { kind: 'connection', span });
   const [lost] = await client.untilCount('update', 1);
   t.match(lost?.data, { rev: 1, change: 'status', state: { status: 'stale', reason: 'connection_lost' } });
@@ -352,7 +358,7 @@ t.test('resumes with exactly what came after the id, then with the statuses that
   bench.pass(40 * SECOND);
   bench.feed.entry('binance', {
     kind: 'connection',
-    span: { conn_id: 'c1', slot: 'market', from: LISTED, to: bench.now - SECOND, cause: 'closed' },
+    span: { conn_id: 'c1', slot: 'market', from: LISTED, to: bench.now - SECOND, cause: 'connection_lost' },
   });
   const later = await bench.resume(`${BTC},funding`, lastId);
   t.same(
@@ -647,7 +653,7 @@ const perform = (feed: Feed, clock: { now: Micros }, all: readonly Step[]): void
     if (step.kind === 'read') {
       const rev = (revs[step.symbol] ?? 0) + 1;
       revs[step.symbol] = rev;
-      const over = step.valid ? {} : { valid: false, gap_cause: 'crossed_book', values: {} };
+      const over = step.valid ? {} : { valid: false, gap_cause: 'crossed_book' as const, values: {} };
       const at = { received_at: clock.now, recorded_at: clock.now, conn_id: `c${step.conn + 1}`, rev };
       feed.read('binance', ['BTCUSDT', 'ETHUSDT'][step.symbol] ?? '', markReading(String(rev), { ...at, ...over }));
     } else if (step.kind === 'pass') {

@@ -1,7 +1,9 @@
 // Arbitrary values of every subject, typed as the code has them.
 import fc, { type Arbitrary } from 'fast-check';
 import { type Codec, codecs, mdCodec } from '../../../schemas/avro/codec.ts';
-import type { ListingValues, RecordLayer } from '../../../schemas/records.ts';
+import type { GapCause } from '../../../schemas/gap-causes.ts';
+import type { Timeframe } from '../../../schemas/layers/candle.ts';
+import type { ListingValues } from '../../../schemas/records.ts';
 import type {
   BookLevels,
   CapabilityVersion,
@@ -10,6 +12,7 @@ import type {
   LayerCapability,
   ListingVersion,
   LiveEntry,
+  MdLayer,
   MdRecord,
   RawMessage,
   Reading,
@@ -35,6 +38,8 @@ const map = <T>(value: Arbitrary<T>): Arbitrary<Record<string, T>> =>
     value,
     { maxKeys: 4, noNullPrototype: true },
   );
+/** Readers take every text, not only the causes of today. */
+const cause = text as Arbitrary<GapCause>;
 const pair = fc.tuple(digits, digits);
 
 const bookLevels: Arbitrary<BookLevels> = fc.record({
@@ -48,7 +53,7 @@ const reading: Arbitrary<Reading> = fc.record({
   layer: fc.constantFrom('mark', 'funding', 'book', 'venue_depth'),
   rev: long,
   valid: fc.boolean(),
-  gap_cause: orNull(text),
+  gap_cause: orNull(cause),
   venue_ts: orNull(micros),
   received_at: micros,
   recorded_at: micros,
@@ -69,7 +74,7 @@ const span: Arbitrary<Span> = fc.record({
   slot: text,
   from: micros,
   to: orNull(micros),
-  cause: orNull(text),
+  cause: orNull(cause),
 });
 const row: Arbitrary<Row> = fc.record({
   table: text,
@@ -115,7 +120,7 @@ const listingValues: Arbitrary<ListingValues> = fc.record({
   candles: fc.record({
     base_timeframe: fc.constant('1m'),
     price_types: fc.subarray(['trade', 'mark', 'index']),
-    timeframes: fc.array(text, { maxLength: 3 }),
+    timeframes: fc.array(text as Arbitrary<Timeframe>, { maxLength: 3 }),
   }),
   not_published: fc.array(text, { maxLength: 2 }),
   bands: fc.array(text, { maxLength: 2 }),
@@ -229,7 +234,7 @@ const band = fc.record({
   complete: fc.record({ bid: fc.boolean(), ask: fc.boolean() }),
 });
 /** `values` of each layer, member by member as the records page types them. */
-const MD_VALUES: Readonly<Record<Exclude<RecordLayer, 'listing'>, Arbitrary<object>>> = {
+const MD_VALUES: Readonly<Record<MdLayer, Arbitrary<object>>> = {
   ticker: fc.record({ last: orNull(digits) }),
   mark: fc.record({ mark: orNull(digits), index: orNull(digits) }),
   funding: fc.record({ funding: orNull(digits), funding_interval_ms: orNull(long), next_funding_at: orNull(micros) }),
@@ -272,7 +277,7 @@ const MD_VALUES: Readonly<Record<Exclude<RecordLayer, 'listing'>, Arbitrary<obje
   }),
   gap: fc.record({ scope: text, cause: text, of: fc.array(text, { maxLength: 3 }) }),
 };
-const mdRecord = (layer: RecordLayer, values: Arbitrary<object>): Arbitrary<MdRecord> =>
+const mdRecord = (layer: MdLayer, values: Arbitrary<object>): Arbitrary<MdRecord> =>
   fc.record({
     layer: fc.constant(layer),
     venue: text,
@@ -299,7 +304,7 @@ export const SUBJECTS: readonly Subject[] = [
   subject(codecs.listing, listing),
   subject(codecs.capability, capability),
   ...Object.entries(MD_VALUES).map(([layer, values]) => {
-    const name = layer as RecordLayer;
+    const name = layer as MdLayer;
     return subject(mdCodec(name), mdRecord(name, values));
   }),
 ];
