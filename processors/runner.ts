@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { KafkaHandle, Message, Publisher } from '../infra/runtime/kafka/kafka.ts';
 import { endOffsets } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
-import type { Venue } from '../ingest/venue.ts';
+import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
 import { beginRound, markerOf, type Round, saveSome } from './checkpoint.ts';
@@ -32,7 +32,7 @@ const STRETCH_MS = 5;
 
 export type RunnerSpec = {
   readonly handle: KafkaHandle;
-  readonly venue: Venue;
+  readonly venue: MappedVenue;
   readonly partition: number;
   readonly shards: number;
   readonly namespace: string;

@@ -1,5 +1,5 @@
 // The books of one connection without their levels: which need a snapshot, since when, and which have gone quiet.
-import type { BookRule, Chain } from '../venue.ts';
+import type { BookRule, Chain } from '../venues/shared/book-sync.ts';
 import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
 
 /** A book that says nothing is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */

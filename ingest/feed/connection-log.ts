@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import type { Cover } from '../venue.ts';
+import type { Cover } from '../venues/contract/feed.ts';
 import type { VenueMeters } from './meters.ts';
 
 /** Causes a collector may give (decision L-08). */

@@ -1,5 +1,5 @@
 // The subscriptions of one connection that never rest for long: which have gone silent, which are merely quiet. Pure: instants go in.
-import type { Watched } from '../venue.ts';
+import type { Watched } from '../venues/contract/feed.ts';
 
 export type SubscriptionWatch = {
   /** A data frame of the subscription. */

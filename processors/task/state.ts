@@ -1,5 +1,7 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
-import type { MapState, ReferenceState } from '../../ingest/venue.ts';
+
+import type { ReferenceState } from '../../ingest/venues/contract/listings.ts';
+import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { CandleRecord, Digits, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';

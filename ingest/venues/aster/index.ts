@@ -3,7 +3,6 @@
 // A dialect of Binance's USD-M: the same frames, answers and chain of book messages, on one socket path. Open interest and candles of mark and
 // index prices are told by REST and symbol by symbol only.
 
-import type { Delivery, Mapped, Venue } from '../../venue.ts';
 import { polledEvery } from '../binance/budget.ts';
 import { askedMinutes } from '../binance/events.ts';
 import { binance } from '../binance/index.ts';
@@ -11,6 +10,9 @@ import { mapReference } from '../binance/listings.ts';
 import { mapMessage } from '../binance/messages.ts';
 import { toRenewal } from '../binance/plan.ts';
 import { readClosedMinute, readSubscription } from '../binance/symbols.ts';
+import type { Delivery } from '../contract/feed.ts';
+import type { Mapped } from '../contract/mapping.ts';
+import type { Venue } from '../contract/venue.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { candlesRequest, confirmRequest, planAster, STREAMS_PER_CONNECTION } from './plan.ts';
 

@@ -3,7 +3,9 @@
 // USD-M sockets are split since 2026-04-23: books on /public, everything else on /market; the old path acknowledges and then stays silent.
 // COIN-M has one path. Instruments with a delivery date (`BTCUSD_210924`) share the sockets of both and are never mapped.
 
-import type { BookRule, Delivery, Venue } from '../../venue.ts';
+import type { Delivery } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { polledEvery } from './budget.ts';
 import { askedMinutes } from './events.ts';

@@ -1,6 +1,7 @@
 // What every mapper of Binance's messages shares: the message's source, the symbol it is about, its stamp, the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, VenueError } from '../../venue.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated, marketOf } from './symbols.ts';
 

@@ -2,7 +2,9 @@
 // and contract series; instruments with a delivery date.
 import { multiply } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
-import type { Chain, FullSides, MapContext, Mapped, VenueMessage } from '../../venue.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
+import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   type Fields,

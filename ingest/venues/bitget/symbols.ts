@@ -1,5 +1,7 @@
 // What Bitget's symbols, arguments and book frames say by themselves: product type, what is no perpetual, the chain of a book message.
-import type { Chain, ClosedMinute } from '../../venue.ts';
+
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'linear' | 'inverse';
 

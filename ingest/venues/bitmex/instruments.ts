@@ -1,7 +1,7 @@
 // BitMEX' table of instruments: a full row, then only what changed; merged here explicitly, so that what an update leaves out is neither null nor
 // said anew.
 import type { Digits, Micros } from '../../../schemas/records.ts';
-import type { Mapped } from '../../venue.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf } from '../shared/shape.ts';
 import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
 

@@ -1,6 +1,9 @@
 // What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
+
+import type { BookRecord } from '../../../schemas/records.ts';
 import type { QuantityUnit } from '../../../schemas/units.ts';
-import type { BookRecord, Chain, ClosedMinute } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'linear' | 'inverse';
 

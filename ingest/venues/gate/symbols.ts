@@ -1,6 +1,7 @@
 // What Gate's symbols and book frames say by themselves: market, kind, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 /** `BTC_USDT`, `BTC_USD`; contracts with a delivery end in their date: `BTC_USDT_20250328`. */
 export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(symbol);

@@ -1,6 +1,7 @@
 // What requests of candles of a minute ask for: bounds in milliseconds as whole minutes.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
-import type { AskedMinutes, VenueMessage } from '../../venue.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { AskedMinutes } from '../contract/mapping.ts';
 import { parseRequest } from './wire.ts';
 
 const MICROS_PER_MS = 1_000;
