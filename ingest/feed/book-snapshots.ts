@@ -18,7 +18,7 @@ export type BookSnapshots = {
   readonly stop: () => void;
 };
 
-export type BookSnapshotsOptions = {
+type BookSnapshotsOptions = {
   readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly rest: RestClient;

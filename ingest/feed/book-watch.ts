@@ -41,7 +41,7 @@ type Watched = {
   notBeforeMs: number;
 };
 
-export type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
+type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
 
 export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOptions): BookWatch => {
   const books = new Map<string, Watched>();

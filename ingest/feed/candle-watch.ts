@@ -3,7 +3,7 @@ import type { ClosedMinute } from '../venues/contract/feed.ts';
 import { MINUTE_SETTLES_MS } from '../venues/contract/listings.ts';
 
 /** Minutes to ask for, by the instants they open at. */
-export type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
+type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
 
 /** By symbol the minutes that the task has whole, or proved empty, by whatever links of a slot: they are asked for no more. */
 export type ClosedMinutes = Map<string, Set<number>>;

@@ -27,8 +27,8 @@ export type Source = {
   readonly lost: (cause: LossCause, detail: string) => void;
 };
 
-export type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
-export type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
+type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
+type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
 
 export type ConnectionLog = {
   /** Writes `open`; the connection is in the ticks until it is lost. */
@@ -44,7 +44,7 @@ export type ConnectionLog = {
   readonly ready: () => Promise<void>;
 };
 
-export type ConnectionLogOptions = {
+type ConnectionLogOptions = {
   readonly writer: RawWriter;
   readonly nowMicros: () => Micros;
   /** Id of this collector; its `conn_id`s begin with it. */

@@ -28,7 +28,7 @@ export type FillIns = {
   readonly stop: () => void;
 };
 
-export type FillInsOptions = {
+type FillInsOptions = {
   readonly rest: RestClient;
   readonly shardOf: (venueSymbol: string) => number;
   /** Kafka takes no more: nothing is asked that could not be kept. */

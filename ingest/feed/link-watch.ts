@@ -15,7 +15,7 @@ export type LinkWatch = {
   readonly forgive: () => void;
 };
 
-export type LinkWatchOptions = {
+type LinkWatchOptions = {
   readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly watched: readonly Watched[];

@@ -8,7 +8,7 @@ import { type ReferenceState, VenueError, type VenueRequest } from '../venues/co
 import type { Source } from './connection-log.ts';
 import { type RestClient, RestError } from './rest-client.ts';
 
-export type ReferenceOptions = {
+type ReferenceOptions = {
   readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly rest: RestClient;
@@ -25,7 +25,7 @@ export type ReferenceOptions = {
 
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
-export type Reference = {
+type Reference = {
   /** What is listed may have changed: the next round begins now, unless the last one has just been. */
   readonly hurry: () => void;
   readonly stop: () => void;

@@ -64,7 +64,7 @@ type Host = {
   blocked: Block | null;
 };
 
-export type RestOptions = {
+type RestOptions = {
   readonly weightPerMinute: number;
   readonly burst?: Burst | undefined;
   readonly meters: VenueMeters;

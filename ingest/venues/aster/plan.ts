@@ -3,9 +3,8 @@
 
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
-import type { PlanEnv, PollRequest, Slot, SymbolRequest } from '../contract/feed.ts';
+import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import type { Venue } from '../contract/venue.ts';
 import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
@@ -129,21 +128,4 @@ const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endp
     ...get(name, `${subject}&interval=1m&limit=3`, endpoints),
     urgency: 'price_candle',
   }));
-};
-
-const MINUTE_MS = 60_000;
-
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `interval=1m&startTime=${fromMs}&limit=${limit}`;
-  return get('klines', `symbol=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
-};
-
-/** The day's figures and last price of one listing. */
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
-  const [name = '', stream] = subscription.split('@');
-  if (stream !== 'ticker') return null;
-  const symbol = name.toUpperCase();
-  return { symbol, request: get('ticker/24hr', `symbol=${encodeURIComponent(symbol)}`, endpoints) };
 };

@@ -17,7 +17,7 @@ const PRICE_CANDLES_PER_MINUTE = (2 * 60_000) / PRICE_CANDLES_EVERY_MS;
 /** Listings come and go one by one: what follows from their number changes with each so many of them only. */
 const STEP = 50;
 
-export type Budget = {
+type Budget = {
   readonly oiEveryMs: number;
   /** So many listings, the oldest, have candles of mark and index prices. */
   readonly priceCandles: number;

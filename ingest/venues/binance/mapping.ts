@@ -6,6 +6,8 @@ import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared
 import { isDated, marketOf } from './symbols.ts';
 
 export type MessageSource = {
+  /** Id of the venue that publishes this dialect. */
+  readonly venue: string;
   readonly receivedAt: Micros;
   readonly context: MapContext;
   /** Of the request; empty for frames. */
@@ -43,7 +45,7 @@ export const toMapped = <R extends NormalisedRecord>(
 ): Mapped => ({
   record: {
     layer,
-    venue: 'binance',
+    venue: source.venue,
     venue_symbol: symbol,
     venue_ts: venueTs,
     received_at: source.receivedAt,

@@ -1,9 +1,8 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
 
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
+import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
-import type { Venue } from '../contract/venue.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { marketOf } from './symbols.ts';
@@ -166,21 +165,4 @@ const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endp
     of('markPriceKlines', `symbol=${encodeURIComponent(venue_symbol)}`),
     of('indexPriceKlines', `pair=${encodeURIComponent(values.pair ?? '')}`),
   ];
-};
-
-const MINUTE_MS = 60_000;
-
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const query = `symbol=${encodeURIComponent(venue_symbol)}&interval=1m&startTime=${fromMs}&limit=${limit}`;
-  return get(`${restBase(venue_symbol, endpoints)}/klines?${query}`);
-};
-
-/** The day's figures and last price of one listing. */
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
-  const [name = '', stream] = subscription.split('@');
-  if (stream !== 'ticker') return null;
-  const symbol = name.toUpperCase();
-  return { symbol, request: get(`${restBase(symbol, endpoints)}/ticker/24hr?symbol=${encodeURIComponent(symbol)}`) };
 };

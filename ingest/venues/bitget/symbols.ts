@@ -3,7 +3,7 @@
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
-export type Market = 'linear' | 'inverse';
+type Market = 'linear' | 'inverse';
 
 /** Margined in the coin (`BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
 export const marketOf = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');

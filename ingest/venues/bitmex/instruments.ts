@@ -57,7 +57,7 @@ const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
 export const readInstrument = (row: Fields): Instrument =>
   Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, READERS[name](row[name], name)]));
 
-export type Change = { readonly before: Instrument; readonly after: Instrument };
+type Change = { readonly before: Instrument; readonly after: Instrument };
 
 /** A layer for each that has a member with another value than before. */
 export const mapChange = (at: At, { before, after }: Change, row: Fields): readonly Mapped[] =>

@@ -11,7 +11,7 @@ export type Market = 'usdt' | 'btc';
 export const MARKETS: readonly Market[] = ['usdt', 'btc'];
 export const marketOf = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
 
-export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const impliedQuantity = (symbol: string): SymbolQuantity => {

@@ -32,7 +32,7 @@ export type BookRule = {
 };
 
 /** `unsynced`: waiting for the first snapshot; `joined`: stands exactly at a snapshot; `live`: diffs follow it; `broken`: a diff is missing. */
-export type SyncPhase = 'unsynced' | 'joined' | 'live' | 'broken';
+type SyncPhase = 'unsynced' | 'joined' | 'live' | 'broken';
 
 export type Waiting<P> = {
   readonly first: string | null;
@@ -49,7 +49,7 @@ export type BookSync<P> = {
   readonly waiting: readonly Waiting<P>[];
 };
 
-export type SyncStep<P> = {
+type SyncStep<P> = {
   readonly state: BookSync<P>;
   /** Payloads to apply now, in this order; when the step carried a snapshot and it was taken, the snapshot's comes first. */
   readonly apply: readonly P[];
