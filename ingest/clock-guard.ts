@@ -6,7 +6,7 @@ import type { Micros } from '../schemas/records.ts';
 export const ALARM_MS = 1_000;
 export const CLOSE_MS = 5_000;
 
-export type Append = { readonly sentAt: Micros; readonly ackedAt: Micros; readonly appendedMs: number };
+type Append = { readonly sentAt: Micros; readonly ackedAt: Micros; readonly appendedMs: number };
 
 /** Milliseconds the collector is ahead (negative: behind) at least; 0 while the broker's time lies between sending and answer. */
 export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number => {
@@ -17,12 +17,12 @@ export const clockOffsetMs = ({ sentAt, ackedAt, appendedMs }: Append): number =
   return Math.min(behind, 0);
 };
 
-export type ClockGuard = {
+type ClockGuard = {
   /** No further probes. */
   readonly stop: () => void;
   readonly close: () => Promise<void>;
 };
-export type ClockGuardOptions = {
+type ClockGuardOptions = {
   readonly handle: KafkaHandle;
   readonly topic: string;
   /** A record that says nothing but that the collector lives. */

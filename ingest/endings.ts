@@ -5,7 +5,7 @@ import type { SpoolRecord } from './spool-format.ts';
 
 type Last = { readonly message: RawMessage; readonly places: Map<string, Pick<SpoolRecord, 'topic' | 'partition'>> };
 
-export type Endings = {
+type Endings = {
   readonly note: (record: SpoolRecord) => void;
   /**
    * A `lost` for each connection whose end is not among the noted records: at its last message, because what it received

@@ -27,8 +27,8 @@ import { Outlet } from './outlet.ts';
 import { registerOutletMeters, unreadyReasons } from './outlet-meters.ts';
 import { createRawWriter } from './publish.ts';
 import { Spool } from './spool.ts';
-import type { Venue } from './venue.ts';
-import { venues } from './venues/index.ts';
+import type { CollectedVenue } from './venues/contract/feed.ts';
+import { collectedVenues } from './venues/index.ts';
 
 countBuffersAsHeap();
 
@@ -49,7 +49,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const parseUrls = (venue: string, urls: unknown): Record<string, string> => {
   if (!isRecord(urls)) throw new Error(`VENUE_ENDPOINTS.${venue} must be a JSON object of URLs by endpoint`);
-  const known = Object.keys(venues.get(venue)?.endpoints ?? {});
+  const known = Object.keys(collectedVenues.get(venue)?.endpoints ?? {});
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => {
       if (typeof url !== 'string' || !URL.canParse(url))
@@ -66,8 +66,10 @@ export const parseRestWeights = (value: unknown): Readonly<Record<string, number
   if (!isRecord(value)) throw new Error('VENUE_REST_WEIGHTS must be a JSON object by venue');
   return Object.fromEntries(
     Object.entries(value).map(([venue, weight]) => {
-      if (!venues.has(venue))
-        throw new Error(`VENUE_REST_WEIGHTS.${venue} is an unknown venue; known: ${[...venues.keys()].join(', ')}`);
+      if (!collectedVenues.has(venue))
+        throw new Error(
+          `VENUE_REST_WEIGHTS.${venue} is an unknown venue; known: ${[...collectedVenues.keys()].join(', ')}`,
+        );
       if (!Number.isSafeInteger(weight) || Number(weight) < 1)
         throw new Error(`VENUE_REST_WEIGHTS.${venue} must be a whole number above 0`);
       return [venue, Number(weight)];
@@ -75,11 +77,12 @@ export const parseRestWeights = (value: unknown): Readonly<Record<string, number
   );
 };
 
-const parseVenues = (ids: readonly string[]): readonly Venue[] => {
+const parseVenues = (ids: readonly string[]): readonly CollectedVenue[] => {
   if (ids.length === 0) throw new Error('VENUES names no venue');
   return ids.map((id) => {
-    const venue = venues.get(id);
-    if (!venue) throw new Error(`VENUES names ${id}, which is unknown; known: ${[...venues.keys()].join(', ')}`);
+    const venue = collectedVenues.get(id);
+    if (!venue)
+      throw new Error(`VENUES names ${id}, which is unknown; known: ${[...collectedVenues.keys()].join(', ')}`);
     return venue;
   });
 };
@@ -115,7 +118,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
   registerOutletMeters(registry, { outlet, spool });
   const topicOf = topics(namespace).raw;
 
-  const start = (venue: Venue): Collector =>
+  const start = (venue: CollectedVenue): Collector =>
     startCollector({
       venue,
       endpoints: endpoints[venue.id] ?? {},

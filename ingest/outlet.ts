@@ -5,7 +5,7 @@ import { createEndings } from './endings.ts';
 import type { Segment, Spool } from './spool.ts';
 import type { SpoolRecord } from './spool-format.ts';
 
-export type OutletOptions = {
+type OutletOptions = {
   readonly publisher: Publisher;
   /** Recovered: what an earlier process left goes first. */
   readonly spool: Spool;

@@ -11,7 +11,7 @@ export type RawWriter = {
   readonly ready: () => Promise<void>;
 };
 
-export type RawWriterOptions = {
+type RawWriterOptions = {
   readonly outlet: Outlet;
   readonly topic: string;
   /** A tick that would have to wait would be untrue when it is written: it is left out. */

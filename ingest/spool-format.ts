@@ -27,7 +27,7 @@ export const encodeRecord = ({ topic, partition, key, value }: SpoolRecord): rea
   return [head, value];
 };
 
-export type Decoded = {
+type Decoded = {
   readonly records: readonly SpoolRecord[];
   /** Bytes up to the first record that is not whole; less than was given when the end is torn. */
   readonly wholeBytes: number;

@@ -26,7 +26,7 @@ export type Segment = {
   readonly recovered: boolean;
 };
 
-export type SpoolCounts = { readonly writtenBytes: number; readonly droppedBytes: number; readonly syncs: number };
+type SpoolCounts = { readonly writtenBytes: number; readonly droppedBytes: number; readonly syncs: number };
 
 type Active = { readonly handle: FileHandle; readonly path: string; readonly firstMs: number; bytes: number };
 

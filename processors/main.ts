@@ -8,8 +8,8 @@ import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
 import { createRowSender, openQuestdbReader } from '../infra/runtime/questdb/questdb.ts';
-import type { Venue } from '../ingest/venue.ts';
-import { venues } from '../ingest/venues/index.ts';
+import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
+import { mappedVenues } from '../ingest/venues/index.ts';
 import { PROCESSORS_CONFIG } from './config.ts';
 import { createProcessorMetrics } from './metrics.ts';
 import { startTasks } from './run.ts';
@@ -26,9 +26,9 @@ type Parts = {
   readonly log: Logger;
 };
 
-const venueOf = (id: string): Venue => {
-  const venue = venues.get(id);
-  if (!venue) throw new Error(`unknown venue "${id}" in VENUES; known: ${[...venues.keys()].join(', ')}`);
+const venueOf = (id: string): MappedVenue => {
+  const venue = mappedVenues.get(id);
+  if (!venue) throw new Error(`unknown venue "${id}" in VENUES; known: ${[...mappedVenues.keys()].join(', ')}`);
   return venue;
 };
 

@@ -1,6 +1,6 @@
 // Metrics of the processors, in Prometheus form.
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Unexpected } from '../ingest/venue.ts';
+import type { Unexpected } from '../ingest/venues/contract/listings.ts';
 
 export type ProcessorMetrics = {
   recordApplied(task: string, kind: string): void;

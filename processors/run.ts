@@ -2,7 +2,7 @@
 
 import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
-import type { Venue } from '../ingest/venue.ts';
+import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
 import { STATE_LAG } from '../schemas/freshness.ts';
 import type { Micros } from '../schemas/records.ts';
@@ -14,7 +14,7 @@ import { TaskRunner } from './runner.ts';
 
 export type TasksSpec = {
   readonly handle: KafkaHandle;
-  readonly venues: readonly Venue[];
+  readonly venues: readonly MappedVenue[];
   readonly namespace: string;
   readonly groupId: string;
   readonly ticks: boolean;

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
-import type { Venue } from '../ingest/venue.ts';
+import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
 import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
 import { beginRound, countUnsaved, markerOf, type Round, saveSome } from './checkpoint.ts';
@@ -30,7 +30,7 @@ const STRETCH_MS = 5;
 
 export type RunnerSpec = {
   readonly handle: KafkaHandle;
-  readonly venue: Venue;
+  readonly venue: MappedVenue;
   readonly partition: number;
   readonly shards: number;
   readonly namespace: string;

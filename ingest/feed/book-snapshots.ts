@@ -1,7 +1,8 @@
 // Asks for book snapshots, the oldest need first, one of a kind at a time; writes each answer under the connection it serves.
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
-import type { Urgency, Venue, VenueRequest } from '../venue.ts';
+import type { CollectedVenue, Urgency } from '../venues/contract/feed.ts';
+import type { VenueRequest } from '../venues/contract/listings.ts';
 import { type BookNeed, type BookWatch, type BookWhy, isMoreUrgent } from './book-watch.ts';
 import type { Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
@@ -17,8 +18,8 @@ export type BookSnapshots = {
   readonly stop: () => void;
 };
 
-export type BookSnapshotsOptions = {
-  readonly venue: Venue;
+type BookSnapshotsOptions = {
+  readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly rest: RestClient;
   readonly listings: () => ReadonlyMap<string, ListingRecord>;

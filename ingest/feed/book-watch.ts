@@ -1,5 +1,5 @@
 // The books of one connection without their levels: which need a snapshot, since when, and which have gone quiet.
-import type { BookRule, Chain } from '../venue.ts';
+import type { BookRule, Chain } from '../venues/shared/book-sync.ts';
 import { type BookSync, isConfirmed, isWhole, newBookSync, stepBookSync } from '../venues/shared/book-sync.ts';
 
 /** A book that says nothing is confirmed by a snapshot before the layer's bound of 30 s ends its status `present` (F-03). */
@@ -41,7 +41,7 @@ type Watched = {
   notBeforeMs: number;
 };
 
-export type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
+type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
 
 export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOptions): BookWatch => {
   const books = new Map<string, Watched>();

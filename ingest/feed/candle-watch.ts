@@ -1,8 +1,9 @@
 // Minutes of trades that one alive span should have closed and did not, while they can still count (H-12, N-11). Pure: instants go in.
-import { type ClosedMinute, MINUTE_SETTLES_MS } from '../venue.ts';
+import type { ClosedMinute } from '../venues/contract/feed.ts';
+import { MINUTE_SETTLES_MS } from '../venues/contract/listings.ts';
 
 /** Minutes to ask for, by the instants they open at. */
-export type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
+type CandleNeed = { readonly symbol: string; readonly fromMs: number; readonly toMs: number };
 
 /** By symbol the minutes that the task has whole, or proved empty, by whatever links of a slot: they are asked for no more. */
 export type ClosedMinutes = Map<string, Set<number>>;

@@ -6,7 +6,13 @@ import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
 import type { CapabilityBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import { type Slot, toCapability, type Venue } from '../venue.ts';
+import {
+  type CollectedVenue,
+  type PollSlot,
+  type Slot,
+  type SocketSlot,
+  toCapability,
+} from '../venues/contract/feed.ts';
 import { createBookSnapshots } from './book-snapshots.ts';
 import { createConnectionLog, type LossCause } from './connection-log.ts';
 import { createFillIns } from './fill-ins.ts';
@@ -15,10 +21,11 @@ import { createPacer } from './pacer.ts';
 import { runPollSlot } from './poll-slot.ts';
 import { followReference } from './reference.ts';
 import { createRestClient } from './rest-client.ts';
-import { runSocketSlot, type SlotRunner } from './socket-slot.ts';
+import type { SlotRunner } from './slot-runner.ts';
+import { runSocketSlot } from './socket-slot.ts';
 
 export type CollectorOptions = {
-  readonly venue: Venue;
+  readonly venue: CollectedVenue;
   /** Laid over the venue's own endpoints, name by name. */
   readonly endpoints: Readonly<Record<string, string>>;
   /** In place of the limit the venue documents. */
@@ -45,8 +52,8 @@ export type Collector = {
 const TICK_MS = 250;
 
 type Runner =
-  | { readonly kind: 'socket'; readonly run: SlotRunner<Extract<Slot, { kind: 'socket' }>> }
-  | { readonly kind: 'poll'; readonly run: SlotRunner<Extract<Slot, { kind: 'poll' }>> };
+  | { readonly kind: 'socket'; readonly run: SlotRunner<SocketSlot> }
+  | { readonly kind: 'poll'; readonly run: SlotRunner<PollSlot> };
 
 export const startCollector = (options: CollectorOptions): Collector => {
   const { venue, shards, meters, log, random, nowMicros } = options;

@@ -2,7 +2,7 @@
 import type { Micros } from '../../schemas/records.ts';
 import type { CapabilityBody, LostBody, OpenBody, RawMessage, TickBody } from '../../schemas/topics.ts';
 import type { RawWriter } from '../publish.ts';
-import type { Cover } from '../venue.ts';
+import type { Cover } from '../venues/contract/feed.ts';
 import type { VenueMeters } from './meters.ts';
 
 /** Causes a collector may give (decision L-08). */
@@ -27,8 +27,8 @@ export type Source = {
   readonly lost: (cause: LossCause, detail: string) => void;
 };
 
-export type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
-export type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
+type SourceNames = { readonly slot: string; readonly shards: readonly number[] };
+type Opening = SourceNames & { readonly url: string; readonly covers: readonly Cover[] };
 
 export type ConnectionLog = {
   /** Writes `open`; the connection is in the ticks until it is lost. */
@@ -44,7 +44,7 @@ export type ConnectionLog = {
   readonly ready: () => Promise<void>;
 };
 
-export type ConnectionLogOptions = {
+type ConnectionLogOptions = {
   readonly writer: RawWriter;
   readonly nowMicros: () => Micros;
   /** Id of this collector; its `conn_id`s begin with it. */

@@ -1,6 +1,7 @@
 // Asks for what sockets should have said and did not: minutes that nobody closed, values that went quiet; answers go under their connection.
 import type { Logger } from '../../infra/runtime/log.ts';
-import type { Urgency, VenueRequest } from '../venue.ts';
+import type { Urgency } from '../venues/contract/feed.ts';
+import type { VenueRequest } from '../venues/contract/listings.ts';
 import type { Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
@@ -27,7 +28,7 @@ export type FillIns = {
   readonly stop: () => void;
 };
 
-export type FillInsOptions = {
+type FillInsOptions = {
   readonly rest: RestClient;
   readonly shardOf: (venueSymbol: string) => number;
   /** Kafka takes no more: nothing is asked that could not be kept. */

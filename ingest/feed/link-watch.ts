@@ -1,6 +1,6 @@
 // What one connection leaves out, by the cheap looks of its venue: subscriptions that went silent, values to confirm, minutes to fill in.
 import type { Micros } from '../../schemas/records.ts';
-import type { Venue, Watched } from '../venue.ts';
+import type { CollectedVenue, Watched } from '../venues/contract/feed.ts';
 import { type CandleWatch, type ClosedMinutes, createCandleWatch } from './candle-watch.ts';
 import type { FillIn, FillInKind } from './fill-ins.ts';
 import { createSubscriptionWatch } from './subscription-watch.ts';
@@ -15,8 +15,8 @@ export type LinkWatch = {
   readonly forgive: () => void;
 };
 
-export type LinkWatchOptions = {
-  readonly venue: Venue;
+type LinkWatchOptions = {
+  readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly watched: readonly Watched[];
   /** Symbols whose candles of trades come by this connection. */

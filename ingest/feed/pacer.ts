@@ -1,6 +1,6 @@
 // Lets attempts pass in the order they came, no more a minute than the venue allows.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Burst } from '../venue.ts';
+import type { Burst } from '../venues/contract/feed.ts';
 import { createRateWindow } from './rate-window.ts';
 
 /** Resolves when the caller may go; rejects with AbortError when `signal` ends first. */

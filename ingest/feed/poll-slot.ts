@@ -1,15 +1,13 @@
-// Asks a slot's requests every period, spread evenly over it; three periods without an answer, or a refusal of everybody, are a lost connection.
+// Sends a slot's requests every period, spread evenly over it; three periods without an answer, or a 429 or 418, end the connection.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
-import type { Slot, VenueRequest } from '../venue.ts';
+import type { PollRequest, PollSlot } from '../venues/contract/feed.ts';
 import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
-import type { SlotRunner } from './socket-slot.ts';
+import { type SlotRunner, toLossCause } from './slot-runner.ts';
 
-export type PollSlot = Extract<Slot, { kind: 'poll' }>;
-
-export type PollSlotDeps = {
+type PollSlotDeps = {
   readonly connections: ConnectionLog;
   readonly rest: RestClient;
   readonly meters: VenueMeters;
@@ -44,10 +42,10 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
     source = null;
   };
 
-  const ask = async (request: VenueRequest): Promise<void> => {
+  const ask = async (request: PollRequest): Promise<void> => {
     try {
       const asked = atInstant(request, wallMs());
-      const payload = await rest.ask(asked);
+      const payload = await rest.ask(asked, asked.urgency ?? 'poll');
       if (over.signal.aborted) return;
       answeredMs = performance.now();
       answers += 1;
@@ -61,10 +59,10 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
     }
   };
 
-  const onRefusal = async (request: VenueRequest, { status, retryAtMs, message }: RestError): Promise<void> => {
+  const onRefusal = async (request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> => {
     const isLong = performance.now() - answeredMs >= LOST_AFTER_PERIODS * slot.everyMs;
     // Nobody is answered until the venue's pause is over: that is known at once.
-    if (isLong || retryAtMs !== null) lose(toLoss(status), message);
+    if (isLong || retryAtMs !== null) lose(toLossCause(status), message);
     if (retryAtMs === null) return;
     await sleep(retryAtMs);
     if (!over.signal.aborted) await ask(request);
@@ -81,7 +79,7 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
   const sleep = (untilMs: number): Promise<void> =>
     pause(Math.max(untilMs - performance.now(), 0), undefined, { signal: over.signal }).catch(() => undefined);
 
-  const send = async (request: VenueRequest): Promise<void> => {
+  const send = async (request: PollRequest): Promise<void> => {
     // Polls come again by themselves: what cannot be kept is not asked for.
     if (connections.isFull()) await connections.ready();
     if (waiting.size >= MOST_WAITING) await Promise.race(waiting);
@@ -127,14 +125,8 @@ export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<Pol
   };
 };
 
-const atInstant = (request: VenueRequest, nowMs: number): VenueRequest => {
+const atInstant = (request: PollRequest, nowMs: number): PollRequest => {
   const { url, sinceMs } = request;
   if (sinceMs === undefined) return request;
   return { ...request, url: url.replace('{since}', String(Math.floor((nowMs - sinceMs) / 1_000))) };
-};
-
-/** The cause of a loss by the status that showed it; null is no answer at all. */
-export const toLoss = (status: number | null): LossCause => {
-  if (status === 429 || status === 418) return 'venue_rate_limit';
-  return status === null || status >= 500 ? 'venue_down' : 'connection_lost';
 };

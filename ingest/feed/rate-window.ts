@@ -1,5 +1,5 @@
 // How much of a venue's limit is used: a sliding minute and a burst inside it. Pure: instants go in, waiting times come out.
-import type { Burst } from '../venue.ts';
+import type { Burst } from '../venues/contract/feed.ts';
 
 /** The venue counts at its own clock's minute: a fifth of its limit is left for what we see late. */
 const USABLE = 0.8;

@@ -3,12 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
-import { type ReferenceState, type Venue, VenueError, type VenueRequest } from '../venue.ts';
+import type { CollectedVenue } from '../venues/contract/feed.ts';
+import { type ReferenceState, VenueError, type VenueRequest } from '../venues/contract/listings.ts';
 import type { Source } from './connection-log.ts';
 import { type RestClient, RestError } from './rest-client.ts';
 
-export type ReferenceOptions = {
-  readonly venue: Venue;
+type ReferenceOptions = {
+  readonly venue: CollectedVenue;
   readonly endpoints: Readonly<Record<string, string>>;
   readonly rest: RestClient;
   /** Where the answers go; concerns every shard. */
@@ -24,7 +25,7 @@ export type ReferenceOptions = {
 
 const BACKOFF = { minMs: 1_000, maxMs: 60_000 };
 
-export type Reference = {
+type Reference = {
   /** What is listed may have changed: the next round begins now, unless the last one has just been. */
   readonly hurry: () => void;
   readonly stop: () => void;

@@ -1,7 +1,8 @@
 // REST requests of a collector: the most urgent first, within the venue's weight, with a deadline, a size limit and Retry-After honoured.
 import { fetchBytes, type HttpAnswer } from '../../infra/runtime/http.ts';
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
-import { type Burst, URGENCIES, type Urgency, type VenueRequest } from '../venue.ts';
+import { type Burst, URGENCIES, type Urgency } from '../venues/contract/feed.ts';
+import type { VenueRequest } from '../venues/contract/listings.ts';
 import type { VenueMeters } from './meters.ts';
 import { createRateWindow, type RateWindow } from './rate-window.ts';
 
@@ -63,7 +64,7 @@ type Host = {
   blocked: Block | null;
 };
 
-export type RestOptions = {
+type RestOptions = {
   readonly weightPerMinute: number;
   readonly burst?: Burst | undefined;
   readonly meters: VenueMeters;
@@ -164,7 +165,7 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
     for (const { request, reject } of dropped) reject(refuse(request));
   };
 
-  const ask = (request: VenueRequest, urgency: Urgency = request.urgency ?? 'poll'): Promise<Buffer> => {
+  const ask = (request: VenueRequest, urgency: Urgency = 'poll'): Promise<Buffer> => {
     const host = hostOf(request.url);
     if (closing.signal.aborted) return Promise.reject(new RestError(request, null));
     if (yields(urgency) && host.blocked && host.blocked.retryAtMs > performance.now()) {

@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import WebSocket from 'ws';
 import { LIMITS } from '../../infra/runtime/kafka/topics.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { type Slot, type Venue, VenueError } from '../venue.ts';
+import type { CollectedVenue, SocketSlot } from '../venues/contract/feed.ts';
+import { VenueError } from '../venues/contract/listings.ts';
 import type { BookClient, BookSnapshots } from './book-snapshots.ts';
 import { createBookWatch } from './book-watch.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
@@ -12,13 +13,11 @@ import type { ConnectionLog, LossCause, Source } from './connection-log.ts';
 import type { FillInClient, FillIns } from './fill-ins.ts';
 import { createLinkWatch, type LinkWatch } from './link-watch.ts';
 import type { VenueMeters } from './meters.ts';
-import { toLoss } from './poll-slot.ts';
 import { type RestClient, RestError, retryAfterMs } from './rest-client.ts';
-
-export type SocketSlot = Extract<Slot, { kind: 'socket' }>;
+import { toLossCause } from './slot-runner.ts';
 
 export type LinkDeps = {
-  readonly venue: Venue;
+  readonly venue: CollectedVenue;
   readonly connections: ConnectionLog;
   readonly books: BookSnapshots;
   readonly fillIns: FillIns;
@@ -83,13 +82,13 @@ const addressOf = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<s
   try {
     return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url), 'connection'));
   } catch (error) {
-    if (error instanceof RestError) throw new ConnectFailure(toLoss(error.status), error.message);
+    if (error instanceof RestError) throw new ConnectFailure(toLossCause(error.status), error.message);
     if (error instanceof VenueError) throw new ConnectFailure('venue_down', error.message);
     throw error;
   }
 };
 
-const handshake = (url: string, headers: Venue['headers'] = {}): Promise<WebSocket> =>
+const handshake = (url: string, headers: CollectedVenue['headers'] = {}): Promise<WebSocket> =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url, {
       headers,

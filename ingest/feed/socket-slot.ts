@@ -1,20 +1,13 @@
 // Keeps one socket slot connected: backoff after a loss, a successor before a venue's age limit or a new plan, both overlapping.
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBackoff } from '../../infra/runtime/backoff.ts';
+import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
-import type { LossCause } from './connection-log.ts';
 import type { Pacer } from './pacer.ts';
-import { ConnectFailure, type Link, type LinkDeps, openLink, type SocketSlot } from './socket-link.ts';
+import type { SlotRunner } from './slot-runner.ts';
+import { ConnectFailure, type Link, type LinkDeps, openLink } from './socket-link.ts';
 
-/** A slot that runs until it is stopped. */
-export type SlotRunner<S> = {
-  readonly slot: () => S;
-  /** Goes over to a new definition of the same slot; the old connection ends when the new one can stand alone. */
-  readonly replace: (slot: S) => void;
-  readonly stop: (cause: LossCause, detail: string) => void;
-};
-
-export type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
+type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
   readonly pacer: Pacer;
   /** In [0, 1). */
   readonly random: () => number;

@@ -1,7 +1,7 @@
 // The subscriptions of one connection that never rest for long: which have gone silent, which are merely quiet. Pure: instants go in.
-import type { Watched } from '../venue.ts';
+import type { Watched } from '../venues/contract/feed.ts';
 
-export type SubscriptionWatch = {
+type SubscriptionWatch = {
   /** A data frame of the subscription. */
   readonly heard: (subscription: string, text: string, nowMs: number) => void;
   /** Those to subscribe again now; each is named again only after another such silence. */

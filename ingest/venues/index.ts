@@ -1,22 +1,13 @@
-// The registry of venues: adding one is its file and its line here.
-import type { Venue } from '../venue.ts';
-import { aster } from './aster/index.ts';
-import { binance } from './binance/index.ts';
-import { bitget } from './bitget/index.ts';
-import { bitmex } from './bitmex/index.ts';
-import { bybit } from './bybit/index.ts';
-import { deribit } from './deribit/index.ts';
-import { dydx } from './dydx/index.ts';
-import { gate } from './gate/index.ts';
-import { htx } from './htx/index.ts';
-import { hyperliquid } from './hyperliquid/index.ts';
-import { krakenFutures } from './kraken-futures/index.ts';
-import { kucoin } from './kucoin/index.ts';
-import { mexc } from './mexc/index.ts';
-import { okx } from './okx/index.ts';
+// The registry of venues, by id. Each process takes the part of the contract that it needs; both are the same values.
+import type { CollectedVenue } from './contract/feed.ts';
+import type { MappedVenue } from './contract/mapping.ts';
+import type { Venue } from './contract/venue.ts';
+import * as rooms from './rooms.ts';
 
 export const venues: ReadonlyMap<string, Venue> = new Map(
-  [aster, binance, bitget, bitmex, bybit, deribit, dydx, gate, htx, hyperliquid, krakenFutures, kucoin, mexc, okx].map(
-    (venue) => [venue.id, venue],
-  ),
+  Object.values<Venue>(rooms).map((venue) => [venue.id, venue]),
 );
+/** For collectors: listings and feed. */
+export const collectedVenues: ReadonlyMap<string, CollectedVenue> = venues;
+/** For tasks: listings and mapping. */
+export const mappedVenues: ReadonlyMap<string, MappedVenue> = venues;

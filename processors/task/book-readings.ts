@@ -1,5 +1,5 @@
 // Readings made from assembled books: top of book and depth bands, by 100 ms buckets, invalidated when crossed or broken (L-03, design section 5).
-import type { Chain } from '../../ingest/venue.ts';
+import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { BookRecord, Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';

@@ -3,7 +3,9 @@
 // Hot path. Prices and sizes are integers scaled to the most decimals seen, held in two sorted arrays a side with the best level at the end,
 // because changes happen near the top. A side is keyed so that a larger key is better: `price` for bids, `-price` for asks.
 // The book is plain data, mutated in place.
-import { type FullSides, VenueError } from '../../ingest/venue.ts';
+
+import { VenueError } from '../../ingest/venues/contract/listings.ts';
+import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';

@@ -1,6 +1,6 @@
 // Books of a task, one a listing and connection: joined, continuity-checked, published by 100 ms buckets of `received_at` (design section 5).
 
-import type { BookRule, Chain, FullSides } from '../../ingest/venue.ts';
+import type { BookRule, Chain, FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import {
   type BookSync,
   isConfirmed,

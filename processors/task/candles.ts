@@ -1,5 +1,6 @@
 // Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
-import { type AskedMinutes, MINUTE_SETTLES_MS } from '../../ingest/venue.ts';
+import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
+import type { AskedMinutes } from '../../ingest/venues/contract/mapping.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { type CoverName, isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';

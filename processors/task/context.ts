@@ -1,5 +1,5 @@
 // What the parts of a task share while they work on one record: the state, the outputs, what is known by heart.
-import type { Venue } from '../../ingest/venue.ts';
+import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import { type CoverName, LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import { shardOf } from '../../schemas/shards.ts';
@@ -20,7 +20,7 @@ import { provisionalRow } from './windows.ts';
 
 export type TaskContext = {
   readonly id: string;
-  readonly venue: Venue;
+  readonly venue: MappedVenue;
   readonly partition: number;
   readonly shards: number;
   readonly store: Store;

@@ -1,5 +1,11 @@
 // What each kind of raw record does to a task: connections, capabilities, reference answers, data (design section 4).
-import { type Mapped, type ReferenceAnswer, VenueError, type VenueMessage, VenueRefusal } from '../../ingest/venue.ts';
+import {
+  type ReferenceAnswer,
+  VenueError,
+  type VenueMessage,
+  VenueRefusal,
+} from '../../ingest/venues/contract/listings.ts';
+import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import { PRICE_TYPES } from '../../schemas/layers/candle.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { ListingRecord, Micros, NormalisedRecord, PriceType } from '../../schemas/records.ts';

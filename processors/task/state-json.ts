@@ -1,5 +1,5 @@
 // The state of a task as the texts of a checkpoint, one an item. What never changes is written once and its text kept.
-import type { MapState } from '../../ingest/venue.ts';
+import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { EventLayer } from '../../schemas/layers/index.ts';
 import type { ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';

@@ -1,5 +1,6 @@
 // The state of a task as plain data: what a checkpoint saves and a restore brings back.
-import type { MapState, ReferenceState } from '../../ingest/venue.ts';
+import type { ReferenceState } from '../../ingest/venues/contract/listings.ts';
+import type { MapState } from '../../ingest/venues/contract/mapping.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { CandleFigures, Timeframe } from '../../schemas/layers/candle.ts';
 import type { EventLayer } from '../../schemas/layers/index.ts';

@@ -1,5 +1,5 @@
 // One task: a pure machine over one raw partition. Records in, outputs out; time comes only from the records (design section 5).
-import type { Venue } from '../../ingest/venue.ts';
+import type { MappedVenue } from '../../ingest/venues/contract/mapping.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
@@ -20,7 +20,7 @@ export type LogRecord = {
 };
 
 export type TaskSpec = {
-  readonly venue: Venue;
+  readonly venue: MappedVenue;
   readonly partition: number;
   /** Partitions of the raw topic: a task maps only the listings of its own. */
   readonly shards: number;

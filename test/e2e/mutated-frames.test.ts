@@ -2,8 +2,8 @@
 import t, { type Test } from 'tap';
 import type { FaultEntry } from '../../infra/dev/simulator/faults.ts';
 import { createPublisher, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
-import { VenueError } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
+import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { type DeadLetter, type RawMessage, topics } from '../../schemas/topics.ts';
 import { mutate, randomOf } from '../support/mutations.ts';

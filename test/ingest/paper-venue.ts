@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { createLog } from '../../infra/runtime/log.ts';
 import type { RawWriter } from '../../ingest/publish.ts';
-import type { Slot, Venue, VenueRequest } from '../../ingest/venue.ts';
+import type { Slot } from '../../ingest/venues/contract/feed.ts';
+import type { VenueRequest } from '../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 

@@ -1,7 +1,8 @@
 // Minutes proved empty by answers of candles, held against the trades of a venue on paper: whatever is lost, cut or told late (H-12).
 import fc from 'fast-check';
 import t from 'tap';
-import type { AskedMinutes, Mapped, Venue } from '../../ingest/venue.ts';
+import type { AskedMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { recordsOf } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';

@@ -1,8 +1,8 @@
 // The book: levels in, exact figures out; compared with a simple book of maps and big rational sums over recorded sessions.
 import fc from 'fast-check';
 import t from 'tap';
-import { VenueError } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
+import { VenueError } from '../../ingest/venues/contract/listings.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../ingest/venues/shared/book-sync.ts';
 import {
   applySnapshot,

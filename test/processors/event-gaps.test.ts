@@ -1,7 +1,7 @@
 // Gaps of trades and liquidations: stretches without a connection are rows, silence on a living one is not (H-15).
 import t from 'tap';
-import type { Venue } from '../../ingest/venue.ts';
 import { binance } from '../../ingest/venues/binance/index.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const ON = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' } as const;

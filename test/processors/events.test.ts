@@ -1,7 +1,8 @@
 // Events of before: what a venue's first message of a subscription repeats is not told as new, on every venue that is recorded (D-53).
 import { readdirSync } from 'node:fs';
 import t from 'tap';
-import { toCapability, type Venue } from '../../ingest/venue.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import type { LiquidationRecord, ListingRecord, TradeRecord } from '../../schemas/records.ts';
 import type { RawMessage, Row } from '../../schemas/topics.ts';

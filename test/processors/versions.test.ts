@@ -1,7 +1,8 @@
 // Versions that change between a reading and its seal: what was received while a layer was collected counts, and what was not collected has no rows (N-11, H-06).
 import fc from 'fast-check';
 import t from 'tap';
-import { toCapability, type Venue } from '../../ingest/venue.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { Task } from '../../processors/task/task.ts';

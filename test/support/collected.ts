@@ -6,7 +6,7 @@ import type { VenueHost } from '../../infra/dev/simulator/venue-host.ts';
 import { createClock } from '../../infra/runtime/clock.ts';
 import { type Collector, startCollector } from '../../ingest/feed/collector.ts';
 import { createMeters } from '../../ingest/feed/meters.ts';
-import type { Venue } from '../../ingest/venue.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { Task } from '../../processors/task/task.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';

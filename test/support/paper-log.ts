@@ -1,5 +1,9 @@
 // A raw log of a venue that exists only on paper, made faster than real time, with everything that goes wrong: losses, a dead collector, a log that stood still, silence, nonsense, repeats, changed rules, ends.
-import { type Chain, type Mapped, type Venue, VenueError } from '../../ingest/venue.ts';
+
+import { VenueError } from '../../ingest/venues/contract/listings.ts';
+import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
+import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { elementTexts } from '../../ingest/venues/shared/elements.ts';
 import { recordsOf } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';

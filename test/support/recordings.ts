@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { VenueMessage } from '../../ingest/venue.ts';
+import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
 
 export type Recorded = {
   readonly recv_ms: number | null;

@@ -1,5 +1,6 @@
 // Synchronous driver of a task: raw messages in, outputs out, with a log whose clock the test holds.
-import { toCapability, type Venue } from '../../ingest/venue.ts';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { type LogRecord, Task, type TaskSpec } from '../../processors/task/task.ts';
 import type { OpenBody, RawMessage } from '../../schemas/topics.ts';

@@ -1,6 +1,7 @@
 // Logs of one simulated Binance connection for tests of the task: listings, marks, books with holes, losses, late records.
-import type { Venue } from '../../ingest/venue.ts';
+
 import { binance } from '../../ingest/venues/binance/index.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { SECOND, START, TestLog } from './task-driver.ts';

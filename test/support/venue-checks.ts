@@ -1,12 +1,8 @@
 // What the test of every venue asks: records of a recorded line by value, damaged frames refused, no two members exchanged unnoticed.
-import {
-  type MapContext,
-  type Mapped,
-  type MapState,
-  type Venue,
-  VenueError,
-  type VenueMessage,
-} from '../../ingest/venue.ts';
+
+import { VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
+import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { canonicalDigits, multiply } from '../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord, PriceType } from '../../schemas/records.ts';
 import { mutate, randomOf } from './mutations.ts';

@@ -1,6 +1,8 @@
 // What generators start from: one recorded message of each kind of a venue, and the listings its recordings name.
 import { readdirSync } from 'node:fs';
-import type { MapContext, Venue, VenueMessage } from '../../ingest/venue.ts';
+import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
+import type { MapContext } from '../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import { isRaw, parseExact } from './mutations.ts';
 import { fixturePath, readRecording, toVenueMessage } from './recordings.ts';

@@ -4,7 +4,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { type MapContext, type MapState, type Venue, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext, MapState } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 

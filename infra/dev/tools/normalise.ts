@@ -8,17 +8,15 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { createGunzip } from 'node:zlib';
 import {
-  type Chain,
-  type FullSides,
-  type Mapped,
-  type MapState,
   type ReferenceState,
   type Unexpected,
-  type Venue,
   VenueError,
   type VenueMessage,
-} from '../../../ingest/venue.ts';
+} from '../../../ingest/venues/contract/listings.ts';
+import type { Mapped, MapState } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
+import type { Chain, FullSides } from '../../../ingest/venues/shared/book-sync.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { watchUnexpected } from '../../../ingest/venues/shared/unexpected.ts';
 import { parseRequest } from '../../../ingest/venues/shared/wire.ts';

@@ -1,8 +1,10 @@
 // Aster's slots: sockets of books, of marks and of trades, each apart; polls of open interest and of candles of mark and index prices. The venue's
 // frames, weights and limit of weight are those of Binance's USD-M, and so is what fits into it.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, SymbolRequest, Venue, VenueRequest } from '../../venue.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from '../binance/budget.ts';
+import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
 import { byAge, chunks, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 
 export const STREAMS_PER_CONNECTION = 200;
@@ -14,9 +16,6 @@ const SILENCE_MS = 30_000;
 const CONFIRM_AFTER_MS = 20_000;
 /** The venue closes sockets at 24 h. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
-
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 
 type SocketKind = {
   readonly name: string;
@@ -40,7 +39,7 @@ const KINDS: readonly SocketKind[] = [
   },
 ];
 
-export const planAster = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planAster = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
   const everyMs = oiEveryMs(open);
   return [
@@ -56,7 +55,7 @@ export const planAster = (listings: readonly ListingRecord[], env: Env): Slot[] 
 
 const planSockets = (
   open: readonly ListingRecord[],
-  env: Env,
+  env: PlanEnv,
   { name, layers, steady, restless, confirmAfterMs }: SocketKind,
 ): Slot[] => {
   const kinds = [...steady, ...restless];
@@ -88,7 +87,7 @@ const streamsOf = (symbols: readonly string[], kinds: readonly string[]): string
 
 // ---- requests ----
 
-const get = (name: string, query: string, { rest }: Endpoints): VenueRequest => ({
+const get = (name: string, query: string, { rest }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${rest}/fapi/v3/${name}?${query}`,
   weight: 1,
@@ -120,7 +119,7 @@ const planPolls = (members: readonly ListingRecord[], { shard, everyMs, endpoint
 };
 
 /** The minute that runs and those that ended since the last answer. */
-const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): VenueRequest[] => {
+const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): PollRequest[] => {
   const subjects = {
     markPriceKlines: `symbol=${encodeURIComponent(venue_symbol)}`,
     indexPriceKlines: `pair=${encodeURIComponent(values.pair ?? venue_symbol)}`,
@@ -129,21 +128,4 @@ const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endp
     ...get(name, `${subject}&interval=1m&limit=3`, endpoints),
     urgency: 'price_candle',
   }));
-};
-
-const MINUTE_MS = 60_000;
-
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `interval=1m&startTime=${fromMs}&limit=${limit}`;
-  return get('klines', `symbol=${encodeURIComponent(venue_symbol)}&${range}`, endpoints);
-};
-
-/** The day's figures and last price of one listing. */
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
-  const [name = '', stream] = subscription.split('@');
-  if (stream !== 'ticker') return null;
-  const symbol = name.toUpperCase();
-  return { symbol, request: get('ticker/24hr', `symbol=${encodeURIComponent(symbol)}`, endpoints) };
 };

@@ -3,7 +3,7 @@
 // Each market grants 2,400 a minute, of which the collector uses 1,920: a quarter is kept for book snapshots (20 each), and of the other 1,440
 // the plan takes 1,320 for polls; 120 remain for minutes to fill in and for confirmations. A request of open interest or of candles weighs 1.
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Delivery } from '../../venue.ts';
+import type { Delivery } from '../contract/feed.ts';
 import { byAge, isOpen } from '../shared/shape.ts';
 import { type Market, marketOf } from './symbols.ts';
 
@@ -17,7 +17,7 @@ const PRICE_CANDLES_PER_MINUTE = (2 * 60_000) / PRICE_CANDLES_EVERY_MS;
 /** Listings come and go one by one: what follows from their number changes with each so many of them only. */
 const STEP = 50;
 
-export type Budget = {
+type Budget = {
   readonly oiEveryMs: number;
   /** So many listings, the oldest, have candles of mark and index prices. */
   readonly priceCandles: number;

@@ -1,6 +1,8 @@
 // Binance's trades, liquidations and candles as normalised records (records.md).
 import type { PriceType } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, type Venue, VenueError } from '../../venue.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import {
   badFrame,

@@ -2,7 +2,7 @@
 import { formatDuration } from '../../../schemas/durations.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { leaveOff, splitMultiplier, TIMEFRAMES } from '../shared/shape.ts';
 import {
@@ -26,7 +26,7 @@ type FundingHours = Readonly<Record<string, number>>;
 const MS_PER_HOUR = 3_600_000;
 
 /** Folds fundingInfo, then exchangeInfo; a scope is a market, whole at its exchangeInfo. */
-export const mapReference = (state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
+export const mapReference = (venue: string, state: ReferenceState, message: VenueMessage): ReferenceAnswer | null => {
   const request = parseRequest(message.request);
   const match = /\/(fapi|dapi)\/v\d\/(exchangeInfo|fundingInfo)$/.exec(request?.path ?? '');
   if (!match) return null;
@@ -38,7 +38,7 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
   const hours = state[market] as FundingHours | undefined;
   return readMessage(message.payload, (body) => ({
     scope: market,
-    listings: toListings(body, { message, market, hours }),
+    listings: toListings(body, { venue, message, market, hours }),
     elements: () => elementTexts(message.payload, 'symbol'),
   }));
 };
@@ -54,7 +54,12 @@ const toFundingHours = (body: unknown): FundingHours =>
     }),
   );
 
-type Source = { readonly message: VenueMessage; readonly market: Market; readonly hours: FundingHours | undefined };
+type Source = {
+  readonly venue: string;
+  readonly message: VenueMessage;
+  readonly market: Market;
+  readonly hours: FundingHours | undefined;
+};
 
 const toListings = (body: unknown, source: Source): readonly ListingRecord[] => {
   const answer = readFields(body, 'exchangeInfo');
@@ -65,7 +70,7 @@ const toListings = (body: unknown, source: Source): readonly ListingRecord[] => 
     .map(
       (symbol): ListingRecord => ({
         layer: 'listing',
-        venue: 'binance',
+        venue: source.venue,
         venue_symbol: readText(symbol.symbol, 'symbol'),
         venue_ts,
         received_at: source.message.received_at,

@@ -1,10 +1,13 @@
 // What every mapper of Binance's messages shares: the message's source, the symbol it is about, its stamp, the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, VenueError } from '../../venue.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type Fields, readAmountOrNull, readMsOrNull, readText } from '../shared/wire.ts';
 import { isDated, marketOf } from './symbols.ts';
 
 export type MessageSource = {
+  /** Id of the venue that publishes this dialect. */
+  readonly venue: string;
   readonly receivedAt: Micros;
   readonly context: MapContext;
   /** Of the request; empty for frames. */
@@ -42,7 +45,7 @@ export const toMapped = <R extends NormalisedRecord>(
 ): Mapped => ({
   record: {
     layer,
-    venue: 'binance',
+    venue: source.venue,
     venue_symbol: symbol,
     venue_ts: venueTs,
     received_at: source.receivedAt,

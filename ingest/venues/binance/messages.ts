@@ -2,7 +2,9 @@
 // and contract series; instruments with a delivery date.
 import { multiply } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
-import type { Chain, FullSides, MapContext, Mapped, VenueMessage } from '../../venue.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
+import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   type Fields,
@@ -43,10 +45,11 @@ import {
 import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './symbols.ts';
 
 /** Records of one message, in its order. Throws `VenueError` only. */
-export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
+export const mapMessage = (venue: string, message: VenueMessage, context: MapContext): readonly Mapped[] =>
   readMessage(message.payload, (body) => {
     const request = parseRequest(message.request);
     const source = {
+      venue,
       receivedAt: message.received_at,
       context,
       query: request?.query ?? new URLSearchParams(),
@@ -216,6 +219,8 @@ const toStats = (
   const volume_unit = quantityUnitOf(at.symbol);
   const turnover_24h = turnoverOf(at.symbol, element[turnoverName], turnoverName);
   const change_24h = percent === null ? null : multiply(percent, '0.01');
+  // Tickers may have the last price alone.
+  if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
   return [toMapped(at, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h }, element)];
 };
 

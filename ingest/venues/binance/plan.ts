@@ -1,6 +1,8 @@
 // Binance's slots: sockets of books, of prices and of trades, each apart; polls of open interest and of candles of mark and index prices.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { oiEveryMs, PRICE_CANDLES_EVERY_MS } from './budget.ts';
 import { marketOf } from './symbols.ts';
@@ -15,12 +17,10 @@ const CONFIRM_AFTER_MS = 20_000;
 /** The venue closes sockets at 24 h. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 /** Slots of one market and shard. */
 type Group = { readonly listings: readonly ListingRecord[]; readonly shard: number; readonly endpoints: Endpoints };
 
-export const planBinance = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planBinance = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
   const everyMs = oiEveryMs(open);
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) => {
@@ -124,7 +124,7 @@ export const toRenewal = (streams: readonly string[]): string[] => [
 export const restBase = (venueSymbol: string, { usdm_rest, coinm_rest }: Endpoints): string =>
   marketOf(venueSymbol) === 'usdm' ? `${usdm_rest}/fapi/v1` : `${coinm_rest}/dapi/v1`;
 
-const get = (url: string): VenueRequest => ({ method: 'GET', url, weight: 1 });
+const get = (url: string): PollRequest => ({ method: 'GET', url, weight: 1 });
 
 const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Group, everyMs: number): Slot[] => {
   const poll = (name: string, layer: string, members: readonly ListingRecord[], slot: PollPlan): Slot[] =>
@@ -151,13 +151,13 @@ const planPolls = (market: 'usdm' | 'coinm', { listings, shard, endpoints }: Gro
 
 type PollPlan = Pick<Extract<Slot, { kind: 'poll' }>, 'everyMs' | 'requests'>;
 
-const toOi = ({ venue_symbol }: ListingRecord, endpoints: Endpoints): VenueRequest =>
+const toOi = ({ venue_symbol }: ListingRecord, endpoints: Endpoints): PollRequest =>
   get(`${restBase(venue_symbol, endpoints)}/openInterest?symbol=${encodeURIComponent(venue_symbol)}`);
 
 /** The minute that runs and those that ended since the last answer. */
-const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): VenueRequest[] => {
+const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endpoints): PollRequest[] => {
   const base = restBase(venue_symbol, endpoints);
-  const of = (path: string, subject: string): VenueRequest => ({
+  const of = (path: string, subject: string): PollRequest => ({
     ...get(`${base}/${path}?${subject}&interval=1m&limit=3`),
     urgency: 'price_candle',
   });
@@ -165,21 +165,4 @@ const toPriceCandles = ({ venue_symbol, values }: ListingRecord, endpoints: Endp
     of('markPriceKlines', `symbol=${encodeURIComponent(venue_symbol)}`),
     of('indexPriceKlines', `pair=${encodeURIComponent(values.pair ?? '')}`),
   ];
-};
-
-const MINUTE_MS = 60_000;
-
-/** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which shows that it is over. Weight 1 below 100 minutes. */
-export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const limit = (toMs - fromMs) / MINUTE_MS + 2;
-  const query = `symbol=${encodeURIComponent(venue_symbol)}&interval=1m&startTime=${fromMs}&limit=${limit}`;
-  return get(`${restBase(venue_symbol, endpoints)}/klines?${query}`);
-};
-
-/** The day's figures and last price of one listing. */
-export const confirmRequest = (subscription: string, endpoints: Endpoints): SymbolRequest | null => {
-  const [name = '', stream] = subscription.split('@');
-  if (stream !== 'ticker') return null;
-  const symbol = name.toUpperCase();
-  return { symbol, request: get(`${restBase(symbol, endpoints)}/ticker/24hr?symbol=${encodeURIComponent(symbol)}`) };
 };

@@ -1,6 +1,8 @@
 // What Binance's symbols and streams say by themselves: market, unit, dates, and the chain of a book message.
 import type { QuantityUnit } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { MapContext } from '../contract/mapping.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'usdm' | 'coinm';
 

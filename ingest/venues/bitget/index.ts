@@ -3,7 +3,9 @@
 // We collect v3 (unified): one ticker topic carries last, mark, index, funding, open interest and 24 h figures; books chain by `pseq`; candles of
 // mark and index prices are told by REST only. The older v1 and v2 messages are read too. Every size is an amount of the base asset. Dated futures
 // share the sockets and are never mapped.
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

@@ -4,7 +4,7 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { leaveOff, splitMultiplier } from '../shared/shape.ts';
 import {

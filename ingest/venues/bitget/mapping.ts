@@ -1,6 +1,7 @@
 // What every mapper of Bitget's messages shares: the message's source, its names and stamps, the record around its values.
 import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
-import { type Mapped, VenueError } from '../../venue.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { recordsOf } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
 import { type BookIds, isDated } from './symbols.ts';

@@ -1,6 +1,7 @@
 // Bitget's frames and answers of v1, v2 and v3 as normalised records (records.md). Not read: spot, margin, dated futures, settled funding.
 import type { Level, PriceType } from '../../../schemas/records.ts';
-import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,

@@ -1,6 +1,9 @@
 // Bitget's slots: sockets of books, of everything else, one of all liquidations; a poll of candles of mark and index prices; the request that fills in minutes.
+
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
-import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, hasPriceCandles, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -18,8 +21,6 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 /** A connection may send 240 requests to subscribe or unsubscribe an hour. A renewal is two of them: 180, and 60 for the first and for books that broke. */
 export const RENEW_EVERY_MS = 40_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 type Topic = {
   readonly instType: string;
   readonly topic: string;
@@ -29,7 +30,7 @@ type Topic = {
 /** Slots of one shard. */
 type Group = { readonly shard: number; readonly listings: readonly ListingRecord[]; readonly endpoints: Endpoints };
 
-export const planBitget = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planBitget = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = byAge(listings.filter(isOpen));
   const shards = Array.from({ length: env.shards }, (_, shard) => shard);
   const slots = shards.flatMap((shard) => {
@@ -129,7 +130,7 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 
 // ---- requests ----
 
-const getCandles = (symbol: string, query: string, endpoints: Endpoints): VenueRequest => {
+const getCandles = (symbol: string, query: string, endpoints: Endpoints): PollRequest => {
   const subject = `category=${productOf(symbol).toUpperCase()}&symbol=${encodeURIComponent(symbol)}&interval=1m`;
   return { method: 'GET', url: `${endpoints.rest}/api/v3/market/candles?${subject}&${query}`, weight: 1 };
 };
@@ -139,7 +140,7 @@ const planPriceCandles = ({ shard, listings, endpoints }: Group): Slot[] => {
   const symbols = listings.filter(hasPriceCandles).map(({ venue_symbol }) => venue_symbol);
   const requests = symbols.flatMap((symbol) =>
     ['MARK', 'INDEX'].map(
-      (type): VenueRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
+      (type): PollRequest => ({ ...getCandles(symbol, `type=${type}&limit=3`, endpoints), urgency: 'price_candle' }),
     ),
   );
   const covers = [{ layers: ['price_candles'], symbols }];

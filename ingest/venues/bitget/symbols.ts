@@ -1,7 +1,9 @@
 // What Bitget's symbols, arguments and book frames say by themselves: product type, what is no perpetual, the chain of a book message.
-import type { Chain, ClosedMinute } from '../../venue.ts';
 
-export type Market = 'linear' | 'inverse';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
+
+type Market = 'linear' | 'inverse';
 
 /** Margined in the coin (`BTCUSD`, `BTCUSD_DMCBL`): inverse. `BTCUSDT`, `BTCPERP` (USDC) and their v1 names are linear. */
 export const marketOf = (symbol: string): Market => (/USD(_DMCBL)?$/.test(symbol) ? 'inverse' : 'linear');

@@ -1,5 +1,5 @@
 // Bitget's tickers and the answers beside them (prices, funding, open interest) as normalised records; three versions, one shape.
-import type { Mapped } from '../../venue.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import {
   badFrame,
   type Fields,

@@ -1,7 +1,7 @@
 // BitMEX' table of instruments: a full row, then only what changed; merged here explicitly, so that what an update leaves out is neither null nor
 // said anew.
 import type { Digits, Micros } from '../../../schemas/records.ts';
-import type { Mapped } from '../../venue.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf } from '../shared/shape.ts';
 import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
 
@@ -57,7 +57,7 @@ const LAYERS = Object.keys(LAYER_MEMBERS) as readonly Layer[];
 export const readInstrument = (row: Fields): Instrument =>
   Object.fromEntries(MEMBERS.filter((name) => name in row).map((name) => [name, READERS[name](row[name], name)]));
 
-export type Change = { readonly before: Instrument; readonly after: Instrument };
+type Change = { readonly before: Instrument; readonly after: Instrument };
 
 /** A layer for each that has a member with another value than before. */
 export const mapChange = (at: At, { before, after }: Change, row: Fields): readonly Mapped[] =>

@@ -2,7 +2,8 @@
 //
 // A table begins with a `partial`, whole; rows are inserted, updated (only what changed) and deleted after it. What comes before it is not read.
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
-import { type Mapped, type MapState, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped, MapState } from '../contract/mapping.ts';
 import { type At, recordsOf, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {

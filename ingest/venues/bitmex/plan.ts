@@ -1,6 +1,8 @@
 // BitMEX' slots: sockets of books and of everything else, a topic for each table and symbol; the request that fills in minutes.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue, Watched } from '../../venue.ts';
+import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { chunks, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -15,10 +17,8 @@ const TOPICS_PER_FRAME = 20;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Env = Parameters<Venue['plan']>[1];
-
 /** Books apart from prices, so that a busy book never delays a mark. */
-export const planBitmex = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+export const planBitmex = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...planSockets(listings, env, {
     id: 'orderBookL2',
     tables: ['orderBookL2'],
@@ -41,7 +41,7 @@ type SocketPlan = {
   readonly watched: readonly string[];
 };
 
-const planSockets = (listings: readonly ListingRecord[], env: Env, plan: SocketPlan): Slot[] =>
+const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
   spreadListings(listings, env, {
     sockets: SOCKETS,
     most: LISTINGS_PER_CONNECTION,

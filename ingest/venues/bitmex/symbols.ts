@@ -1,6 +1,7 @@
 // What BitMEX' symbols and book frames say by themselves: perpetual or not, unit of quantities, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 /** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot. */
 export const isPerpetual = (symbol: string): boolean =>

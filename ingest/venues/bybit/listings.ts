@@ -3,7 +3,7 @@ import { formatDuration } from '../../../schemas/durations.ts';
 import { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, FieldTransform, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { splitMultiplier } from '../shared/shape.ts';
 import {

@@ -1,6 +1,6 @@
 // What every mapper of Bybit's messages shares: the message's source, its stamp, the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
-import type { MapContext, Mapped, MapState } from '../../venue.ts';
+import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { recordsOf } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
 import { isDated, quantityUnitOf } from './symbols.ts';

@@ -1,6 +1,7 @@
 // Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
 import type { Level, PriceType } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, type MapState, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,

@@ -1,6 +1,9 @@
 // Bybit's slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in and confirm.
+
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
-import type { Slot, SymbolRequest, Venue, VenueRequest, Watched, WatchedMember } from '../../venue.ts';
+import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -33,8 +36,6 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
  */
 const PRICE_CANDLES_EVERY_MS = 80_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 /** Slots of one market and shard. */
 type Group = {
   readonly market: Market;
@@ -43,7 +44,7 @@ type Group = {
   readonly endpoints: Endpoints;
 };
 
-export const planBybit = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = byAge(listings.filter(isOpen));
   return Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
     (['linear', 'inverse'] as const).flatMap((market) => {
@@ -122,7 +123,7 @@ export const withoutRefused = (refusal: string, request: string): string | null 
 
 // ---- requests ----
 
-const get = (path: string, venueSymbol: string, endpoints: Endpoints): VenueRequest => {
+const get = (path: string, venueSymbol: string, endpoints: Endpoints): PollRequest => {
   const [name, query = ''] = path.split('?');
   const subject = `category=${marketOf(venueSymbol)}&symbol=${encodeURIComponent(venueSymbol)}`;
   const url = `${endpoints.rest}/v5/market/${name}?${subject}${query === '' ? '' : `&${query}`}`;
@@ -136,7 +137,7 @@ const toPriceCandles = ({ market, shard, listings, endpoints }: Group): Slot => 
   shards: [shard],
   requests: listings.flatMap(({ venue_symbol }) =>
     ['mark-price-kline', 'index-price-kline'].map(
-      (name): VenueRequest => ({
+      (name): PollRequest => ({
         ...get(`${name}?interval=1&limit=3`, venue_symbol, endpoints),
         urgency: 'price_candle',
       }),

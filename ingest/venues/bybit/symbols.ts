@@ -1,6 +1,8 @@
 // What Bybit's symbols and topics say by themselves: market, unit, what is no perpetual, and the chain of a book message.
-import type { QuantityUnit } from '../../../schemas/records.ts';
-import type { BookRecord, Chain, ClosedMinute } from '../../venue.ts';
+
+import type { BookRecord, QuantityUnit } from '../../../schemas/records.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type Market = 'linear' | 'inverse';
 

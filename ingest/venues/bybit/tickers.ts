@@ -1,7 +1,7 @@
 // Bybit's tickers: a full message, then only what changed; merged here explicitly, so that what a delta leaves out is neither null nor said anew,
 // and a message that was overtaken on its way puts nothing back.
 import type { Micros } from '../../../schemas/records.ts';
-import type { Mapped } from '../../venue.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import {
   badFrame,
   type Fields,

@@ -2,7 +2,9 @@
 //
 // JSON-RPC over one socket: a ticker says price, mark, index, funding, open interest and the day; options, dated futures and combos share the
 // channels and are never mapped. Inverse instruments count amounts of USD, linear ones of base. Figures are JSON numbers.
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readChannel, readNewestMinute } from './messages.ts';

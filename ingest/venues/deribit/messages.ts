@@ -2,7 +2,10 @@
 // incremental tickers, anything but perpetuals.
 import { multiply } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute, MapContext, Mapped, VenueMessage } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

@@ -1,6 +1,9 @@
 // Deribit's slots: sockets of books, and of tickers with trades and candles; JSON-RPC calls that subscribe, requests that fill in and confirm.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
+import type { Endpoints, VenueRequest } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { chunks, type Place, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -23,10 +26,7 @@ const BOOK_SILENCE_MS = 20_000;
 const CANDLE_SILENCE_MS = 120_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
-
-export const planDeribit = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planDeribit = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const spread = (most: number, plan: (symbols: readonly string[]) => SocketPlan): Slot[] =>
     spreadListings(listings, env, {
       sockets: 1,

@@ -1,6 +1,6 @@
 // What Deribit's instrument names say by themselves: kind, unit, and which perpetuals use an index.
 import type { QuantityUnit } from '../../../schemas/records.ts';
-import type { MapContext } from '../../venue.ts';
+import type { MapContext } from '../contract/mapping.ts';
 
 /** `BTC-PERPETUAL`, `BTC_USDC-PERPETUAL`; not `BTC-26DEC25`, `BTC-FS-30SEP22_PERP`, `BTC-8JUN20-8750-P`. */
 export const isPerpetual = (instrument: string): boolean => /^[A-Z0-9]+(_[A-Z0-9]+)?-PERPETUAL$/i.test(instrument);

@@ -3,7 +3,9 @@
 // One channel says oracle price, funding, open interest and turnover of every market; a book a market. Positions are margined at the oracle
 // price: it is the mark, and there is no index beside it. Hardly anything has a venue stamp. Books have no sequence, and cross for real, because
 // validators see orders at different moments; a crossed book is not served (L-03).
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';

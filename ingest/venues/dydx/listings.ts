@@ -1,7 +1,7 @@
 // dYdX's perpetualMarkets as listings (records.md, V-02 to V-04).
 import { BANDS } from '../../../schemas/layers.ts';
 import type { ListingValues, Micros } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import { type Fields, isFields, readFields, readMessage, readRuleOrNull, readText, words } from '../shared/wire.ts';

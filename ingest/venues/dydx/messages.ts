@@ -1,7 +1,10 @@
 // dYdX's channels and answers as normalised records (records.md). A channel's first message is like the answer of its endpoint.
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Level, Micros } from '../../../schemas/records.ts';
-import { type Chain, type ClosedMinute, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

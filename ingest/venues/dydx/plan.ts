@@ -1,7 +1,9 @@
 // dYdX's slots: one socket of all markets, sockets of books, trades and candles; subscriptions, and requests that fill minutes in.
+
 import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue } from '../../venue.ts';
+import type { PlanEnv, Slot } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
 import { spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -16,9 +18,7 @@ const SILENCE_MS = 30_000;
 const BOOK_SILENCE_MS = 20_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Env = Parameters<Venue['plan']>[1];
-
-export const planDydx = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const url = env.endpoints.ws ?? '';
   const age = { silenceMs: SILENCE_MS, renewAfterMs: RENEW_AFTER_MS };
   const markets: Slot = {

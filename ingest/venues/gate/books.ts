@@ -1,6 +1,8 @@
 // Gate's books as normalised records: diffs (`order_book_update`), streams of a depth (`obu`), the old `order_book`, and the REST snapshot.
 import type { Digits, Level } from '../../../schemas/records.ts';
-import { type Chain, type FullSides, type Mapped, VenueError } from '../../venue.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
+import type { Chain, FullSides } from '../shared/book-sync.ts';
 import { sortSides } from '../shared/shape.ts';
 import {
   badFrame,

@@ -2,7 +2,9 @@
 //
 // A socket path and a REST folder for each settlement currency. Books are diffs over a REST snapshot of the best 100 levels: larger ones are
 // cached for half a minute by the venue. Candles of all three prices come by socket.
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

@@ -1,6 +1,6 @@
 // What every mapper of Gate's messages shares: the message's source, its stamps, the record around its values.
 import type { Micros } from '../../../schemas/records.ts';
-import type { Mapped } from '../../venue.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { recordsOf } from '../shared/shape.ts';
 import { badFrame, type Fields, readMsOrNull } from '../shared/wire.ts';
 

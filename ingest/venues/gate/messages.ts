@@ -1,7 +1,8 @@
 // Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
 import { multiply } from '../../../schemas/decimals.ts';
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
-import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import type { At } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {

@@ -1,6 +1,9 @@
 // Gate's slots: sockets of books, of prices with trades and liquidations, of candles; the frames and requests they need.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import type { Endpoints, VenueRequest } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -24,10 +27,7 @@ const REQUEST_TIME = 1_700_000_000;
 
 export const PING = JSON.stringify({ time: REQUEST_TIME, channel: 'futures.ping' });
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
-
-export const planGate = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+export const planGate = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   MARKETS.flatMap((market) => {
     const own = listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
     const sockets = Math.ceil(own.length / ABOUT);
@@ -90,7 +90,7 @@ const CANDLES = {
 
 const planSockets = (
   listings: readonly ListingRecord[],
-  env: Env,
+  env: PlanEnv,
   { market, id, layers, frames, watched, ...spread }: Feed & { readonly market: Market },
 ): Slot[] =>
   spreadListings(listings, env, {

@@ -1,6 +1,7 @@
 // What Gate's symbols and book frames say by themselves: market, kind, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 /** `BTC_USDT`, `BTC_USD`; contracts with a delivery end in their date: `BTC_USDT_20250328`. */
 export const isPerpetual = (symbol: string): boolean => /^[^_]+_[^_]+$/.test(symbol);
@@ -10,7 +11,7 @@ export type Market = 'usdt' | 'btc';
 export const MARKETS: readonly Market[] = ['usdt', 'btc'];
 export const marketOf = (symbol: string): Market => (symbol.endsWith('_USD') ? 'btc' : 'usdt');
 
-export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Settled in bitcoin: bitcoin itself is inverse, contracts of one USD; everything else quanto. */
 export const impliedQuantity = (symbol: string): SymbolQuantity => {

@@ -2,7 +2,10 @@
 //
 // Each market has a socket for trading data and one for notices; marks and indexes of both come from a third. Frames are gzip. The venue pings,
 // in two styles, and closes what does not answer. Open interest is only asked for. Every quantity counts contracts.
-import type { BookRule, Delivery, Venue } from '../../venue.ts';
+
+import type { Delivery } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

@@ -1,7 +1,8 @@
 // HTX's frames and answers as normalised records (records.md). Not read: top of book (`bbo`), merged levels, premium and estimated rates,
 // notices about contracts, instruments with a date. Figures are JSON numbers and some ids exceed 2^53: both keep their digits.
 import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
-import type { Mapped, VenueMessage } from '../../venue.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

@@ -1,6 +1,9 @@
 // HTX's slots: sockets of books, of trades and candles, of marks and indexes; one of notices and one poll a market; the request that fills in minutes.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue, Watched } from '../../venue.ts';
+import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -13,17 +16,14 @@ export const OI_EVERY_MS = 5_000;
 const SILENCE_MS = 30_000;
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
-
-export const planHtx = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+export const planHtx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   (['linear', 'inverse'] as const).flatMap((market) => {
     const members = listings.filter((l) => isOpen(l) && marketOf(l.venue_symbol) === market);
     return members.length === 0 ? [] : planMarket(market, members, env);
   });
 
 /** Books apart from prices, so that a busy book never delays a mark. Trades and candles may rest; the day's figures of all share their socket. */
-const planMarket = (market: Market, members: readonly ListingRecord[], env: Env): Slot[] => {
+const planMarket = (market: Market, members: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const { endpoints } = env;
   const market_ws = endpoints[`${market}_ws`];
   return [
@@ -68,7 +68,7 @@ type SocketPlan = {
   readonly steady: readonly string[];
 };
 
-const planSockets = (members: readonly ListingRecord[], env: Env, plan: SocketPlan): Slot[] =>
+const planSockets = (members: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
   spreadListings(members, env, {
     sockets: Math.ceil(members.length / plan.about),
     most: Math.floor(STREAMS_PER_CONNECTION / plan.topics.length),
@@ -105,7 +105,7 @@ export const toRenewal = (channels: readonly string[]): string[] =>
  * One topic tells the rates of all contracts of a market, and nothing between two rounds; another their liquidations, which may rest for long: the
  * rates tell that the socket lives.
  */
-const planNotices = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: Env): Slot => ({
+const planNotices = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
   kind: 'socket',
   id: `${market}-notices`,
   shards: Array.from({ length: shards }, (_, shard) => shard),
@@ -118,7 +118,7 @@ const planNotices = (market: Market, members: readonly ListingRecord[], { endpoi
   renewAfterMs: RENEW_AFTER_MS,
 });
 
-const planOpenInterest = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: Env): Slot => ({
+const planOpenInterest = (market: Market, members: readonly ListingRecord[], { endpoints, shards }: PlanEnv): Slot => ({
   kind: 'poll',
   id: `${market}-oi`,
   shards: Array.from({ length: shards }, (_, shard) => shard),

@@ -1,6 +1,7 @@
 // What HTX's contract codes, channels and bytes say by themselves: market, multiplier, the chain of a book message, the inflated frame.
 import { gunzipSync } from 'node:zlib';
-import type { Chain, ClosedMinute, FullSides } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain, FullSides } from '../shared/book-sync.ts';
 
 export type Market = 'linear' | 'inverse';
 

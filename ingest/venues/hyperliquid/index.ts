@@ -3,7 +3,9 @@
 // Everything is asked by POST to one path, so answers are told apart by their shape. Coin names are case-sensitive (`kPEPE` is a thousand
 // PEPE); a builder's coin carries its market's name (`xyz:AAPL`). Spot pairs (`@2`, `PURR/USDC`) and outcomes (`#10`) share the channels and
 // are never mapped. No last price, no liquidations and no times of prices are public.
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { GREETING, mapMessage, readChain, readNewestMinute, readSubscription } from './messages.ts';

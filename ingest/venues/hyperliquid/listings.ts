@@ -1,7 +1,7 @@
 // Hyperliquid's metas as listings (records.md, V-02 to V-04): one meta a market, the venue's own and each builder's.
 import { BANDS } from '../../../schemas/layers.ts';
 import type { Digits, ListingRecord, ListingValues, Micros } from '../../../schemas/records.ts';
-import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../../venue.ts';
+import type { ReferenceAnswer, ReferenceState, VenueMessage } from '../contract/listings.ts';
 import { elementTexts } from '../shared/elements.ts';
 import { TIMEFRAMES } from '../shared/shape.ts';
 import {

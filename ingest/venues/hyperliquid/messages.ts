@@ -1,14 +1,10 @@
 // Hyperliquid's frames and answers as normalised records (records.md). Not read: allMids and bbo (a mid is no last price, the book is collected
 // whole), spot contexts, past funding.
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
-import {
-  type Chain,
-  type ClosedMinute,
-  type Mapped,
-  type MapState,
-  VenueError,
-  type VenueMessage,
-} from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped, MapState } from '../contract/mapping.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {

@@ -1,6 +1,9 @@
 // Hyperliquid's slots: sockets that hold everything of their coins; subscriptions, and requests that fill minutes in.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue, VenueRequest } from '../../venue.ts';
+import type { PlanEnv, Slot } from '../contract/feed.ts';
+import type { VenueRequest } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { type Place, spreadListings } from '../shared/shape.ts';
 import { hasEvents } from './budget.ts';
@@ -17,10 +20,8 @@ const EVENTS_SILENCE_MS = 300_000;
 /** No age limit is documented; a subscription may die on a socket that lives, so sockets are not kept for days. */
 const RENEW_AFTER_MS = 23 * 3_600_000;
 
-type Env = Parameters<Venue['plan']>[1];
-
 /** All of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
-export const planHyperliquid = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+export const planHyperliquid = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   spreadListings(listings, env, {
     sockets: socketsOf(listings, env.shards),
     slot: (members, place) => toSocket(members, place, env.endpoints.ws ?? ''),

@@ -2,7 +2,10 @@
 //
 // One socket path for everything but candles, which are told by REST only; a book's snapshot comes with its subscription, then one price level a
 // message. Liquidations are marked on trades.
-import type { BookRule, Delivery, Venue } from '../../venue.ts';
+
+import type { Delivery } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

@@ -3,7 +3,8 @@
 // Figures are JSON numbers. A frame of the feed `ticker` always holds everything; a figure of zero may be left out (the docs), and is then none.
 import { multiply } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
-import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

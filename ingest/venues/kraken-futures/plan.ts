@@ -1,6 +1,9 @@
 // Kraken Futures' slots: sockets of books and of everything else, a poll of candles of mark and index prices; requests that fill in minutes.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -21,11 +24,8 @@ const PRICE_CANDLES_EVERY_MS = 80_000;
 /** The minute that runs and the two before it. */
 const PRICE_CANDLES_SINCE_MS = 180_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
-
 /** Books apart from prices, so that a busy book never delays a mark. */
-export const planKrakenFutures = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+export const planKrakenFutures = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...planSockets(listings, env, { id: 'book', feeds: ['book'], layers: ['book', 'venue_depth'], watched: [] }),
   ...planSockets(listings, env, {
     id: 'prices',
@@ -46,7 +46,7 @@ type SocketPlan = {
   readonly watched: readonly string[];
 };
 
-const planSockets = (listings: readonly ListingRecord[], env: Env, plan: SocketPlan): Slot[] =>
+const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: SocketPlan): Slot[] =>
   spreadListings(listings, env, {
     sockets: SOCKETS,
     most: PRODUCTS_PER_CONNECTION,
@@ -90,20 +90,20 @@ export const toRenewal = (subscriptions: readonly string[]): string[] => {
 type PriceType = 'trade' | 'mark' | 'spot';
 
 /** `from` and `to` are seconds, both inclusive. */
-const getCandles = (type: PriceType, symbol: string, { charts }: Endpoints): VenueRequest => ({
+const getCandles = (type: PriceType, symbol: string, { charts }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${charts}/${type}/${encodeURIComponent(symbol)}/1m`,
   weight: 1,
 });
 
-const planPriceCandles = (listings: readonly ListingRecord[], env: Env): Slot[] =>
+const planPriceCandles = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard): Slot[] => {
     const symbols = listings
       .filter((listing) => isOpen(listing) && env.shardOf(listing.venue_symbol) === shard)
       .map(({ venue_symbol }) => venue_symbol)
       .toSorted();
     const requests = symbols.flatMap((symbol) =>
-      (['mark', 'spot'] as const).map((type): VenueRequest => {
+      (['mark', 'spot'] as const).map((type): PollRequest => {
         const request = getCandles(type, symbol, env.endpoints);
         const url = `${request.url}?from={since}`;
         return { ...request, url, sinceMs: PRICE_CANDLES_SINCE_MS, urgency: 'price_candle' };

@@ -1,6 +1,6 @@
 // What Kraken Futures' symbols and book frames say by themselves: kind, unit of quantities, and the chain of a book message.
 import type { ListingValues } from '../../../schemas/records.ts';
-import type { Chain } from '../../venue.ts';
+import type { Chain } from '../shared/book-sync.ts';
 
 export type SymbolQuantity = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 

@@ -2,7 +2,11 @@
 //
 // Sockets have no address of their own: each connection asks for one with a token. Books are a snapshot by REST and one level a message; open
 // interest and the coming settlement are published in the list of contracts only, which is polled. No liquidations are public.
-import { type BookRule, type Delivery, type Venue, VenueError } from '../../venue.ts';
+
+import type { Delivery } from '../contract/feed.ts';
+import { VenueError } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { readFields, readList, readMessage, readText } from '../shared/wire.ts';
 import { mapReference, readAnswer } from './listings.ts';

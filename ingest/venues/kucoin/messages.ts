@@ -1,7 +1,8 @@
 // KuCoin's frames and answers as normalised records (records.md). Not read: tickerV2 (the book is collected whole), announcements of
 // settlements, past funding; contracts with a delivery date.
 import type { Level, Micros } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

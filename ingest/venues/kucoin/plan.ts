@@ -1,6 +1,8 @@
 // KuCoin's slots: sockets of books and of everything else, a poll of the list of contracts; the request that fills in minutes.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Slot, Venue } from '../../venue.ts';
+import type { PlanEnv, Slot } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -19,8 +21,6 @@ export const POLL_MS = 6_000;
 const INSTRUMENT = '/contract/instrument';
 const DAY = '/contractMarket/snapshot';
 const CANDLES = '/contractMarket/limitCandle';
-
-type Env = Parameters<Venue['plan']>[1];
 
 type SocketKind = {
   readonly name: string;
@@ -44,7 +44,7 @@ const PRICES: SocketKind = {
   layers: ['ticker', 'mark', 'stats', 'trades', 'candles'],
 };
 
-export const planKucoin = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planKucoin = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const count = listings.filter(isOpen).length;
   const rest = env.endpoints.rest ?? '';
   const sockets = (kind: SocketKind): Slot[] =>

@@ -1,6 +1,8 @@
 // What KuCoin's symbols and topics say by themselves: kind, unit, index, stamps, and the chain of a book message.
 import type { ListingValues, Micros, QuantityUnit } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute, MapContext } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { MapContext } from '../contract/mapping.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { snapshotChain } from '../shared/shape.ts';
 import { badFrame, readId } from '../shared/wire.ts';
 

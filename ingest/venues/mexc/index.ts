@@ -2,7 +2,9 @@
 //
 // One socket path for everything, one subscription a symbol. Updates of a book are merged over 200 ms and cover a range of versions; the
 // snapshot they continue is asked for. No liquidations are public.
-import type { BookRule, Venue } from '../../venue.ts';
+
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { NOT_PUBLISHED, ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

@@ -1,7 +1,8 @@
 // MEXC's frames and answers as normalised records (records.md). Not read: changes of contracts (the reference is asked for), past funding,
 // books by steps of price. The venue sends its figures as JSON numbers, now and then with an exponent.
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
-import { type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

@@ -1,6 +1,9 @@
 // MEXC's slots: sockets of books, of prices and trades, of funding; a poll of candles of mark and index prices; the request that fills in minutes.
+
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
-import type { Slot, Venue, VenueRequest } from '../../venue.ts';
+import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
+import type { Endpoints } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
 import { byAge, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -20,9 +23,6 @@ const PRICE_CANDLES_SINCE_MS = 180_000;
  * 360 for what comes again by itself; minutes of the many that rest need the most of it.
  */
 const PRICE_CANDLES_OF = 40;
-
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 
 type SocketKind = {
   readonly name: string;
@@ -66,7 +66,7 @@ const KINDS: readonly SocketKind[] = [
   },
 ];
 
-export const planMexc = (listings: readonly ListingRecord[], env: Env): Slot[] => [
+export const planMexc = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => [
   ...KINDS.flatMap((kind) => planSockets(listings, env, kind)),
   ...Array.from({ length: env.shards }, (_, shard) => shard).flatMap((shard) =>
     planPriceCandles(
@@ -80,7 +80,7 @@ export const planMexc = (listings: readonly ListingRecord[], env: Env): Slot[] =
 
 const planSockets = (
   listings: readonly ListingRecord[],
-  env: Env,
+  env: PlanEnv,
   { name, channels, about, layers, silenceMs, steady }: SocketKind,
 ): Slot[] =>
   spreadListings(listings, env, {
@@ -138,7 +138,7 @@ const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints
       shards: [shard],
       requests: symbols.flatMap((symbol) =>
         ['fair_price', 'index_price'].map(
-          (name): VenueRequest => ({
+          (name): PollRequest => ({
             ...toKlines(`${name}/${encodeURIComponent(symbol)}`, 'start={since}', endpoints),
             urgency: 'price_candle',
             sinceMs: PRICE_CANDLES_SINCE_MS,
@@ -151,7 +151,7 @@ const planPriceCandles = (listings: readonly ListingRecord[], { shard, endpoints
   ];
 };
 
-const toKlines = (path: string, range: string, { rest }: Endpoints): VenueRequest => ({
+const toKlines = (path: string, range: string, { rest }: Endpoints): PollRequest => ({
   method: 'GET',
   url: `${rest}/api/v1/contract/kline/${path}?interval=Min1&${range}`,
   weight: 1,

@@ -1,6 +1,7 @@
 // What MEXC's symbols and book messages say by themselves: kind, and the range of versions a message covers.
 import type { ListingValues } from '../../../schemas/records.ts';
-import type { Chain, ClosedMinute } from '../../venue.ts';
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { Chain } from '../shared/book-sync.ts';
 import { snapshotChain } from '../shared/shape.ts';
 
 /** `BTC_USD` is settled in coins; `BTC_USDT`, `BTC_USDC` and `BTC_USD1` in their quote. */

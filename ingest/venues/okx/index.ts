@@ -2,7 +2,10 @@
 //
 // One public socket carries everything but candles, which have a URL of their own (`business`). An index is subscribed by pair and shared by
 // the listings that use it. Every quantity counts contracts.
-import type { BookRule, Delivery, Venue } from '../../venue.ts';
+
+import type { Delivery } from '../contract/feed.ts';
+import type { Venue } from '../contract/venue.ts';
+import type { BookRule } from '../shared/book-sync.ts';
 import { ON_CHANGE } from '../shared/shape.ts';
 import { mapReference } from './listings.ts';
 import { mapMessage } from './messages.ts';

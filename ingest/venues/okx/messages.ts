@@ -1,7 +1,8 @@
 // OKX's frames and answers as normalised records (records.md). Not read: top of book (`bbo-tbt`), settled funding rates, instruments that are
 // no swaps. Quantities are contracts everywhere. `checksum` is not looked at: the venue sends 0 since 2026.
 import type { Digits, PriceType } from '../../../schemas/records.ts';
-import { type MapContext, type Mapped, VenueError, type VenueMessage } from '../../venue.ts';
+import { VenueError, type VenueMessage } from '../contract/listings.ts';
+import type { MapContext, Mapped } from '../contract/mapping.ts';
 import { type At, recordsOf, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {

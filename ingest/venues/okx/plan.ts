@@ -1,6 +1,9 @@
 // OKX's slots: sockets of prices and trades, of books, of candles, one of all liquidations; requests that fill in and confirm.
+
 import type { ListingRecord } from '../../../schemas/records.ts';
-import type { Cover, Slot, SymbolRequest, Venue, VenueRequest, Watched } from '../../venue.ts';
+import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
+import type { Endpoints, VenueRequest } from '../contract/listings.ts';
+import type { Venue } from '../contract/venue.ts';
 import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
@@ -31,11 +34,9 @@ const MARK_CANDLE_SILENCE_MS = 60_000;
 /** A minute without trades may leave these alone. */
 const CANDLE_SILENCE_MS = 180_000;
 
-type Endpoints = Readonly<Record<string, string>>;
-type Env = Parameters<Venue['plan']>[1];
 type Argument = { readonly channel: string; readonly instId?: string; readonly instType?: string };
 
-export const planOkx = (listings: readonly ListingRecord[], env: Env): Slot[] => {
+export const planOkx = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] => {
   const open = listings.filter(isOpen);
   const spread = (name: keyof typeof SOCKETS, plan: (members: readonly ListingRecord[]) => SocketPlan): Slot[] =>
     spreadListings(open, env, {
@@ -122,7 +123,7 @@ const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
  * All liquidations come in one channel, which concerns every shard and may rest for long. The mark price of one listing, sent each ten seconds at
  * least, tells that the socket lives; it is no reading, since the socket does not cover it.
  */
-const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: Env): Slot[] => {
+const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }: PlanEnv): Slot[] => {
   const [oldest] = open.toSorted(
     (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
   );

@@ -1,5 +1,8 @@
 // What OKX's symbols and book frames say by themselves: kind, quote, index, and the chain of a book message.
-import type { Chain, ClosedMinute, FullSides, MapContext } from '../../venue.ts';
+
+import type { ClosedMinute } from '../contract/feed.ts';
+import type { MapContext } from '../contract/mapping.ts';
+import type { Chain, FullSides } from '../shared/book-sync.ts';
 
 /** `BTC-USDT-SWAP`, `BTC-USD-SWAP` (inverse), `BTC-USD_UM-SWAP` (linear, counted in dollars). Everything else has a date, a strike or is spot. */
 export const isSwap = (instId: string): boolean => /^[^-]+-[^-]+-SWAP$/.test(instId);

@@ -1,12 +1,13 @@
 // What requests of candles of a minute ask for: bounds in milliseconds as whole minutes.
 import type { Micros, PriceType } from '../../../schemas/records.ts';
-import type { AskedMinutes, VenueMessage } from '../../venue.ts';
+import type { VenueMessage } from '../contract/listings.ts';
+import type { AskedMinutes } from '../contract/mapping.ts';
 import { parseRequest } from './wire.ts';
 
 const MICROS_PER_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-export type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
+type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
 
 /** The request of an answer whose body holds `member` (where it names its candles); null of everything else. */
 export const requestOf = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {

@@ -4,10 +4,35 @@
 //
 // The collector runs it with no payload, to know when a snapshot is needed; the task runs it with the messages themselves, to know what to
 // apply. Fed the same chains both are in the same state. State is plain JSON (update ids as decimal text: some exceed 2^53).
-import type { BookRule, Chain } from '../../venue.ts';
+
+/** Sequence ids of a book message, as the venue numbers them (bigint: some exceed 2^53). */
+export type Chain = {
+  readonly symbol: string;
+  /** `confirmation`: a few levels of a snapshot, whose id alone matters. */
+  readonly kind: 'snapshot' | 'update' | 'confirmation';
+  readonly first: bigint | null;
+  readonly last: bigint | null;
+  readonly previous: bigint | null;
+  /** Snapshots only: sides of which the venue sent fewer levels than asked, hence all it has. */
+  readonly full?: FullSides | undefined;
+};
+
+export type FullSides = { readonly bids: boolean; readonly asks: boolean };
+
+/** How a venue's book continues. `snapshot`: REST snapshot + buffered diffs; `stream`: the feed sends its snapshots; `full`: every message is whole. */
+export type BookRule = {
+  readonly style: 'snapshot' | 'stream' | 'full';
+  /** True when `next` directly continues a book standing at `last` (null: nothing applied since the snapshot `snapshotId`). */
+  readonly continues: (
+    at: { readonly last: bigint; readonly joined: boolean },
+    next: Chain,
+  ) => 'apply' | 'skip' | 'break';
+  /** Most diffs kept while waiting for a snapshot; more are dropped oldest first, and the join then fails. */
+  readonly bufferLimit: number;
+};
 
 /** `unsynced`: waiting for the first snapshot; `joined`: stands exactly at a snapshot; `live`: diffs follow it; `broken`: a diff is missing. */
-export type SyncPhase = 'unsynced' | 'joined' | 'live' | 'broken';
+type SyncPhase = 'unsynced' | 'joined' | 'live' | 'broken';
 
 export type Waiting<P> = {
   readonly first: string | null;
@@ -24,7 +49,7 @@ export type BookSync<P> = {
   readonly waiting: readonly Waiting<P>[];
 };
 
-export type SyncStep<P> = {
+type SyncStep<P> = {
   readonly state: BookSync<P>;
   /** Payloads to apply now, in this order; when the step carried a snapshot and it was taken, the snapshot's comes first. */
   readonly apply: readonly P[];

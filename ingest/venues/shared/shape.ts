@@ -1,8 +1,11 @@
 // What several venues' files shape alike: the record around mapped values, sides of a snapshot, sockets by a stable spread.
+
 import { isPriceOff } from '../../../schemas/layers.ts';
 import type { Digits, Level, ListingRecord, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
-import type { Chain, Delivery, Mapped, Slot, Venue } from '../../venue.ts';
+import type { Delivery, PlanEnv, Slot } from '../contract/feed.ts';
+import type { Mapped } from '../contract/mapping.ts';
+import type { Chain } from './book-sync.ts';
 import { words } from './wire.ts';
 
 export { TIMEFRAMES } from '../../../schemas/layers/candle.ts';
@@ -67,7 +70,6 @@ export const snapshotChain = (symbol: string, last: bigint | null = null): Chain
 export const isOpen = ({ values }: ListingRecord): boolean =>
   values.status !== 'delisted' && values.status !== 'pre_launch';
 
-type PlanEnv = Parameters<Venue['plan']>[1];
 type Spread = {
   readonly sockets: number;
   /** Most listings a socket takes; more of them make another. */

@@ -1,7 +1,8 @@
 // What a venue sends that its file does not know, counted by kind: the first live minutes judge what no recording holds.
 //
 // Mappers give records only, and are synchronous: what they pass over is noted beside the call, and `watchUnexpected` reads the notes after it.
-import { type Unexpected, type Venue, VenueError, VenueRefusal } from '../../venue.ts';
+import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
+import type { MappedVenue } from '../contract/mapping.ts';
 
 type Report = (kind: Unexpected) => void;
 
@@ -17,7 +18,7 @@ export const unread = (): readonly [] => {
 };
 
 /** The venue with its mapping watched: `count` is called once for each thing passed over, unreadable message and listing of unknown status. */
-export const watchUnexpected = (venue: Venue, count: Report): Venue => {
+export const watchUnexpected = <V extends MappedVenue>(venue: V, count: Report): V => {
   const watch = <T>(run: () => T): T => {
     const outer = report;
     report = count;

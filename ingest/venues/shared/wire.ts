@@ -6,7 +6,7 @@
 import { canonicalDigits, isPositive, plainDouble } from '../../../schemas/decimals.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
-import { type Unexpected, VenueError, VenueRefusal } from '../../venue.ts';
+import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
 import { note } from './unexpected.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

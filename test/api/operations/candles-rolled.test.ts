@@ -1,6 +1,6 @@
 // Longer candles of every timeframe and price type, from the log through task, store and answer, against sums in big integers that share nothing with them (H-12, H-13).
 import t from 'tap';
-import type { Venue } from '../../../ingest/venue.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { recordsOf } from '../../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { useEngines } from '../../support/engines.ts';

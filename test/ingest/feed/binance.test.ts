@@ -5,8 +5,8 @@ import { type Simulator, startSimulator } from '../../../infra/dev/simulator/sim
 import { createClock } from '../../../infra/runtime/clock.ts';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
-import type { Venue } from '../../../ingest/venue.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { Task } from '../../../processors/task/task.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
 import { waitFor } from '../../support/wait.ts';

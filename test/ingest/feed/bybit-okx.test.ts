@@ -1,8 +1,8 @@
 // Three venues collected at once from their simulators: every layer present soon and true, a hole that costs one book, minutes filled in after a cut.
 import t from 'tap';
-import type { Venue } from '../../../ingest/venue.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import type { Reading } from '../../../schemas/topics.ts';
 import { type Collected, collectAll, nothingMissing, type Told } from '../../support/collected.ts';

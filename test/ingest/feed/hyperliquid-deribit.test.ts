@@ -1,6 +1,6 @@
 // Two venues that mark no minute as closed, collected from their simulators: every layer present soon, minutes known.
 import t from 'tap';
-import type { Venue } from '../../../ingest/venue.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import { collectAll, nothingMissing } from '../../support/collected.ts';

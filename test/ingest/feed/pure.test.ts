@@ -11,8 +11,9 @@ import { createMeters } from '../../../ingest/feed/meters.ts';
 import { createRateWindow } from '../../../ingest/feed/rate-window.ts';
 import { retryAfterMs } from '../../../ingest/feed/rest-client.ts';
 import { createSubscriptionWatch } from '../../../ingest/feed/subscription-watch.ts';
-import type { Chain, Venue } from '../../../ingest/venue.ts';
-import { toCapability } from '../../../ingest/venue.ts';
+import { toCapability } from '../../../ingest/venues/contract/feed.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { openMemory, paper } from '../paper-venue.ts';
 
 type Spent = { readonly atMs: number; readonly weight: number };

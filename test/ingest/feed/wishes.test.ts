@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws';
 import { createClock } from '../../../infra/runtime/clock.ts';
 import { startCollector } from '../../../ingest/feed/collector.ts';
 import { createMeters } from '../../../ingest/feed/meters.ts';
-import type { Venue } from '../../../ingest/venue.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { waitFor } from '../../support/wait.ts';
 import { openMemory, paper, silentLog } from '../paper-venue.ts';
 

@@ -1,6 +1,7 @@
 // What an answer of candles covers, on every venue that is asked for some: the minutes of its own request, whatever the answer holds (H-12).
 import t from 'tap';
-import type { AskedMinutes, Venue } from '../../../ingest/venue.ts';
+import type { AskedMinutes } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listingValues } from '../../api/live-fixture.ts';

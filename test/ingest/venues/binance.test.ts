@@ -1,9 +1,10 @@
 // Binance: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import fc from 'fast-check';
 import t from 'tap';
-import { type MapContext, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
 import { budgetOf } from '../../../ingest/venues/binance/budget.ts';
 import { binance } from '../../../ingest/venues/binance/index.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { canonicalDigits, multiply } from '../../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';

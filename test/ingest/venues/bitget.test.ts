@@ -2,8 +2,9 @@
 import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
-import type { MapContext, VenueMessage } from '../../../ingest/venue.ts';
 import { bitget } from '../../../ingest/venues/bitget/index.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { canonicalDigits } from '../../../schemas/decimals.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';

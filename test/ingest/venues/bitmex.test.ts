@@ -1,7 +1,8 @@
 // BitMEX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
-import type { MapState, VenueMessage } from '../../../ingest/venue.ts';
 import { bitmex as venue } from '../../../ingest/venues/bitmex/index.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';

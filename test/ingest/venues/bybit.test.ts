@@ -1,8 +1,9 @@
 // Bybit: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
-import { type MapContext, type MapState, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
 import { bybit } from '../../../ingest/venues/bybit/index.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapContext, MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -1,7 +1,7 @@
 // Deribit: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
-import type { Chain } from '../../../ingest/venue.ts';
 import { deribit } from '../../../ingest/venues/deribit/index.ts';
+import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -1,6 +1,6 @@
 // Gate: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
-import type { VenueMessage } from '../../../ingest/venue.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { gate as venue } from '../../../ingest/venues/gate/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';

@@ -1,7 +1,7 @@
 // HTX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import { gunzipSync, gzipSync } from 'node:zlib';
 import t from 'tap';
-import type { MapContext } from '../../../ingest/venue.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { htx } from '../../../ingest/venues/htx/index.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';

@@ -1,6 +1,6 @@
 // Hyperliquid: recorded messages in, expected records out (traced by hand to the frame), what gives nothing, and what is refused.
 import t from 'tap';
-import type { MapState } from '../../../ingest/venue.ts';
+import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -1,6 +1,6 @@
 // Kraken Futures: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import t from 'tap';
-import type { VenueMessage } from '../../../ingest/venue.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/index.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';

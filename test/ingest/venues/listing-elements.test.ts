@@ -2,7 +2,8 @@
 import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { type ReferenceAnswer, type Venue, VenueError } from '../../../ingest/venue.ts';
+import { type ReferenceAnswer, VenueError } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { elementTexts } from '../../../ingest/venues/shared/elements.ts';
 import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';

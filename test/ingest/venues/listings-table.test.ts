@@ -1,7 +1,8 @@
 // What every listing of the recorded reference answers counts in (V-04): a table that a person has read. GOLDEN_UPDATE=1 writes it anew.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { type Venue, VenueError } from '../../../ingest/venue.ts';
+import { VenueError } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';

@@ -2,7 +2,8 @@
 //
 // MUTATIONS=10000 node test/ingest/venues/mutations.test.ts: so many a venue, with what became of them.
 import t from 'tap';
-import type { MapState, Venue } from '../../../ingest/venue.ts';
+import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { mutate, NO_WORD, randomOf, replaceEach } from '../../support/mutations.ts';
 import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';

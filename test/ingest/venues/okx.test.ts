@@ -1,7 +1,7 @@
 // OKX: recorded frames in, expected records out (traced by hand to the frames), what gives nothing, and what is refused.
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import type { MapContext } from '../../../ingest/venue.ts';
+import type { MapContext } from '../../../ingest/venues/contract/mapping.ts';
 import { okx } from '../../../ingest/venues/okx/index.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';

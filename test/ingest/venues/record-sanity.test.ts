@@ -1,7 +1,9 @@
 // A figure may come as a number or as a text, whatever the venue sends today. Whatever stands in a message's members, a record of it is one: figures in their one spelling, prices above zero, amounts not below it, intervals and
 // instants that exist. Every member of every recorded kind of message takes each odd value in turn.
 import t from 'tap';
-import { type Mapped, type Venue, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { Mapped } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact, replaceEach } from '../../support/mutations.ts';

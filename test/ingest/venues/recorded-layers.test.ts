@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { normalise } from '../../../infra/dev/tools/normalise.ts';
-import type { Venue } from '../../../ingest/venue.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { NormalisedRecord } from '../../../schemas/records.ts';
 import { fixturePath } from '../../support/recordings.ts';

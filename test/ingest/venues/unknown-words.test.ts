@@ -1,7 +1,8 @@
 // A word that a venue did not use before (a contract type, a status) makes no listed perpetual vanish: it stays listed, its status `unknown` (V-02).
 // What is no perpetual stays out by what names it otherwise: a date in its symbol, its symbol's form.
 import t from 'tap';
-import { type Venue, VenueError, type VenueMessage } from '../../../ingest/venue.ts';
+import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';

@@ -5,7 +5,10 @@ import { FAULT_KINDS, type FaultRequest } from '../../../../infra/dev/simulator/
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
 import type { TruthRow } from '../../../../infra/dev/simulator/truth-log.ts';
 import { simulatedVenues } from '../../../../infra/dev/simulator/venues/index.ts';
-import type { MapState, Slot, Venue, VenueMessage, VenueRequest } from '../../../../ingest/venue.ts';
+import type { Slot } from '../../../../ingest/venues/contract/feed.ts';
+import type { VenueMessage, VenueRequest } from '../../../../ingest/venues/contract/listings.ts';
+import type { MapState } from '../../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../../schemas/records.ts';
 import {

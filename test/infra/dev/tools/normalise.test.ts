@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { describeCounts, describeUnexpected, normalise } from '../../../../infra/dev/tools/normalise.ts';
-import type { Venue } from '../../../../ingest/venue.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
 import { fixturePath } from '../../../support/recordings.ts';
 

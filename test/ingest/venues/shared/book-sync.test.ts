@@ -1,8 +1,8 @@
 // Book sync: the table of its transitions, any interleaving by property, and the long recorded sessions.
 import fc from 'fast-check';
 import t from 'tap';
-import type { BookRule, Chain } from '../../../../ingest/venue.ts';
 import { binance } from '../../../../ingest/venues/binance/index.ts';
+import type { BookRule, Chain } from '../../../../ingest/venues/shared/book-sync.ts';
 import { type BookSync, isWhole, newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import { readRecording } from '../../../support/recordings.ts';
 

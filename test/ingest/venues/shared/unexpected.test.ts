@@ -2,13 +2,13 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
 import {
-  type Mapped,
   UNEXPECTED,
   type Unexpected,
-  type Venue,
   VenueError,
   type VenueMessage,
-} from '../../../../ingest/venue.ts';
+} from '../../../../ingest/venues/contract/listings.ts';
+import type { Mapped } from '../../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../../ingest/venues/index.ts';
 import { watchUnexpected } from '../../../../ingest/venues/shared/unexpected.ts';
 import { createProcessorMetrics } from '../../../../processors/metrics.ts';

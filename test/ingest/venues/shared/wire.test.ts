@@ -1,7 +1,7 @@
 // Figures of JSON numbers keep the venue's digits, long or short, in records and in the element that `include_raw` shows.
 import fc from 'fast-check';
 import t from 'tap';
-import { VenueError } from '../../../../ingest/venue.ts';
+import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
 import {
   readCountOrNull,
   readFields,

@@ -1,0 +1,46 @@
+// Third part of a venue's contract, read by tasks: a message in, normalised records out.
+import type { ListingRecord, ListingValues, Micros, NormalisedRecord, PriceType } from '../../../schemas/records.ts';
+import type { BookRule, Chain } from '../shared/book-sync.ts';
+import type { VenueListings, VenueMessage } from './listings.ts';
+
+/** A mapped record and the smallest piece of the message about it, for `include_raw`. */
+export type Mapped = { readonly record: NormalisedRecord; readonly element: unknown; readonly chain?: Chain };
+
+/** What a mapper knows besides the message. */
+export type MapContext = {
+  /** Known listings by venue symbol, newest version. */
+  readonly listings: ReadonlyMap<string, ListingRecord>;
+};
+
+/** Plain data that `map` keeps per listing and connection. */
+export type MapState = Record<string, unknown>;
+
+/** Minutes that a request of candles covers, by their open instants. */
+export type AskedMinutes = {
+  /** Listings that its answer is about. */
+  readonly symbols: readonly string[];
+  readonly price_type: PriceType;
+  /** First and last minute; null: the oldest of the answer, the one that runs. */
+  readonly from: Micros | null;
+  readonly to: Micros | null;
+  /** An answer with so many is cut: it covers the minutes between its oldest and its newest. */
+  readonly limit: number;
+};
+
+export type VenueMapping = {
+  /** The mapping. May keep plain, checkpointable data per symbol in `state`. Throws `VenueError` only. */
+  readonly map: (state: MapState, message: VenueMessage, context: MapContext) => readonly Mapped[];
+  readonly bookRule: BookRule;
+  /**
+   * What an answer of one-minute candles was requested for. Null: another answer, or its request is not known; it then covers the minutes
+   * between its oldest and its newest.
+   */
+  readonly askedMinutes?: (message: VenueMessage, context: MapContext) => AskedMinutes | null;
+  /** Quantities that follow from a symbol alone: for books of recordings without a reference answer. */
+  readonly impliedQuantity?: (
+    venueSymbol: string,
+  ) => Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
+};
+
+/** A venue as tasks use it. */
+export type MappedVenue = VenueListings & VenueMapping;
