@@ -9,7 +9,7 @@ import type { FullSides } from '../../ingest/venues/shared/book-sync.ts';
 import { divide, multiply, subtract } from '../../schemas/decimals.ts';
 import { BANDS, type Band } from '../../schemas/layers.ts';
 import type { Digits, Level, ListingValues } from '../../schemas/records.ts';
-import type { View } from './state.ts';
+import type { View } from './view.ts';
 
 type BookSide = {
   /** Ascending, best last. */

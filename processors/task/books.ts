@@ -12,7 +12,7 @@ import {
 import type { BookRecord, Level, Micros } from '../../schemas/records.ts';
 import { COUNTS_WITHIN } from '../../schemas/windows.ts';
 import { applySnapshot, applyUpdate, type Book, copyBook, createBook } from './book.ts';
-import type { View } from './state.ts';
+import type { View } from './view.ts';
 
 /** A book is published at most once per bucket at its first change and once at its end. */
 const BUCKET: Micros = 100_000;

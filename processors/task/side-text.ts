@@ -3,7 +3,7 @@
 // The first key, then for each level what its key is above the one before and its size. A number is written in base 32, least digits first, a
 // character each; all but its last are marked by a sixth bit (variable-length quantities, as in source maps). The first key's sign is its lowest bit.
 
-import type { View } from './state.ts';
+import type { View } from './view.ts';
 
 /** Keys are ascending; keys and sizes are integers below 2^51. */
 export type Side = { readonly keys: number[]; readonly sizes: number[] };

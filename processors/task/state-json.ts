@@ -16,8 +16,8 @@ import {
   type ListingView,
   type TaskState,
   type TaskView,
-  type View,
 } from './state.ts';
+import type { View } from './view.ts';
 
 /** Everything but listings and books: the item `core` of a checkpoint. */
 export const coreToJson = (state: TaskView): string =>

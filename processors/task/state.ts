@@ -9,21 +9,10 @@ import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion, Reading, Span } from '../../schemas/topics.ts';
 import type { BookState } from './books.ts';
 import type { Recovery } from './recovery.ts';
+import type { View } from './view.ts';
 
 /** Bumped when a stored state can no longer be read; an older checkpoint is then not usable. */
 export const STATE_VERSION = 6;
-
-type Plain = string | number | boolean | bigint | null | undefined;
-/** A part of the state as it is handed out, readonly to its leaves: only the store (`store.ts`) gives out what may be changed. */
-export type View<T> = unknown extends T
-  ? T
-  : T extends Plain
-    ? T
-    : T extends Map<infer K, infer V>
-      ? ReadonlyMap<K, View<V>>
-      : T extends Set<infer V>
-        ? ReadonlySet<V>
-        : { readonly [Name in keyof T]: View<T[Name]> };
 
 declare const changeable: unique symbol;
 /**

@@ -8,8 +8,8 @@ import {
   type ListingView,
   type TaskState,
   type TaskView,
-  type View,
 } from './state.ts';
+import type { View } from './view.ts';
 
 type BookView = View<BookState>;
 /** Connections belong to the core too; they are changed one at a time. */

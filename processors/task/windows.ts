@@ -7,9 +7,10 @@ import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
 import { coveredTo, seriesOf } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
-import type { Candidate, LayerState, ListingState, ListingView, TaskView, View } from './state.ts';
+import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
 import { isCollectedAt, listingAt } from './versions.ts';
+import type { View } from './view.ts';
 
 const DAY: Micros = 86_400_000_000;
 /** Length of the buckets in which the collectors' life is noted. */
