@@ -78,6 +78,7 @@ const metrics = createNightlyMetrics(registry);
 const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...{ database: pool, questdb, namespace, api: null, store: null, metrics, log },
   historyWatermark: async () => Date.now() * 1_000,
+  isBinding: async () => false,
   nowMs: Date.now,
   progress: () => undefined,
   ...over,

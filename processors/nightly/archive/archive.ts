@@ -7,7 +7,7 @@ import type { Micros } from '../../../schemas/records.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
 import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
-import { forgetFile, readReplaced, readSets, recordSet } from './manifest.ts';
+import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
 import { fixTiers, tierOf } from './tiers.ts';
 import { type ArchiveTarget, writeSet } from './write-set.ts';
 
@@ -37,11 +37,14 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
   const target = archiveTarget(context);
   const now: Micros = context.nowMs() * 1_000;
   const tiers = await fixTiers(context.database, day);
+  const isClosing = (await readClosing(context.database, day)) !== null;
   const instruments = await readInstruments(target, formatInstantMicros(now));
   const known = new Map(
     (await readSets(context.database, day)).map((set) => [`${set.layer}|${set.venue}:${set.venueSymbol}`, set]),
   );
   const written: Written = { sets: 0, rows: 0 };
+  // The closing writes the final files.
+  if (isClosing) return written;
   for (const table of ANCHORED_TABLES) {
     for (const listing of await readDayListings(target, table, { day, instruments })) {
       context.signal?.throwIfAborted();

@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
+import type { Micros } from '../../../schemas/records.ts';
 import type { ArchiveFormat } from '../anchored/row-files.ts';
 import type { Day } from '../step.ts';
 import type { Tier } from './tiers.ts';
@@ -78,4 +79,13 @@ export const readReplaced = async (database: Pool, before: Date): Promise<readon
 
 export const forgetFile = async (database: Pool, key: string): Promise<void> => {
   await database.query('delete from archive_files where object_key = $1 and replaced_at is not null', [key]);
+};
+
+/** The closing instant; null while none is fixed. */
+export const readClosing = async (database: Pool, day: Day): Promise<Micros | null> => {
+  const { rows } = await database.query<{ closed_at: Date | null }>(
+    'select closed_at from archive_days where day = $1',
+    [day],
+  );
+  return rows[0]?.closed_at == null ? null : rows[0].closed_at.getTime() * 1_000;
 };
