@@ -14,6 +14,7 @@ import { archive } from '../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
+import { compare } from '../../processors/nightly/merkle/compare.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { DAY_MS, type Day, dayAfter, type NightlyContext, startOf } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
@@ -223,6 +224,41 @@ t.test('a replay of the same rows in another order has the same root and the sam
   for (const key of [...partitions.map(({ tree_key }) => tree_key), ...files.map(({ object_key }) => object_key)])
     t.ok((await buffer(await other.read(key))).equals(await buffer(await store.read(key))), key);
 });
+
+t.test(
+  'stored rows are compared with their leaves: a changed, an added row is told until it is right again',
+  async (t) => {
+    await forget();
+    await close.run(DAY, contextOf());
+    const state = async () =>
+      (await pool.query('select table_name, difference from anchor_partitions where changed_at is not null')).rows;
+    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 0 differ');
+    t.equal(await compare.run(DAY, contextOf()), '0 partitions compared, 0 differ', 'not again within its time');
+    nowMs += 29 * DAY_MS;
+    const right = markRow('BTCUSDT', 5);
+    await write(namespace, [{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
+    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 1 differ');
+    t.same(await state(), [{ table_name: 'mark', difference: 'binance:BTCUSDT: leaf 4 differs from its stored row' }]);
+    await write(namespace, [right]);
+    t.equal(
+      await compare.run(DAY, contextOf()),
+      '1 partitions compared, 0 differ',
+      'what differs is looked at every night',
+    );
+    t.same(await state(), []);
+    const { rows: incidents } = await pool.query('select kind, subject, state from incidents');
+    t.same(
+      incidents,
+      [{ kind: 'anchored_rows_changed', subject: `${DAY} mark`, state: 'open' }],
+      'it stays for a person',
+    );
+    nowMs += 29 * DAY_MS;
+    await write(replayed, [markRow('NEWUSDT', 3)]);
+    t.equal(await compare.run(DAY, contextOf({ namespace: replayed })), '2 partitions compared, 1 differ');
+    t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
+    nowMs = CLOSING + DAY_MS;
+  },
+);
 
 /** A process that is killed at its `budget`th word to the database or the store: nothing it says afterwards arrives. */
 const killedAfter = (budget: number): { readonly context: NightlyContext; readonly isDead: () => boolean } => {

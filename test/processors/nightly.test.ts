@@ -310,6 +310,8 @@ t.test('the steps are listed by name, with the hour after the day begins at whic
     ['recheck', 4],
     ['retention', 5],
     ['archive', 30],
+    ['close', 168],
+    ['compare', 7],
   ]);
   t.end();
 });
