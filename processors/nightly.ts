@@ -10,6 +10,8 @@ import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/met
 import { openFolderStore } from '../infra/runtime/object-store.ts';
 import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../infra/runtime/questdb/questdb.ts';
+import { isBinding } from '../schemas/anchor-chain.ts';
+import { identifyChain } from './nightly/anchor/chain.ts';
 import { runCommand, UsageError } from './nightly/command.ts';
 import { NIGHTLY_CONFIG } from './nightly/config.ts';
 import { readHistoryWatermark } from './nightly/history-watermark.ts';
@@ -44,6 +46,10 @@ const open = async (
     historyWatermark: async () => {
       if (kafka === null) throw new Error('set KAFKA_BROKERS: how far stored history has come is not known');
       return readHistoryWatermark(kafka, namespace);
+    },
+    isBinding: async () => {
+      if (config.RPC_URL === null) throw new Error('set RPC_URL: the chain that roots are posted on is not known');
+      return isBinding(await identifyChain(config.RPC_URL));
     },
     nowMs: Date.now,
     progress,
@@ -82,6 +88,7 @@ type Endpoints = {
   readonly questdb_user: string;
   readonly questdb_password: string;
   readonly base_url: string;
+  readonly rpc_url: string | null;
   readonly keys: { readonly pro_plus: string };
 };
 
@@ -97,6 +104,7 @@ const ofRunningService = (env: Environment): Environment => {
       QUESTDB_USER: found.questdb_user,
       QUESTDB_PASSWORD: found.questdb_password,
       BASE_URL: found.base_url,
+      ...(found.rpc_url === null ? {} : { RPC_URL: found.rpc_url }),
       RECHECK_KEY: found.keys.pro_plus,
       ...env,
     };

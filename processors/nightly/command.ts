@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
-import { latestDue, type StepState } from './schedule.ts';
+import { latestDue, type StepState, type Task } from './schedule.ts';
 import { DAY_MS, type Day, dayAt, type NightlyContext, type Step, startOf } from './step.ts';
 
 const OPTIONS = {
@@ -10,13 +10,15 @@ const OPTIONS = {
   step: { type: 'string' },
   list: { type: 'boolean', default: false },
   due: { type: 'boolean', default: false },
+  early: { type: 'boolean', default: false },
 } as const;
 
 export const usageOf = (
   steps: readonly Step[],
-): string => `usage: npm run nightly -- [--day D] --step S | --list | --due
+): string => `usage: npm run nightly -- [--day D] --step S [--early] | --list | --due
   --day D    a UTC day such as 2026-01-15; the newest due day when absent
   --step S   ${steps.map(({ name }) => name).join(', ')}
+  --early    before the step is due, where the chain of the anchors does not bind
   --list     the last days, and when each step is due
   --due      everything that is due and not done
 Without any of them it stays and does every step of every day when it is due.`;
@@ -58,6 +60,14 @@ const parse = (argv: readonly string[], steps: readonly Step[]) => {
   }
 };
 
+/** Throws before a step is due, and for `--early` where the anchor binds (AN-12). */
+const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: boolean): Promise<void> => {
+  const dueMs = startOf(day) + step.dueMs;
+  if (step.onlyWhenDue !== true || context.nowMs() >= dueMs) return;
+  if (!early) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
+  if (await context.isBinding()) throw new UsageError(`the anchor binds: ${day} is not closed before it is due`);
+};
+
 /** Runs one command line; answers what is to be printed at its end. */
 export const runCommand = async (
   argv: readonly string[],
@@ -79,5 +89,10 @@ export const runCommand = async (
     throw new UsageError(asked.step === undefined ? usageOf(steps) : `"${asked.step}" is no step\n${usageOf(steps)}`);
   }
   const day = asked.day === undefined ? latestDue(step, nowMs) : dayOfText(asked.day, nowMs);
-  return (await runTask({ step, day }, ledger, { context, mode: 'again' })) ?? 'another runner works on it';
+  await refuseEarly({ step, day }, context, asked.early);
+  const early = asked.early ? { early: true as const } : {};
+  return (
+    (await runTask({ step, day }, ledger, { context: { ...context, ...early }, mode: 'again' })) ??
+    'another runner works on it'
+  );
 };

@@ -20,6 +20,7 @@ export const NIGHTLY_CONFIG = {
   ...KAFKA_SECURITY_CONFIG,
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
   ARCHIVE_DIR: { type: 'string', default: '.local/archive', description: 'Folder of the archive files.' },
+  RPC_URL: { type: 'url', default: null, secret: true, description: 'Node of the chain that day roots are posted on.' },
   BASE_URL: { type: 'url', default: null, description: 'The data API, for asking settled requests again.' },
   RECHECK_KEY: {
     type: 'string',

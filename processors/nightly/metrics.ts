@@ -5,6 +5,7 @@ export type NightlyMetrics = {
   readonly ended: (step: string, result: 'done' | 'failed', seconds: number) => void;
   readonly missing: (step: string, days: number) => void;
   readonly rechecked: (result: 'equal' | 'different' | 'refused') => void;
+  readonly compared: (result: 'equal' | 'different') => void;
   readonly openIncidents: (count: number) => void;
 };
 
@@ -34,6 +35,12 @@ export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
     labelNames: ['result'],
     registers,
   });
+  const compared = new Counter({
+    name: 'nightly_compared_partitions_total',
+    help: 'Partitions of closed days compared with their leaves; different is an alarm.',
+    labelNames: ['result'],
+    registers,
+  });
   const incidents = new Gauge({
     name: 'nightly_open_incidents',
     help: 'Open incidents; above 0 is an alarm.',
@@ -46,6 +53,7 @@ export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
     },
     missing: (step, days) => missing.set({ step }, days),
     rechecked: (result) => rechecked.inc({ result }),
+    compared: (result) => compared.inc({ result }),
     openIncidents: (count) => incidents.set(count),
   };
 };

@@ -27,6 +27,10 @@ export type NightlyContext = {
   readonly historyWatermark: () => Promise<Micros>;
   /** Aborted when the process is to stop: a step that works for minutes looks at it between its parts. */
   readonly signal?: AbortSignal;
+  /** Whether the chain that roots are posted on is Base itself (AN-04). Rejects while it is not known. */
+  readonly isBinding: () => Promise<boolean>;
+  /** By hand, before a day's closing is due: it is closed now. Only where the anchor does not bind (AN-12). */
+  readonly early?: true;
   readonly nowMs: () => number;
   /** One line for whoever watches. */
   readonly progress: (line: string) => void;
@@ -39,6 +43,8 @@ export type Step = {
   readonly summary: string;
   /** Milliseconds after the day's 00:00 UTC. */
   readonly dueMs: number;
+  /** By hand it is refused before it is due, except with `--early` (AN-12). */
+  readonly onlyWhenDue?: true;
   /** Does the work of a day, again as well as once; answers one line that says what was done. A rejection is tried again later. */
   readonly run: (day: Day, context: NightlyContext) => Promise<string>;
 };

@@ -76,7 +76,8 @@ const identify = (
 ): string | null => {
   const events = eventsOf(context, { connection, listing }, record.layer);
   if (record.venue_ts !== null && record.venue_ts < events.since) return null;
-  const { id } = record.values;
+  // An empty text and an empty cell are the same in a file (AR-07), so an empty id is none.
+  const id = record.values.id || null;
   const own = `${connection.conn_id}.${connection.lastSeq}.${index}`;
   forgetOld(events, context.state.recordedAt);
   if (id === null && record.venue_ts === null) {

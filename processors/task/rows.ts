@@ -28,9 +28,10 @@ const definedInstants = (instants: Readonly<Record<string, Micros | null>>): Rec
   for (const [name, at] of Object.entries(instants)) if (at !== null) kept[name] = at;
   return kept;
 };
+/** An empty text has the same cell in a file as none (AR-07), so none is stored. */
 const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<string, string> => {
   const kept: Record<string, string> = {};
-  for (const [name, text] of Object.entries(texts)) if (text !== null) kept[name] = text;
+  for (const [name, text] of Object.entries(texts)) if (text !== null && text !== '') kept[name] = text;
   return kept;
 };
 

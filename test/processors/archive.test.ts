@@ -85,6 +85,7 @@ let reachedMs = nowMs;
 const context: NightlyContext = {
   ...{ database: pool, questdb, namespace, api: null, store, log },
   historyWatermark: async () => reachedMs * 1_000,
+  isBinding: async () => false,
   nowMs: () => nowMs,
   progress: () => undefined,
   metrics: createNightlyMetrics(new Registry()),

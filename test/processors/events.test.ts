@@ -91,3 +91,31 @@ t.test('of every recorded session the task tells what happened since it began, e
   t.ok(told > 90, `${told} events`);
   t.end();
 });
+
+t.test(
+  'an empty id of the venue is none: the row has one of the service’s own, and no text of a row is empty (AR-07)',
+  (t) => {
+    const venue = venues.get('binance') as Venue;
+    const nameless: Venue = {
+      ...venue,
+      map: (...words) =>
+        venue
+          .map(...words)
+          .map((mapped) =>
+            isEvent(mapped.record)
+              ? { ...mapped, record: { ...mapped.record, values: { ...mapped.record.values, id: '' } } as EventRecord }
+              : mapped,
+          ),
+    };
+    let told = 0;
+    for (const [, lines] of sessionsOf('binance')) {
+      const symbols = [...new Set(eventsOf(venue, lines).map((event) => event.venue_symbol ?? ''))];
+      if (symbols.length === 0) continue;
+      const rows = rowsOfSession(nameless, lines, symbols);
+      told += rows.length;
+      for (const { texts } of rows) t.notOk(Object.values(texts).includes('') || !texts['id'], JSON.stringify(texts));
+    }
+    t.ok(told > 0, `${told} events`);
+    t.end();
+  },
+);

@@ -78,6 +78,7 @@ const metrics = createNightlyMetrics(registry);
 const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...{ database: pool, questdb, namespace, api: null, store: null, metrics, log },
   historyWatermark: async () => Date.now() * 1_000,
+  isBinding: async () => false,
   nowMs: Date.now,
   progress: () => undefined,
   ...over,
@@ -309,6 +310,8 @@ t.test('the steps are listed by name, with the hour after the day begins at whic
     ['recheck', 4],
     ['retention', 5],
     ['archive', 30],
+    ['close', 168],
+    ['compare', 7],
   ]);
   t.end();
 });

@@ -1,0 +1,113 @@
+// The close step: at D+7 00:00 UTC the rows of a day are its leaves for ever. Trees, final files, the root of the day (AN-02, AN-12).
+import { treeKey } from '../../../schemas/anchor-chain.ts';
+import { ANCHORED_TABLES, type AnchoredTable, partitionText } from '../../../schemas/anchored.ts';
+import { formatInstantMicros } from '../../../schemas/instants.ts';
+import { hashLeaf } from '../../../schemas/merkle/hash.ts';
+import { createTree } from '../../../schemas/merkle/tree.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { archiveTarget } from '../archive/archive.ts';
+import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
+import { type FileSet, readClosing } from '../archive/manifest.ts';
+import { fixTiers, type Tiers, tierOf } from '../archive/tiers.ts';
+import { writeSet } from '../archive/write-set.ts';
+import { openIncident } from '../incidents.ts';
+import { DAY_MS, type Day, type NightlyContext, type Step, startOf } from '../step.ts';
+import { fixClosing, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
+import { openTreeFile } from './tree-file.ts';
+
+const DUE_MS = 7 * DAY_MS;
+/** Cold classes in the order of leaves (AN-07). */
+const CLASSES = ['core', 'top100', 'other'];
+
+type Closing = {
+  readonly day: Day;
+  readonly closedAt: Micros;
+  readonly tiers: Tiers;
+  readonly instruments: ReadonlyMap<string, string>;
+};
+
+/** The closing instant: of an earlier run, else D+7; earlier by hand, the newest whole millisecond that history W has passed. */
+const chooseClosing = async (day: Day, { database, historyWatermark, early }: NightlyContext): Promise<Micros> => {
+  const reached = await historyWatermark();
+  const regular = (startOf(day) + DUE_MS) * 1_000;
+  const chosen = early === true ? Math.min(regular, Math.floor(reached / 1_000) * 1_000) : regular;
+  const closedAt = (await readClosing(database, day)) ?? chosen;
+  if (reached < closedAt)
+    throw new Error(`stored history has reached ${formatInstantMicros(reached)}, not ${formatInstantMicros(closedAt)}`);
+  if (closedAt < (startOf(day) + DAY_MS) * 1_000) throw new Error(`${day} has not ended in stored history`);
+  return closedAt;
+};
+
+/** Listings by cold class; within a class they keep their order by venue and symbol. */
+const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListing[] => {
+  const classOf = ({ instrument }: DayListing): number => CLASSES.indexOf(tierOf(tiers, instrument));
+  return [...listings].sort((a, b) => classOf(a) - classOf(b));
+};
+
+/** Final files and tree of a table: nothing of it is told before all of it is in the store. Answers the rows. */
+const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
+  const { day, closedAt, tiers } = closing;
+  const target = archiveTarget(context);
+  const tree = await openTreeFile(await target.store.workFolder(`${day}-${table.table}-tree`));
+  const sets: FileSet[] = [];
+  let first = 0;
+  for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
+    context.signal?.throwIfAborted();
+    const tier = tierOf(tiers, listing.instrument);
+    const leaves = { first, take: tree.append };
+    const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves });
+    if (set === null) continue;
+    sets.push(set);
+    first += set.rows;
+  }
+  const finished = await tree.finish();
+  if (finished === null) return 0;
+  const partition = { day, table: table.table, rows: finished.size, root: finished.root.toString('hex') };
+  const leaf = hashLeaf(Buffer.from(partitionText(partition))).toString('hex');
+  const key = treeKey(day, partition.table, partition.root);
+  await target.store.put(key, finished.path);
+  await recordPartition(context.database, { ...partition, leaf, treeKey: key }, sets);
+  return finished.size;
+};
+
+/** The root over the leaves of the partitions; null for a day without rows. */
+const rootOfDay = (leaves: readonly string[]): string | null => {
+  const tree = createTree();
+  for (const leaf of leaves) tree.append(Buffer.from(leaf, 'hex'));
+  return tree.root()?.toString('hex') ?? null;
+};
+
+const reportLost = async (day: Day, { database, log }: NightlyContext): Promise<void> => {
+  const lost = await readLostSets(database, day);
+  if (lost.length === 0) return;
+  const note = `Rows of ${lost.length} archived sets could not be read when ${day} was closed.`;
+  if (await openIncident(database, { kind: 'archived_rows_lost', subject: day, note, details: { sets: lost } }))
+    log.error({ day, sets: lost }, note);
+};
+
+export const close: Step = {
+  name: 'close',
+  summary: 'trees and root of the day, final files',
+  dueMs: DUE_MS,
+  onlyWhenDue: true,
+  run: async (day, context) => {
+    const { database, progress } = context;
+    const chosen = await chooseClosing(day, context);
+    const tiers = await fixTiers(database, day);
+    const closedAt = await fixClosing(database, day, chosen);
+    const instruments = await readInstruments(archiveTarget(context), formatInstantMicros(closedAt));
+    const known = new Set((await readPartitions(database, day)).map(({ table }) => table));
+    for (const table of ANCHORED_TABLES) {
+      if (known.has(table.table)) continue;
+      const rows = await closePartition(table, { day, closedAt, tiers, instruments }, context);
+      progress(`${day} close: ${rows} leaves of ${table.table}`);
+    }
+    const partitions = await readPartitions(database, day);
+    const root = rootOfDay(partitions.map(({ leaf }) => leaf));
+    if (root === null) return 'no rows: the day has no root';
+    await recordDay(database, day, root);
+    await reportLost(day, context);
+    const rows = partitions.reduce((sum, partition) => sum + partition.rows, 0);
+    return `${rows} leaves in ${partitions.length} partitions; root ${root}`;
+  },
+};

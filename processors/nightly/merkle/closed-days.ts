@@ -1,0 +1,58 @@
+// What is known of closed days, in PostgreSQL: the closing instant, partitions with their final sets, the day's root.
+import type { Pool } from 'pg';
+import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
+import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../schemas/anchored.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { type FileSet, putSet, readClosing } from '../archive/manifest.ts';
+import type { Day } from '../step.ts';
+
+/** Fixes the closing instant of a day whose tiers are fixed; answers the one that holds, of an earlier run if there was one. */
+export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Promise<Micros> => {
+  await database.query('update archive_days set closed_at = $2 where day = $1 and closed_at is null', [
+    day,
+    new Date(closedAt / 1_000),
+  ]);
+  return (await readClosing(database, day)) ?? closedAt;
+};
+
+export type ClosedPartition = Partition & { readonly leaf: string };
+
+/** Partitions that are complete, in the order of the day tree. */
+export const readPartitions = async (database: Pool, day: Day): Promise<readonly ClosedPartition[]> => {
+  const { rows } = await database.query<{ table: string; rows: string; root: string; leaf: string }>(
+    `select table_name as "table", rows, root, leaf from anchor_partitions where day = $1 order by table_name collate "C"`,
+    [day],
+  );
+  return rows.map((row) => ({ ...row, day, rows: Number(row.rows) }));
+};
+
+/** Makes a partition and the final sets of its listings true at once: a kill leaves both or neither. */
+export const recordPartition = (
+  database: Pool,
+  { day, table, rows, root, leaf, treeKey }: ClosedPartition & { readonly treeKey: string },
+  sets: readonly FileSet[],
+): Promise<void> =>
+  inTransaction(database, async (client) => {
+    for (const set of sets) await putSet(client, set);
+    await client.query(
+      `insert into anchor_partitions (day, table_name, rows, root, leaf, tree_key) values ($1, $2, $3, $4, $5, $6)
+       on conflict (day, table_name) do nothing`,
+      [day, table, rows, root, leaf, treeKey],
+    );
+  });
+
+export const recordDay = async (database: Pool, day: Day, root: string): Promise<void> => {
+  await database.query(
+    'insert into anchor_days (day, schema_version, day_root) values ($1, $2, $3) on conflict (day) do nothing',
+    [day, ANCHOR_SCHEMA_VERSION, root],
+  );
+};
+
+/** Sets of a closed day that have no leaf: rows that were archived and could not be read at the closing. */
+export const readLostSets = async (database: Pool, day: Day): Promise<readonly string[]> => {
+  const { rows } = await database.query<{ name: string }>(
+    `select layer || ' of ' || venue || ':' || venue_symbol as name from archive_sets where day = $1 and not final order by 1`,
+    [day],
+  );
+  return rows.map(({ name }) => name);
+};

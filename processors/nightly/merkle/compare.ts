@@ -1,0 +1,123 @@
+// Stored rows of closed days compared with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
+import { buffer } from 'node:stream/consumers';
+import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
+import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
+import { HASH_BYTES, hashLeaf } from '../../../schemas/merkle/hash.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { listingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
+import { archiveTarget } from '../archive/archive.ts';
+import { readDayListings } from '../archive/listings.ts';
+import type { ArchiveTarget } from '../archive/write-set.ts';
+import { openIncident } from '../incidents.ts';
+import { DAY_MS, type Day, dayAfter, dayAt, type NightlyContext, type Step } from '../step.ts';
+
+const DUE_MS = 7 * 3_600_000;
+/** A night that is missed leaves time for another. */
+const EVERY_DAYS = 28;
+
+type Due = {
+  readonly day: Day;
+  readonly table: string;
+  readonly treeKey: string;
+  readonly closedAt: Date;
+};
+/** Rows past retention are in their final files only; a day on the safe side. Partitions that differ are looked at every night. */
+const DUE = `select to_char(p.day, 'YYYY-MM-DD') as day, p.table_name as "table", p.tree_key as "treeKey", d.closed_at as "closedAt"
+from anchor_partitions p join archive_days d using (day) join anchor_days using (day)
+where p.day > case when p.table_name in ('trades', 'liquidations') then $1::date else $2::date end
+  and (p.changed_at is not null or p.compared_at is null or p.compared_at < $3)
+order by p.compared_at nulls first, p.day, p.table_name`;
+const RECORD = `update anchor_partitions set compared_at = $4, difference = $3,
+  changed_at = case when $3::text is null then null else coalesce(changed_at, $4) end where day = $1 and table_name = $2`;
+
+type LeafRange = { readonly listing: string; readonly first: number; readonly rows: number };
+
+const readRanges = async ({ database }: ArchiveTarget, { day }: Due, layer: string): Promise<readonly LeafRange[]> => {
+  const { rows } = await database.query<{ venue: string; symbol: string; first: string; rows: number }>(
+    `select venue, venue_symbol as symbol, first_leaf as first, rows from archive_sets
+     where day = $1 and layer = $2 and final order by first_leaf`,
+    [day, layer],
+  );
+  return rows.map(({ venue, symbol, first, rows }) => ({
+    listing: listingId(venue, symbol),
+    first: Number(first),
+    rows,
+  }));
+};
+
+/** What differs between the stored rows of a listing and its leaves; null: nothing. */
+const compareListing = async (
+  target: ArchiveTarget,
+  { day, treeKey }: Due,
+  question: { readonly table: AnchoredTable; readonly closedAt: Micros; readonly range: LeafRange },
+): Promise<string | null> => {
+  const { table, closedAt, range } = question;
+  const write = createRowWriter(table);
+  let seen = 0;
+  for await (const batch of readLeafRows(target, { table, listing: range.listing, day, closedAt })) {
+    const held = Math.min(batch.length, range.rows - seen);
+    const start = (range.first + seen) * HASH_BYTES;
+    const kept =
+      held <= 0
+        ? Buffer.of()
+        : await buffer(await target.store.read(treeKey, { start, end: start + held * HASH_BYTES }));
+    for (const [at, { cells }] of batch.slice(0, Math.max(0, held)).entries()) {
+      const leaf = kept.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
+      if (!hashLeaf(Buffer.from(write(cells))).equals(leaf))
+        return `${range.listing}: leaf ${range.first + seen + at} differs from its stored row`;
+    }
+    seen += batch.length;
+  }
+  return seen === range.rows ? null : `${range.listing}: ${seen} stored rows for ${range.rows} leaves`;
+};
+
+const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortSignal): Promise<string | null> => {
+  const table = ANCHORED_TABLES.find(({ table }) => table === due.table);
+  if (table === undefined) return `${due.table} is no anchored table`;
+  const closedAt = due.closedAt.getTime() * 1_000;
+  const ranges = await readRanges(target, due, table.layer);
+  for (const range of ranges) {
+    signal?.throwIfAborted();
+    const difference = await compareListing(target, due, { table, closedAt, range });
+    if (difference !== null) return difference;
+  }
+  const known = new Set(ranges.map(({ listing }) => listing));
+  for (const { id } of await readDayListings(target, table, { day: due.day, instruments: new Map() })) {
+    const rows = known.has(id) ? 0 : await countLeafRows(target, { table, listing: id, day: due.day, closedAt });
+    if (rows > 0) return `${id}: ${rows} stored rows and no leaf`;
+  }
+  return null;
+};
+
+const report = async ({ day, table }: Due, difference: string, { database, log }: NightlyContext): Promise<void> => {
+  const note = `Stored rows of ${table} of ${day} differ from what was anchored.`;
+  const subject = `${day} ${table}`;
+  const details = { day, table, difference };
+  if (await openIncident(database, { kind: 'anchored_rows_changed', subject, note, details })) log.error(details, note);
+};
+
+export const compare: Step = {
+  name: 'compare',
+  summary: 'stored rows of closed days compared with their leaves',
+  dueMs: DUE_MS,
+  run: async (_, context) => {
+    const { database, nowMs, metrics, progress, signal } = context;
+    const target = archiveTarget(context);
+    const floor = (days: number): Day => dayAfter(dayAt(nowMs()), 1 - days);
+    const { rows: partitions } = await database.query<Due>(DUE, [
+      ...[floor(RETENTION_DAYS.events), floor(RETENTION_DAYS.readings)],
+      new Date(nowMs() - EVERY_DAYS * DAY_MS),
+    ]);
+    let wrong = 0;
+    for (const due of partitions) {
+      const difference = await comparePartition(target, due, signal);
+      await database.query(RECORD, [due.day, due.table, difference, new Date(nowMs())]);
+      metrics.compared(difference === null ? 'equal' : 'different');
+      if (difference === null) continue;
+      wrong += 1;
+      await report(due, difference, context);
+      progress(`${due.day} compare: ${due.table}: ${difference}`);
+    }
+    return `${partitions.length} partitions compared, ${wrong} differ`;
+  },
+};

@@ -1,0 +1,77 @@
+// The kept hashes of a tree as one file, written leaf by leaf in bounded memory: leaves, then every sixth level (schemas/merkle/tiles.ts).
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Hash } from '../../../schemas/merkle/hash.ts';
+import { isKept } from '../../../schemas/merkle/tiles.ts';
+import { createTree } from '../../../schemas/merkle/tree.ts';
+
+/** Hashes held of a level before they go to disk: 128 KiB. */
+const PIECE_HASHES = 4_096;
+
+type LevelFile = {
+  readonly path: string;
+  readonly handle: FileHandle;
+  readonly push: (hash: Hash) => void;
+  /** Whether a piece is full. */
+  readonly isFull: () => boolean;
+  readonly flush: () => Promise<void>;
+};
+
+const openLevel = async (path: string): Promise<LevelFile> => {
+  const handle = await open(path, 'w');
+  let held: Hash[] = [];
+  return {
+    ...{ path, handle },
+    push: (hash) => void held.push(hash),
+    isFull: () => held.length >= PIECE_HASHES,
+    flush: async () => {
+      const piece = Buffer.concat(held);
+      held = [];
+      if (piece.length > 0) await handle.writeFile(piece);
+    },
+  };
+};
+
+export type FinishedTree = { readonly path: string; readonly size: number; readonly root: Hash };
+export type TreeFile = {
+  readonly append: (leaf: Hash) => void | Promise<void>;
+  /** The file, durable on this machine's disk; null for a tree without leaves, which has no root (AN-09). */
+  readonly finish: () => Promise<FinishedTree | null>;
+};
+
+/** `most` bounds the kept levels: 2^48 leaves have nine. */
+const KEPT_LEVELS = 9;
+const HEIGHT = 6;
+
+/** Writes into `folder`, which exists and holds nothing else. */
+export const openTreeFile = async (folder: string): Promise<TreeFile> => {
+  const levels = await Promise.all(
+    Array.from({ length: KEPT_LEVELS }, (_, at) => openLevel(join(folder, `level-${String(at * HEIGHT)}`))),
+  );
+  const leaves = levels[0] as LevelFile;
+  const tree = createTree((level, hash) => {
+    if (isKept(level)) levels[level / HEIGHT]?.push(hash);
+  });
+  const flushFull = async (): Promise<void> => {
+    for (const level of levels) if (level.isFull()) await level.flush();
+  };
+  return {
+    append: (leaf) => {
+      tree.append(leaf);
+      leaves.push(leaf);
+      if (leaves.isFull()) return flushFull();
+    },
+    finish: async () => {
+      for (const level of levels) await level.flush();
+      for (const { handle, path } of levels.slice(1)) {
+        await handle.close();
+        for await (const piece of createReadStream(path)) await leaves.handle.writeFile(piece as Uint8Array);
+      }
+      await leaves.handle.sync();
+      await leaves.handle.close();
+      const root = tree.root();
+      return root === null ? null : { path: leaves.path, size: tree.size(), root };
+    },
+  };
+};

@@ -1,0 +1,309 @@
+// The close step on real PostgreSQL, QuestDB and disk: the same rows are the same root and bytes, whatever stops it and how often it runs (AN-02, AR-03).
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { type ObjectStore, openFolderStore } from '../../infra/runtime/object-store.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { archive } from '../../processors/nightly/archive/archive.ts';
+import { runCommand } from '../../processors/nightly/command.ts';
+import { openLedger } from '../../processors/nightly/ledger.ts';
+import { close } from '../../processors/nightly/merkle/close.ts';
+import { compare } from '../../processors/nightly/merkle/compare.ts';
+import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
+import { DAY_MS, type Day, dayAfter, type NightlyContext, startOf } from '../../processors/nightly/step.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
+import { createTileReader } from '../../schemas/merkle/tiles.ts';
+import { verifyInclusion } from '../../schemas/merkle/verify.ts';
+import { tableName } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { listing, listingValues, markReading } from '../api/live-fixture.ts';
+import { useEngines } from '../support/engines.ts';
+import { runBoth } from '../support/verifiers.ts';
+
+t.setTimeout(240_000);
+const DAY: Day = '2026-01-10';
+const BEGIN = startOf(DAY) * 1_000;
+const SECOND = 1_000_000;
+const CLOSING = startOf(dayAfter(DAY, 7));
+const SYMBOLS = ['AAAUSDT', 'BTCUSDT', '币安人生USDT'];
+const WINDOWS = 100;
+
+const engines = await useEngines(t, ['postgres', 'questdb']);
+const { endpoints } = engines;
+const log = createLog('close-test', 'silent');
+const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
+const sender = createRowSender(endpoints.questdb_http, { auth, log });
+const namespace = `${engines.namespace()}.`;
+const replayed = `${engines.namespace()}.`;
+const pool = openPostgres(await engines.database(), { max: 4 });
+const folder = mkdtempSync(join(tmpdir(), 'close-'));
+const store = openFolderStore(join(folder, 'store'));
+for (const one of [namespace, replayed]) await ensureTables((text) => questdb.query({ text }), { namespace: one });
+await migrate(pool);
+t.teardown(async () => {
+  await sender.close();
+  await questdb.close();
+  await pool.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const markRow = (symbol: string, window: number, { late = false, recordedAt = 0 } = {}): Row => {
+  const at = BEGIN + window * 10 * SECOND;
+  const srcOffset = late ? 10_000 + window : window;
+  return readingRow(
+    { venue: 'binance', symbol, layer: 'mark' },
+    { from: at - 10 * SECOND, at, srcOffset, late },
+    markReading(`${60_000 + srcOffset}.10`, { received_at: at - 1, recorded_at: recordedAt || at + SECOND }),
+  );
+};
+const rowsOf = (symbol: string): Row[] => [
+  listingRow(
+    { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
+    listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
+      writtenAt: BEGIN,
+    }),
+  ),
+  ...Array.from({ length: WINDOWS }, (_, at) => markRow(symbol, at + 1)),
+  markRow(symbol, 7, { late: true, recordedAt: CLOSING * 1_000 - 1_000 }),
+  // Recorded at the closing instant: stored, and no leaf.
+  markRow(symbol, 8, { late: true, recordedAt: CLOSING * 1_000 }),
+  gapRow(
+    { venue: 'binance', symbol, layer: 'ticker' },
+    { from: BEGIN, at: BEGIN + 60 * SECOND, srcOffset: 9, late: false },
+    'no_update',
+  ),
+];
+const write = async (into: string, rows: readonly Row[]): Promise<void> => {
+  const tables = Map.groupBy(rows, ({ table }) => tableName(into, table));
+  for (const [table, own] of tables) await sender.send(table, own);
+  await sender.waitVisible([...tables.keys()]);
+};
+const rows = SYMBOLS.flatMap(rowsOf);
+await write(namespace, rows);
+// The replay writes in another order, and part of it twice.
+await write(replayed, [...rows].reverse());
+await write(replayed, rows.slice(0, 40));
+await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', $2)", [
+  dayAfter(DAY),
+  { binance: { 'BTC-PERP': '10' } },
+]);
+
+let nowMs = CLOSING;
+let reachedMs = CLOSING;
+const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
+  ...{ database: pool, questdb, namespace, api: null, store, log },
+  historyWatermark: async () => reachedMs * 1_000,
+  isBinding: async () => false,
+  nowMs: () => nowMs,
+  progress: () => undefined,
+  metrics: createNightlyMetrics(new Registry()),
+  ...over,
+});
+
+/** Everything that the closing makes, but for when it was written. */
+const readAll = async (): Promise<unknown[]> => {
+  const texts = [
+    'select table_name, rows, root, leaf, tree_key from anchor_partitions order by 1',
+    'select venue_symbol, layer, tier, rows, final, first_leaf from archive_sets order by 1, 2',
+    'select object_key, bytes, sha256 from archive_files where replaced_at is null order by 1',
+    'select day_root, status, schema_version from anchor_days',
+    'select closed_at from archive_days',
+  ];
+  const answers = [];
+  for (const text of texts) answers.push((await pool.query(text)).rows);
+  return answers;
+};
+const forget = (): Promise<unknown> => pool.query('truncate archive_days cascade');
+
+t.test('a day waits for history W of every task, and by hand until it is due', async (t) => {
+  reachedMs = CLOSING - 1;
+  await t.rejects(close.run(DAY, contextOf()), /has reached 2026-01-16T23:59:59.999000Z, not 2026-01-17T00:00/);
+  t.same(await readAll(), [[], [], [], [], []]);
+  reachedMs = CLOSING;
+  const words = ['--step', 'close', '--day', DAY];
+  const run = (context: NightlyContext, more: readonly string[] = []): Promise<string> =>
+    runCommand([...words, ...more], { steps: [close], ledger: openLedger(pool), context });
+  nowMs = CLOSING - 1;
+  await t.rejects(run(contextOf()), /close of 2026-01-10 is due at 2026-01-17T00:00:00.000Z/);
+  await t.rejects(run(contextOf({ isBinding: async () => true }), ['--early']), /the anchor binds/);
+  reachedMs = startOf(dayAfter(DAY)) + 3_600_000;
+  t.match(await run(contextOf(), ['--early']), /^303 leaves in 2 partitions/, 'late rows are of later');
+  t.same((await pool.query('select closed_at from archive_days')).rows, [{ closed_at: new Date(reachedMs) }]);
+  await forget();
+  nowMs = CLOSING;
+  reachedMs = CLOSING;
+});
+
+let first: unknown[] = [];
+t.test('the day archived, then closed: final files, trees, root; a second run changes nothing', async (t) => {
+  nowMs = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+  await archive.run(DAY, contextOf());
+  nowMs = CLOSING + DAY_MS;
+  t.match(await close.run(DAY, contextOf()), /^306 leaves in 2 partitions; root [0-9a-f]{64}$/);
+  first = await readAll();
+  const [partitions, sets] = first as [{ table_name: string; rows: string }[], Record<string, unknown>[]];
+  t.same(
+    partitions.map(({ table_name, rows }) => `${table_name} ${rows}`),
+    ['mark 303', 'ticker 3'],
+  );
+  t.same(
+    sets
+      .filter(({ layer }) => layer === 'mark')
+      .map(({ venue_symbol, first_leaf, final }) => [venue_symbol, first_leaf, final]),
+    [
+      ['AAAUSDT', '101', true],
+      ['BTCUSDT', '0', true],
+      ['币安人生USDT', '202', true],
+    ],
+    'the core class comes first',
+  );
+  await close.run(DAY, contextOf());
+  await archive.run(DAY, contextOf());
+  t.same(await readAll(), first);
+});
+
+t.test('every leaf has its proof out of the kept hashes', async (t) => {
+  const { rows: kept } = await pool.query<{ rows: string; root: string; tree_key: string }>(
+    'select rows, root, tree_key from anchor_partitions',
+  );
+  for (const { rows, root, tree_key } of kept) {
+    const file = await buffer(await store.read(tree_key));
+    const size = Number(rows);
+    const reader = createTileReader(size, async (at, count) => file.subarray(32 * at, 32 * (at + count)));
+    for (let index = 0; index < size; index++)
+      verifyInclusion(
+        { index, size, leaf: await reader.leaf(index), path: await reader.path(index) },
+        Buffer.from(root, 'hex'),
+      );
+    t.pass(`${size} proofs`);
+  }
+});
+
+t.test('both verifiers accept the final files with the answer of the day', async (t) => {
+  const { rows: partitions } = await pool.query<{ table: string; rows: string; root: string; leaf: string }>(
+    'select table_name as table, rows, root, leaf from anchor_partitions order by 1',
+  );
+  const { rows: days } = await pool.query<{ day_root: string }>('select day_root from anchor_days');
+  const none = { contract: null, tx_hash: null, block: null, anchored_at: null };
+  const answer = {
+    evaluated_at: '2026-01-20T00:00:00.000Z',
+    ...{ day: DAY, network: 'eip155:8453', binding: false, schema_version: 1 },
+    ...{ closed_at: new Date(CLOSING).toISOString(), day_root: days[0]?.day_root },
+    partitions: partitions.map((partition, index) => ({ ...partition, rows: Number(partition.rows), index })),
+    anchor: { anchored: false, status: 'pending', ...none, anchored_lag_days: null, explorer_url: null },
+  };
+  writeFileSync(join(folder, 'day.json'), JSON.stringify(answer));
+  for (const format of ['parquet', 'csv', 'jsonl']) {
+    const { rows: files } = await pool.query<{ object_key: string }>(
+      "select object_key from archive_files where layer = 'mark' and format = $1 and replaced_at is null",
+      [format],
+    );
+    const { python, node } = await runBoth(
+      ['day.json', ...files.map(({ object_key }) => join('store', object_key))],
+      folder,
+    );
+    t.equal(python.code, 0, `${format}: ${python.out}${python.err}`);
+    t.equal(node.code, 0, `${format}: ${node.out}${node.err}`);
+  }
+});
+
+t.test('a replay of the same rows in another order has the same root and the same bytes', async (t) => {
+  await forget();
+  const other = openFolderStore(join(folder, 'replay'));
+  await close.run(DAY, contextOf({ namespace: replayed, store: other }));
+  t.same(await readAll(), first);
+  const [partitions, , files] = first as [{ tree_key: string }[], unknown, { object_key: string }[]];
+  for (const key of [...partitions.map(({ tree_key }) => tree_key), ...files.map(({ object_key }) => object_key)])
+    t.ok((await buffer(await other.read(key))).equals(await buffer(await store.read(key))), key);
+});
+
+t.test(
+  'stored rows are compared with their leaves: a changed, an added row is told until it is right again',
+  async (t) => {
+    await forget();
+    await close.run(DAY, contextOf());
+    const state = async () =>
+      (await pool.query('select table_name, difference from anchor_partitions where changed_at is not null')).rows;
+    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 0 differ');
+    t.equal(await compare.run(DAY, contextOf()), '0 partitions compared, 0 differ', 'not again within its time');
+    nowMs += 29 * DAY_MS;
+    const right = markRow('BTCUSDT', 5);
+    await write(namespace, [{ ...right, figures: { ...right.figures, mark: '60005.2' } }]);
+    t.equal(await compare.run(DAY, contextOf()), '2 partitions compared, 1 differ');
+    t.same(await state(), [{ table_name: 'mark', difference: 'binance:BTCUSDT: leaf 4 differs from its stored row' }]);
+    await write(namespace, [right]);
+    t.equal(
+      await compare.run(DAY, contextOf()),
+      '1 partitions compared, 0 differ',
+      'what differs is looked at every night',
+    );
+    t.same(await state(), []);
+    const { rows: incidents } = await pool.query('select kind, subject, state from incidents');
+    t.same(
+      incidents,
+      [{ kind: 'anchored_rows_changed', subject: `${DAY} mark`, state: 'open' }],
+      'it stays for a person',
+    );
+    nowMs += 29 * DAY_MS;
+    await write(replayed, [markRow('NEWUSDT', 3)]);
+    t.equal(await compare.run(DAY, contextOf({ namespace: replayed })), '2 partitions compared, 1 differ');
+    t.match(await state(), [{ difference: 'binance:NEWUSDT: 1 stored rows and no leaf' }]);
+    nowMs = CLOSING + DAY_MS;
+  },
+);
+
+/** A process that is killed at its `budget`th word to the database or the store: nothing it says afterwards arrives. */
+const killedAfter = (budget: number): { readonly context: NightlyContext; readonly isDead: () => boolean } => {
+  let left = budget;
+  const step = (): void => {
+    left -= 1;
+    if (left < 0) throw new Error('killed');
+  };
+  const counted = <T extends object>(target: T): T =>
+    new Proxy(target, {
+      get: (held, name) => {
+        const member = Reflect.get(held, name) as unknown;
+        if (typeof member !== 'function') return member;
+        if (name === 'connect') return async () => counted(await (member as () => Promise<object>).call(held));
+        if (name !== 'query' && name !== 'put') return (member as (...words: unknown[]) => unknown).bind(held);
+        return async (...words: unknown[]) => {
+          step();
+          return (member as (...words: unknown[]) => unknown).apply(held, words);
+        };
+      },
+    });
+  return {
+    context: contextOf({ database: counted(pool), store: counted<ObjectStore>(store) }),
+    isDead: () => left < 0,
+  };
+};
+
+t.test('killed at each step: nothing half is told, and the next run ends with the same root and bytes', async (t) => {
+  let steps = 0;
+  for (let isDead = true; isDead; steps++) {
+    await forget();
+    const killed = killedAfter(steps);
+    await close.run(DAY, killed.context).catch(() => undefined);
+    isDead = killed.isDead();
+    const { rows: half } = await pool.query(
+      `select layer from archive_sets s where final <> exists (
+         select 1 from anchor_partitions p where p.day = s.day and p.table_name = s.layer)`,
+    );
+    t.same(half, [], `step ${steps}: final sets and their partition come together`);
+    const { rows: keys } = await pool.query<{ key: string }>(
+      'select tree_key as key from anchor_partitions union all select object_key from archive_files',
+    );
+    for (const { key } of keys) t.ok((await store.size(key)) !== null, `step ${steps}: ${key} is whole`);
+    await close.run(DAY, contextOf());
+    t.same(await readAll(), first, `step ${steps}: the same in the end`);
+  }
+  t.ok(steps > 30, `${steps} steps`);
+});
