@@ -16,6 +16,8 @@ import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
 import { type AccessDeps, streamsOf } from '../access/steps.ts';
 import type { StoredTurnover } from '../access/turnover-store.ts';
+import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../files/files-route.ts';
+import type { FileLinks } from '../files/links.ts';
 import type { SettledSample } from '../history/settled-sample.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -41,6 +43,8 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly settledSample?: SettledSample;
   /** The day's turnover that narrowing plans choose by; absent: chosen from the memory copy. */
   readonly turnover?: () => StoredTurnover | null;
+  /** Links to archive files, and the store they lead to; absent: there is no archive. */
+  readonly files?: FileLinks;
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
@@ -77,14 +81,20 @@ const ALLOWED = [
 ];
 
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
-  await app.register(cors, {
+  const data = {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST'],
     allowedHeaders: ALLOWED,
     exposedHeaders: EXPOSED,
     maxAge: 86_400,
     strictPreflight: false,
-  });
+  };
+  const files = {
+    ...data,
+    allowedHeaders: [...ALLOWED, ...FILE_ALLOWED],
+    exposedHeaders: [...EXPOSED, ...FILE_EXPOSED],
+  };
+  await app.register(cors, { delegator: (request, done) => done(null, isFileUrl(request.url) ? files : data) });
   await app.register(helmet, {
     contentSecurityPolicy: {
       useDefaults: false,
@@ -239,7 +249,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
-      return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
+      const told = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
+      return sendErrors(reply as unknown as FastifyReply, told);
     },
     clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;
@@ -258,6 +269,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   addAccess(app, deps);
   addOperations(app, deps, choose);
   addStream(app, { ...deps, choose }, hub);
+  if (deps.files !== undefined) addFiles(app, deps.files, () => deps.nowMicros() / 1_000);
   addOperational(app, deps);
   addFailures(app, methods);
   await app.ready();

@@ -9,6 +9,7 @@ import { Meter } from '../../api/access/meter.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/access/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
+import type { FileLinks } from '../../api/files/links.ts';
 import type { HistoryStore } from '../../api/history/store.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { createLog } from '../../infra/runtime/log.ts';
@@ -246,6 +247,7 @@ export const testApp = async (
     meter?: Meter;
     accounts?: AccountStore;
     history?: HistoryStore;
+    files?: FileLinks;
   } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
@@ -255,6 +257,7 @@ export const testApp = async (
   const app = await buildApp({
     live: feed.memory,
     ...(over.history === undefined ? {} : { history: over.history }),
+    ...(over.files === undefined ? {} : { files: over.files }),
     nowMicros,
     keys: over.keys ?? openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
     meter: over.meter ?? new Meter(),
