@@ -19,3 +19,23 @@ export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): p
   pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
   return pool;
 };
+
+/** Runs `work` in one transaction on a connection of its own: all of it or nothing. */
+export const inTransaction = async <T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => {
+      broken = failure;
+    });
+    throw error;
+  } finally {
+    // A connection that cannot roll back is closed, and its transaction with it.
+    client.release(broken);
+  }
+};

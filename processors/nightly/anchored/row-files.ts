@@ -4,9 +4,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, createZstdCompress, type ZstdCompress } from 'node:zlib';
 import { openParquet, type ParquetCell, type ParquetKind } from '../../../infra/runtime/parquet.ts';
+import type { LeafRow } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredColumn, AnchoredKind, AnchoredTable } from '../../../schemas/anchored.ts';
 import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
-import type { LeafRow } from './leaf-rows.ts';
 
 export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
 export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];

@@ -1,12 +1,13 @@
 // The archive step: files of a day at D+1 06:00 UTC, and of the days before it again when rows were added (AR-03).
+
+import { countLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
-import { countLeafRows } from '../anchored/leaf-rows.ts';
 import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
-import { forgetFile, readReplaced, readSets } from './manifest.ts';
+import { forgetFile, readReplaced, readSets, recordSet } from './manifest.ts';
 import { fixTiers, tierOf } from './tiers.ts';
 import { type ArchiveTarget, writeSet } from './write-set.ts';
 
@@ -48,9 +49,11 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
       const question = { table, listing: listing.id, day, closedAt: now };
       if (held?.final === true || held?.rows === (await countLeafRows(target, question))) continue;
       const tier = tierOf(tiers, listing.instrument);
-      const rows = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
-      written.rows += rows;
-      written.sets += rows === 0 ? 0 : 1;
+      const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
+      if (set === null) continue;
+      await recordSet(context.database, set);
+      written.rows += set.rows;
+      written.sets += 1;
     }
     context.progress(`${day} archive: ${table.table} written`);
   }

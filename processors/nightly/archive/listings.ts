@@ -1,9 +1,9 @@
 // Which listings have rows of a day, and whose instrument they are.
 
+import { daySlice, type LeafSource, sliceConditions } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
-import { daySlice, type LeafSource, sliceConditions } from '../anchored/leaf-rows.ts';
 import type { Day } from '../step.ts';
 
 export type DayListing = {

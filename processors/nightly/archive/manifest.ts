@@ -1,5 +1,6 @@
 // What the archive holds, in PostgreSQL: a set of files is told only once every one of them is in the store (AR-01, AR-03).
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
 import type { ArchiveFormat } from '../anchored/row-files.ts';
 import type { Day } from '../step.ts';
@@ -23,43 +24,37 @@ export type FileSet = SetName & {
   readonly instrument: string;
   readonly tier: Tier;
   readonly rows: number;
-  readonly final: boolean;
+  /** Of a final set: place of its first leaf in the partition; null until the day is closed. */
+  readonly firstLeaf: number | null;
   readonly files: readonly StoredFile[];
 };
 
 const PUT_SET = `insert into archive_sets as s
-  (day, venue, venue_symbol, layer, instrument, tier, rows, schema_version, final) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  (day, venue, venue_symbol, layer, instrument, tier, rows, schema_version, final, first_leaf)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9::bigint is not null, $9)
   on conflict (day, venue, venue_symbol, layer) do update set rows = excluded.rows, final = excluded.final,
-    schema_version = excluded.schema_version, written_at = now()
+    first_leaf = excluded.first_leaf, schema_version = excluded.schema_version, written_at = now()
   where not s.final`;
 const REPLACE = `update archive_files set replaced_at = now()
   where day = $1 and venue = $2 and venue_symbol = $3 and layer = $4 and replaced_at is null and not object_key = any($5)`;
 const PUT_FILE = `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256)
   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (object_key) do update set replaced_at = null`;
 
-/** Makes `set` the current one in one transaction; a final set stays as it is. */
-export const recordSet = async (database: Pool, set: FileSet): Promise<void> => {
+/** Makes `set` the current one, inside a transaction of the caller's; a final set stays as it is. */
+export const putSet = async (client: PoolClient, set: FileSet): Promise<void> => {
   const name = [set.day, set.venue, set.venueSymbol, set.layer];
-  const client = await database.connect();
-  try {
-    await client.query('begin');
-    const { rowCount } = await client.query(PUT_SET, [
-      ...name,
-      ...[set.instrument, set.tier, set.rows, ANCHOR_SCHEMA_VERSION, set.final],
-    ]);
-    if (rowCount === 1) {
-      await client.query(REPLACE, [...name, set.files.map(({ key }) => key)]);
-      for (const { key, format, bytes, sha256 } of set.files)
-        await client.query(PUT_FILE, [key, ...name, format, bytes, sha256]);
-    }
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  } finally {
-    client.release();
-  }
+  const { rowCount } = await client.query(PUT_SET, [
+    ...name,
+    ...[set.instrument, set.tier, set.rows, ANCHOR_SCHEMA_VERSION, set.firstLeaf],
+  ]);
+  if (rowCount !== 1) return;
+  await client.query(REPLACE, [...name, set.files.map(({ key }) => key)]);
+  for (const { key, format, bytes, sha256 } of set.files)
+    await client.query(PUT_FILE, [key, ...name, format, bytes, sha256]);
 };
+
+export const recordSet = (database: Pool, set: FileSet): Promise<void> =>
+  inTransaction(database, (client) => putSet(client, set));
 
 export type RecordedSet = SetName & { readonly rows: number; readonly final: boolean };
 

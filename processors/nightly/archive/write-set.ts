@@ -1,14 +1,14 @@
-// Writes the files of one listing, table and day into the store, then names them in the manifest: a kill in between leaves the earlier set.
+// Writes the files of one listing, table and day into the store. Whoever names them in the manifest afterwards makes them the current ones.
 import type { Pool } from 'pg';
 import type { ObjectStore } from '../../../infra/runtime/object-store.ts';
+import { type LeafSource, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
 import { type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
 import { type Hash, hashLeaf } from '../../../schemas/merkle/hash.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type LeafSource, readLeafRows } from '../anchored/leaf-rows.ts';
 import { type FileRow, openRowFiles, type WrittenFile } from '../anchored/row-files.ts';
 import type { Day } from '../step.ts';
 import type { DayListing } from './listings.ts';
-import { recordSet, type StoredFile } from './manifest.ts';
+import type { FileSet, StoredFile } from './manifest.ts';
 import type { Tier } from './tiers.ts';
 
 export type ArchiveTarget = LeafSource & { readonly database: Pool; readonly store: ObjectStore };
@@ -47,10 +47,10 @@ const storeFiles = async (
   return stored;
 };
 
-/** Rows written; a listing without rows has no set. */
-export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<number> => {
+/** The set to be recorded; null for a listing without rows, which has none. */
+export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
   const { table, listing, day, closedAt, leaves } = question;
-  const folder = await target.store.workFolder(`${day}-${table.table}`);
+  const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);
   const files = await openRowFiles(table, folder);
   const write = createRowWriter(table);
   let rows = 0;
@@ -61,11 +61,10 @@ export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Pr
     rows += batch.length;
   }
   const written = await files.finish();
-  if (rows === 0) return 0;
-  const stored = await storeFiles(target.store, question, written);
-  await recordSet(target.database, {
+  if (rows === 0) return null;
+  return {
     ...{ day, venue: listing.venue, venueSymbol: listing.venueSymbol, layer: table.layer },
-    ...{ instrument: listing.instrument, tier: question.tier, rows, final: leaves !== null, files: stored },
-  });
-  return rows;
+    ...{ instrument: listing.instrument, tier: question.tier, rows, firstLeaf: leaves?.first ?? null },
+    files: await storeFiles(target.store, question, written),
+  };
 };

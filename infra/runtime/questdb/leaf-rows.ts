@@ -1,14 +1,15 @@
 // The leaves of one listing, table and day out of stored history, in leaf order and with their `seq` (AN-02, AN-07), in bounded memory.
-import type { Cell, QuestdbReader } from '../../../infra/runtime/questdb/questdb.ts';
+
 import type { AnchoredCell, AnchoredColumn, AnchoredTable } from '../../../schemas/anchored.ts';
 import { joinFigure } from '../../../schemas/decimals.ts';
-import { formatInstantMicros } from '../../../schemas/instants.ts';
+import { formatInstantMicros, parseInstant } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
 import { SEALS_AFTER } from '../../../schemas/windows.ts';
-import { DAY_MS, type Day, startOf } from '../step.ts';
+import type { Cell, QuestdbReader } from './questdb.ts';
 
+const DAY: Micros = 86_400_000_000;
 /** Event tables are read in slices: a day of one listing may be millions of rows. */
 const EVENT_SLICES = 96;
 
@@ -20,7 +21,8 @@ export type LeafQuestion = {
   readonly table: AnchoredTable;
   /** `venue:venue_symbol`. */
   readonly listing: string;
-  readonly day: Day;
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string;
   /** The day's closing instant; rows recorded at or after it are no leaves. */
   readonly closedAt: Micros;
 };
@@ -46,7 +48,7 @@ type Slice = { readonly from: Micros; readonly to: Micros };
 const sliceDay = (question: LeafQuestion): Slice[] => {
   const { from: begin } = daySlice(question.day);
   const count = isEventTable(question.table) ? EVENT_SLICES : 1;
-  const width = (DAY_MS * 1_000) / count;
+  const width = DAY / count;
   return Array.from({ length: count }, (_, at) => ({ from: begin + at * width, to: begin + (at + 1) * width }));
 };
 
@@ -60,7 +62,12 @@ export const sliceConditions = ({ table, designated, dayIncludes }: AnchoredTabl
   ];
 };
 
-export const daySlice = (day: Day): Slice => ({ from: startOf(day) * 1_000, to: (startOf(day) + DAY_MS) * 1_000 });
+/** Throws for a text that is no day. */
+export const daySlice = (day: string): Slice => {
+  const from = parseInstant(day);
+  if (from === null) throw new Error(`"${day}" is no day such as 2026-01-15`);
+  return { from, to: from + DAY };
+};
 
 /** Rows of a slice by the rules of AN-02: sealed by the closing, recorded before it. The listing is the first parameter. */
 const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string => {
