@@ -20,6 +20,7 @@ import { sharedPermits } from './access/permits.ts';
 import { PLACES_CHANNEL, sharedPlaces } from './access/place-store.ts';
 import { Places } from './access/places.ts';
 import { keepTurnover, TURNOVER_CHANNEL } from './access/turnover-store.ts';
+import { openManifest } from './archive/manifest.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
@@ -122,6 +123,7 @@ const start = async (): Promise<Stop> => {
     accounts: openAccountStore(pool),
     settledSample,
     files,
+    manifest: openManifest(pool),
     meter,
     challenges: new ChallengeMeter(),
     terms: termsOf(config),

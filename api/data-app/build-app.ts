@@ -136,6 +136,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
     const context: Context = {
       live: deps.live,
       history: deps.history ?? null,
+      archive:
+        deps.files === undefined || deps.manifest === undefined ? null : { manifest: deps.manifest, links: deps.files },
       evaluatedAt,
       receiptId: request.receiptId,
       itemsLimit: itemsLimitOf(request),
@@ -153,29 +155,30 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
     prepareValidator(operation);
     app.route({
       method: operation.method,
-      url: operation.path,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation },
       handler: (request, reply) => answer(operation, request, reply),
     });
   }
 };
 
-/** Methods of every fixed path, to tell a wrong method from a wrong path. */
-const methodsOf = (app: FastifyInstance): Map<string, Set<string>> => {
-  const methods = new Map<string, Set<string>>();
+type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
+
+/** Methods of every path but those with a wildcard, to tell a wrong method from a wrong path. */
+const methodsOf = (app: FastifyInstance): Methods => {
+  const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set<string>();
-    methods.set(url, known);
+    const shape = new RegExp(`^${url.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);
+    const { known } = methods.get(url) ?? { known: new Set<string>() };
+    methods.set(url, { shape, known });
     for (const m of [method].flat()) known.add(m);
   });
   return methods;
 };
 
-type Methods = ReadonlyMap<string, ReadonlySet<string>>;
-
 const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const path = request.url.split('?')[0] ?? '';
-  const known = methods.get(path);
+  const known = [...methods.values()].find(({ shape }) => shape.test(path))?.known;
   if (known === undefined) {
     return sendErrors(
       reply,

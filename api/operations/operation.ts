@@ -7,6 +7,8 @@ import type { KeyFacts } from '../access/account-store.ts';
 import type { Plan } from '../access/plans.ts';
 import type { Quota } from '../access/quotas.ts';
 import type { ScopeChoice } from '../access/scope.ts';
+import type { ArchiveManifest } from '../archive/manifest.ts';
+import type { FileLinks } from '../files/links.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
@@ -43,6 +45,8 @@ export type Context = {
   readonly live: LiveMemory;
   /** Null while no store of history is configured. */
   readonly history: HistoryStore | null;
+  /** Null while there is no archive. */
+  readonly archive: { readonly manifest: ArchiveManifest; readonly links: FileLinks } | null;
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
@@ -77,18 +81,28 @@ export type Answer = {
   readonly fits?: (share: number) => string;
   /** `items_sha256` of an answer that can never change (N-14). */
   readonly settledAs?: string;
+  /** Where a 302 leads. */
+  readonly location?: string;
 };
+
+/** What a URL gives: parameters of its path and of its query. */
+export type Sent = { readonly params: Readonly<Record<string, string>>; readonly query: URLSearchParams };
+/** What a call without a key costs, in atomic USDC; `unknown` names nothing, `unsold` needs a key. */
+export type Quote = { readonly price: number; readonly class: string } | 'unknown' | 'unsold';
 
 /** What is declared of anything callable: enough for its checks, its shape and its place in the documents. */
 export type Endpoint<Input = unknown, Understood = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
+  /** Parameters of the path stand in braces. */
   readonly path: string;
   /** `open` needs no key; `required` needs one, or a payment when there is a price. */
   readonly key: 'open' | 'required';
   readonly class: RequestClass;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
+  /** The price of this very call, where it depends on what the call names. */
+  readonly quote?: (sent: Sent, manifest: ArchiveManifest | null) => Promise<Quote>;
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;

@@ -53,7 +53,7 @@ const createAsker = (client: AwsClient, root: string): Asker => {
       method,
       headers: { ...headers },
       signal: AbortSignal.timeout(timeoutMs),
-      ...(body === undefined ? {} : { body: body as BodyInit }),
+      ...(body === undefined ? {} : { body: body as Buffer<ArrayBuffer> | string }),
     });
 };
 

@@ -7,6 +7,7 @@ import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/access/plans.ts';
+import type { ArchiveManifest } from '../../api/archive/manifest.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
 import type { FileLinks } from '../../api/files/links.ts';
@@ -248,6 +249,7 @@ export const testApp = async (
     accounts?: AccountStore;
     history?: HistoryStore;
     files?: FileLinks;
+    manifest?: ArchiveManifest;
   } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
@@ -258,6 +260,7 @@ export const testApp = async (
     live: feed.memory,
     ...(over.history === undefined ? {} : { history: over.history }),
     ...(over.files === undefined ? {} : { files: over.files }),
+    ...(over.manifest === undefined ? {} : { manifest: over.manifest }),
     nowMicros,
     keys: over.keys ?? openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
     meter: over.meter ?? new Meter(),
