@@ -1,4 +1,5 @@
 // Settings of the API process.
+import { ARCHIVE_CONFIG } from '../infra/runtime/archive-store.ts';
 import type { ConfigSpec } from '../infra/runtime/config.ts';
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
@@ -18,6 +19,7 @@ export const API_CONFIG = {
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
   BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },
+  ...ARCHIVE_CONFIG,
   ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9103, description: 'Port of /metrics.' },
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of every topic; empty is live.' },

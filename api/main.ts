@@ -1,6 +1,7 @@
 // The API process: reads its settings, follows the live state, opens the store of keys, listens.
 
 import { migrate } from '../infra/postgres/migrate.ts';
+import { openArchiveStore } from '../infra/runtime/archive-store.ts';
 import { createClock } from '../infra/runtime/clock.ts';
 import { readConfig } from '../infra/runtime/config.ts';
 import { openKafka } from '../infra/runtime/kafka/kafka.ts';
@@ -19,9 +20,11 @@ import { sharedPermits } from './access/permits.ts';
 import { PLACES_CHANNEL, sharedPlaces } from './access/place-store.ts';
 import { Places } from './access/places.ts';
 import { keepTurnover, TURNOVER_CHANNEL } from './access/turnover-store.ts';
+import { openManifest } from './archive/manifest.ts';
 import { API_CONFIG } from './config.ts';
 import { createApiMetrics } from './data-app/api-metrics.ts';
 import { buildApp } from './data-app/build-app.ts';
+import { openFileLinks, readLinkSecret } from './files/links.ts';
 import { keepSettledSample } from './history/settled-sample.ts';
 import { createHistoryStore } from './history/store.ts';
 import { followLive } from './live/follow.ts';
@@ -96,6 +99,8 @@ const start = async (): Promise<Stop> => {
   const stopSettling = keepSettled(meter, log);
   const questdb = openQuestdb(config, log);
   const settledSample = keepSettledSample(pool, log);
+  const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
+  const files = openFileLinks(openArchiveStore(config), await readLinkSecret(pool), baseUrl);
   const stopFollowing = followLive({
     kafka,
     memory: live,
@@ -117,10 +122,12 @@ const start = async (): Promise<Stop> => {
     keys,
     accounts: openAccountStore(pool),
     settledSample,
+    files,
+    manifest: openManifest(pool),
     meter,
     challenges: new ChallengeMeter(),
     terms: termsOf(config),
-    baseUrl: config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`,
+    baseUrl,
     areKeysReachable: () =>
       pool.query('select 1').then(
         () => true,

@@ -1,13 +1,13 @@
 // The nightly runner: stays and does each step of each day when it is due, or one by hand (`npm run nightly`).
 import { readFileSync } from 'node:fs';
 import { migrate } from '../infra/postgres/migrate.ts';
+import { openArchiveStore } from '../infra/runtime/archive-store.ts';
 import { type Environment, readConfig } from '../infra/runtime/config.ts';
 import { openKafka } from '../infra/runtime/kafka/kafka.ts';
 import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
 import { createLog } from '../infra/runtime/log.ts';
 import { createMetrics, type Registry, serveMetrics } from '../infra/runtime/metrics.ts';
-import { openFolderStore } from '../infra/runtime/object-store.ts';
 import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader } from '../infra/runtime/questdb/questdb.ts';
 import { isBinding } from '../schemas/anchor-chain.ts';
@@ -42,7 +42,7 @@ const open = async (
     questdb,
     namespace,
     api: baseUrl === null || key === null ? null : { baseUrl, key },
-    store: openFolderStore(config.ARCHIVE_DIR),
+    store: openArchiveStore(config),
     historyWatermark: async () => {
       if (kafka === null) throw new Error('set KAFKA_BROKERS: how far stored history has come is not known');
       return readHistoryWatermark(kafka, namespace);

@@ -110,7 +110,19 @@ t.test('imports follow the arrows process -> infra/runtime -> schemas', (t) => {
 
 /** Floors of the API, lowest first: a folder imports only folders named before it, types included. */
 const FLOORS = [
-  ...['contract', 'language', 'live', 'history', 'series', 'selection', 'access', 'payments', 'screen', 'files'],
+  ...[
+    'contract',
+    'language',
+    'live',
+    'history',
+    'series',
+    'selection',
+    'access',
+    'payments',
+    'screen',
+    'archive',
+    'files',
+  ],
   ...['rules', 'operations', 'stream', 'data-app', 'tool-app', 'account-app', 'sign-in'],
 ];
 const floorOf = (path: string): string | null => /^api\/([^/]+)\//.exec(path)?.[1] ?? null;

@@ -1,6 +1,7 @@
 // The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
 import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
+import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
 import { QUOTAS } from '../contract/quotas.ts';
@@ -17,6 +18,8 @@ export type AccessDeps = {
   readonly challenges: ChallengeMeter;
   readonly terms: PaymentTerms;
   readonly baseUrl: string;
+  /** What files there are, for their prices; absent: none. */
+  readonly manifest?: ArchiveManifest;
   readonly onFault: (error: unknown) => void;
 };
 
@@ -24,6 +27,9 @@ export type Call = {
   readonly operation: Endpoint;
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
+  /** Parameters of the path, and the path as it was sent. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly path: string;
   readonly address: string;
   readonly nowMs: number;
   /** Set by the credentials step. */
@@ -105,8 +111,9 @@ const hasPayment = ({ headers }: Call): boolean =>
 const checkCredentials: Step = (call, deps) => {
   const { authorization } = call.headers;
   if (authorization !== undefined) return checkKey(call, authorization, deps);
-  const { key, price } = call.operation;
+  const { key, price, quote } = call.operation;
   if (key === 'open') return null;
+  if (quote !== undefined) return checkQuoted(call, quote, deps);
   if (price === null) {
     return refuse('AUTH_REQUIRED', {
       message: 'This endpoint needs a key.',
@@ -114,6 +121,23 @@ const checkCredentials: Step = (call, deps) => {
     });
   }
   return hasPayment(call) ? null : challenge(call, price, deps);
+};
+
+/** What a price depends on must be there before anything is asked for it (AR-02). */
+const checkQuoted = async (call: Call, quote: NonNullable<Endpoint['quote']>, deps: AccessDeps) => {
+  const quoted = await quote(call, deps.manifest ?? null);
+  if (quoted === 'unknown')
+    return refuse('NOT_FOUND', { message: 'There is no such file.', hint: 'GET /v2/archive lists the files.' });
+  if (quoted === 'unsold') {
+    return refuse('AUTH_REQUIRED', {
+      message: 'This file needs a key.',
+      hint: 'Send Authorization: Bearer <API_KEY>.',
+    });
+  }
+  if (hasPayment(call)) return null;
+  // What is bought is this very file.
+  const operation = { ...call.operation, path: call.path, class: quoted.class } as Endpoint;
+  return challenge({ ...call, operation }, quoted.price, deps);
 };
 
 const challenge = ({ operation, address, nowMs }: Call, price: number, deps: AccessDeps): Refused => {

@@ -1,6 +1,7 @@
 // What is declared of anything callable: enough for its checks, its shape and its place in the documents.
 import type { TSchema } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
+import type { ArchiveManifest } from './archive.ts';
 
 /** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
 export type RequestClass =
@@ -19,15 +20,23 @@ export type RequestClass =
 /** Members that were sent with a fault of their own: nothing follows from their absence. */
 export type Spoilt = ReadonlySet<string>;
 
+/** What a URL gives: parameters of its path and of its query. */
+export type Sent = { readonly params: Readonly<Record<string, string>>; readonly query: URLSearchParams };
+/** What a call without a key costs, in atomic USDC; `unknown` names nothing, `unsold` needs a key. */
+export type Quote = { readonly price: number; readonly class: string } | 'unknown' | 'unsold';
+
 export type Endpoint<Input = unknown> = {
   readonly name: string;
   readonly method: 'GET' | 'POST';
+  /** Parameters of the path stand in braces. */
   readonly path: string;
   /** `open` needs no key; `required` needs one, or a payment when there is a price. */
   readonly key: 'open' | 'required';
   readonly class: RequestClass;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
+  /** The price of this very call, where it depends on what the call names. */
+  readonly quote?: (sent: Sent, manifest: ArchiveManifest | null) => Promise<Quote>;
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;

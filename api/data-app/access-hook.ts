@@ -29,6 +29,8 @@ const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,
   headers: request.headers,
   query: queryOf(request),
+  params: request.params as Readonly<Record<string, string>>,
+  path: request.url.split('?')[0] ?? '',
   address: request.ip,
   nowMs: Date.now(),
   account: null,

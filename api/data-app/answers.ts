@@ -116,6 +116,7 @@ export const sendAnswer = async (answer: Answer, operation: Operation, exchange:
   reply.header('cache-control', caching);
   if (etag !== null) reply.header('etag', etag);
   if (etag !== null && matches(request, etag)) return reply.code(304).send();
+  if (answer.location !== undefined) reply.code(302).header('location', answer.location);
   return reply.type(body.type).send(body.content);
 };
 

@@ -4,6 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { AccountStore } from '../access/account-store.ts';
 import type { AccessDeps } from '../access/steps.ts';
 import type { StoredTurnover } from '../access/turnover-store.ts';
+import type { FileLinks } from '../files/links.ts';
 import type { SettledSample } from '../history/settled-sample.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -18,6 +19,8 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly settledSample?: SettledSample;
   /** The day's turnover that narrowing plans choose by; absent: chosen from the memory copy. */
   readonly turnover?: () => StoredTurnover | null;
+  /** Links to archive files, and the store they lead to; absent: there is no archive. */
+  readonly files?: FileLinks;
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;

@@ -13,6 +13,7 @@ import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
 import { streamsOf } from '../access/steps.ts';
 import { errorsText } from '../contract/errors-text.ts';
+import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../files/files-route.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { StreamHub } from '../stream/hub.ts';
@@ -54,14 +55,20 @@ const ALLOWED = [
 ];
 
 const addPlugins = async (app: FastifyInstance): Promise<void> => {
-  await app.register(cors, {
+  const data = {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST'],
     allowedHeaders: ALLOWED,
     exposedHeaders: EXPOSED,
     maxAge: 86_400,
     strictPreflight: false,
-  });
+  };
+  const files = {
+    ...data,
+    allowedHeaders: [...ALLOWED, ...FILE_ALLOWED],
+    exposedHeaders: [...EXPOSED, ...FILE_EXPOSED],
+  };
+  await app.register(cors, { delegator: (request, done) => done(null, isFileUrl(request.url) ? files : data) });
   await app.register(helmet, {
     contentSecurityPolicy: {
       useDefaults: false,
@@ -103,6 +110,8 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
     const context: Context = {
       live: deps.live,
       history: deps.history ?? null,
+      archive:
+        deps.files === undefined || deps.manifest === undefined ? null : { manifest: deps.manifest, links: deps.files },
       evaluatedAt,
       receiptId: request.receiptId,
       itemsLimit: itemsLimitOf(request),
@@ -120,29 +129,30 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
     prepareValidator(operation);
     app.route({
       method: operation.method,
-      url: operation.path,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation },
       handler: (request, reply) => answer(operation, request, reply),
     });
   }
 };
 
-/** Methods of every fixed path, to tell a wrong method from a wrong path. */
-const methodsOf = (app: FastifyInstance): Map<string, Set<string>> => {
-  const methods = new Map<string, Set<string>>();
+type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
+
+/** Methods of every path but those with a wildcard, to tell a wrong method from a wrong path. */
+const methodsOf = (app: FastifyInstance): Methods => {
+  const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
-    const known = methods.get(url) ?? new Set<string>();
-    methods.set(url, known);
+    const shape = new RegExp(`^${url.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);
+    const { known } = methods.get(url) ?? { known: new Set<string>() };
+    methods.set(url, { shape, known });
     for (const m of [method].flat()) known.add(m);
   });
   return methods;
 };
 
-type Methods = ReadonlyMap<string, ReadonlySet<string>>;
-
 const sendNotFound = (methods: Methods, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const path = request.url.split('?')[0] ?? '';
-  const known = methods.get(path);
+  const known = [...methods.values()].find(({ shape }) => shape.test(path))?.known;
   if (known === undefined) {
     return sendErrors(
       reply,
@@ -216,7 +226,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
       reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED.join(', '));
-      return sendErrors(reply as unknown as FastifyReply, asServiceError(error) ?? INTERNAL);
+      const told = isFileUrl(request.url) ? noFile() : (asServiceError(error) ?? INTERNAL);
+      return sendErrors(reply as unknown as FastifyReply, told);
     },
     clientErrorHandler: answerUnreadable,
   }) as unknown as FastifyInstance;
@@ -235,6 +246,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   addAccess(app, deps);
   addOperations(app, deps, choose);
   addStream(app, { ...deps, choose }, hub);
+  if (deps.files !== undefined) addFiles(app, deps.files, () => deps.nowMicros() / 1_000);
   addOperational(app, deps);
   addFailures(app, methods);
   await app.ready();

@@ -4,6 +4,7 @@ import { CATALOGUE } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { codesOf } from './endpoint-codes.ts';
 import { wordsOf } from './member-words.ts';
+import { pathParameters } from './read-input.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];
@@ -53,14 +54,14 @@ const described = (schema: TSchema, path: readonly string[]): TSchema => {
   } as TSchema;
 };
 
-const parametersOf = ({ input, example }: Endpoint) => {
+const parametersOf = ({ input, example, path }: Endpoint) => {
   const { properties = {}, required = [] } = input as {
     readonly properties?: Readonly<Record<string, { readonly description?: string }>>;
     readonly required?: readonly string[];
   };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
-    in: 'query',
+    in: pathParameters(path).includes(name) ? 'path' : 'query',
     required: required.includes(name),
     description: schema.description ?? name,
     schema,
@@ -90,7 +91,7 @@ const pathItem = (operation: Endpoint) => {
           requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } },
         }),
     responses: {
-      200: {
+      [operation.path.startsWith('/v2/archive/') ? 302 : 200]: {
         description: summary,
         headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
         content: contentOf(operation),

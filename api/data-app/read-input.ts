@@ -20,13 +20,18 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
   integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
 };
 
+/** Names of the parameters of a path. */
+export const pathParameters = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+
 type Properties = Readonly<Record<string, { readonly type?: string }>>;
 
 /** Query parameters as the members they stand for; a parameter given twice is a fault. */
-const readQuery = (endpoint: Endpoint, query: URLSearchParams, apart: readonly ApiError[]): Read => {
+const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly ApiError[]): Read => {
   const { properties = {} } = endpoint.input as { readonly properties?: Properties };
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const repeated = new Set<string>();
+  for (const name of pathParameters(endpoint.path)) input[name] = params[name] ?? '';
   for (const [name, text] of query) {
     if (Object.hasOwn(input, name)) repeated.add(name);
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
@@ -66,9 +71,10 @@ const JSON_BODY = /^application\/json *(?:;\s*charset="?utf-8"?\s*)?$/i;
 export const isJsonType = ({ raw }: FastifyRequest): boolean => JSON_BODY.test(raw.headers['content-type'] ?? '');
 
 /** The input of an operation as it was sent; its media type is checked after its size. */
-export const readInput = (request: FastifyRequest, { operation, query }: Call): Read => {
+export const readInput = (request: FastifyRequest, call: Call): Read => {
+  const { operation, query } = call;
   const apart = byteLimitFaults(request);
-  if (operation.method === 'GET') return readQuery(operation, query, apart);
+  if (operation.method === 'GET') return readQuery(operation, call, apart);
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   if (body.length > 0 && !isJsonType(request)) throw WRONG_MEDIA_TYPE;
   return readBody(body, [...apart, ...strayParameters(query)]);

@@ -1,5 +1,7 @@
 // Every operation of the data API; routes, documents and tools are rendered from this list.
 import { account } from './account.ts';
+import { archive } from './archive.ts';
+import { archiveFile } from './archive-file.ts';
 import { books } from './books.ts';
 import { candles } from './candles.ts';
 import { dqlCatalogue } from './dql-catalogue.ts';
@@ -23,5 +25,7 @@ export const OPERATIONS: readonly Operation[] = [
   candles,
   books,
   liquidations,
+  archive,
+  archiveFile,
   account,
 ];

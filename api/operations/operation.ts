@@ -5,9 +5,11 @@ import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
 import type { ScopeChoice } from '../access/scope.ts';
+import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
 import type { Plan } from '../contract/plans.ts';
 import type { Quota } from '../contract/quotas.ts';
+import type { FileLinks } from '../files/links.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
 
@@ -30,6 +32,8 @@ export type Context = {
   readonly live: LiveMemory;
   /** Null while no store of history is configured. */
   readonly history: HistoryStore | null;
+  /** Null while there is no archive. */
+  readonly archive: { readonly manifest: ArchiveManifest; readonly links: FileLinks } | null;
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
@@ -67,6 +71,8 @@ export type Answer = {
   readonly fits?: (share: number) => string;
   /** `items_sha256` of an answer that can never change (N-14). */
   readonly settledAs?: string;
+  /** Where a 302 leads. */
+  readonly location?: string;
 };
 
 export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<Input, Understood> & {

@@ -18,7 +18,12 @@ export type ObjectStore = {
   /** Rejects with ENOENT when there is no such file. */
   readonly read: (key: string, range?: ByteRange) => Promise<Readable>;
   readonly remove: (key: string) => Promise<void>;
+  /** A URL of the store's own that anyone may read for so long; null: the store has no address. */
+  readonly presign: ((key: string, link: PresignedLink) => Promise<string>) | null;
 };
+
+/** How the store answers the link: `Content-Disposition` and `Content-Type`. */
+export type PresignedLink = { readonly expiresInS: number; readonly disposition: string; readonly type: string };
 
 /** Key parts are letters, digits and `. _ - = %`; an empty part, `.` and `..` are none. */
 const KEY = /^[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*(?:\/[A-Za-z0-9_%=-][A-Za-z0-9._%=-]*)*$/;
@@ -35,10 +40,15 @@ const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-/** Throws for a key that is no path inside the store. */
+/** The key; throws for one that is no path inside a store. */
+export const checkKey = (key: string): string => {
+  if (!KEY.test(key)) throw new Error(`"${key}" is no key of a file`);
+  return key;
+};
+
 const toPath = (folder: string, key: string): string => {
-  const path = normalize(join(folder, key));
-  if (!KEY.test(key) || !path.startsWith(`${normalize(folder)}${sep}`)) throw new Error(`"${key}" is no key of a file`);
+  const path = normalize(join(folder, checkKey(key)));
+  if (!path.startsWith(`${normalize(folder)}${sep}`)) throw new Error(`"${key}" is no key of a file`);
   return path;
 };
 
@@ -70,4 +80,5 @@ export const openFolderStore = (folder: string): ObjectStore => ({
     return createReadStream('', { ...bounds, fd: handle });
   },
   remove: (key) => rm(toPath(folder, key), { force: true }),
+  presign: null,
 });

@@ -1,4 +1,5 @@
 // Settings of the nightly runner.
+import { ARCHIVE_CONFIG } from '../../infra/runtime/archive-store.ts';
 import type { ConfigSpec } from '../../infra/runtime/config.ts';
 import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
@@ -19,7 +20,7 @@ export const NIGHTLY_CONFIG = {
   },
   ...KAFKA_SECURITY_CONFIG,
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
-  ARCHIVE_DIR: { type: 'string', default: '.local/archive', description: 'Folder of the archive files.' },
+  ...ARCHIVE_CONFIG,
   RPC_URL: { type: 'url', default: null, secret: true, description: 'Node of the chain that day roots are posted on.' },
   BASE_URL: { type: 'url', default: null, description: 'The data API, for asking settled requests again.' },
   RECHECK_KEY: {

@@ -6,9 +6,11 @@ import { ChallengeMeter, type PaymentTerms } from '../../api/access/challenge.ts
 import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
+import type { ArchiveManifest } from '../../api/contract/archive.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
+import type { FileLinks } from '../../api/files/links.ts';
 import type { HistoryStore } from '../../api/history/store.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { createLog } from '../../infra/runtime/log.ts';
@@ -246,6 +248,8 @@ export const testApp = async (
     meter?: Meter;
     accounts?: AccountStore;
     history?: HistoryStore;
+    files?: FileLinks;
+    manifest?: ArchiveManifest;
   } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
@@ -255,6 +259,8 @@ export const testApp = async (
   const app = await buildApp({
     live: feed.memory,
     ...(over.history === undefined ? {} : { history: over.history }),
+    ...(over.files === undefined ? {} : { files: over.files }),
+    ...(over.manifest === undefined ? {} : { manifest: over.manifest }),
     nowMicros,
     keys: over.keys ?? openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
     meter: over.meter ?? new Meter(),

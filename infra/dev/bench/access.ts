@@ -54,6 +54,8 @@ const callWith = (key: string): Call => ({
   operation: snapshots,
   headers: { authorization: `Bearer ${key}` },
   query: new URLSearchParams(),
+  params: {},
+  path: '/',
   address: '127.0.0.1',
   nowMs: Date.now(),
   account: null,

@@ -122,7 +122,14 @@ const statementsOf = async (
     },
   };
   const context = {
-    ...{ live, history: createHistoryStore(noting, NAMESPACE), evaluatedAt: now, receiptId: 'rcp_0', caller: null },
+    ...{
+      live,
+      history: createHistoryStore(noting, NAMESPACE),
+      evaluatedAt: now,
+      archive: null,
+      receiptId: 'rcp_0',
+      caller: null,
+    },
     ...{ itemsLimit: Number.POSITIVE_INFINITY, plan: PLANS.pro_plus },
     scopeOf: () => ({ venues: null, instruments: null }),
   } as Context;

@@ -50,7 +50,15 @@ const WORST =
 
 const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
   ({
-    ...{ live, history, evaluatedAt: NOW, receiptId: 'rcp_0', itemsLimit: Number.POSITIVE_INFINITY, caller: null },
+    ...{
+      live,
+      history,
+      evaluatedAt: NOW,
+      archive: null,
+      receiptId: 'rcp_0',
+      itemsLimit: Number.POSITIVE_INFINITY,
+      caller: null,
+    },
     ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
   }) as Context;
 

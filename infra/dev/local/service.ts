@@ -112,8 +112,8 @@ async function startProcesses(options: ServiceOptions, engines: Engines): Promis
   for (const one of feeding) one.catch(() => undefined);
   // The account tables are made with the keys, and the API expects them.
   const madeKeys = await keys;
-  await Promise.all([...feeding, begin(apiProcess(common, ports))]);
   const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
+  await Promise.all([...feeding, begin(apiProcess({ ...common, ...archive }, ports))]);
   await begin(nightlyProcess({ ...common, ...archive, RECHECK_KEY: madeKeys.pro_plus }, ports));
   return {
     ...engines.endpoints,

@@ -39,13 +39,14 @@ const withWindow = (body: string): string =>
 
 /** The example as a command; it stands on BASE, KEY and, when it is about the past, FROM and TO. */
 export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
-  const url = `"$BASE${path}"`;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(example.input[name])));
+  const url = `"$BASE${filled}"`;
   const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
   if (method === 'POST') {
     const body = withWindow(quoted(wideJson(example.input, '     ', 4)));
     return `curl -s ${url}${headers} -H 'Content-Type: application/json' \\\n     -d '${body}'`;
   }
-  const inputs = Object.entries(example.input);
+  const inputs = Object.entries(example.input).filter(([name]) => !path.includes(`{${name}}`));
   const query = inputs.map(([name, value]) => ` \\\n     --data-urlencode '${name}=${quoted(String(value))}'`).join('');
   const flags = `${requestClass === 'stream' ? 'N' : ''}${inputs.length > 0 ? 'G' : ''}`;
   return `curl -s${flags} ${url}${headers}${query}`;

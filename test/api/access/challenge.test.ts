@@ -3,6 +3,7 @@ import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x40
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { market, TERMS, testApp } from '../live-fixture.ts';
@@ -11,6 +12,14 @@ const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);
 const MOST_CHARACTERS = 4_096;
 /** As long as addresses of services get. */
 const BASE_URL = 'https://market-data.staging.europe-west.example.com';
+
+/** Whatever file is asked for is there, at the price of the core tier. */
+const ONE_FILE = {
+  list: async () => [],
+  find: async () => ({ tier: 'core' }),
+} as unknown as ArchiveManifest;
+const filled = (path: string, input: Readonly<Record<string, unknown>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
 
 type Bazaar = {
   readonly info: { readonly input: Readonly<Record<string, unknown>>; readonly output: object };
@@ -25,11 +34,11 @@ type Challenge = {
 };
 
 t.test('the challenge of every payable endpoint fits a header and describes the call', async (t) => {
-  const { app } = await testApp(market(), { baseUrl: BASE_URL });
+  const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
   t.teardown(() => app.close());
   t.ok(PAYABLE.length >= 4);
   for (const { method, path, input, example, price } of PAYABLE) {
-    const answer = await app.inject({ method, url: path });
+    const answer = await app.inject({ method, url: filled(path, example.input) });
     t.equal(answer.statusCode, 402, path);
     const header = String(answer.headers['payment-required']);
     t.ok(header.length <= MOST_CHARACTERS, `${path}: ${header.length} characters`);
@@ -42,28 +51,29 @@ t.test('the challenge of every payable endpoint fits a header and describes the 
       [price, ...plans.map((plan) => plan.price_usd * 1_000_000)],
     );
     const { bazaar } = extensions;
+    const sentAs = method === 'GET' ? 'queryParams' : 'body';
     t.same(validateDiscoveryExtension(bazaar as never), { valid: true }, path);
     t.same(validateDiscoveryExtensionSpec(bazaar as never), { valid: true }, path);
-    t.match(bazaar.info.input, { type: 'http', method, body: example.input });
+    t.match(bazaar.info.input, { type: 'http', method, [sentAs]: example.input });
     t.equal(bazaar.schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
     const isDescribed = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(bazaar.schema);
     t.ok(isDescribed(bazaar.info), JSON.stringify(isDescribed.errors));
-    const { body } = bazaar.schema.properties.input.properties as { body: { properties: object } };
+    const { [sentAs]: body } = bazaar.schema.properties.input.properties as Record<string, { properties: object }>;
     const { properties } = input as { readonly properties?: object };
-    t.same(Object.keys(body.properties), Object.keys(properties ?? {}), 'every top-level member, no other');
+    t.same(Object.keys(body?.properties ?? {}), Object.keys(properties ?? {}), 'every top-level member, no other');
     const other = { ...bazaar.info.input, method: method === 'POST' ? 'PUT' : 'POST' };
     t.notOk(isDescribed({ ...bazaar.info, input: other }), 'the method is pinned');
-    const misspelt = { ...bazaar.info.input, body: { colour: 'red' } };
+    const misspelt = { ...bazaar.info.input, [sentAs]: { colour: 'red' } };
     t.notOk(isDescribed({ ...bazaar.info, input: misspelt }), 'so are the members');
   }
 });
 
 t.test('the stock payment client reads the challenge and signs its first entry', async (t) => {
-  const { app } = await testApp(market(), { baseUrl: BASE_URL });
+  const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
   t.teardown(() => app.close());
   const address = await app.listen({ host: '127.0.0.1', port: 0 });
-  for (const { method, path, price } of PAYABLE) {
-    const answer = await fetch(`${address}${path}`, { method });
+  for (const { method, path, price, example } of PAYABLE) {
+    const answer = await fetch(`${address}${filled(path, example.input)}`, { method });
     const http = new x402HTTPClient(new x402Client());
     const required = http.getPaymentRequiredResponse((name) => answer.headers.get(name), await answer.json());
     t.equal(required.x402Version, 2);
@@ -83,7 +93,7 @@ t.test('the stock payment client reads the challenge and signs its first entry',
     });
     client.setSpendControls(false);
     // No payment is taken yet (503); what matters is what was signed and sent.
-    const paid = await wrapFetchWithPayment(fetch, client)(`${address}${path}`, { method });
+    const paid = await wrapFetchWithPayment(fetch, client)(`${address}${filled(path, example.input)}`, { method });
     t.same(signed, [String(price)], path);
     t.equal(paid.status, 503);
   }

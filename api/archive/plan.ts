@@ -1,0 +1,40 @@
+// Which archive files a plan may fetch (AR-05): its venues, instruments, layers, and how far back.
+import type { ApiError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ScopeChoice } from '../access/scope.ts';
+import type { SetName } from '../contract/archive.ts';
+import type { Plan } from '../contract/plans.ts';
+
+const DAY: Micros = 86_400_000_000;
+/** A plan states layers by the snapshot's names. */
+const PLAN_LAYERS: Readonly<Record<string, string>> = { book_bands: 'venue_depth' };
+
+export type FileScope = { readonly plan: Plan; readonly choice: ScopeChoice; readonly evaluatedAt: Micros };
+
+/** Why the plan may not fetch the file, everything at once; empty when it may. */
+export const fileRefusals = (
+  { venue, layer, day, instrument }: SetName & { readonly instrument: string },
+  { plan, choice: { venues, instruments }, evaluatedAt }: FileScope,
+): ApiError[] => {
+  const errors: ApiError[] = [];
+  if (venues !== null && !venues.includes(venue)) {
+    const message = `Venue "${venue}" is not in the plan ${plan.name}; its venues are ${venues.join(', ')}.`;
+    const hint = `Ask for one of: ${venues.join(', ')}.`;
+    errors.push({ code: 'PLAN_VENUE_NOT_INCLUDED', message, hint, path: '/listing' });
+  } else if (instruments !== null && !instruments.includes(instrument)) {
+    const message = `"${instrument}" is not among the ${plan.instruments} instruments of the plan ${plan.name}.`;
+    const hint = `Ask for one of: ${instruments.slice(0, 10).join(', ')}.`;
+    errors.push({ code: 'PLAN_LIMIT', message, hint, path: '/listing' });
+  }
+  if (!plan.layers.includes(PLAN_LAYERS[layer] ?? layer)) {
+    const message = `Layer "${layer}" is not in the plan ${plan.name}.`;
+    errors.push({ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: '/layer' });
+  }
+  const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * DAY;
+  if (from !== null && (parseInstant(day) ?? 0) + DAY < from) {
+    const message = `The plan ${plan.name} goes back to ${formatInstant(from)}; the day ${day} ended before.`;
+    errors.push({ code: 'PLAN_LIMIT', message, hint: 'Ask for a later day.', path: '/day' });
+  }
+  return errors;
+};

@@ -1,0 +1,58 @@
+// Files of the archive as callers know them: names, formats, tiers with their prices, what the manifest answers (AR-01 to AR-04).
+import { ANCHORED_TABLES } from '../../schemas/anchored.ts';
+import type { Micros } from '../../schemas/records.ts';
+
+export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
+export type ArchiveFormat = (typeof ARCHIVE_FORMATS)[number];
+export type Tier = 'core' | 'top100' | 'other';
+
+/** Price of a file in atomic USDC; `other` is not sold by the call. */
+export const TIER_PRICES: Readonly<Record<Tier, number | null>> = { core: 100_000, top100: 50_000, other: null };
+
+export type SetName = {
+  readonly venue: string;
+  readonly venueSymbol: string;
+  readonly layer: string;
+  readonly day: string;
+};
+/** A set of files of the same rows; bytes, hash and key are those of one format. */
+export type ArchiveFile = SetName & {
+  readonly instrument: string;
+  readonly tier: Tier;
+  readonly rows: number;
+  readonly schemaVersion: number;
+  readonly writtenAt: Micros;
+  readonly final: boolean;
+  readonly anchored: boolean;
+  readonly key: string;
+  readonly bytes: number;
+  readonly sha256: string;
+};
+export type ListQuestion = {
+  /** Only these listings; null: all. */
+  readonly listings: readonly Pick<SetName, 'venue' | 'venueSymbol'>[] | null;
+  readonly layer: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly after: SetName | null;
+  readonly limit: number;
+};
+export type ArchiveManifest = {
+  /** Ascending by venue, symbol, layer, day; at most `limit`. */
+  readonly list: (question: ListQuestion) => Promise<readonly ArchiveFile[]>;
+  readonly find: (name: SetName, format: ArchiveFormat) => Promise<ArchiveFile | null>;
+};
+
+/** Names of the archive's layers, each with what else it is called (L-01). */
+const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands', candle: 'candles', trade: 'trades' };
+const LAYER_NAMES: ReadonlyMap<string, string> = new Map([
+  ...ANCHORED_TABLES.flatMap(({ layer, table }): [string, string][] => [
+    [layer, layer],
+    [table, layer],
+  ]),
+  ...Object.entries(ALIASES),
+]);
+export const ARCHIVE_LAYERS: readonly string[] = ANCHORED_TABLES.map(({ layer }) => layer).sort();
+
+/** The archive's name of a layer; undefined when it has none. */
+export const archiveLayer = (name: string): string | undefined => LAYER_NAMES.get(name);

@@ -1,0 +1,63 @@
+// GET and HEAD of `/files/…`: the bytes of one archive file to whoever has its link, whole or in a range (AR-06).
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { isNamed, isSameFile, readRange } from './byte-range.ts';
+import { FILES_PATH, readLink } from './link.ts';
+import type { FileLinks } from './links.ts';
+import { readObjectName } from './object-name.ts';
+
+/** A client that takes nothing for so long is gone. */
+const IDLE_MS = 60_000;
+
+/** Headers that a browser may read of a file, and send for one. */
+export const FILE_EXPOSED = ['Accept-Ranges', 'Content-Disposition', 'Content-Length', 'Content-Range', 'ETag'];
+export const FILE_ALLOWED = ['Range', 'If-Range'];
+
+export const isFileUrl = (url: string): boolean => url.startsWith(FILES_PATH);
+
+export const noFile = (): ServiceError =>
+  serviceError('NOT_FOUND', 'The link has ended or was changed.', { hint: 'Ask GET /v2/archive for a new one.' });
+
+type File = { readonly key: string; readonly size: number; readonly etag: string };
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+
+const sendFile = async (file: File, links: FileLinks, { request, reply }: Exchange): Promise<FastifyReply> => {
+  const { key, size, etag } = file;
+  const { headers, method } = request;
+  if (isNamed(headers['if-none-match'], etag)) return reply.code(304).removeHeader('content-type').send();
+  // Ranges are defined for GET only (RFC 9110 section 14.2).
+  const asked = method === 'GET' && isSameFile(headers['if-range'] as string | undefined, etag);
+  const range = asked ? readRange(headers.range, size) : null;
+  if (range === 'unsatisfiable')
+    return reply.code(416).header('content-range', `bytes */${size}`).removeHeader('content-type').send();
+  const { start, end } = range ?? { start: 0, end: size };
+  reply.header('content-length', String(end - start));
+  if (range !== null) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${size}`);
+  // Of an empty text the framework would tell the length, of a stream it tells ours.
+  if (method === 'HEAD') return reply.send(Readable.from([]));
+  reply.raw.setTimeout(IDLE_MS, () => reply.raw.destroy());
+  return reply.send(await links.store.read(key, range ?? undefined));
+};
+
+/** Throws ServiceError NOT_FOUND for whatever is no link that holds now. */
+const answerFile = async (links: FileLinks, exchange: Exchange, nowMs: number): Promise<FastifyReply> => {
+  const { request, reply } = exchange;
+  const key = readLink(links.secret, request.url, nowMs);
+  const name = key === null ? null : readObjectName(key);
+  const size = key === null || name === null ? null : await links.store.size(key);
+  if (key === null || name === null || size === null) throw noFile();
+  const etag = `"${name.sha256}"`;
+  reply.headers({
+    etag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'no-store',
+    'content-disposition': name.disposition,
+  });
+  reply.type(name.type);
+  return sendFile({ key, size, etag }, links, exchange);
+};
+
+export const addFiles = (app: FastifyInstance, links: FileLinks, nowMs: () => number): void => {
+  app.get(`${FILES_PATH}*`, (request, reply) => answerFile(links, { request, reply }, nowMs()));
+};

@@ -1,0 +1,123 @@
+// GET /v2/archive/{listing}/{layer}/{day}: a link to one archive file, valid for 15 minutes (AR-02, AR-04, AR-05).
+import Type, { type Static } from 'typebox';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { throwAll } from '../access/scope.ts';
+import { fileRefusals } from '../archive/plan.ts';
+import {
+  ARCHIVE_FORMATS,
+  type ArchiveFormat,
+  type ArchiveManifest,
+  archiveLayer,
+  type SetName,
+  TIER_PRICES,
+} from '../contract/archive.ts';
+import type { Quote, Sent } from '../contract/endpoint.ts';
+import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
+import { archiveLayerFaults, dayFaults } from './archive-input.ts';
+import { requirePlan } from './asked.ts';
+import answer from './examples/archive-file.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
+
+const Input = Type.Object(
+  {
+    listing: Type.String({ description: '`venue:venue_symbol`.', examples: ['binance:BTCUSDT'] }),
+    layer: Type.String({ description: 'Archived layer.', examples: ['funding'] }),
+    day: Type.String({ description: 'UTC day.', examples: ['2026-01-10'] }),
+    format: Type.Optional(
+      Type.Enum([...ARCHIVE_FORMATS], { description: 'Parquet (default), or csv and jsonl, both zstd.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Output = Type.Object({
+  url: Type.String(),
+  expires_at: InstantText,
+  sha256: Type.String(),
+  bytes: Type.Integer(),
+  rows: Type.Integer(),
+  schema_version: Type.Integer(),
+  receipt_id: Type.String(),
+});
+
+const refine = ({ listing, layer, day }: Partial<Input>): ApiError[] => {
+  const faults = [...archiveLayerFaults(layer), ...dayFaults(day, '/day')];
+  if (listing === undefined || listing.includes(':')) return faults;
+  const message = `"${listing.slice(0, 40)}" is not a listing.`;
+  return [...faults, { code: 'DQL_JSON_SCHEMA', message, hint: 'Write venue:venue_symbol.', path: '/listing' }];
+};
+
+/** The set that the members name, which have no faults. */
+const nameOf = ({ listing, layer, day }: Input): SetName => {
+  const colon = listing.indexOf(':');
+  const name = { venue: listing.slice(0, colon), venueSymbol: listing.slice(colon + 1) };
+  return { ...name, layer: archiveLayer(layer) ?? layer, day };
+};
+
+const noFile = (message: string): Error =>
+  serviceError('NOT_FOUND', message, { hint: 'GET /v2/archive lists the files.' });
+
+/** Without a key: what names no file is not there, before anything is asked for it; the rest costs what its tier does. */
+const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null): Promise<Quote> => {
+  const format = query.get('format') ?? 'parquet';
+  const input = params as Input;
+  const isFormat = (ARCHIVE_FORMATS as readonly string[]).includes(format);
+  if (manifest === null || !isFormat || refine(input).length > 0) return 'unknown';
+  const file = await manifest.find(nameOf(input), format as ArchiveFormat);
+  if (file === null) return 'unknown';
+  const price = TIER_PRICES[file.tier];
+  if (price === null) return 'unsold';
+  return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { archive, evaluatedAt, receiptId, scopeOf, live, caller } = context;
+  const plan = requirePlan(context);
+  if (archive === null || caller === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  const name = nameOf(input);
+  const file = await archive.manifest.find(name, input.format ?? 'parquet');
+  const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
+  const instrument = file?.instrument ?? versions.at(-1)?.record.values.instrument;
+  if (instrument === undefined) throw noFile(`There is no listing "${input.listing.slice(0, 80)}".`);
+  throwAll(fileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
+  if (file === null) throw noFile(`There is no file of ${name.layer} on ${name.day}.`);
+  await caller.spend('archive_files', 1);
+  const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
+  return {
+    body: {
+      url,
+      expires_at: formatInstant(endsMs * 1_000),
+      sha256: file.sha256,
+      bytes: file.bytes,
+      rows: file.rows,
+      schema_version: file.schemaVersion,
+      receipt_id: receiptId,
+    },
+    numberFormat: 'json',
+    location: url,
+  };
+};
+
+export const archiveFile = defineOperation({
+  name: 'archive_file',
+  method: 'GET',
+  path: '/v2/archive/{listing}/{layer}/{day}',
+  key: 'required',
+  class: 'archive',
+  price: TIER_PRICES.core,
+  cacheS: null,
+  summary: 'One archive file: a redirect to a link valid for 15 minutes.',
+  input: Input,
+  output: Output,
+  codes: [...SCOPE_CODES.filter((code) => code !== 'DQL_LIMIT'), 'NOT_FOUND', 'AUTH_REQUIRED'],
+  example: {
+    question: 'Give me the funding of one listing on one day as a file.',
+    input: { listing: 'binance:BTCUSDT', layer: 'funding', day: '2026-01-10' },
+    output: answer,
+  },
+  refine,
+  quote,
+  run,
+});

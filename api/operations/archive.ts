@@ -1,0 +1,196 @@
+// GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
+import { createHash } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import { type FileScope, fileRefusals } from '../archive/plan.ts';
+import { type ArchiveFile, archiveLayer, type SetName, TIER_PRICES } from '../contract/archive.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
+import { InstantText, WHERE_CODES } from '../contract/parameters.ts';
+import { SelectionText } from '../language/where-object.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { type Names, selectListings } from '../selection/resolve.ts';
+import { archiveLayerFaults, dayFaults } from './archive-input.ts';
+import { collected, namesOf, requirePlan } from './asked.ts';
+import answer from './examples/archive.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+
+const LIMIT = 100;
+const MOST = 1_000;
+
+const Input = Type.Object(
+  {
+    where: Type.Optional(SelectionText),
+    layer: Type.Optional(Type.String({ description: 'One archived layer; all when left out.' })),
+    from: Type.Optional(Type.String({ description: 'First day, inside.', examples: ['2026-01-10'] })),
+    to: Type.Optional(Type.String({ description: 'Last day, inside.', examples: ['2026-01-15'] })),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MOST,
+        description: `Files a page, ${LIMIT} when left out, at most ${MOST}.`,
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: 1_024,
+        description: 'From `page.next_cursor`, with the same request; does not expire.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  receipt_id: Type.String(),
+  items: Type.Array(
+    Type.Object({
+      listing: Type.String(),
+      venue: Type.String(),
+      venue_symbol: Type.String(),
+      instrument: Type.String(),
+      layer: Type.String(),
+      day: Type.String(),
+      tier: Type.Enum(['core', 'top100', 'other']),
+      price_usdc: Type.Union([Type.String(), Type.Null()]),
+      format: Type.Enum(['parquet']),
+      rows: Type.Integer(),
+      bytes: Type.Integer(),
+      sha256: Type.String(),
+      schema_version: Type.Integer(),
+      written_at: InstantText,
+      final: Type.Boolean(),
+      anchored: Type.Boolean(),
+      included: Type.Boolean(),
+    }),
+  ),
+  page: Type.Object({
+    limit: Type.Integer(),
+    returned: Type.Integer(),
+    next_cursor: Type.Union([Type.String(), Type.Null()]),
+  }),
+});
+
+const wrongCursor: ApiError = {
+  code: 'DQL_JSON_SCHEMA',
+  message: 'The cursor does not belong to this request.',
+  hint: 'Send it with the request it was answered to, or leave it out.',
+  path: '/cursor',
+};
+
+/** What the pages of one list have in common. */
+const digestOf = ({ where, layer, from, to }: Partial<Input>): string =>
+  createHash('sha256')
+    .update(JSON.stringify([where ?? null, layer ?? null, from ?? null, to ?? null]))
+    .digest('base64url')
+    .slice(0, 16);
+
+const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
+  Buffer.from(JSON.stringify([digestOf(input), venue, venueSymbol, layer, day])).toString('base64url');
+
+const readCursor = (input: Partial<Input>): SetName | null => {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(input.cursor ?? '', 'base64url').toString());
+    if (!Array.isArray(parts) || parts.length !== 5 || parts.some((part) => typeof part !== 'string')) return null;
+    const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
+    return digest === digestOf(input) && dayFaults(day, '').length === 0 ? { venue, venueSymbol, layer, day } : null;
+  } catch {
+    return null;
+  }
+};
+
+const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+  const { layer, from, to, cursor } = input;
+  const faults = [...archiveLayerFaults(layer), ...dayFaults(from, '/from'), ...dayFaults(to, '/to')];
+  if (faults.length === 0 && from !== undefined && to !== undefined && from > to) {
+    const message = `"from" ${from} is after "to" ${to}.`;
+    faults.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Swap them.', path: '/from' });
+  }
+  const isWhole = faults.length === 0 && ['where', 'layer', 'from', 'to'].every((name) => !spoilt.has(name));
+  if (isWhole && cursor !== undefined && readCursor(input) === null) faults.push(wrongCursor);
+  return faults;
+};
+
+const priceText = (price: number | null): string | null => (price === null ? null : (price / 1_000_000).toFixed(2));
+
+const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
+  listing: `${file.venue}:${file.venueSymbol}`,
+  venue: file.venue,
+  venue_symbol: file.venueSymbol,
+  instrument: file.instrument,
+  layer: file.layer,
+  day: file.day,
+  tier: file.tier,
+  price_usdc: priceText(TIER_PRICES[file.tier]),
+  format: 'parquet',
+  rows: file.rows,
+  bytes: file.bytes,
+  sha256: file.sha256,
+  schema_version: file.schemaVersion,
+  written_at: formatInstant(file.writtenAt),
+  final: file.final,
+  anchored: file.anchored,
+  included: fileRefusals(file, scope).length === 0,
+});
+
+/** Every listing ever seen that the selection names; null selects everything, also what nobody lists any more. */
+const listingsOf = (input: Input, names: Names, { live, evaluatedAt }: Context) => {
+  if (input.where === undefined) return null;
+  return selectListings(names, directoryOf(live), { at: evaluatedAt, since: 0 }).map(({ listing }) => listing);
+};
+
+const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
+  const { archive, evaluatedAt, receiptId, scopeOf } = context;
+  const plan = requirePlan(context);
+  if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  const limit = input.limit ?? LIMIT;
+  const found = await archive.manifest.list({
+    listings: listingsOf(input, names, context),
+    layer: input.layer === undefined ? null : (archiveLayer(input.layer) ?? null),
+    from: input.from ?? null,
+    to: input.to ?? null,
+    after: readCursor(input),
+    limit: limit + 1,
+  });
+  const files = found.slice(0, limit);
+  const last = files.at(-1);
+  const scope = { plan, choice: scopeOf(plan), evaluatedAt };
+  return {
+    body: {
+      evaluated_at: formatInstant(evaluatedAt),
+      receipt_id: receiptId,
+      items: files.map((file) => toItem(file, scope)),
+      page: {
+        limit,
+        returned: files.length,
+        next_cursor: found.length > limit && last !== undefined ? writeCursor(input, last) : null,
+      },
+    },
+    numberFormat: 'json',
+  };
+};
+
+export const archive = defineOperation({
+  name: 'archive',
+  method: 'GET',
+  path: '/v2/archive',
+  key: 'required',
+  class: 'archive',
+  price: null,
+  cacheS: null,
+  summary: 'List of archive files.',
+  input: Input,
+  output: Output,
+  codes: [...WHERE_CODES],
+  example: {
+    question: 'Which days of funding of BTC can be fetched as files?',
+    input: { where: 'base = BTC', layer: 'funding' },
+    output: answer,
+  },
+  refine,
+  understand: (input: Partial<Input>, { live }: Reading) => collected([], () => namesOf(input.where, live)),
+  run,
+});

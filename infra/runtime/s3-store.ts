@@ -1,0 +1,175 @@
+// Finished files by key in a bucket of any S3-compatible server. An object is there whole or not at all: one PUT, or a completed multipart upload.
+import { hash } from 'node:crypto';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { AwsClient } from 'aws4fetch';
+import { checkKey, type ObjectStore } from './object-store.ts';
+
+export type S3Settings = {
+  /** `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Folder of this machine for files in progress. */
+  readonly workFolder: string;
+};
+
+/** Files up to this size are sent at once, larger ones in parts of it: 10,000 parts are 160 GB. At least 5 MiB (S3). */
+const PART_BYTES = 16 * 1024 * 1024;
+const RETRIES = 4;
+const HEAD_MS = 30_000;
+const PART_MS = 300_000;
+
+/** An answer of the server that is no success, with its own code. */
+export class S3Error extends Error {
+  override readonly name = 'S3Error';
+  readonly status: number;
+  constructor(what: string, status: number, body: string) {
+    const code = /<Code>([^<]+)<\/Code>/.exec(body)?.[1] ?? 'no code';
+    super(`${what}: ${status} ${code}`);
+    this.status = status;
+  }
+}
+
+/** As the folder store has it: what reads a file that is not there sees one error of either store. */
+const missing = (key: string): Error => Object.assign(new Error(`no object ${key}`), { code: 'ENOENT' });
+
+type Ask = {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
+  readonly query?: string;
+  readonly body?: Uint8Array | string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+};
+type Asker = (key: string, ask: Ask) => Promise<Response>;
+
+const createAsker = (client: AwsClient, root: string): Asker => {
+  return (key, { method, query = '', body, headers = {}, timeoutMs = HEAD_MS }) =>
+    client.fetch(`${root}/${encodeKey(key)}${query}`, {
+      method,
+      headers: { ...headers },
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(body === undefined ? {} : { body: body as Buffer<ArrayBuffer> | string }),
+    });
+};
+
+/** Each part once: keys hold `%`, which a URL escapes. */
+const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
+
+/** The body of a success. Rejects with S3Error for any other status. */
+const textOf = async (answer: Response, what: string): Promise<string> => {
+  const body = await answer.text();
+  if (!answer.ok) throw new S3Error(what, answer.status, body);
+  return body;
+};
+
+/** The server refuses a body that was changed on its way. */
+const checksum = (body: Uint8Array): Record<string, string> => ({
+  'x-amz-checksum-sha256': hash('sha256', body, 'base64'),
+});
+
+type Piece = { readonly offset: number; readonly length: number };
+const piecesOf = (bytes: number): Piece[] =>
+  Array.from({ length: Math.ceil(bytes / PART_BYTES) }, (_, at) => ({
+    offset: at * PART_BYTES,
+    length: Math.min(PART_BYTES, bytes - at * PART_BYTES),
+  }));
+
+const readPiece = async (path: string, { offset, length }: Piece): Promise<Buffer> => {
+  const handle = await open(path, 'r');
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, offset);
+    if (bytesRead !== length) throw new Error(`${path} ended at ${offset + bytesRead} while it was sent`);
+    return buffer;
+  } finally {
+    await handle.close();
+  }
+};
+
+const putWhole = async (ask: Asker, key: string, body: Buffer): Promise<void> => {
+  const answer = await ask(key, { method: 'PUT', body, headers: checksum(body), timeoutMs: PART_MS });
+  await textOf(answer, `put ${key}`);
+};
+
+const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string; bytes: number }): Promise<void> => {
+  const headers = { 'x-amz-checksum-algorithm': 'SHA256' };
+  const begun = await textOf(await ask(key, { method: 'POST', query: '?uploads=', headers }), `begin ${key}`);
+  const upload = /<UploadId>([^<]+)<\/UploadId>/.exec(begun)?.[1];
+  if (upload === undefined) throw new Error(`the server began no upload of ${key}`);
+  const named = `uploadId=${encodeURIComponent(upload)}`;
+  try {
+    const parts: string[] = [];
+    for (const [at, piece] of piecesOf(bytes).entries()) {
+      const body = await readPiece(path, piece);
+      const sums = checksum(body);
+      const query = `?partNumber=${at + 1}&${named}`;
+      const answer = await ask(key, { method: 'PUT', query, body, headers: sums, timeoutMs: PART_MS });
+      await textOf(answer, `part ${at + 1} of ${key}`);
+      const tag = answer.headers.get('etag') ?? '';
+      const sum = `<ChecksumSHA256>${sums['x-amz-checksum-sha256']}</ChecksumSHA256>`;
+      parts.push(`<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag}</ETag>${sum}</Part>`);
+    }
+    const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
+    const done = await textOf(
+      await ask(key, { method: 'POST', query: `?${named}`, body, timeoutMs: PART_MS }),
+      `end ${key}`,
+    );
+    // S3 tells a failure of this call in the body of a 200.
+    if (done.includes('<Error>')) throw new S3Error(`end ${key}`, 200, done);
+  } catch (error) {
+    await ask(key, { method: 'DELETE', query: `?${named}` }).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** Opens a bucket, which exists, as a store. */
+export const openS3Store = (settings: S3Settings): ObjectStore => {
+  const { endpoint, bucket, region, accessKeyId, secretAccessKey, workFolder } = settings;
+  const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3', retries: RETRIES });
+  const root = `${endpoint.replace(/\/$/, '')}/${bucket}`;
+  const ask = createAsker(client, root);
+  return {
+    workFolder: async (name) => {
+      const path = join(workFolder, '.partial', name);
+      await rm(path, { recursive: true, force: true });
+      await mkdir(path, { recursive: true });
+      return path;
+    },
+    put: async (key, path) => {
+      checkKey(key);
+      const { size: bytes } = await stat(path);
+      if (bytes > PART_BYTES) await putParts(ask, key, { path, bytes });
+      else await putWhole(ask, key, await readPiece(path, { offset: 0, length: bytes }));
+      await rm(path);
+    },
+    size: async (key) => {
+      const answer = await ask(checkKey(key), { method: 'HEAD' });
+      if (answer.status === 404) return null;
+      await textOf(answer, `head ${key}`);
+      return Number(answer.headers.get('content-length'));
+    },
+    read: async (key, range) => {
+      const headers = range === undefined ? {} : { range: `bytes=${range.start}-${range.end - 1}` };
+      const answer = await ask(checkKey(key), { method: 'GET', headers, timeoutMs: PART_MS });
+      if (answer.status === 404) throw missing(key);
+      if (!answer.ok || answer.body === null) throw new S3Error(`get ${key}`, answer.status, await answer.text());
+      return Readable.fromWeb(answer.body as ReadableStream);
+    },
+    remove: async (key) => {
+      await textOf(await ask(checkKey(key), { method: 'DELETE' }), `remove ${key}`);
+    },
+    presign: async (key, { expiresInS, disposition, type }) => {
+      const query = new URLSearchParams({
+        'X-Amz-Expires': String(expiresInS),
+        'response-content-disposition': disposition,
+        'response-content-type': type,
+      });
+      const url = `${root}/${encodeKey(checkKey(key))}?${query}`;
+      return (await client.sign(url, { method: 'GET', aws: { signQuery: true } })).url;
+    },
+  };
+};

