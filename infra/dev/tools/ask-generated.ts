@@ -212,7 +212,7 @@ export const askGenerated = async (asking: Asking): Promise<Tally> => {
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
 const endpoints = (): { readonly url: string; readonly keys: readonly string[] } => {
-  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
+  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
   const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
   return { url: base_url, keys: [keys['pro_plus'] ?? ''] };
 };

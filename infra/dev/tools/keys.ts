@@ -96,7 +96,7 @@ const findDatabase = (): string => {
   const { DATABASE_URL: fromEnv } = readConfig(DATABASE_CONFIG, process.env);
   if (fromEnv !== null) return fromEnv;
   try {
-    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
+    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
     return (JSON.parse(readFileSync(file, 'utf8')) as { readonly database_url: string }).database_url;
   } catch {
     throw new KeyAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');

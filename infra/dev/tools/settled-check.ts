@@ -12,7 +12,7 @@ The service is that of .local/endpoints.json (ENDPOINTS_FILE).`;
 const SETTLED_AFTER: Micros = 150 * MICROS_PER_SECOND;
 
 const service = (): Service => {
-  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../.local/endpoints.json', import.meta.url);
+  const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
   return JSON.parse(readFileSync(file, 'utf8')) as Service;
 };
 

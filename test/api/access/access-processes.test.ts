@@ -248,7 +248,7 @@ t.test('two API processes on one database', async (t: Test) => {
     await one.call(`sk_${'x'.repeat(36)}`, '/v2/venues');
     await one.call('x', `/v2/venues?where=${BODY_MARK}`);
     await one.call((await newKey(pool, 'pro')).key, '/v2/snapshots', { where: `venue = ${BODY_MARK}` });
-    const logs = names.map((name) => new URL(`../../.local/test/log/${name}.log`, import.meta.url));
+    const logs = names.map((name) => new URL(`../../../.local/test/log/${name}.log`, import.meta.url));
     const texts = [
       await one.metrics(),
       await two.metrics(),

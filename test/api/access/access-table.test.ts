@@ -4,6 +4,7 @@ import t from 'tap';
 import { openAccountStore } from '../../../api/access/account-store.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { makeKey } from '../../../api/access/keys.ts';
+import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { SERVICE_LIMITS } from '../../../api/contract/limits.ts';
 import { PLAN_CODES, PLANS, type PlanCode } from '../../../api/contract/plans.ts';
@@ -57,6 +58,8 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   stream: { where: 'venue = binance', layers: 'mark' },
 };
 const BAD = { nonsense: '1' };
+/** A file of every name: what its price depends on is there. */
+const ONE_FILE = { list: async () => [], find: async () => ({ tier: 'core' }) } as unknown as ArchiveManifest;
 
 /** What an answered call may be under a good key: without a store of history some are 503, some plans lack a layer. */
 const ANSWERED = new Set([200, 302, 403, 404, 503]);
@@ -75,21 +78,25 @@ const expected = (operation: Endpoint, credential: Credential, isGood: boolean):
 
 /** As text, what a GET has in its URL. */
 const urlOf = (
-  { method, path }: Endpoint,
+  { method, path, example }: Endpoint,
   input: Readonly<Record<string, unknown>>,
   credential: Credential,
 ): string => {
-  const filled = path.replace(/:\w+/g, '2026-01-01');
-  const query = new URLSearchParams(
-    method === 'GET' ? Object.entries(input).map(([k, v]): [string, string] => [k, String(v)]) : [],
-  );
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(example.input[name])));
+  const asked = method === 'GET' ? Object.entries(input).filter(([name]) => !named.includes(name)) : [];
+  const query = new URLSearchParams(asked.map(([k, v]): [string, string] => [k, String(v)]));
   if (credential === 'in URL') query.set('Api_Key', 'x');
   return query.size === 0 ? filled : `${filled}?${query}`;
 };
 
 t.test('every endpoint × credential × body answers as E-01 orders it', async (t) => {
   const pool = await freshPool(t);
-  const { app } = await testApp(market(), { keys: openKeyStore(pool), accounts: openAccountStore(pool) });
+  const { app } = await testApp(market(), {
+    keys: openKeyStore(pool),
+    accounts: openAccountStore(pool),
+    manifest: ONE_FILE,
+  });
   t.teardown(() => app.close());
   const headersOf = async (credential: Credential): Promise<Record<string, string>> =>
     credential in CREDENTIALS

@@ -156,6 +156,21 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     },
     { lawful: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('side'), WIDE, NOT_IN_FREE] },
   ],
+  archive: [
+    {
+      lawful: {},
+      faults: [...EVERYWHERE, ...NAMES, instant('from'), instant('to', '2026-13-01'), instant('layer', 'book')],
+    },
+  ],
+  archive_file: [
+    {
+      lawful: { listing: 'binance:BTCUSDT', layer: 'funding', day: '2026-01-10' },
+      faults: [
+        ...[...EVERYWHERE, instant('listing', 'BTCUSDT'), instant('layer', 'nothing'), instant('day')],
+        instant('format', 'xml'),
+      ],
+    },
+  ],
   stream: [
     {
       lawful: {},
@@ -208,8 +223,12 @@ const crowd = () => {
 };
 
 const toUrl = ({ path }: Endpoint, body: Readonly<Record<string, unknown>>): string => {
-  const parameters = Object.entries(body).map(([name, value]): [string, string] => [name, String(value)]);
-  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters)}`;
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(body[name])));
+  const parameters = Object.entries(body)
+    .filter(([name]) => !named.includes(name))
+    .map(([name, value]): [string, string] => [name, String(value)]);
+  return parameters.length === 0 ? filled : `${filled}?${new URLSearchParams(parameters)}`;
 };
 
 type Errors = { readonly errors: readonly { code: ErrorCode; path?: string; position?: { offset: number } }[] };

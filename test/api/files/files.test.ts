@@ -5,11 +5,11 @@ import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { LINK_S, writeLink } from '../../api/files/link.ts';
-import { openFileLinks } from '../../api/files/links.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
-import { waitFor } from '../support/wait.ts';
-import { market, NOW, testApp } from './live-fixture.ts';
+import { LINK_S, writeLink } from '../../../api/files/link.ts';
+import { openFileLinks } from '../../../api/files/links.ts';
+import { openFolderStore } from '../../../infra/runtime/object-store.ts';
+import { waitFor } from '../../support/wait.ts';
+import { market, NOW, testApp } from '../live-fixture.ts';
 
 t.setTimeout(120_000);
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
