@@ -33,6 +33,8 @@ export type Endpoint<Input = unknown> = {
   /** `open` needs no key; `required` needs one, or a payment when there is a price. */
   readonly key: 'open' | 'required';
   readonly class: RequestClass;
+  /** A good answer is a 302 to what was asked for. */
+  readonly redirects?: true;
   /** Price of a call in atomic USDC; null cannot be paid per call. */
   readonly price: number | null;
   /** The price of this very call, where it depends on what the call names. */

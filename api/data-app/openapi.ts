@@ -91,7 +91,7 @@ const pathItem = (operation: Endpoint) => {
           requestBody: { required: true, content: { 'application/json': { schema: input, example: example.input } } },
         }),
     responses: {
-      [operation.path.startsWith('/v2/archive/') ? 302 : 200]: {
+      [operation.redirects ? 302 : 200]: {
         description: summary,
         headers: { 'X-Service-Receipt': { description: 'Receipt id of the answer.', schema: { type: 'string' } } },
         content: contentOf(operation),

@@ -106,6 +106,7 @@ export const archiveFile = defineOperation({
   path: '/v2/archive/{listing}/{layer}/{day}',
   key: 'required',
   class: 'archive',
+  redirects: true,
   price: TIER_PRICES.core,
   cacheS: null,
   summary: 'One archive file: a redirect to a link valid for 15 minutes.',

@@ -1,11 +1,19 @@
 // Every example of docs/endpoints.md, run as it is pasted, against the whole service on real engines and five simulated venues.
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
+import type { Endpoint } from '../../api/contract/endpoint.ts';
+import { archiveFile } from '../../api/operations/archive-file.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { exampleCommand, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
+import { openFolderStore } from '../../infra/runtime/object-store.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { addArchivedSet } from '../support/archived-sets.ts';
 import { faultsOf } from '../support/closed-schema.ts';
 import { type Teardown, useEngines } from '../support/engines.ts';
 import {
@@ -34,9 +42,15 @@ const startService = async (t: Teardown): Promise<Api> => {
   const simulator = await startSimulator(settings);
   const children = [simulator.child, startIngest(spec, simulator.endpoints), startProcessors(spec)];
   t.teardown(() => Promise.all(children.map((child) => child.kill())));
-  const api = await startApi(spec, await engines.database());
+  const [databaseUrl, folder] = [await engines.database(), mkdtempSync(join(tmpdir(), 'examples-'))];
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const api = await startApi(spec, databaseUrl, { ARCHIVE_DIR: folder });
   t.teardown(() => api.child.kill());
   await apiReady(api);
+  const pool = openPostgres(databaseUrl, { max: 1 });
+  const { day, layer } = archiveFile.example.input;
+  await addArchivedSet(pool, openFolderStore(folder), { day: String(day), layer: String(layer) });
+  await pool.end();
   return api;
 };
 
@@ -84,14 +98,19 @@ const covers = (shown: unknown, answer: unknown, name = ''): boolean => {
 
 const api = await startService(t);
 
+/** A 302 where the operation redirects. */
+const isGood = ({ redirects }: Operation, { status }: Reply): boolean => status === (redirects ? '302' : '200');
+
 t.test('every example answers 200, in the shape its operation declares and with all that is shown of it', async (t) => {
   for (const operation of OPERATIONS) {
     const what = `${operation.name} answers all that its example shows`;
     const { status, answer } = await until(what, PATIENCE_MS, async () => {
       const reply = await ask(api, operation);
-      return reply.status !== '200' || covers(operation.example.output, reply.answer) ? reply : null;
+      // A service that cannot answer now says that it will.
+      if (reply.status === '503') return null;
+      return !isGood(operation, reply) || covers(operation.example.output, reply.answer) ? reply : null;
     });
-    t.equal(status, '200', `${operation.name}: ${JSON.stringify(answer).slice(0, 300)}`);
+    t.ok(isGood(operation, { status, answer }), `${operation.name}: ${JSON.stringify(answer).slice(0, 300)}`);
     t.same(faultsOf(operation, answer), [], `${operation.name} answers in its declared shape`);
   }
 });
@@ -113,11 +132,14 @@ t.test('the example of the stream shows the picture, then what changes', async (
 });
 
 t.test('HEAD answers wherever GET does', async (t) => {
-  for (const { path, method, key } of [...OPERATIONS, STREAM]) {
+  for (const { path, method, key, redirects, example } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     if (method !== 'GET') continue;
     const headers = key === 'open' ? {} : { authorization: `Bearer ${api.keys.pro_plus}` };
-    const answer = await fetch(`${api.baseUrl}${path}`, { method: 'HEAD', headers });
-    t.equal(answer.status, 200, `HEAD ${path}`);
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
+      encodeURIComponent(String(example.input[name])),
+    );
+    const answer = await fetch(`${api.baseUrl}${filled}`, { method: 'HEAD', headers, redirect: 'manual' });
+    t.equal(answer.status, redirects ? 302 : 200, `HEAD ${path}`);
     t.equal(await answer.text(), '', `HEAD ${path} has no body`);
   }
 });

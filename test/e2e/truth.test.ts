@@ -122,9 +122,11 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   const gaps = await judgeGaps(rows, windows, truth, run);
   t.comment(`gap rows: ${gaps.count}: ${tally(gaps.causes)}`);
   const causes = new Set(gaps.causes.map((cause) => cause.split(': ')[1] ?? ''));
+  const seenOf = (venue: string): string =>
+    ` (${tally(gaps.causes.filter((cause) => cause.includes(` ${venue} book`)))})`;
   for (const venue of VENUES) {
     for (const wanted of ['book crossed_book', 'mark no_update'])
-      t.ok(causes.has(`${venue} ${wanted}`), `a gap of ${venue}: ${wanted}`);
+      t.ok(causes.has(`${venue} ${wanted}`), `a gap of ${venue}: ${wanted}${seenOf(venue)}`);
   }
   t.same(gaps.unexplained.slice(0, 5), [], `each gap's cause is its fault's (${gaps.unexplained.length} are not)`);
   for (const table of EVENT_TABLES) {

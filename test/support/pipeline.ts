@@ -140,8 +140,12 @@ export type Api = {
   post<T>(path: string, body: Readonly<Record<string, unknown>>): Promise<T>;
 };
 
-/** Starts the API on a free port with keys of its own; it answers once `/readyz` does. */
-export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise<Api> => {
+/** Starts the API on a free port with keys of its own; it answers once `/readyz` does. `settings` are laid over what it is given. */
+export const startApi = async (
+  spec: PipelineSpec,
+  databaseUrl: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Api> => {
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const folder = await mkdtemp(join(tmpdir(), 'keys-'));
@@ -158,6 +162,7 @@ export const startApi = async (spec: PipelineSpec, databaseUrl: string): Promise
     METRICS_PORT: '0',
     TOPIC_NAMESPACE: spec.namespace,
     SIMULATED: 'true',
+    ...settings,
   });
   return {
     child,

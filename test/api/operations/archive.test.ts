@@ -1,6 +1,6 @@
 // The archive list and file over a real PostgreSQL and folder store: members and values, plans, order of checks, counters, prices (AR-01 to AR-05).
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -9,6 +9,7 @@ import { openFileLinks, readLinkSecret } from '../../../api/files/links.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openFolderStore } from '../../../infra/runtime/object-store.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { addArchivedSet, type SetOf } from '../../support/archived-sets.ts';
 import { useEngines } from '../../support/engines.ts';
 import { market, testApp } from '../live-fixture.ts';
 
@@ -29,32 +30,7 @@ t.teardown(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const FORMATS = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
-type SetOf = { day?: string; venue?: string; symbol?: string; layer?: string; tier?: string; instrument?: string };
-const archived = async (set: SetOf = {}): Promise<void> => {
-  const { day = '2026-01-14', venue = 'binance', symbol = 'BTCUSDT', layer = 'mark' } = set;
-  const { tier = 'core', instrument = 'BTC-PERP' } = set;
-  await pool.query("insert into archive_days (day, tiers) values ($1, '{}') on conflict do nothing", [day]);
-  const name = [day, venue, symbol, layer];
-  await pool.query(
-    `insert into archive_sets (day, venue, venue_symbol, layer, instrument, tier, rows, schema_version, written_at)
-     values ($1, $2, $3, $4, $5, $6, 3, 1, '2026-01-15T06:00:12.345678Z')`,
-    [...name, instrument, tier],
-  );
-  for (const [format, ending] of Object.entries(FORMATS)) {
-    const bytes = randomBytes(100 + format.length);
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const key = `${day}/${layer}/${encodeURIComponent(`${venue}:${symbol}`)}/${sha256}.${ending}`;
-    const path = join(await store.workFolder('one'), 'rows');
-    writeFileSync(path, bytes);
-    await store.put(key, path);
-    await pool.query(
-      `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [key, ...name, format, bytes.length, sha256],
-    );
-  }
-};
+const archived = (set?: SetOf): Promise<void> => addArchivedSet(pool, store, set);
 await archived();
 await archived({ day: '2026-01-13', layer: 'funding' });
 await archived({ day: '2026-01-02' });
