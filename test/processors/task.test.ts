@@ -376,6 +376,35 @@ t.test('a crossed book is an invalidation of both layers made from it, never ser
   t.end();
 });
 
+t.test('every window that ends while the book is crossed is stored as a gap with that cause (H-06, L-08)', (t) => {
+  const log = begin();
+  log.now += 150_000;
+  snapshot(log, 15);
+  log.now += 4 * SECOND;
+  diff(log, { U: 16, u: 20, pu: 15 }, { b: [['100.5', '1']] });
+  for (let i = 0; i < 20; i++) {
+    log.run(SECOND, ['k1']);
+    diff(log, { U: 21 + i, u: 21 + i, pu: 20 + i }, { a: [['100.9', `${1 + i}`]] });
+  }
+  diff(log, { U: 41, u: 41, pu: 40 }, { b: [['100.5', '0']] });
+  log.run(140 * SECOND, ['k1']);
+  const { outputs } = runTask(SPEC, log.records);
+  for (const table of ['book', 'book_bands']) {
+    t.same(
+      rowsOf(outputs, table)
+        .filter((row) => row.at <= START + 30 * SECOND)
+        .map((row) => [(row.at - START) / SECOND, row.texts.status, row.texts.gap_cause]),
+      [
+        [10, 'missing', 'crossed_book'],
+        [20, 'missing', 'crossed_book'],
+        [30, 'present', undefined],
+      ],
+      table,
+    );
+  }
+  t.end();
+});
+
 t.test('a book goes out at the first change of a 100 ms bucket and once more at its end', (t) => {
   const log = begin();
   log.now = START + SECOND + 10_000;
