@@ -114,7 +114,7 @@ export const archiveFile = defineOperation({
   output: Output,
   codes: [...SCOPE_CODES.filter((code) => code !== 'DQL_LIMIT'), 'NOT_FOUND', 'AUTH_REQUIRED'],
   example: {
-    question: 'Give me the funding of one listing on one day as a file.',
+    question: 'Which file has the funding of one listing on one day?',
     input: { listing: 'binance:BTCUSDT', layer: 'funding', day: '2026-01-10' },
     output: answer,
   },

@@ -44,6 +44,12 @@ const FILE = '/v2/archive/binance%3ABTCUSDT/mark/2026-01-14';
 const faultsOf = (answer: { json: () => { errors: { code: string; path?: string }[] } }): string[] =>
   answer.json().errors.map(({ code, path }) => `${code} ${path ?? ''}`.trim());
 
+t.test('a selection of no listing has no files', async (t) => {
+  const where = encodeURIComponent('instrument = ETH-PERP and venue = okx');
+  const answer = await get(`/v2/archive?where=${where}`, as('pro_plus'));
+  t.match(answer, { statusCode: 200, body: /"items":\[\]/ });
+});
+
 t.test('every process signs with the same key', async (t) => {
   t.same(await readLinkSecret(pool), secret);
 });

@@ -1,6 +1,7 @@
 // docs/endpoints.md says what the operations declare; GOLDEN_UPDATE=1 or `npm run docs` writes it anew. test/e2e/examples.test.ts runs its examples.
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import type { Endpoint } from '../../../../api/contract/endpoint.ts';
 import { checkInput } from '../../../../api/data-app/check-input.ts';
 import { MEMBER_WORDS, wordKeyOf } from '../../../../api/data-app/member-words.ts';
 import { openApiOf } from '../../../../api/data-app/openapi.ts';
@@ -72,14 +73,17 @@ t.test('every member of every answer and every parameter has a sentence, and no 
 
 t.test('the OpenAPI document has the same questions, answers and sentences', (t) => {
   const { paths } = openApiOf({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
-  for (const { name, method, path, class: requestClass, example } of ENDPOINTS) {
+  for (const { name, method, path, class: requestClass, redirects, example } of ENDPOINTS as readonly Endpoint[]) {
     const item = paths[path]?.[method.toLowerCase()];
     const type = requestClass === 'stream' ? 'text/event-stream' : 'application/json';
     if (method === 'POST')
       t.match(item, { requestBody: { content: { 'application/json': { example: example.input } } } });
     t.match(
       item,
-      { description: example.question, responses: { 200: { content: { [type]: { example: example.output } } } } },
+      {
+        description: example.question,
+        responses: { [redirects ? 302 : 200]: { content: { [type]: { example: example.output } } } },
+      },
       `${name} answers`,
     );
   }
