@@ -4,11 +4,10 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ScopeChoice } from '../access/scope.ts';
 import type { SetName } from '../contract/archive.ts';
+import { layerNamed } from '../contract/layer-names.ts';
 import type { Plan } from '../contract/plans.ts';
 
 const DAY: Micros = 86_400_000_000;
-/** A plan states layers by the snapshot's names. */
-const PLAN_LAYERS: Readonly<Record<string, string>> = { book_bands: 'venue_depth' };
 
 export type FileScope = { readonly plan: Plan; readonly choice: ScopeChoice; readonly evaluatedAt: Micros };
 
@@ -27,7 +26,8 @@ export const fileRefusals = (
     const hint = `Ask for one of: ${instruments.slice(0, 10).join(', ')}.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint, path: '/listing' });
   }
-  if (!plan.layers.includes(PLAN_LAYERS[layer] ?? layer)) {
+  // A plan states layers by the snapshot's names.
+  if (!plan.layers.includes(layerNamed(layer) ?? layer)) {
     const message = `Layer "${layer}" is not in the plan ${plan.name}.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: '/layer' });
   }

@@ -1,5 +1,6 @@
 // The text of a link to a file: bound to its key, which holds the file's own SHA-256, and to its end (AR-06). Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { encodeKey } from '../../infra/runtime/object-store.ts';
 
 /** Links are valid for 15 minutes. */
 export const LINK_S = 900;
@@ -7,9 +8,6 @@ export const FILES_PATH = '/files/';
 
 /** What is signed is every character before the signature, so that no other spelling of the same address is good. */
 const LINK = /^(\/files\/([^?#]+)\?expires=([1-9]\d{9}))&signature=([0-9a-f]{64})$/;
-
-/** Keys hold `%`, which a URL escapes. */
-const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
 
 const decodeKey = (path: string): string | null => {
   try {

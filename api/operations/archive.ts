@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
+import { listingId } from '../../schemas/tables.ts';
 import { type FileScope, fileRefusals } from '../archive/plan.ts';
 import { type ArchiveFile, archiveLayer, type SetName, TIER_PRICES } from '../contract/archive.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
@@ -117,7 +118,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
 const priceText = (price: number | null): string | null => (price === null ? null : (price / 1_000_000).toFixed(2));
 
 const toItem = (file: ArchiveFile, scope: FileScope): JsonValue => ({
-  listing: `${file.venue}:${file.venueSymbol}`,
+  listing: listingId(file.venue, file.venueSymbol),
   venue: file.venue,
   venue_symbol: file.venueSymbol,
   instrument: file.instrument,

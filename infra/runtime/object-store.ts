@@ -52,14 +52,20 @@ const toPath = (folder: string, key: string): string => {
   return path;
 };
 
+/** The key as the path of a URL. Each part once: keys hold `%`, which a URL escapes. */
+export const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
+
+/** An empty folder of that name for files in progress; what it held is removed. */
+export const makeWorkFolder = async (folder: string, name: string): Promise<string> => {
+  const path = join(folder, '.partial', name);
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { recursive: true });
+  return path;
+};
+
 /** Opens a folder as a store; makes it when it is missing. */
 export const openFolderStore = (folder: string): ObjectStore => ({
-  workFolder: async (name) => {
-    const path = join(folder, '.partial', name);
-    await rm(path, { recursive: true, force: true });
-    await mkdir(path, { recursive: true });
-    return path;
-  },
+  workFolder: (name) => makeWorkFolder(folder, name),
   put: async (key, path) => {
     const target = toPath(folder, key);
     await mkdir(dirname(target), { recursive: true });

@@ -1,11 +1,10 @@
 // Finished files by key in a bucket of any S3-compatible server. An object is there whole or not at all: one PUT, or a completed multipart upload.
 import { hash } from 'node:crypto';
-import { mkdir, open, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { open, rm, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { AwsClient } from 'aws4fetch';
-import { checkKey, type ObjectStore } from './object-store.ts';
+import { checkKey, encodeKey, makeWorkFolder, type ObjectStore } from './object-store.ts';
 
 export type S3Settings = {
   /** `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path. */
@@ -56,9 +55,6 @@ const createAsker = (client: AwsClient, root: string): Asker => {
       ...(body === undefined ? {} : { body: body as Buffer<ArrayBuffer> | string }),
     });
 };
-
-/** Each part once: keys hold `%`, which a URL escapes. */
-const encodeKey = (key: string): string => key.split('/').map(encodeURIComponent).join('/');
 
 /** The body of a success. Rejects with S3Error for any other status. */
 const textOf = async (answer: Response, what: string): Promise<string> => {
@@ -133,12 +129,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
   const root = `${endpoint.replace(/\/$/, '')}/${bucket}`;
   const ask = createAsker(client, root);
   return {
-    workFolder: async (name) => {
-      const path = join(workFolder, '.partial', name);
-      await rm(path, { recursive: true, force: true });
-      await mkdir(path, { recursive: true });
-      return path;
-    },
+    workFolder: (name) => makeWorkFolder(workFolder, name),
     put: async (key, path) => {
       checkKey(key);
       const { size: bytes } = await stat(path);

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Hash } from '../../../schemas/merkle/hash.ts';
-import { isKept } from '../../../schemas/merkle/tiles.ts';
+import { isKept, TILE_HEIGHT } from '../../../schemas/merkle/tiles.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 
 /** Hashes held of a level before they go to disk: 128 KiB. */
@@ -42,16 +42,15 @@ export type TreeFile = {
 
 /** `most` bounds the kept levels: 2^48 leaves have nine. */
 const KEPT_LEVELS = 9;
-const HEIGHT = 6;
 
 /** Writes into `folder`, which exists and holds nothing else. */
 export const openTreeFile = async (folder: string): Promise<TreeFile> => {
   const levels = await Promise.all(
-    Array.from({ length: KEPT_LEVELS }, (_, at) => openLevel(join(folder, `level-${String(at * HEIGHT)}`))),
+    Array.from({ length: KEPT_LEVELS }, (_, at) => openLevel(join(folder, `level-${String(at * TILE_HEIGHT)}`))),
   );
   const leaves = levels[0] as LevelFile;
   const tree = createTree((level, hash) => {
-    if (isKept(level)) levels[level / HEIGHT]?.push(hash);
+    if (isKept(level)) levels[level / TILE_HEIGHT]?.push(hash);
   });
   const flushFull = async (): Promise<void> => {
     for (const level of levels) if (level.isFull()) await level.flush();
