@@ -1,10 +1,12 @@
-// Settings of the API process.
+// Settings of the API process, and of the tool server over standard input.
 import { ARCHIVE_CONFIG } from '../infra/runtime/archive-store.ts';
 import type { ConfigSpec } from '../infra/runtime/config.ts';
 import { KAFKA_CONFIG } from '../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../infra/runtime/questdb/questdb.ts';
+import { PAYMENT_CONFIG } from './payments/payment-config.ts';
+import { TOOL_CONFIG } from './tool-app/tool-config.ts';
 
 export const API_CONFIG = {
   ...KAFKA_CONFIG,
@@ -19,6 +21,21 @@ export const API_CONFIG = {
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
   BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },
+  ...TOOL_CONFIG,
+  ACCOUNT_URL: { type: 'url', default: null, description: 'Account site, whose pages may call the tool server.' },
+  AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; unset: keys only.' },
+  INTERNAL_URL: {
+    type: 'url',
+    default: 'http://127.0.0.1:8083',
+    description: 'Private listener of the sign-in, which checks access tokens; asked only where AUTH_URL is set.',
+  },
+  INTERNAL_SECRET: {
+    type: 'string',
+    default: null,
+    secret: true,
+    description:
+      'Bearer of requests to the private listener, as the web process has it; unset: the one kept in PostgreSQL.',
+  },
   ...ARCHIVE_CONFIG,
   ...METRICS_CONFIG,
   METRICS_PORT: { type: 'integer', default: 9103, description: 'Port of /metrics.' },
@@ -28,17 +45,15 @@ export const API_CONFIG = {
     default: false,
     description: 'The venues are simulated, and answers of /readyz say so.',
   },
-  PAYMENT_PAY_TO: {
-    type: 'string',
-    default: null,
-    description: 'Address that payments go to; unset: nothing is sold per call.',
+  WEBHOOKS_LOOPBACK: {
+    type: 'boolean',
+    default: false,
+    description: 'Webhooks of rules may lead to this machine and over plain HTTP; simulated runs only.',
   },
-  PAYMENT_NETWORK: { type: 'string', default: 'eip155:8453', description: 'CAIP-2 name of the payment network.' },
-  PAYMENT_ASSET: {
-    type: 'string',
-    default: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-    description: 'Token contract payments are made in (USDC).',
-  },
-  PAYMENT_TOKEN_NAME: { type: 'string', default: 'USD Coin', description: "Name in the token's EIP-712 domain." },
-  PAYMENT_TOKEN_VERSION: { type: 'string', default: '2', description: "Version in the token's EIP-712 domain." },
+  ...PAYMENT_CONFIG,
+} as const satisfies ConfigSpec;
+
+export const PERP_MCP_CONFIG = {
+  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How the data API is reached.' },
+  API_KEY: { type: 'string', secret: true, description: 'Key that every call counts on.' },
 } as const satisfies ConfigSpec;

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Start tick of a process, so that a later one with the same pid is not taken for it; empty where the system does not tell. */
-const startOf = (pid: number): string => {
+const readStart = (pid: number): string => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The command's name may hold spaces and brackets, so fields are counted from the last one: starttime is the 22nd.
@@ -23,7 +23,7 @@ const isRunning = (pid: number): boolean => {
 };
 
 /** The living owner other than this process, or null. */
-const ownerOf = (file: string): number | null => {
+const readOwner = (file: string): number | null => {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -32,16 +32,16 @@ const ownerOf = (file: string): number | null => {
   }
   const [pid = Number.NaN, start = ''] = [Number(text.split(' ')[0]), text.split(' ')[1]];
   const isOther = Number.isInteger(pid) && pid > 0 && pid !== process.pid && isRunning(pid);
-  return isOther && startOf(pid) === start ? pid : null;
+  return isOther && readStart(pid) === start ? pid : null;
 };
 
 /** Takes the folder. Throws when a living process has it: two collectors would run under one name. */
 export const lockFolder = (dir: string): void => {
   const file = join(dir, 'owner');
-  const owner = ownerOf(file);
+  const owner = readOwner(file);
   if (owner !== null)
     throw new Error(`${dir} belongs to process ${owner}: each collector that runs needs a COLLECTOR_ID of its own`);
-  writeFileSync(file, `${process.pid} ${startOf(process.pid)}`);
+  writeFileSync(file, `${process.pid} ${readStart(process.pid)}`);
 };
 
 export const unlockFolder = (dir: string): void => rmSync(join(dir, 'owner'), { force: true });

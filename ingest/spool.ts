@@ -40,7 +40,7 @@ const HELD_BYTES = 512 * 1024;
 const ROOM_SHARE = 0.75;
 const SUFFIX = '.spool';
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const nothing = (): void => undefined;
 
 export class Spool {
@@ -237,7 +237,7 @@ export class Spool {
         this.#failure = null;
       } catch (error) {
         this.#pending = [...group, ...this.#pending];
-        this.#failure = textOf(error);
+        this.#failure = describeError(error);
         this.#refuse(`the spool cannot be written: ${this.#failure}`);
       }
       this.#writing = null;

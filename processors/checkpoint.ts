@@ -66,7 +66,7 @@ export const saveSome = (
   return countUnsaved(round) === 0;
 };
 
-export const markerOf = (round: Round): CheckpointEntry => ({
+export const makeMarker = (round: Round): CheckpointEntry => ({
   round: round.offset,
   offset: round.offset,
   kind: 'marker',

@@ -1,5 +1,7 @@
-// What a task makes sure of before it applies a raw record: none was skipped, and the one applied last is still in the log.
+// What a task makes sure of before it applies a raw record: it can be read, none was skipped, and the one applied last is still in the log.
 import { LogCut, type Message } from '../infra/runtime/kafka/kafka.ts';
+import { AvroError, codecs } from '../schemas/avro/codec.ts';
+import type { RawMessage } from '../schemas/topics.ts';
 import type { TaskState } from './task/state.ts';
 
 type Applied = Pick<TaskState, 'offset' | 'recordedAt' | 'startedAt'>;
@@ -20,4 +22,14 @@ export const refuseOther = (place: string, { offset, recordedAt }: Applied, foun
   throw new LogCut(
     `${place} has another record at ${offset} than the one that was applied: the log was cut. Use a new TOPIC_NAMESPACE.`,
   );
+};
+
+/** Null for bytes that are no raw message: somebody else wrote to the topic. */
+export const readRaw = (value: Buffer): RawMessage | null => {
+  try {
+    return codecs.raw.decode(value);
+  } catch (error) {
+    if (error instanceof AvroError) return null;
+    throw error;
+  }
 };

@@ -26,7 +26,7 @@ type Parts = {
   readonly log: Logger;
 };
 
-const venueOf = (id: string): MappedVenue => {
+const findVenue = (id: string): MappedVenue => {
   const venue = mappedVenues.get(id);
   if (!venue) throw new Error(`unknown venue "${id}" in VENUES; known: ${[...mappedVenues.keys()].join(', ')}`);
   return venue;
@@ -67,7 +67,7 @@ const start = async (): Promise<Stop> => {
     { brokers: config.KAFKA_BROKERS, clientId: config.PROCESSOR_ID ?? 'processors', security: kafkaSecurity(config) },
     log,
   );
-  const known = config.VENUES.map(venueOf);
+  const known = config.VENUES.map(findVenue);
   const { TOPIC_NAMESPACE: namespace, SHARDS: shards, KAFKA_REPLICATION: replication } = config;
   const replay = namespace.startsWith('replay');
   await ensureTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replication, replay }));

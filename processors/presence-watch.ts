@@ -9,12 +9,12 @@ const LOW_FOR_MS = 60_000;
 
 type Low = { readonly sinceMs: number; readonly isAlarm: boolean };
 
-export type PresenceWatch = {
+type PresenceWatch = {
   /** Takes in what the tasks of one venue count now. */
   readonly look: (venue: string, tasks: readonly Presences[], nowMs: number) => void;
 };
 
-const sumOf = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> => {
+const sumPresences = (tasks: readonly Presences[]): Map<ReadingLayer, Presence> => {
   const sums = new Map<ReadingLayer, Presence>();
   for (const task of tasks) {
     for (const [layer, { present, of }] of task) {
@@ -44,7 +44,7 @@ export const createPresenceWatch = (least: number, metrics: ProcessorMetrics, lo
   };
   return {
     look: (venue, tasks, nowMs) => {
-      for (const [layer, { present, of }] of sumOf(tasks)) judge(venue, layer, present / of, nowMs);
+      for (const [layer, { present, of }] of sumPresences(tasks)) judge(venue, layer, present / of, nowMs);
     },
   };
 };

@@ -14,10 +14,10 @@ import type {
   WatermarkEntry,
 } from '../schemas/topics.ts';
 import { createRestorer, type RestoreProblem } from './checkpoint.ts';
-import { type Recovery, seriesOf } from './task/recovery.ts';
+import { formatSeries, type Recovery } from './task/recovery.ts';
 import { createState, type TaskState } from './task/state.ts';
 
-export type RestoreSpec = {
+type RestoreSpec = {
   readonly handle: KafkaHandle;
   readonly names: Topics;
   readonly venue: string;
@@ -25,7 +25,7 @@ export type RestoreSpec = {
 };
 
 /** Why there is no checkpoint to go on from. */
-export type Unusable = RestoreProblem | 'behind';
+type Unusable = RestoreProblem | 'behind';
 
 export type Restored = {
   readonly state: TaskState;
@@ -245,6 +245,6 @@ const cover = (covered: Map<string, Micros>, { table, at, texts, flags }: Row): 
   const { listing, price_type, timeframe } = texts;
   if (listing === undefined || flags['late']) return;
   const symbol = listing.slice(listing.indexOf(':') + 1);
-  const series = seriesOf(table, symbol, table === 'candles' ? `${price_type}|${timeframe}` : '');
+  const series = formatSeries(table, symbol, table === 'candles' ? `${price_type}|${timeframe}` : '');
   covered.set(series, Math.max(covered.get(series) ?? 0, at));
 };

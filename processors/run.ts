@@ -1,6 +1,6 @@
 // Shares the tasks of all raw partitions among the processes of a group and runs those assigned to this one.
 
-import { joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
+import { formatPartition, joinGroup, type KafkaHandle, type TopicPartition } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
 import { watchUnexpected } from '../ingest/venues/shared/unexpected.ts';
@@ -12,7 +12,7 @@ import { closeOutlets, openOutlets, stalledMs } from './outlets.ts';
 import { createPresenceWatch } from './presence-watch.ts';
 import { TaskRunner } from './runner.ts';
 
-export type TasksSpec = {
+type TasksSpec = {
   readonly handle: KafkaHandle;
   readonly venues: readonly MappedVenue[];
   readonly namespace: string;
@@ -30,7 +30,7 @@ export type TasksSpec = {
 const STALLED_MS = 5_000;
 const PRESENCE_EVERY_MS = 5_000;
 
-export type Tasks = {
+type Tasks = {
   /** Watermarks of the tasks this process owns, by task. */
   readonly watermarks: () => ReadonlyMap<string, number>;
   /** Why the tasks of this process are not up to date, one reason each. */
@@ -39,7 +39,7 @@ export type Tasks = {
 };
 
 /** Partitions of each raw topic: the number of shards a listing's symbol is spread over. */
-const shardsOf = async (handle: KafkaHandle, names: readonly string[]): Promise<Map<string, number>> => {
+const readShards = async (handle: KafkaHandle, names: readonly string[]): Promise<Map<string, number>> => {
   const admin = await handle.admin();
   const { topics: found } = await admin.fetchTopicMetadata({ topics: [...names] });
   return new Map(found.map(({ name, partitions }) => [name, partitions.length]));
@@ -59,7 +59,7 @@ const watchPresence = (spec: TasksSpec, runners: ReadonlyMap<string, TaskRunner>
   return setInterval(look, PRESENCE_EVERY_MS);
 };
 
-const behindOf = (key: string, watermark: Micros): readonly string[] => {
+const findBehind = (key: string, watermark: Micros): readonly string[] => {
   const lag = Date.now() * 1_000 - watermark;
   return lag > STATE_LAG ? [`the task of ${key} is ${Math.round(lag / 1_000)} ms behind`] : [];
 };
@@ -68,10 +68,9 @@ const behindOf = (key: string, watermark: Micros): readonly string[] => {
 export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
   const names = topics(spec.namespace);
   const byTopic = new Map(spec.venues.map((venue) => [names.raw(venue.id), venue]));
-  const shards = await shardsOf(spec.handle, [...byTopic.keys()]);
+  const shards = await readShards(spec.handle, [...byTopic.keys()]);
   const outlets = openOutlets(spec.handle);
   const runners = new Map<string, TaskRunner>();
-  const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
   const startRunner = async (at: TopicPartition): Promise<TaskRunner> => {
     const known = byTopic.get(at.topic);
@@ -90,19 +89,19 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
       Promise.all(
         partitions.map(async (at) => {
           const runner = await startRunner(at);
-          runners.set(keyOf(at), runner);
+          runners.set(formatPartition(at), runner);
           return { ...at, from: runner.start };
         }),
       ),
     onRevoked: async (partitions) => {
       for (const at of partitions) {
-        const runner = runners.get(keyOf(at));
-        runners.delete(keyOf(at));
+        const runner = runners.get(formatPartition(at));
+        runners.delete(formatPartition(at));
         await runner?.stop(false);
       }
     },
     onBatch: async (topic, partition, messages, logEnd) => {
-      await runners.get(keyOf({ topic, partition }))?.apply(messages, logEnd);
+      await runners.get(formatPartition({ topic, partition }))?.apply(messages, logEnd);
     },
   });
 
@@ -112,7 +111,7 @@ export const startTasks = async (spec: TasksSpec): Promise<Tasks> => {
     const waitedMs = stalledMs(outlets);
     const stalled = waitedMs > STALLED_MS ? [`Kafka has acknowledged nothing for ${Math.round(waitedMs)} ms`] : [];
     // A finished log that is worked through again is of another time.
-    const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => behindOf(key, watermark)) : [];
+    const behind = spec.ticks ? [...runners].flatMap(([key, { watermark }]) => findBehind(key, watermark)) : [];
     return [...stalled, ...behind];
   };
 

@@ -3,10 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { endOffsets, type KafkaHandle, type Message, type Publisher } from '../infra/runtime/kafka/kafka.ts';
 import type { Logger } from '../infra/runtime/log.ts';
 import type { MappedVenue } from '../ingest/venues/contract/mapping.ts';
-import { AvroError, codecs, mdCodec } from '../schemas/avro/codec.ts';
-import { type CheckpointEntry, type RawMessage, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
-import { beginRound, countUnsaved, markerOf, type Round, saveSome } from './checkpoint.ts';
-import { refuseHole, refuseOther } from './continuity.ts';
+import { codecs, mdCodec } from '../schemas/avro/codec.ts';
+import { type CheckpointEntry, type StateEntry, type Topics, topics } from '../schemas/topics.ts';
+import { type Backlog, createBacklog, NO_BACKLOG } from './backlog.ts';
+import { beginRound, countUnsaved, makeMarker, type Round, saveSome } from './checkpoint.ts';
+import { readRaw, refuseHole, refuseOther } from './continuity.ts';
 import type { ProcessorMetrics } from './metrics.ts';
 import { flushOutputs, type Outlets } from './outlets.ts';
 import { type Restored, restore } from './restore.ts';
@@ -28,7 +29,7 @@ const REST_AFTER_MS = 500;
 /** Longest stretch of records between two looks at everything else this process does: heartbeats, other tasks, the queue. */
 const STRETCH_MS = 5;
 
-export type RunnerSpec = {
+type RunnerSpec = {
   readonly handle: KafkaHandle;
   readonly venue: MappedVenue;
   readonly partition: number;
@@ -55,6 +56,7 @@ export class TaskRunner {
   /** Ends of the output partitions when this owner began: positions until the first acknowledged write. */
   readonly #starts: ReadonlyMap<string, number>;
   readonly #timer: NodeJS.Timeout;
+  readonly #backlog: Backlog;
   #round: Round | null = null;
   #roundStart = 0;
   #closing: Promise<void> | null = null;
@@ -77,6 +79,7 @@ export class TaskRunner {
     this.#emittedTo = restored.emittedTo;
     this.#logStart = restored.logStart;
     this.#starts = starts;
+    this.#backlog = spec.ticks ? createBacklog({ isFirst: restored.emittedTo < 0 }) : NO_BACKLOG;
     this.#timer = setInterval(() => this.#idle(), 50);
   }
 
@@ -183,7 +186,8 @@ export class TaskRunner {
     const { outlets, venue, partition } = this.#spec;
     const { live, kept } = outlets;
     const names = this.#names;
-    for (const entry of outputs.live) {
+    const wanted = this.#backlog.wantedOf(outputs, this.#task.state.recordedAt, Date.now());
+    for (const entry of wanted.live) {
       live.publish({
         topic: names.live(venue.id),
         partition,
@@ -211,7 +215,7 @@ export class TaskRunner {
       kept.publish({ topic: names.deadLetters, key: letter.source, value: codecs.deadLetter.encode(letter) });
       this.#spec.metrics.deadLetter(letter.code);
     }
-    if (outputs.stateRound) this.#publishRound(outputs.stateRound, outputs.offset);
+    if (wanted.stateRound) this.#publishRound(wanted.stateRound, outputs.offset);
     if (outputs.watermark !== null) {
       this.#watermark = { watermark: outputs.watermark, offset: outputs.offset };
       this.#sayWatermark();
@@ -327,7 +331,7 @@ export class TaskRunner {
     const { checkpoints } = outlets;
     const start = this.#roundStart;
     await Promise.all([flushOutputs(outlets), checkpoints.flush()]);
-    this.#save(markerOf(round));
+    this.#save(makeMarker(round));
     await checkpoints.flush();
     this.#putWatermark('checkpoint', round.watermark, round.offset, { [this.#names.checkpoints(venue.id)]: start });
     this.#round = null;
@@ -386,14 +390,4 @@ const begin = async (spec: RunnerSpec, names: Topics): Promise<Begun> => {
     log.error({ task: task.id, unusable, from, emittedTo, lost }, "no usable checkpoint: begins at the log's start");
   }
   return { task, emittedTo, logStart, logEnd };
-};
-
-/** Null for bytes that are no raw message: somebody else wrote to the topic. */
-const readRaw = (value: Buffer): RawMessage | null => {
-  try {
-    return codecs.raw.decode(value);
-  } catch (error) {
-    if (error instanceof AvroError) return null;
-    throw error;
-  }
 };

@@ -6,15 +6,41 @@ export class DecimalError extends Error {
   override readonly name = 'DecimalError';
 }
 
-const CANONICAL = /^(0|-?(?:[1-9][0-9]*|0(?=\.))(?:\.[0-9]*[1-9])?)$/;
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,5}))?$/;
 /** Longer figures and exponents are a mistake or an attack, not a price. */
 const LONGEST = 400;
 const SIGNIFICANT = 18;
 
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
 /** Digits under N-05 rule 1: no `+`, no leading or trailing zeros, no exponent, `-0` is `0`. Throws DecimalError. */
-export const canonicalDigits = (text: string): Digits => {
-  if (text.length <= LONGEST && CANONICAL.test(text)) return text;
+export const canonicalDigits = (text: string): Digits => trimmed(text) ?? rewritten(text);
+
+/** What nearly every figure is, `1250`, `0.5` or `-12.50`: one look at each character, zeros at the end cut. Null: any other spelling. */
+const trimmed = (text: string): Digits | null => {
+  const length = text.length;
+  if (length > LONGEST) return null;
+  const first = text.charCodeAt(0) === MINUS ? 1 : 0;
+  let point = -1;
+  /** Last digit that is not a zero. */
+  let last = -1;
+  for (let at = first; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > ZERO && code <= NINE) last = at;
+    else if (code === POINT && point < 0) point = at;
+    else if (code !== ZERO) return null;
+  }
+  const wholeEnd = point < 0 ? length : point;
+  const isPadded = wholeEnd > first + 1 && text.charCodeAt(first) === ZERO;
+  if (wholeEnd === first || isPadded || (first === 1 && last < 0)) return null;
+  if (point < 0 || last === length - 1) return text;
+  return text.slice(0, Math.max(point, last + 1));
+};
+
+const rewritten = (text: string): Digits => {
   const found = text.length <= LONGEST ? DECIMAL.exec(text) : null;
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = found ?? [];
   const exponent = Number(exponentText);
@@ -30,9 +56,12 @@ export const canonicalDigits = (text: string): Digits => {
 const place = (negative: boolean, digits: string, scale: number): Digits => {
   const padded = scale < 0 ? digits + '0'.repeat(-scale) : digits.padStart(scale + 1, '0');
   const point = scale <= 0 ? padded.length : padded.length - scale;
-  const whole = padded.slice(0, point).replace(/^0+(?=.)/, '');
-  const fraction = padded.slice(point).replace(/0+$/, '');
-  const text = fraction === '' ? whole || '0' : `${whole || '0'}.${fraction}`;
+  let first = 0;
+  while (first < point - 1 && padded.charCodeAt(first) === ZERO) first += 1;
+  let end = padded.length;
+  while (end > point && padded.charCodeAt(end - 1) === ZERO) end -= 1;
+  const whole = padded.slice(first, point);
+  const text = end === point ? whole : `${whole}.${padded.slice(point, end)}`;
   return negative && text !== '0' ? `-${text}` : text;
 };
 
@@ -70,6 +99,15 @@ export const multiply = (a: Digits, b: Digits): Digits => {
   const x = scaled(a);
   const y = scaled(b);
   return unscaled(x.integer * y.integer, x.scale + y.scale);
+};
+
+/** A percentage as a fraction: the point two places to the left. */
+export const percentToFraction = (percent: Digits): Digits => {
+  const first = percent.charCodeAt(0) === MINUS ? 1 : 0;
+  const dot = percent.indexOf('.');
+  const whole = dot < 0 ? percent.slice(first) : percent.slice(first, dot);
+  const fraction = dot < 0 ? '' : percent.slice(dot + 1);
+  return place(first === 1, whole + fraction, fraction.length + 2);
 };
 
 /** a / b rounded half-even to 18 significant digits (N-05 rule 2); null when b is zero. */

@@ -182,7 +182,7 @@ export const nearest = (name: string, known: Iterable<string>): string[] => {
 };
 
 /** Damerau-Levenshtein distance (adjacent transpositions count once); more than `FARTHEST` is only known to be more. */
-const editDistance = (a: string, b: string): number => {
+export const editDistance = (a: string, b: string): number => {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

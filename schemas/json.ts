@@ -33,7 +33,7 @@ export type JsonValue =
   | { readonly [member: string]: JsonValue | undefined };
 
 export type NumberFormat = 'json' | 'string';
-export type WriteOptions = { readonly numberFormat?: NumberFormat };
+type WriteOptions = { readonly numberFormat?: NumberFormat };
 
 /** The members of a map keyed by data, in ascending byte order of the key (N-01). Keys are names of ours (layers, values, bands, venues): an object would put integer-like ones first. */
 export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> => {
@@ -45,6 +45,15 @@ export const byKey = <T>(map: Readonly<Record<string, T>>): Record<string, T> =>
 /** Members in the order they were written; `undefined` ones are left out. Throws DecimalError for NaN and infinities (N-05). */
 export const writeJson = (value: JsonValue, { numberFormat = 'json' }: WriteOptions = {}): string =>
   write(value, numberFormat);
+
+type JsonObject = { readonly [member: string]: JsonValue | undefined };
+
+/** The beginning of objects that share their first members, for `finishObject`; there is at least one member. */
+export const beginObject = (shared: JsonObject): string => addMembers('', shared, 'json');
+
+/** An object begun by `beginObject`, with its other members. */
+export const finishObject = (begun: string, value: JsonObject, { numberFormat = 'json' }: WriteOptions = {}): string =>
+  `${addMembers(begun, value, numberFormat)}}`;
 
 const write = (value: JsonValue, format: NumberFormat): string => {
   if (value === null) return 'null';
@@ -70,7 +79,7 @@ type Labels = Map<string, string>;
 /** With what stands before a name: one piece of text less to put together. */
 const firstLabels: Labels = new Map();
 const laterLabels: Labels = new Map();
-const labelOf = (key: string, labels: Labels, before: '{' | ','): string => {
+const takeLabel = (key: string, labels: Labels, before: '{' | ','): string => {
   const known = labels.get(key);
   if (known !== undefined) return known;
   const label = `${before}${JSON.stringify(key)}:`;
@@ -86,13 +95,19 @@ const writeObject = (value: Exclude<JsonValue, null | string | number | boolean>
     for (let i = 0; i < value.length; i++) text += (i === 0 ? '' : ',') + write(value[i] as JsonValue, format);
     return `${text}]`;
   }
-  let text = '';
+  const text = addMembers('', value as JsonObject, format);
+  return text === '' ? '{}' : `${text}}`;
+};
+
+/** The text of an object that is still open, with more members. */
+const addMembers = (begun: string, value: JsonObject, format: NumberFormat): string => {
+  let text = begun;
   // Own members only: records decoded from Avro have enumerable methods on their prototype.
   for (const key of Object.keys(value)) {
-    const member = (value as { readonly [member: string]: JsonValue | undefined })[key];
+    const member = value[key];
     if (member === undefined) continue;
-    text += text === '' ? labelOf(key, firstLabels, '{') : labelOf(key, laterLabels, ',');
+    text += text === '' ? takeLabel(key, firstLabels, '{') : takeLabel(key, laterLabels, ',');
     text += write(member, format);
   }
-  return text === '' ? '{}' : `${text}}`;
+  return text;
 };

@@ -2,7 +2,7 @@
 import avro from 'avsc';
 import { SUBJECT_IDS, schemaText } from './avro/codec.ts';
 
-export type RegistryRequest = {
+type RegistryRequest = {
   readonly method: string;
   /** Path below the registry's root, still percent-encoded. */
   readonly path: string;
@@ -39,7 +39,7 @@ const noSchema = (): RegistryAnswer => refuse(40403, 'Schema not found');
 const readOnly = (): RegistryAnswer => refuse(405, 'This registry is read-only: schemas come with the service.');
 
 /** Versions of `<topic>-value`, oldest first; empty for a topic we do not write. */
-const versionsOf = (subject: string): readonly Version[] => {
+const listVersions = (subject: string): readonly Version[] => {
   if (!subject.endsWith(SUFFIX)) return [];
   const topic = subject.slice(0, -SUFFIX.length);
   const [, family = '', venue] = /^([a-z]+)(?:\.([a-z0-9-]+))?$/.exec(topic) ?? [];
@@ -72,7 +72,7 @@ const answerSchemas = (rest: readonly string[]): RegistryAnswer => {
 
 const answerVersion = (subject: string, rest: readonly string[]): RegistryAnswer => {
   const [wanted = '', view] = rest;
-  const versions = versionsOf(subject);
+  const versions = listVersions(subject);
   if (wanted !== 'latest' && !/^[1-9][0-9]{0,8}$/.test(wanted)) {
     return refuse(42202, `The specified version '${wanted}' is not a valid version id.`);
   }
@@ -85,13 +85,13 @@ const answerVersion = (subject: string, rest: readonly string[]): RegistryAnswer
 const answerSubjects = ([subject, place, ...rest]: readonly string[]): RegistryAnswer => {
   if (subject === undefined) return ok([...new Set(VERSIONS.map(subjectOf))].sort());
   if (place !== 'versions' || rest.length > 2) return refuse(404, 'HTTP 404 Not Found');
-  const versions = versionsOf(subject);
+  const versions = listVersions(subject);
   if (versions.length === 0) return noSubject(subject);
   return rest.length === 0 ? ok(versions.map((v) => v.version)) : answerVersion(subject, rest);
 };
 
 /** Fingerprint of Avro's canonical form: clients send schemas without docs and with members in their own order. */
-const fingerprintOf = (schema: string): string =>
+const hashSchema = (schema: string): string =>
   avro.Type.forSchema(JSON.parse(schema) as avro.Schema, { wrapUnions: 'never' })
     .fingerprint()
     .toString('hex');
@@ -100,7 +100,7 @@ const fingerprintOf = (schema: string): string =>
 const parseLookup = (body: string): string | null => {
   try {
     const { schema } = JSON.parse(body) as { readonly schema?: unknown };
-    return typeof schema === 'string' ? fingerprintOf(schema) : null;
+    return typeof schema === 'string' ? hashSchema(schema) : null;
   } catch {
     return null;
   }
@@ -108,11 +108,11 @@ const parseLookup = (body: string): string | null => {
 
 /** `POST /subjects/{subject}`: which version has this schema. */
 const lookUp = (subject: string, body: string): RegistryAnswer => {
-  const versions = versionsOf(subject);
+  const versions = listVersions(subject);
   if (versions.length === 0) return noSubject(subject);
   const fingerprint = parseLookup(body);
   if (fingerprint === null) return refuse(42201, 'Invalid schema');
-  const found = versions.findLast((v) => fingerprintOf(v.schema) === fingerprint);
+  const found = versions.findLast((v) => hashSchema(v.schema) === fingerprint);
   return found ? ok(describe(subject, found)) : noSchema();
 };
 
@@ -120,7 +120,7 @@ const lookUp = (subject: string, body: string): RegistryAnswer => {
 const answerSetting = (rest: readonly string[], setting: unknown): RegistryAnswer => {
   const [subject] = rest;
   if (rest.length > 1) return refuse(404, 'HTTP 404 Not Found');
-  return subject === undefined || versionsOf(subject).length > 0 ? ok(setting) : noSubject(subject);
+  return subject === undefined || listVersions(subject).length > 0 ? ok(setting) : noSubject(subject);
 };
 
 const answerGet = ([room, ...rest]: readonly string[]): RegistryAnswer => {
@@ -140,7 +140,7 @@ const answerGet = ([room, ...rest]: readonly string[]): RegistryAnswer => {
   }
 };
 
-const segmentsOf = (path: string): readonly string[] | null => {
+const splitPath = (path: string): readonly string[] | null => {
   try {
     return path.split('/').filter(Boolean).map(decodeURIComponent);
   } catch {
@@ -150,7 +150,7 @@ const segmentsOf = (path: string): readonly string[] | null => {
 
 /** Answers one request of Confluent's registry protocol. Whatever would write is refused with 405. */
 export const registryAnswer = ({ method, path, body }: RegistryRequest): RegistryAnswer => {
-  const segments = segmentsOf(path);
+  const segments = splitPath(path);
   if (segments === null) return refuse(404, 'HTTP 404 Not Found');
   if (method === 'GET' || method === 'HEAD') return answerGet(segments);
   const [room, subject, ...rest] = segments;

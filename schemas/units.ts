@@ -16,7 +16,7 @@ export type QuantityRule = {
   readonly contract_size: Digits | null;
 };
 
-export type Conversion = {
+type Conversion = {
   readonly digits: Digits;
   readonly unit: QuantityUnit;
   readonly mode: UnitsMode;

@@ -1,37 +1,46 @@
 /** `npm test`: every test file as a process of its own, on one set of real engines; the last line is the count. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isAlive, signalGroup } from '../infra/dev/engines/process-identity.ts';
 import { whenParentEnds } from '../infra/dev/local/parent.ts';
 import { createProgress } from '../infra/dev/local/progress.ts';
+import { cpuOfEnded } from './support/cpu-time.ts';
 import { type HostAddress, startHost, useEngines, waitForHost } from './support/engines.ts';
-import { MEASURED } from './support/measured.ts';
+import { MACHINE_FREE } from './support/machine-free.ts';
 import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RUNS = join(ROOT, '.local', 'test');
-/** As many files at once as the smallest machine we run on has cores. */
+/** Files at once of each kind: most wait for engines more than they compute, and so two kinds keep two cores busy. */
 const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
-const ON_REQUEST = ['away', 'brokers', 'chaos', 'settled', 'screen'];
-/** They measure no time and wait for most of theirs: chains of one after the other, beside all others from the beginning. */
-const BESIDE = [
-  ['purity', 'examples'],
-  ['local', 'doubled-frames', 'mutated-frames'],
-].map((chain) => chain.map(toEndToEnd));
-/** Measures time and then waits for minutes: alone until it says that it has measured, all others beside its wait. */
-const MEASURED_FIRST = toEndToEnd('truth');
-/** Begun first, so that none is left running alone at the end; the rest in the order of their names. */
-const LONG = [
-  ...['api/stream/stream', 'ingest/outlet', 'api/access/access-processes', 'ingest/feed/bybit-okx'],
-  'api/operations/snapshots',
+const ON_REQUEST = [
+  'away',
+  'brokers',
+  'chaos',
+  'explorer',
+  'follow',
+  'incidents',
+  'notebooks',
+  'paying',
+  'settled',
+  'screen',
 ];
+/** Need the machine for themselves at first and then wait for minutes: each alone until it reports that, all others beside their waits. */
+const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
+/** Each starts a whole service: never more than two at once. Longest first, but for those that ask most of it. */
+const SERVICES = ['local', 'purity', 'secure', 'mutated-frames', 'examples', 'state-lag', 'stream'].map(toEndToEnd);
+/** Of the others begun first, longest first, so that none is left running at the end; the rest in the order of their names. */
+const LONG = [
+  ...['ingest/outlet', 'processors/sink', 'api/access/access-processes', 'api/operations/candles-rolled'],
+  ...['processors/recovery', 'processors/nightly-kills', 'api/operations/anchor-proofs'],
+].map((name) => `test/${name}.test.ts`);
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
-const FILE_LIMIT_MS = 15 * 60_000;
+const FILE_LIMIT_MS = 20 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */
 const SHOWN_LINES = 150;
 /** Of one failed point. */
@@ -39,17 +48,18 @@ const POINT_LINES = 40;
 
 interface FileResult extends TapCount {
   readonly file: string;
-  readonly seconds: number;
 }
 
 const progress = createProgress((text) => process.stdout.write(text));
 const running = new Set<ChildProcess>();
+/** Processor time that was told of a file already. */
+let toldCpu = 0;
 
 const results = await main(process.argv.slice(2));
 const passed = sum(results.map((result) => result.passed));
 const failed = sum(results.map((result) => result.failed));
 for (const { file, failed: count } of results) if (count > 0) console.log(`failed: ${file}`);
-console.log(`assertions of ${results.length} files`);
+console.log(`assertions of ${results.length} files; processor time of the engines they share: ${cpuSinceTold()}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
@@ -58,21 +68,16 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT })
     .sort()
     .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
-  const last = files.filter((file) => file.startsWith('test/e2e/') || file.startsWith('test/browser/'));
-  const first = files.filter((file) => !last.includes(file));
-  const chains = BESIDE.map((chain) => chain.filter((file) => last.includes(file)));
-  const opening = last.filter((file) => file === MEASURED_FIRST);
-  const inTurn = last.filter((file) => !chains.flat().includes(file) && !opening.includes(file));
+  const opening = ALONE_FIRST.filter((file) => files.includes(file));
+  const services = SERVICES.filter((file) => files.includes(file));
+  const others = longestFirst(files.filter((file) => !opening.includes(file) && !services.includes(file)));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   whenParentEnds(interrupt);
   try {
-    const opened = await runMeasured(opening);
-    const besides = chains.map((chain) => runAll(chain, 1));
-    const quick = await runAll(longestFirst(first), AT_ONCE);
-    const long = await runAll(inTurn, 1);
-    const others = await Promise.all([opened.results, ...besides]);
-    return [...quick, ...long, ...others.flat()];
+    const opened = await runAlone(opening);
+    const results = await Promise.all([opened.results, runAll(services, AT_ONCE), runAll(others, AT_ONCE)]);
+    return results.flat();
   } finally {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
   }
@@ -83,7 +88,7 @@ function toEndToEnd(name: string): string {
 }
 
 function longestFirst(files: readonly string[]): readonly string[] {
-  const long = LONG.map((name) => `test/${name}.test.ts`).filter((file) => files.includes(file));
+  const long = LONG.filter((file) => files.includes(file));
   return [...long, ...files.filter((file) => !long.includes(file))];
 }
 
@@ -95,18 +100,20 @@ function needsEngines(file: string): boolean {
   return readFileSync(join(ROOT, file), 'utf8').includes('useEngines');
 }
 
+type SharedEngines = { readonly dir: string; readonly address: HostAddress; readonly host: ChildProcess };
+
 /** A folder of this run, told to the files by TEST_ENGINES_DIR; leftovers of runs that were killed are removed. */
-async function startEngines(): Promise<{ dir: string; address: HostAddress }> {
+async function startEngines(): Promise<SharedEngines> {
   mkdirSync(RUNS, { recursive: true });
   for (const name of readdirSync(RUNS))
     if (isLeftover(name)) rmSync(join(RUNS, name), { recursive: true, force: true });
   const dir = join(RUNS, `run-${process.pid}`);
   process.env.TEST_ENGINES_DIR = dir;
-  startHost(dir, process.pid);
+  const host = startHost(dir, process.pid);
   const address = await waitForHost(dir);
   await useEngines({ teardown: () => undefined }, ['kafka', 'questdb', 'postgres', 'anvil']);
   progress.say('the engines are ready');
-  return { dir, address };
+  return { dir, address, host };
 }
 
 function isLeftover(name: string): boolean {
@@ -120,9 +127,12 @@ function isLeftover(name: string): boolean {
   }
 }
 
-async function stopEngines({ dir, address }: { dir: string; address: HostAddress }): Promise<void> {
-  process.kill(address.pid, 'SIGTERM');
-  while (isAlive(address)) await delay(50);
+async function stopEngines({ dir, address, host }: SharedEngines): Promise<void> {
+  // Waited for as its parent, so that its processor time is told.
+  host.ref();
+  const ended = once(host, 'exit');
+  if (isAlive(address)) process.kill(address.pid, 'SIGTERM');
+  if (host.exitCode === null && host.signalCode === null) await ended;
   rmSync(dir, { recursive: true, force: true });
 }
 
@@ -136,30 +146,31 @@ async function runAll(files: readonly string[], atOnce: number): Promise<FileRes
   return done;
 }
 
-/** Resolves when the files need the machine for themselves no more; the results come later. */
-async function runMeasured(files: readonly string[]): Promise<{ readonly results: Promise<FileResult[]> }> {
-  const measured = Promise.withResolvers<void>();
-  const running = files.map((file) =>
-    runFile(file, (line) => {
-      if (line === MEASURED) measured.resolve();
-    }),
-  );
-  const results = Promise.all(running);
-  await Promise.race([measured.promise, results]);
-  return { results };
+/** Begins one file after the other, each when the one before needs the machine for itself no more; the results come later. */
+async function runAlone(files: readonly string[]): Promise<{ readonly results: Promise<FileResult[]> }> {
+  const running: Promise<FileResult>[] = [];
+  for (const file of files) {
+    const free = Promise.withResolvers<void>();
+    const result = runFile(file, (line) => {
+      if (line === MACHINE_FREE) free.resolve();
+    });
+    running.push(result);
+    await Promise.race([free.promise, result]);
+  }
+  return { results: Promise.all(running) };
 }
 
 async function runFile(file: string, onLine?: (line: string) => void): Promise<FileResult> {
   const begun = performance.now();
-  const { output, ending } = await outputOf(file, onLine);
+  const { output, ending, cpu } = await outputOf(file, onLine);
   const counted = countAssertions(output);
   // A file that ends badly without a failed assertion has failed all the same.
   const failed = counted.failed === 0 && ending !== null ? 1 : counted.failed;
-  const seconds = (performance.now() - begun) / 1000;
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
   const verdict = failed === 0 ? 'ok    ' : 'FAILED';
-  progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds.toFixed(1)} s`);
+  progress.say(`${verdict} ${file}  ${counted.passed} passed, ${failed} failed, ${seconds} s, processor ${cpu}`);
   if (failed > 0) console.log([...failuresIn(output), ending ?? ''].join('\n'));
-  return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed, seconds };
+  return { file: relative(ROOT, join(ROOT, file)), passed: counted.passed, failed };
 }
 
 /** Each failed point with what tap says of it; the end of the output when there is none. */
@@ -178,7 +189,7 @@ function pointAt(lines: readonly string[], at: number): readonly string[] {
 function outputOf(
   file: string,
   onLine: (line: string) => void = () => undefined,
-): Promise<{ output: string; ending: string | null }> {
+): Promise<{ output: string; ending: string | null; cpu: string }> {
   return new Promise((settle) => {
     const child = spawn(process.execPath, [file], {
       cwd: ROOT,
@@ -201,16 +212,29 @@ function outputOf(
       late = true;
       endFile(child);
     }, FILE_LIMIT_MS);
-    child.on('exit', () => endFile(child));
+    let cpu = '';
+    child.on('exit', () => {
+      cpu = cpuSinceTold();
+      endFile(child);
+    });
     child.on('close', (code, signal) => {
       clearTimeout(limit);
       running.delete(child);
       const how = late
         ? `ended after its limit of ${FILE_LIMIT_MS / 1000} s`
         : `ended with ${signal ?? `exit code ${code}`}`;
-      settle({ output, ending: code === 0 ? null : how });
+      settle({ output, ending: code === 0 ? null : how, cpu });
     });
   });
+}
+
+/** Of what has ended since it was last asked: a file's own processes, when it is asked as the file ends. */
+function cpuSinceTold(): string {
+  const ended = cpuOfEnded();
+  if (ended === null) return 'unknown';
+  const seconds = ended - toldCpu;
+  toldCpu = ended;
+  return `${seconds.toFixed(1)} s`;
 }
 
 function interrupt(): void {

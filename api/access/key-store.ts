@@ -46,10 +46,16 @@ const FIND = `
   select key_id, hash, plan, expires_at
   from api_keys
   where hash = $1 and revoked_at is null and (expires_at is null or expires_at > now())`;
-/** The first time is told in the audit; the account site shows it and tells the owner from there. */
+/** The first time is told in the audit and in a letter to the owner; the account site shows it. */
 const MARK = `
   with marked as (
-    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null returning key_id)
+    update api_keys set compromised_at = now() where hash = $1 and compromised_at is null returning key_id, account_id, name, display),
+  letter as (
+    insert into mail_outbox (account_id, recipient, subject, body)
+    select account_id, email, 'Your API key was seen in a URL',
+      format(E'The API key "%s" (%s...) was sent in a URL, where proxies and logs keep it. It still works.\\n\\n'
+        'Make another one and revoke this one on the page of your keys.\\n', m.name, m.display)
+    from marked m join accounts a using (account_id) where a.email is not null)
   insert into key_events (key_id, action, actor, details)
   select key_id, 'compromised', 'api', jsonb_build_object('seen_in', 'url') from marked`;
 

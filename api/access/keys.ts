@@ -25,6 +25,16 @@ const checksumOf = (body: string): string => {
 export const randomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
+/** So many base62 characters of a digest, as good as random to who does not know its secret. */
+export const base62Of = (digest: Buffer, count: number): string => {
+  let rest = BigInt(`0x${digest.toString('hex')}`);
+  return Array.from({ length: count }, () => {
+    const character = ALPHABET[Number(rest % BigInt(ALPHABET.length))];
+    rest /= BigInt(ALPHABET.length);
+    return character;
+  }).join('');
+};
+
 /** The key of 32 characters: anyone can make one of the right shape, and only a stored one is good. */
 export const keyOf = (characters: string): string => `sk_${characters}${checksumOf(`sk_${characters}`)}`;
 

@@ -1,11 +1,10 @@
 // The checks of a request before its body is read, in the order of E-01: URL, credentials, payment, limits of the key. None of them stands elsewhere.
-import type { IncomingHttpHeaders } from 'node:http';
-import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
+import { CATALOGUE, type ErrorCode, ServiceError } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { limitHeaders, type Refusal, sayLimit } from '../contract/limits.ts';
 import { QUOTAS } from '../contract/quotas.ts';
-import { CHALLENGES_PER_MINUTE, type ChallengeMeter, challengeOf, type PaymentTerms } from './challenge.ts';
+import { type Call, isRefused, type PaymentChecks, type Refused } from './call.ts';
 import type { Limits } from './held-permits.ts';
 import type { Account, KeyStore } from './key-store.ts';
 import { findKeyShapes, isKey } from './keys.ts';
@@ -15,36 +14,12 @@ import { quotaName } from './quotas.ts';
 export type AccessDeps = {
   readonly keys: KeyStore;
   readonly meter: Meter;
-  readonly challenges: ChallengeMeter;
-  readonly terms: PaymentTerms;
-  readonly baseUrl: string;
+  readonly payments: PaymentChecks;
   /** What files there are, for their prices; absent: none. */
   readonly manifest?: ArchiveManifest;
   readonly onFault: (error: unknown) => void;
 };
 
-export type Call = {
-  readonly operation: Endpoint;
-  readonly headers: IncomingHttpHeaders;
-  readonly query: URLSearchParams;
-  /** Parameters of the path, and the path as it was sent. */
-  readonly params: Readonly<Record<string, string>>;
-  readonly path: string;
-  readonly address: string;
-  readonly nowMs: number;
-  /** Set by the credentials step. */
-  account: Account | null;
-  /** What the limits let this call have; each is ended once, with the status of the answer. */
-  readonly leases: { request: Lease | null; stream: Lease | null };
-};
-export type Lease = (status: number) => void;
-
-/** A refusal as it goes out; the first step that gives one answers. */
-export type Refused = {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: { readonly errors: readonly ApiError[] };
-};
 type Step = (call: Call, deps: AccessDeps) => Refused | null | Promise<Refused | null>;
 
 const refuse = (
@@ -69,7 +44,10 @@ const KEY_NAMES = new Set([
 ]);
 
 /** Step 2: a key in the URL stands in logs and histories, so it is refused and marked (E-02). */
-const refuseKeyInUrl: Step = ({ query }, { keys, onFault }) => {
+export const refuseKeyInUrl = (
+  { query }: Pick<Call, 'query'>,
+  { keys, onFault }: Pick<AccessDeps, 'keys' | 'onFault'>,
+): Refused | null => {
   let isRefused = false;
   for (const [name, value] of query) {
     const shapes = findKeyShapes(value);
@@ -87,7 +65,12 @@ const BEARER = /^bearer +(\S+)$/i;
 const invalidKey = (message: string): Refused =>
   refuse('AUTH_INVALID', { message, hint: 'Send a live key as Authorization: Bearer <API_KEY>.' });
 
-const checkKey = async (call: Call, authorization: string, { keys }: AccessDeps): Promise<Refused | null> => {
+/** The key of a header; a good one is noted in the call. */
+export const checkKey = async (
+  call: Pick<Call, 'nowMs' | 'account'>,
+  authorization: string,
+  { keys }: Pick<AccessDeps, 'keys'>,
+): Promise<Refused | null> => {
   const key = BEARER.exec(authorization)?.[1];
   if (key === undefined) return invalidKey('The Authorization header is not of the form Bearer <API_KEY>.');
   if (!isKey(key)) return invalidKey('The key is not of the shape of a key.');
@@ -104,65 +87,52 @@ const checkKey = async (call: Call, authorization: string, { keys }: AccessDeps)
   return null;
 };
 
-const hasPayment = ({ headers }: Call): boolean =>
-  headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined;
+/** HEAD takes no payment (P-01). */
+const hasPayment = ({ headers, method }: Call): boolean =>
+  method !== 'HEAD' && (headers['payment-signature'] !== undefined || headers['x-payment'] !== undefined);
+
+const needKey = (subject: string): Refused =>
+  refuse('AUTH_REQUIRED', { message: `${subject} needs a key.`, hint: 'Send Authorization: Bearer <API_KEY>.' });
 
 /** Step 3: a header decides; without one the price, else openness (rules 1 to 4 of the interface). */
-const checkCredentials: Step = (call, deps) => {
+const checkCredentials: Step = async (call, deps) => {
   const { authorization } = call.headers;
   if (authorization !== undefined) return checkKey(call, authorization, deps);
   const { key, price, quote } = call.operation;
   if (key === 'open') return null;
-  if (quote !== undefined) return checkQuoted(call, quote, deps);
-  if (price === null) {
-    return refuse('AUTH_REQUIRED', {
-      message: 'This endpoint needs a key.',
-      hint: 'Send Authorization: Bearer <API_KEY>.',
-    });
+  if (quote !== undefined) {
+    const refused = await quotePrice(call, quote, deps);
+    if (refused !== null) return refused;
+  } else if (price === null) {
+    return needKey('This endpoint');
+  } else {
+    call.price = { amount: price, class: call.operation.class, path: call.operation.path };
   }
-  return hasPayment(call) ? null : challenge(call, price, deps);
+  return hasPayment(call) || call.price === null ? null : deps.payments.challenge(call, call.price);
 };
 
-/** What a price depends on must be there before anything is asked for it (AR-02). */
-const checkQuoted = async (call: Call, quote: NonNullable<Endpoint['quote']>, deps: AccessDeps) => {
+/** What a price depends on must be there before anything is asked for it (AR-02). What is bought is this very path. */
+const quotePrice = async (call: Call, quote: NonNullable<Endpoint['quote']>, deps: AccessDeps) => {
   const quoted = await quote(call, deps.manifest ?? null);
   if (quoted === 'unknown')
     return refuse('NOT_FOUND', { message: 'There is no such file.', hint: 'GET /v2/archive lists the files.' });
-  if (quoted === 'unsold') {
-    return refuse('AUTH_REQUIRED', {
-      message: 'This file needs a key.',
-      hint: 'Send Authorization: Bearer <API_KEY>.',
-    });
+  if (quoted === 'unsold') return needKey('This file');
+  if ('errors' in quoted) {
+    const { status, errors } = new ServiceError(quoted.errors);
+    return { status, headers: {}, body: { errors } };
   }
-  if (hasPayment(call)) return null;
-  // What is bought is this very file.
-  const operation = { ...call.operation, path: call.path, class: quoted.class } as Endpoint;
-  return challenge({ ...call, operation }, quoted.price, deps);
+  call.price = { amount: quoted.price, class: quoted.class, path: call.path };
+  return null;
 };
 
-const challenge = ({ operation, address, nowMs }: Call, price: number, deps: AccessDeps): Refused => {
-  const wait = deps.challenges.admit(address, nowMs);
-  if (wait !== null) {
-    return refuse('RATE_LIMITED', {
-      message: `More than ${CHALLENGES_PER_MINUTE} payment challenges a minute were asked for.`,
-      hint: `Wait ${wait} seconds, or send a key.`,
-      headers: { 'retry-after': String(wait), 'x-service-limit': 'x402_challenges_per_minute' },
-    });
-  }
-  const body = challengeOf(operation, price, deps);
-  const header = Buffer.from(JSON.stringify(body)).toString('base64');
-  return { status: 402, headers: { 'payment-required': header }, body: body as unknown as Refused['body'] };
+/** Step 4: a payment of lawful shape that may be presented now. */
+const presentPayment: Step = async (call, { payments }) => {
+  if (call.price === null) return null;
+  const outcome = await payments.present(call, call.price);
+  if (isRefused(outcome)) return outcome;
+  call.payment = outcome;
+  return null;
 };
-
-/** Step 4: a payment cannot be verified by this version, so nothing is taken (the same as a facilitator that is away). */
-const refusePayment: Step = (call) =>
-  call.account === null && call.operation.key === 'required' && hasPayment(call)
-    ? refuse('UNAVAILABLE', {
-        message: 'Payments cannot be verified now; nothing was charged.',
-        hint: 'Send a key.',
-        headers: { 'retry-after': '5' },
-      })
-    : null;
 
 /** Account calls are not requests: one a second, under a name of their own (AC-01). */
 const ACCOUNT_LIMITS: Limits = {
@@ -187,9 +157,9 @@ const reportFirst = ({ keyId, plan }: Account, nowMs: number, meter: Meter): Pro
 const refuseLimit = (who: string, refusal: Refusal): Refused =>
   refuse('RATE_LIMITED', { ...sayLimit(who, refusal), headers: limitHeaders(refusal) });
 
-/** Step 5: requests of the key, by second, by day and at once (AC-03). */
+/** Step 5: requests of the key, by second, by day and at once (AC-03); receipts are not counted (P-10). */
 const meterKey: Step = async (call, { meter }) => {
-  if (call.account === null) return null;
+  if (call.account === null || call.operation.class === 'receipt') return null;
   const { keyId, plan } = call.account;
   const requestClass = call.operation.class;
   const isAccount = requestClass === 'account';
@@ -221,7 +191,7 @@ const placeStream: Step = async ({ account, operation, leases }, { meter: { plac
 };
 
 /** E-01, steps 2 to 5; step 1 is the router's, the body's come after. */
-export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, refusePayment, meterKey, placeStream];
+export const STEPS: readonly Step[] = [refuseKeyInUrl, checkCredentials, presentPayment, meterKey, placeStream];
 
 /** The first refusal, or null when the body may be read. */
 export const checkAccess = async (call: Call, deps: AccessDeps): Promise<Refused | null> => {

@@ -1,5 +1,5 @@
 // The day's turnover that narrowing plans choose by, the same on every node (AC-02): the newest stored one is read and kept; on the
-// first day of an installation, whoever first has statistics of its venues in memory writes them down for all.
+// first day of an installation, whoever first has statistics of all its venues in memory writes them down for all.
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
 import { dayOf } from '../../schemas/instants.ts';
@@ -26,6 +26,10 @@ const asTable = (turnover: Turnover): Table =>
   Object.fromEntries([...turnover].map(([venue, byInstrument]) => [venue, Object.fromEntries(byInstrument)]));
 
 const LOOK_EVERY_MS = 10_000;
+/** While a first day has no choice, which is then made in the first minute. */
+const FIRST_LOOK_EVERY_MS = 1_000;
+/** A venue that is down holds back the choice of a first day for so long. */
+const PATIENCE: Micros = 120_000_000;
 
 export type TurnoverKeeper = {
   /** The newest known; null while none is stored. */
@@ -45,6 +49,7 @@ export type TurnoverDeps = {
 /** Reads at once and goes on looking, for a notice may be lost and a first day has to wait for statistics. */
 export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): TurnoverKeeper => {
   let held: StoredTurnover | null = null;
+  let readyAt: Micros | null = null;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -61,8 +66,9 @@ export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): Turn
     const at = nowMicros();
     const day = dayOf(at);
     if ((await readNewer(day)) || held !== null || !live.isReady()) return;
-    const { turnover, isMeasured } = measureTurnover(live, at);
-    if (!isMeasured) return;
+    readyAt ??= at;
+    const { turnover, measured } = measureTurnover(live, at);
+    if (measured === 'nothing' || (measured === 'half' && at - readyAt < PATIENCE)) return;
     await pool.query(WRITE, [day, JSON.stringify(asTable(turnover))]);
     await readNewer(day);
   };
@@ -72,7 +78,7 @@ export const keepTurnover = ({ pool, live, nowMicros, log }: TurnoverDeps): Turn
     looking = refresh()
       .catch((err: unknown) => log.warn({ err }, 'the turnover that plans choose by could not be read'))
       .then(() => {
-        if (!isStopped) timer = setTimeout(look, LOOK_EVERY_MS).unref();
+        if (!isStopped) timer = setTimeout(look, held === null ? FIRST_LOOK_EVERY_MS : LOOK_EVERY_MS).unref();
       });
   };
   look();

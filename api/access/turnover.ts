@@ -32,20 +32,33 @@ const measureVenue = ({ listings }: LiveVenue, at: Micros): OfVenue => {
   return { byInstrument, listed, measured };
 };
 
-/** Measured: at least half of the listings of venues that publish statistics have them. */
+/** `whole`: every served venue has said whether it publishes statistics, and those that do have them of nearly all their listings. */
+export type Measured = 'nothing' | 'half' | 'whole';
+
+/** New listings of a venue wait for their first statistics. */
+const isWhole = (venue: LiveVenue, { listed, measured }: OfVenue): boolean => {
+  const policy = venue.capabilities.at(-1)?.layers.stats?.policy;
+  if (policy === undefined) return false;
+  return policy !== 'on' || (listed > 0 && measured >= listed * 0.9);
+};
+
+/** `half`: at least half of the listings of venues that publish statistics have them. */
 export const measureTurnover = (
   live: LiveMemory,
   at: Micros,
-): { readonly turnover: Turnover; readonly isMeasured: boolean } => {
+): { readonly turnover: Turnover; readonly measured: Measured } => {
   const turnover = new Map<string, ReadonlyMap<string, Digits>>();
   let [expected, measured] = [0, 0];
+  let isComplete = true;
   for (const venue of live.venues()) {
     const measuredHere = measureVenue(venue, at);
     turnover.set(venue.venue, measuredHere.byInstrument);
     measured += measuredHere.measured;
+    isComplete &&= isWhole(venue, measuredHere);
     if (venue.capabilities.at(-1)?.layers.stats?.policy === 'on') expected += measuredHere.listed;
   }
-  return { turnover, isMeasured: measured > 0 && measured * 2 >= expected };
+  if (measured === 0 || measured * 2 < expected) return { turnover, measured: 'nothing' };
+  return { turnover, measured: isComplete ? 'whole' : 'half' };
 };
 
 /** The `count` codes with the largest figure, equal ones by code; ascending by code. */

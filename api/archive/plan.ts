@@ -1,4 +1,4 @@
-// Which archive files a plan may fetch (AR-05): its venues, instruments, layers, and how far back.
+// Which archive files a plan may fetch (AR-05): its venues, instruments, layers, and how far back; which rows it may have proved (AN-06).
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
@@ -9,28 +9,48 @@ import type { Plan } from '../contract/plans.ts';
 
 const DAY: Micros = 86_400_000_000;
 
-export type FileScope = { readonly plan: Plan; readonly choice: ScopeChoice; readonly evaluatedAt: Micros };
+type PlanScope = { readonly plan: Plan; readonly choice: ScopeChoice };
+export type FileScope = PlanScope & { readonly evaluatedAt: Micros };
 
-/** Why the plan may not fetch the file, everything at once; empty when it may. */
-export const fileRefusals = (
-  { venue, layer, day, instrument }: SetName & { readonly instrument: string },
-  { plan, choice: { venues, instruments }, evaluatedAt }: FileScope,
+type Rows = {
+  readonly venue: string;
+  readonly layer: string;
+  /** Null when nobody knows whose rows they are. */
+  readonly instrument: string | null;
+};
+/** JSON pointers of the members that name the listing. */
+type ListingPaths = { readonly venue: string; readonly instrument: string };
+
+/** Why the plan may not read these rows whatever their day, everything at once; empty when it may (AN-06, AR-05). */
+export const rowRefusals = (
+  { venue, layer, instrument }: Rows,
+  { plan, choice: { venues, instruments } }: PlanScope,
+  paths: ListingPaths,
 ): ApiError[] => {
   const errors: ApiError[] = [];
   if (venues !== null && !venues.includes(venue)) {
     const message = `Venue "${venue}" is not in the plan ${plan.name}; its venues are ${venues.join(', ')}.`;
     const hint = `Ask for one of: ${venues.join(', ')}.`;
-    errors.push({ code: 'PLAN_VENUE_NOT_INCLUDED', message, hint, path: '/listing' });
-  } else if (instruments !== null && !instruments.includes(instrument)) {
+    errors.push({ code: 'PLAN_VENUE_NOT_INCLUDED', message, hint, path: paths.venue });
+  } else if (instruments !== null && instrument !== null && !instruments.includes(instrument)) {
     const message = `"${instrument}" is not among the ${plan.instruments} instruments of the plan ${plan.name}.`;
     const hint = `Ask for one of: ${instruments.slice(0, 10).join(', ')}.`;
-    errors.push({ code: 'PLAN_LIMIT', message, hint, path: '/listing' });
+    errors.push({ code: 'PLAN_LIMIT', message, hint, path: paths.instrument });
   }
   // A plan states layers by the snapshot's names.
   if (!plan.layers.includes(layerNamed(layer) ?? layer)) {
     const message = `Layer "${layer}" is not in the plan ${plan.name}.`;
     errors.push({ code: 'PLAN_LIMIT', message, hint: `The plan has ${plan.layers.join(', ')}.`, path: '/layer' });
   }
+  return errors;
+};
+
+/** Why the plan may not fetch the file, everything at once; empty when it may. */
+export const fileRefusals = (
+  { day, ...rows }: SetName & { readonly instrument: string },
+  { plan, choice, evaluatedAt }: FileScope,
+): ApiError[] => {
+  const errors = rowRefusals(rows, { plan, choice }, { venue: '/listing', instrument: '/listing' });
   const from = plan.history_days === null ? null : evaluatedAt - plan.history_days * DAY;
   if (from !== null && (parseInstant(day) ?? 0) + DAY < from) {
     const message = `The plan ${plan.name} goes back to ${formatInstant(from)}; the day ${day} ended before.`;

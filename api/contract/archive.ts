@@ -1,5 +1,6 @@
 // Files of the archive as callers know them: names, formats, tiers with their prices, what the manifest answers (AR-01 to AR-04).
 import { ANCHORED_TABLES } from '../../schemas/anchored.ts';
+import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
 
 export const ARCHIVE_FORMATS = ['parquet', 'csv', 'jsonl'] as const;
@@ -43,15 +44,12 @@ export type ArchiveManifest = {
   readonly find: (name: SetName, format: ArchiveFormat) => Promise<ArchiveFile | null>;
 };
 
-/** Names of the archive's layers, each with what else it is called (L-01). */
-const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands', candle: 'candles', trade: 'trades' };
-const LAYER_NAMES: ReadonlyMap<string, string> = new Map([
-  ...ANCHORED_TABLES.flatMap(({ layer, table }): [string, string][] => [
-    [layer, layer],
-    [table, layer],
-  ]),
-  ...Object.entries(ALIASES),
-]);
+/** Names of archived layers by each of the names that L-01 gives them. */
+const LAYER_NAMES: ReadonlyMap<string, string> = new Map(
+  ALL_LAYERS.filter(({ anchored }) => anchored !== null).flatMap(({ recordName, name, table, aliases }) =>
+    [recordName, name, table, ...aliases].map((known): [string, string] => [known, recordName]),
+  ),
+);
 export const ARCHIVE_LAYERS: readonly string[] = ANCHORED_TABLES.map(({ layer }) => layer).sort();
 
 /** The archive's name of a layer; undefined when it has none. */

@@ -2,10 +2,12 @@
 import type { TSchema } from 'typebox';
 import type { ApiError, ErrorCode } from '../../schemas/errors.ts';
 import type { ArchiveManifest } from './archive.ts';
+import type { Deprecation } from './deprecation.ts';
 
-/** Classes of the day's counters (AC-01 `by_class`); `account` is counted nowhere. */
+/** Classes of the day's counters (AC-01 `by_class`); `account` and `receipt` are counted nowhere. */
 export type RequestClass =
   | 'account'
+  | 'receipt'
   | 'snapshots'
   | 'history'
   | 'candles'
@@ -22,8 +24,12 @@ export type Spoilt = ReadonlySet<string>;
 
 /** What a URL gives: parameters of its path and of its query. */
 export type Sent = { readonly params: Readonly<Record<string, string>>; readonly query: URLSearchParams };
-/** What a call without a key costs, in atomic USDC; `unknown` names nothing, `unsold` needs a key. */
-export type Quote = { readonly price: number; readonly class: string } | 'unknown' | 'unsold';
+/** What a call without a key costs, in atomic USDC; `unknown` names nothing, `unsold` needs a key; of what is malformed there is no price. */
+export type Quote =
+  | { readonly price: number; readonly class: string }
+  | { readonly errors: readonly ApiError[] }
+  | 'unknown'
+  | 'unsold';
 
 export type Endpoint<Input = unknown> = {
   readonly name: string;
@@ -42,6 +48,10 @@ export type Endpoint<Input = unknown> = {
   /** Seconds an answer may be cached (N-14); null: `no-store`. */
   readonly cacheS: number | null;
   readonly summary: string;
+  /** It will go, and every answer says when (VER-01). */
+  readonly deprecated?: Deprecation;
+  /** The tool server offers it to agents, under its name (T-02). */
+  readonly tool?: true;
   /** Query parameters of a GET, body of a POST. */
   readonly input: TSchema;
   readonly output: TSchema;

@@ -1,8 +1,10 @@
 // The checks of access as a hook before the body is read, and the end of what they let a request have (E-01 steps 2 to 5, AC-03).
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../infra/runtime/log.ts';
-import { type AccessDeps, type Call, checkAccess } from '../access/steps.ts';
+import type { Call } from '../access/call.ts';
+import { type AccessDeps, checkAccess } from '../access/steps.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
+import { buyPlan, sendRefused } from './paid-calls.ts';
 import { isJsonType } from './read-input.ts';
 
 declare module 'fastify' {
@@ -27,13 +29,17 @@ const queryOf = (request: FastifyRequest): URLSearchParams => {
 
 const callOf = (request: FastifyRequest, operation: Endpoint): Call => ({
   operation,
+  method: request.method,
   headers: request.headers,
   query: queryOf(request),
   params: request.params as Readonly<Record<string, string>>,
   path: request.url.split('?')[0] ?? '',
   address: request.ip,
+  receiptId: request.receiptId,
   nowMs: Date.now(),
   account: null,
+  price: null,
+  payment: null,
   leases: { request: null, stream: null },
 });
 
@@ -81,8 +87,7 @@ export const addAccess = (app: FastifyInstance, deps: AccessHookDeps): void => {
     if (Object.values(call.leases).some((lease) => lease !== null)) {
       request.release = finishWith(reply, () => endLeases(call, reply.statusCode));
     }
-    if (refused === null) return;
-    reply.headers(refused.headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
-    return reply.code(refused.status).send(JSON.stringify(refused.body));
+    if (refused !== null) return sendRefused(reply, refused);
+    return call.payment?.buys === 'plan' ? buyPlan(reply, call.payment) : undefined;
   });
 };

@@ -68,9 +68,12 @@ const matches = (request: FastifyRequest, etag: string): boolean => {
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''));
 };
 
+/** Whether rows are requested in another format than JSON. */
+export const wantsTable = ({ headers }: FastifyRequest): boolean => acceptedFormat(headers.accept) !== 'json';
+
 /** Bytes of items as JSON that an operation may make for this request: tables are judged by their own bytes afterwards. */
 export const itemsLimitOf = (request: FastifyRequest): number =>
-  acceptedFormat(request.headers.accept) === 'json' ? RESPONSE_BYTES : TABLE_SOURCE_BYTES;
+  wantsTable(request) ? TABLE_SOURCE_BYTES : RESPONSE_BYTES;
 
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
 type Body = { readonly content: string | Buffer; readonly type: string; readonly format: RowFormat | 'json' };
@@ -78,16 +81,17 @@ type Body = { readonly content: string | Buffer; readonly type: string; readonly
 /** The body in the format that the request likes best. Throws ServiceError when it is too large. */
 const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: Exchange): Promise<Body> => {
   const limit = byteLimitOf(request) ?? RESPONSE_BYTES;
-  const { itemsText, body, numberFormat, settledAs } = answer;
-  const format = itemsText === undefined ? 'json' : acceptedFormat(request.headers.accept);
-  if (itemsText === undefined || format === 'json') {
+  const { groups, body, numberFormat, settledAs } = answer;
+  const format = groups === undefined ? 'json' : acceptedFormat(request.headers.accept);
+  if (groups === undefined || format === 'json') {
     const content = writeJson(body, { numberFormat });
     refuseTooLarge(content, limit, answer, operation);
     return { content, type: JSON_TYPE, format: 'json' };
   }
   const content = await writeRows({
     format,
-    itemsText,
+    groups,
+    numberFormat,
     metadata: settledAs === undefined ? {} : { items_sha256: settledAs },
     onBytes: (bytes, share) => {
       if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, (share * limit) / bytes));
@@ -110,7 +114,7 @@ const cachingOf = ({ settledAs }: Answer, operation: Operation, { content, forma
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
 export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
   const { request, reply } = exchange;
-  if (answer.itemsText !== undefined) reply.header('vary', 'accept');
+  if (answer.groups !== undefined) reply.header('vary', 'accept');
   const body = await bodyOf(answer, operation, exchange);
   const [etag, caching] = cachingOf(answer, operation, body);
   reply.header('cache-control', caching);

@@ -8,24 +8,31 @@ import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import type { Call } from '../access/call.ts';
 import type { Account } from '../access/key-store.ts';
 import { spendQuota } from '../access/quotas.ts';
 import { type ChooseScope, scopeChooser } from '../access/scope.ts';
 import { streamsOf } from '../access/steps.ts';
+import { deprecationHeaders } from '../contract/deprecation.ts';
 import { errorsText } from '../contract/errors-text.ts';
+import { makeReceiptId } from '../contract/ids.ts';
+import { PLANS } from '../contract/plans.ts';
 import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../files/files-route.ts';
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
+import { startServiceLevels } from '../status/service-levels.ts';
 import { StreamHub } from '../stream/hub.ts';
 import { addAccess } from './access-hook.ts';
-import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable } from './answers.ts';
+import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
 import { checkInput } from './check-input.ts';
 import { addOperational } from './operational.ts';
+import { addLettingGo, sendRefused, takePayment } from './paid-calls.ts';
 import { readInput } from './read-input.ts';
-import { makeReceiptId } from './receipt.ts';
 import { prepareValidator } from './shape-faults.ts';
+import { addStatus } from './status-routes.ts';
 import { addStream } from './stream-route.ts';
+import { addVerifyDocs } from './verify-docs.ts';
 
 const BODY_BYTES = 65_536;
 /** A client that dribbles its request holds a socket no longer than this. */
@@ -35,10 +42,10 @@ const ROW_CLASSES: ReadonlySet<string> = new Set(['history', 'candles', 'liquida
 
 /** Envelope members as a browser must be let read them. */
 const envelopeNames = (): string[] => {
-  const rows = OPERATIONS.filter((operation) => ROW_CLASSES.has(operation.class));
-  const members = rows.flatMap(({ output }) =>
-    Object.keys((output as { readonly properties?: object }).properties ?? {}),
-  );
+  const members = OPERATIONS.filter((operation) => ROW_CLASSES.has(operation.class)).flatMap(({ output }) => {
+    const names = Object.keys((output as { readonly properties?: object }).properties ?? {});
+    return names.includes('items') ? names : [];
+  });
   return [...new Set(members)]
     .filter((name) => name !== 'items')
     .map((name) => `X-Service-${name.replaceAll('_', '-')}`);
@@ -101,24 +108,52 @@ const callerOf = (account: Account, { accounts, meter }: AppDeps): Caller => {
   };
 };
 
+/** A paid call is answered as the top plan would, and counts nowhere. */
+const PAID_PLAN = PLANS.pro_plus;
+
+const contextOf = (
+  request: FastifyRequest,
+  call: Call,
+  { deps, choose }: { deps: AppDeps; choose: ChooseScope },
+): Context => {
+  const evaluatedAt = deps.nowMicros();
+  return {
+    live: deps.live,
+    history: deps.history ?? null,
+    archive:
+      deps.files === undefined || deps.manifest === undefined ? null : { manifest: deps.manifest, links: deps.files },
+    anchors: deps.anchors ?? null,
+    receipts: deps.receipts,
+    rules: deps.rules ?? null,
+    evaluatedAt,
+    receiptId: request.receiptId,
+    itemsLimit: itemsLimitOf(request),
+    keepsRows: wantsTable(request),
+    plan: call.payment === null ? (call.account?.plan ?? null) : PAID_PLAN,
+    caller: call.account === null ? null : callerOf(call.account, deps),
+    payer: call.payment?.buys === 'call' ? call.payment.payer : null,
+    scopeOf: (plan) => choose(plan, evaluatedAt),
+  };
+};
+
 const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope): void => {
+  /** Steps 6 and 7 at a T of their own. */
+  const check = (operation: Operation, request: FastifyRequest, call: Call) => {
+    const context = contextOf(request, call, { deps, choose });
+    return { context, ...checkInput(operation, readInput(request, call), context) };
+  };
   const answer = async (operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { call } = request;
     if (call === null) throw INTERNAL;
-    const evaluatedAt = deps.nowMicros();
-    const { input, understood } = checkInput(operation, readInput(request, call), { live: deps.live, evaluatedAt });
-    const context: Context = {
-      live: deps.live,
-      history: deps.history ?? null,
-      archive:
-        deps.files === undefined || deps.manifest === undefined ? null : { manifest: deps.manifest, links: deps.files },
-      evaluatedAt,
-      receiptId: request.receiptId,
-      itemsLimit: itemsLimitOf(request),
-      plan: call.account?.plan ?? null,
-      caller: call.account === null ? null : callerOf(call.account, deps),
-      scopeOf: (plan) => choose(plan, evaluatedAt),
-    };
+    let checked = check(operation, request, call);
+    if (call.payment?.buys === 'call') {
+      await operation.judge(checked.input, checked.context, checked.understood);
+      const refused = await takePayment(reply, call.payment);
+      if (refused !== null) return sendRefused(reply, refused);
+      // Memory has moved on: the answer has a T of after the payment.
+      checked = check(operation, request, call);
+    }
+    const { input, context, understood } = checked;
     const made = await operation.run(input, context, understood);
     if (made.settledAs !== undefined) {
       deps.settledSample?.note({ path: operation.path, input, itemsSha256: made.settledAs, plan: context.plan });
@@ -127,10 +162,16 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
   };
   for (const operation of OPERATIONS) {
     prepareValidator(operation);
+    const { deprecated } = operation;
+    const ending = deprecated === undefined ? null : deprecationHeaders(deprecated, deps.baseUrl);
     app.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: { operation },
+      // Refusals say it too.
+      onRequest: async (_request, reply) => {
+        if (ending !== null) reply.headers(ending);
+      },
       handler: (request, reply) => answer(operation, request, reply),
     });
   }
@@ -213,7 +254,8 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
 
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
-  const hub = new StreamHub(deps);
+  const levels = startServiceLevels(deps.live, deps.nowMicros);
+  const hub = new StreamHub({ ...deps, onDelivered: (age) => levels.observeDelivery(age / 1_000) });
   deps.metrics.watchStreams(() => hub.sizes());
   const app = fastify({
     loggerInstance: deps.log,
@@ -235,7 +277,9 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   app.addHook('onRequest', async (request, reply) => setReceipt(request, reply));
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
-    deps.metrics.observe({ route, status: reply.statusCode, seconds: reply.elapsedTime / 1_000 });
+    const { statusCode: status, elapsedTime: ms } = reply;
+    deps.metrics.observe({ route, status, seconds: ms / 1_000 });
+    levels.observeAnswer({ route, status, ms });
   });
   const methods = methodsOf(app);
   const choose = scopeChooser(deps.live, deps.turnover);
@@ -244,10 +288,13 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   addAccess(app, deps);
+  addLettingGo(app);
   addOperations(app, deps, choose);
   addStream(app, { ...deps, choose }, hub);
   if (deps.files !== undefined) addFiles(app, deps.files, () => deps.nowMicros() / 1_000);
   addOperational(app, deps);
+  addStatus(app, { ...deps, levels });
+  addVerifyDocs(app, deps.baseUrl);
   addFailures(app, methods);
   await app.ready();
   return app;

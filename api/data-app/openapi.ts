@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, rendered from the operations (OP-01).
+// The OpenAPI 3.1 document, rendered from the operations (OP-01), every shape in its place; `named-openapi.ts` gives them names.
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
@@ -18,9 +18,10 @@ type SchemaParts = {
   readonly patternProperties?: Members;
   readonly items?: TSchema;
   readonly anyOf?: readonly TSchema[];
+  readonly allOf?: readonly TSchema[];
 };
 
-const ERROR = { $ref: '#/components/schemas/Errors' };
+const ERROR = { $ref: '#/components/schemas/ErrorBody' };
 
 const errorResponse = (description: string) => ({ description, content: { 'application/json': { schema: ERROR } } });
 
@@ -35,8 +36,8 @@ const errorsOf = (endpoint: Endpoint): Record<number, ReturnType<typeof errorRes
 };
 
 /** The schema of an answer with a sentence for each member. */
-const described = (schema: TSchema, path: readonly string[]): TSchema => {
-  const { properties, items, anyOf, patternProperties, ...rest } = schema as TSchema & SchemaParts;
+export const described = (schema: TSchema, path: readonly string[]): TSchema => {
+  const { properties, items, anyOf, allOf, patternProperties, ...rest } = schema as TSchema & SchemaParts;
   const within = (parts: Members, isNamed: boolean): Members =>
     Object.fromEntries(
       Object.entries(parts).map(([name, part]) => {
@@ -51,6 +52,7 @@ const described = (schema: TSchema, path: readonly string[]): TSchema => {
     ...(patternProperties === undefined ? {} : { patternProperties: within(patternProperties, false) }),
     ...(items === undefined ? {} : { items: described(items, path) }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => described(part, path)) }),
+    ...(allOf === undefined ? {} : { allOf: allOf.map((part) => described(part, path)) }),
   } as TSchema;
 };
 
@@ -83,6 +85,7 @@ const pathItem = (operation: Endpoint) => {
     operationId: name,
     summary,
     description: example.question,
+    ...(operation.deprecated === undefined ? {} : { deprecated: true }),
     security: key === 'required' ? [{ key: [] }] : [{}, { key: [] }],
     ...(price === null ? {} : { 'x-price-usdc': String(price / 1_000_000) }),
     ...(method === 'GET'
@@ -101,30 +104,30 @@ const pathItem = (operation: Endpoint) => {
   };
 };
 
-const ERRORS_SCHEMA = {
-  type: 'object',
-  required: ['errors'],
-  properties: {
-    errors: {
-      type: 'array',
-      minItems: 1,
-      maxItems: 20,
-      items: {
-        type: 'object',
-        required: ['code', 'message'],
-        properties: {
-          code: { type: 'string', enum: Object.keys(CATALOGUE) },
-          message: { type: 'string' },
-          position: {
-            type: 'object',
-            required: ['line', 'column', 'offset', 'length'],
-            properties: Object.fromEntries(['line', 'column', 'offset', 'length'].map((m) => [m, { type: 'integer' }])),
-          },
-          hint: { type: 'string' },
-          path: { type: 'string', description: 'JSON pointer of the offending member.' },
-        },
-      },
+const ERROR_SCHEMAS = {
+  ErrorBody: {
+    type: 'object',
+    required: ['errors'],
+    properties: {
+      errors: { type: 'array', minItems: 1, maxItems: 20, items: { $ref: '#/components/schemas/ErrorItem' } },
     },
+  },
+  ErrorItem: {
+    type: 'object',
+    required: ['code', 'message'],
+    properties: {
+      code: { $ref: '#/components/schemas/ErrorCode' },
+      message: { type: 'string' },
+      position: { $ref: '#/components/schemas/ErrorPosition' },
+      hint: { type: 'string' },
+      path: { type: 'string', description: 'JSON pointer of the offending member.' },
+    },
+  },
+  ErrorCode: { type: 'string', enum: Object.keys(CATALOGUE) },
+  ErrorPosition: {
+    type: 'object',
+    required: ['line', 'column', 'offset', 'length'],
+    properties: Object.fromEntries(['line', 'column', 'offset', 'length'].map((m) => [m, { type: 'integer' }])),
   },
 };
 
@@ -135,6 +138,8 @@ const pathsOf = (operations: readonly Endpoint[]): Record<string, Record<string,
   }
   return paths;
 };
+
+export type OpenApi = ReturnType<typeof openApiOf>;
 
 export const openApiOf = ({ operations, baseUrl, simulated }: OpenApiOptions) => ({
   openapi: '3.1.0',
@@ -147,6 +152,6 @@ export const openApiOf = ({ operations, baseUrl, simulated }: OpenApiOptions) =>
   paths: pathsOf(operations),
   components: {
     securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key.' } },
-    schemas: { Errors: ERRORS_SCHEMA },
+    schemas: ERROR_SCHEMAS,
   },
 });

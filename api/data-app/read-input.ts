@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
-import type { Call } from '../access/steps.ts';
+import type { Call } from '../access/call.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
 import { clip, fault, pointer } from './shape-faults.ts';
@@ -26,15 +26,22 @@ export const pathParameters = (path: string): string[] =>
 
 type Properties = Readonly<Record<string, { readonly type?: string }>>;
 
-/** Query parameters as the members they stand for; a parameter given twice is a fault. */
+/** A list is given by repeats of its parameter, by commas, or by both. */
+const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(held) ? held : []), ...text.split(',')];
+
+/** Query parameters as the members they stand for; a parameter given twice is a fault, unless it is a list. */
 const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly ApiError[]): Read => {
   const { properties = {} } = endpoint.input as { readonly properties?: Properties };
   const input: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const repeated = new Set<string>();
   for (const name of pathParameters(endpoint.path)) input[name] = params[name] ?? '';
   for (const [name, text] of query) {
-    if (Object.hasOwn(input, name)) repeated.add(name);
     const type = Object.hasOwn(properties, name) ? properties[name]?.type : undefined;
+    if (type === 'array') {
+      input[name] = addToList(input[name], text);
+      continue;
+    }
+    if (Object.hasOwn(input, name)) repeated.add(name);
     input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
   }
   const faults = [...repeated].map((name) =>

@@ -1,8 +1,16 @@
 // Rows of an answer as a table instead of one JSON document: NDJSON, CSV, Parquet, with the envelope in headers (N-15).
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type ParquetCell, type ParquetColumn, type ParquetKind, writeParquet } from '../../infra/runtime/parquet.ts';
-import { type JsonValue, RawJson, writeJson } from '../../schemas/json.ts';
-import { type Cursor, eachLeaf, elements, endOfValue, members, scalarOf } from './row-text.ts';
+import {
+  beginObject,
+  Figure,
+  finishObject,
+  type JsonValue,
+  type NumberFormat,
+  RawJson,
+  writeJson,
+} from '../../schemas/json.ts';
+import type { Row, RowGroup } from '../history/row-groups.ts';
 
 export type RowFormat = 'ndjson' | 'csv' | 'parquet';
 export const ROW_TYPES: Readonly<Record<RowFormat, string>> = {
@@ -35,66 +43,67 @@ export const acceptedFormat = (accept: string | undefined): RowFormat | 'json' =
 };
 
 const LEADING = ['venue', 'venue_symbol', 'instrument', 'quote'];
-const LISTING: ReadonlySet<string> = new Set(LEADING);
 /** Rows worked on before other requests get their turn. */
 const AT_A_TIME = 500;
 
-/** What names the listing and layer of a row: as members, and as the cells that lead its columns. */
-type Head = { readonly text: string; readonly cells: readonly (readonly [column: string, cell: string | null])[] };
-
-const headOf = (named: readonly (readonly [string, string])[]): Head => ({
-  text: named.map(([name, json]) => `"${name}":${json},`).join(''),
-  cells: named.map(([name, json]) => [name, scalarOf(json)] as const),
-});
-
-function* rowsOfLayer(cursor: Cursor, head: Head): Generator<Head> {
-  for (const name of members(cursor)) {
-    if (name === 'rows') for (const _ of elements(cursor)) yield head;
-  }
-}
-
-function* rowsOfItem(cursor: Cursor): Generator<Head> {
-  const listing: [string, string][] = [];
-  for (const name of members(cursor)) {
-    if (LISTING.has(name)) listing.push([name, cursor.text.slice(cursor.at, endOfValue(cursor.text, cursor.at))]);
-    else if (name === 'rows') for (const _ of elements(cursor)) yield headOf(listing);
-    else if (name === 'layers') {
-      for (const layer of members(cursor)) yield* rowsOfLayer(cursor, headOf([...listing, ['layer', `"${layer}"`]]));
-    }
-  }
-}
-
-/** The head of each row of `items`, with the cursor at the row. */
-function* rowsOf(cursor: Cursor): Generator<Head> {
-  for (const _ of elements(cursor)) yield* rowsOfItem(cursor);
-}
-
-/** Told the bytes made so far, and of what share of the items; what it throws ends the work. */
+/** Told the bytes made so far, and of what share of the rows; what it throws ends the work. */
 type Progress = (bytes: number, share: number) => void;
 
-type Table = { readonly text: string; readonly onBytes: Progress };
-type Visit = (head: Head, cursor: Cursor, index: number) => void;
+type Table = {
+  readonly groups: readonly RowGroup[];
+  readonly numberFormat: NumberFormat;
+  readonly onBytes: Progress;
+};
+type Place = { readonly index: number; readonly share: number };
+type Visit = (row: Row, head: RowGroup['head'], place: Place) => void;
 
 /** Visits every row and answers how many there are. */
-const visitRows = async ({ text }: Table, visit: Visit): Promise<number> => {
-  const cursor: Cursor = { text, at: 0 };
-  let count = 0;
-  for (const head of rowsOf(cursor)) {
-    visit(head, cursor, count++);
-    if (count % AT_A_TIME === 0) await breathe();
+const visitRows = async ({ groups }: Table, visit: Visit): Promise<number> => {
+  const count = groups.reduce((sum, { rows }) => sum + rows.length, 0);
+  let index = 0;
+  for (const { head, rows } of groups) {
+    for (const row of rows) {
+      visit(row, head, { index, share: (index + 1) / count });
+      index += 1;
+      if (index % AT_A_TIME === 0) await breathe();
+    }
   }
   return count;
 };
 
+const isMap = (value: JsonValue): value is Row =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof RawJson) &&
+  !(value instanceof Figure);
+
+/** A value as the text of a cell: digits as they are, arrays as JSON; null for `null`. */
+const toCell = (value: JsonValue, numberFormat: NumberFormat): string | null => {
+  if (value === null || typeof value === 'string') return value;
+  return value instanceof Figure ? value.digits : writeJson(value, { numberFormat });
+};
+
+/** Takes cells by the path of their member (`values.mark`). */
+type Cells = { readonly numberFormat: NumberFormat; readonly set: (path: string, cell: string | null) => void };
+
+const setCells = (cells: Cells, row: Row, prefix = ''): void => {
+  for (const [name, value] of Object.entries(row)) {
+    if (value === undefined) continue;
+    if (isMap(value)) setCells(cells, value, `${prefix}${name}.`);
+    else cells.set(prefix + name, toCell(value, cells.numberFormat));
+  }
+};
+
 const writeNdjson = async (table: Table): Promise<Buffer> => {
+  const { groups, numberFormat, onBytes } = table;
   const lines: string[] = [];
+  const begun = new Map(groups.map(({ head }) => [head, beginObject(head)]));
   let bytes = 0;
-  await visitRows(table, (head, cursor) => {
-    const from = cursor.at;
-    cursor.at = endOfValue(cursor.text, from);
-    const line = `{${head.text}${cursor.text.slice(from + 1, cursor.at)}\n`;
+  await visitRows(table, (row, head, { share }) => {
+    const line = `${finishObject(begun.get(head) ?? '', row, { numberFormat })}\n`;
     bytes += Buffer.byteLength(line);
-    table.onBytes(bytes, cursor.at / cursor.text.length);
+    onBytes(bytes, share);
     lines.push(line);
   });
   return Buffer.from(lines.join(''));
@@ -108,6 +117,7 @@ const csvCell = (cell: string | null | undefined): string => {
 
 /** Columns stand in the order in which they first appear, so an earlier line only lacks cells at its end. */
 const writeCsv = async (table: Table): Promise<Buffer> => {
+  const { numberFormat, onBytes } = table;
   const columns = new Map(LEADING.map((name, index) => [name, index]));
   const indexOf = (column: string): number => {
     const known = columns.get(column) ?? columns.size;
@@ -116,16 +126,16 @@ const writeCsv = async (table: Table): Promise<Buffer> => {
   };
   const lines: { readonly text: string; readonly cells: number }[] = [];
   let bytes = 0;
-  await visitRows(table, (head, cursor) => {
+  await visitRows(table, (row, head, { share }) => {
     const cells: string[] = [];
-    for (const [column, cell] of head.cells) cells[indexOf(column)] = csvCell(cell);
-    eachLeaf(cursor, (column, cell) => {
+    const set: Cells['set'] = (column, cell) => {
       cells[indexOf(column)] = csvCell(cell);
-    });
+    };
+    for (const part of [head, row]) setCells({ numberFormat, set }, part);
     // `join` writes nothing where a cell was never set.
     const text = cells.join(',');
     bytes += Buffer.byteLength(text) + 2;
-    table.onBytes(bytes, cursor.at / cursor.text.length);
+    onBytes(bytes, share);
     lines.push({ text, cells: cells.length });
   });
   const missing = (cells: number): string => ','.repeat(columns.size - cells);
@@ -167,6 +177,7 @@ const cellOf = (kind: ParquetKind, text: string | null): ParquetCell => {
 };
 
 const writeTable = async (table: Table, metadata: Readonly<Record<string, string>>): Promise<Buffer> => {
+  const { numberFormat, onBytes } = table;
   type Column = ParquetColumn & { readonly cells: ParquetCell[] };
   const made = (name: string): Column => ({ name, kind: kindOf(name), cells: [] });
   const columns = new Map<string, Column>(LEADING.map((name) => [name, made(name)]));
@@ -176,26 +187,22 @@ const writeTable = async (table: Table, metadata: Readonly<Record<string, string
     while (column.cells.length < index) column.cells.push(null);
     column.cells.push(cellOf(column.kind, text));
   };
-  const rows = await visitRows(table, (head, cursor, index) => {
-    for (const [name, cell] of head.cells) set(name, index, cell);
-    eachLeaf(cursor, (name, cell) => set(name, index, cell));
+  const rows = await visitRows(table, (row, head, { index }) => {
+    const cells: Cells = { numberFormat, set: (name, cell) => set(name, index, cell) };
+    for (const part of [head, row]) setCells(cells, part);
   });
   for (const { cells } of columns.values()) while (cells.length < rows) cells.push(null);
-  return writeParquet([...columns.values()], { metadata, onBytes: table.onBytes });
+  return writeParquet([...columns.values()], { metadata, onBytes });
 };
 
-export type RowsAsked = {
+export type RowsAsked = Table & {
   readonly format: RowFormat;
-  /** The JSON array of items, as it would be sent. */
-  readonly itemsText: string;
   /** What stays with a file that can keep it. */
   readonly metadata: Readonly<Record<string, string>>;
-  readonly onBytes: Progress;
 };
 
-/** The rows of `items` as the bytes of a table. Gives way to other work, so a large one does not hold up small ones. */
-export const writeRows = ({ format, itemsText, metadata, onBytes }: RowsAsked): Promise<Buffer> => {
-  const table: Table = { text: itemsText, onBytes };
+/** The rows of an answer as the bytes of a table. Gives way to other work, so a large one does not hold up small ones. */
+export const writeRows = ({ format, metadata, ...table }: RowsAsked): Promise<Buffer> => {
   switch (format) {
     case 'ndjson':
       return writeNdjson(table);
@@ -207,9 +214,6 @@ export const writeRows = ({ format, itemsText, metadata, onBytes }: RowsAsked): 
       return format satisfies never;
   }
 };
-
-const isMap = (value: JsonValue): value is Readonly<Record<string, JsonValue>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
 
 /** Envelope members as headers; `receipt_id` has one of its own already. */
 export const envelopeHeaders = (body: JsonValue): Record<string, string> => {

@@ -6,6 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
 import { createOpenings } from '../stream/openings.ts';
@@ -19,6 +20,8 @@ type StreamDeps = {
   readonly keys: KeyStore;
   readonly nowMicros: () => Micros;
   readonly choose: ChooseScope;
+  /** Moves of rules, for those who ask for them. */
+  readonly moves?: RuleMoves;
 };
 
 /** How long a client waits before it comes again. */
@@ -45,7 +48,7 @@ const keepPlace = ({ call }: FastifyRequest): (() => void) => {
 
 export const addStream = (
   app: FastifyInstance,
-  { live, keys, nowMicros, choose }: StreamDeps,
+  { live, keys, nowMicros, choose, moves }: StreamDeps,
   hub: StreamHub,
 ): void => {
   prepareValidator(STREAM);
@@ -74,6 +77,11 @@ export const addStream = (
       const lastEventId = lastEventIdOf(request);
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());
+      if (!asked.withRules || moves === undefined) return;
+      reply.raw.once(
+        'close',
+        moves.follow(account.keyId, (data) => hub.tellBeside(stream, 'rule', data)),
+      );
     };
     openings.add(() => {
       if (reply.raw.destroyed) return;

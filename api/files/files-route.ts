@@ -43,7 +43,7 @@ const sendFile = async (file: File, links: FileLinks, { request, reply }: Exchan
 /** Throws ServiceError NOT_FOUND for whatever is no link that holds now. */
 const answerFile = async (links: FileLinks, exchange: Exchange, nowMs: number): Promise<FastifyReply> => {
   const { request, reply } = exchange;
-  const key = readLink(links.secret, request.url, nowMs);
+  const key = readLink(await links.secret(), request.url, nowMs);
   const name = key === null ? null : readObjectName(key);
   const size = key === null || name === null ? null : await links.store.size(key);
   if (key === null || name === null || size === null) throw noFile();

@@ -6,7 +6,8 @@ import { LINK_S, writeLink } from './link.ts';
 import { readObjectName } from './object-name.ts';
 
 export type FileLinks = {
-  readonly secret: Uint8Array;
+  /** Rejects while the database is away and has not told it yet. */
+  readonly secret: () => Promise<Uint8Array>;
   readonly store: ObjectStore;
   /** A URL that leads to the file for 15 minutes, and its end in milliseconds since 1970. */
   readonly make: (key: string, nowMs: number) => Promise<{ readonly url: string; readonly endsMs: number }>;
@@ -20,7 +21,19 @@ export const readLinkSecret = async (pool: Pick<Pool, 'query'>): Promise<Uint8Ar
   return rows[0].secret;
 };
 
-export const openFileLinks = (store: ObjectStore, secret: Uint8Array, baseUrl: string): FileLinks => ({
+/** Read once, when a link is first made or followed: a process starts without its database. */
+export const keepLinkSecret = (pool: Pick<Pool, 'query'>): FileLinks['secret'] => {
+  let kept: Promise<Uint8Array> | null = null;
+  return () => {
+    kept ??= readLinkSecret(pool).catch((error: unknown) => {
+      kept = null;
+      throw error;
+    });
+    return kept;
+  };
+};
+
+export const openFileLinks = (store: ObjectStore, secret: FileLinks['secret'], baseUrl: string): FileLinks => ({
   secret,
   store,
   make: async (key, nowMs) => {
@@ -29,7 +42,7 @@ export const openFileLinks = (store: ObjectStore, secret: Uint8Array, baseUrl: s
     if (name === null) throw new Error(`"${key}" is no archive file`);
     const url =
       store.presign === null
-        ? `${baseUrl.replace(/\/$/, '')}${writeLink(secret, key, expires)}`
+        ? `${baseUrl.replace(/\/$/, '')}${writeLink(await secret(), key, expires)}`
         : await store.presign(key, { expiresInS: LINK_S, disposition: name.disposition, type: name.type });
     return { url, endsMs: expires * 1_000 };
   },

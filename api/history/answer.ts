@@ -18,6 +18,7 @@ import type { LiveMemory } from '../live/memory.ts';
 import { type Asked, gatherLosses, gatherSeries, type Losses, windowMicros } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { rowObject } from './row-object.ts';
 import { answerPeriods, answerRaw, newestAt, periodsOf, type RawRow, type ReadingRow, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
@@ -38,6 +39,8 @@ export type HistoryOptions = {
   readonly includeGaps: boolean;
   /** Bytes that the items may have. */
   readonly itemsLimit: number;
+  /** Rows are kept as values too. */
+  readonly keepsRows: boolean;
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
@@ -81,7 +84,7 @@ type ListingSeries = {
   readonly options: HistoryOptions;
 };
 
-const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): JsonValue => {
+const rowOf = (series: ListingSeries, layer: ReadingLayer, { at, row, gapCause }: Said): Row | null => {
   const { selected, capabilities, losses, options } = series;
   const { listing, version } = selected;
   const capability = versionAt(capabilities, at);
@@ -114,23 +117,20 @@ const unitsOf = (layer: ReadingLayer, { version }: Selected, said: readonly Said
   return byKey(Object.fromEntries(members.map((member) => [member, unitOf(member, layer, quantity)])));
 };
 
-type LayerText = { readonly text: string; readonly rows: number };
+type LayerText = { readonly text: string; readonly count: number; readonly rows: readonly Row[] };
 
 const layerText = (series: ListingSeries, layer: ReadingLayer, said: readonly Said[]): LayerText => {
   const { selected, options } = series;
   const { numberFormat, units } = options;
-  const rows: string[] = [];
-  for (const one of said) {
-    const row = rowOf(series, layer, one);
-    if (row !== null) rows.push(writeJson(row, { numberFormat }));
-  }
+  const rows = said.map((one) => rowOf(series, layer, one)).filter((row) => row !== null);
+  const texts = rows.map((row) => writeJson(row, { numberFormat }));
   const text = writeJson({
     units: unitsOf(layer, selected, said, units),
     retention_from: formatInstant(retentionFrom('readings', selected.version, options.evaluatedAt)),
-    rows: rawJson(`[${rows.join(',')}]`),
+    rows: rawJson(`[${texts.join(',')}]`),
     history_cadence: formatDuration(LAYERS[layer].windowMs),
   });
-  return { text, rows: rows.length };
+  return { text, count: rows.length, rows: options.keepsRows ? rows : [] };
 };
 
 const needsMarks = ({ units, layers }: HistoryOptions): boolean =>
@@ -224,40 +224,42 @@ const refuseTooMany = (rows: number, { mode }: Asked): void => {
   throw serviceError('DQL_LIMIT', `The answer has more than ${rows} rows, the limit is ${RAW_ROWS}.`, { hint });
 };
 
-const itemText = ({ listing, version }: Selected, texts: ReadonlyMap<ReadingLayer, LayerText> | undefined): string => {
-  const { instrument, quote } = version.record.values;
-  const layers = Object.fromEntries([...(texts ?? [])].map(([layer, { text }]) => [layer, rawJson(text)]));
-  return writeJson({
-    venue: listing.venue,
-    venue_symbol: listing.venueSymbol,
-    instrument,
-    quote,
-    layers: byKey(layers),
-  });
+/** In the order of an item's layers. */
+type LayerTexts = Readonly<Record<string, LayerText>>;
+
+const itemText = (selected: Selected, texts: LayerTexts): string => {
+  const layers = Object.fromEntries(Object.entries(texts).map(([layer, { text }]) => [layer, rawJson(text)]));
+  return writeJson({ ...nameListing(selected), layers });
 };
 
-/** The JSON array of items, exactly as it is sent. Throws ServiceError past the limits, and while the store is away. */
+const groupsOf = (selected: Selected, texts: LayerTexts): readonly RowGroup[] =>
+  Object.entries(texts).map(([layer, { rows }]) => ({ head: { ...nameListing(selected), layer }, rows }));
+
+/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
 export const historyItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: HistoryOptions,
-): Promise<string> => {
-  const { asked, layers } = options;
+): Promise<Items> => {
+  const { asked, layers, keepsRows } = options;
   const most = Math.max(1, ...layers.map((layer) => rowsAsked(asked, layer)));
   const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / most));
   const items: string[] = [];
+  const groups: RowGroup[] = [];
   let [bytes, rows] = [0, 0];
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
     const texts = await groupTexts(sources, group, options);
     for (const one of group) {
-      const item = itemText(one, texts.get(idOf(one)));
+      const made = byKey(Object.fromEntries(texts.get(idOf(one)) ?? []));
+      const item = itemText(one, made);
       bytes += item.length;
-      for (const made of texts.get(idOf(one))?.values() ?? []) rows += made.rows;
+      for (const layer of Object.values(made)) rows += layer.count;
       items.push(item);
+      if (keepsRows) groups.push(...groupsOf(one, made));
       refuseTooLarge(bytes, items.length / selected.length, options);
       refuseTooMany(rows, asked);
     }
   }
-  return `[${items.join(',')}]`;
+  return { text: `[${items.join(',')}]`, groups };
 };

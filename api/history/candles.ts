@@ -3,7 +3,7 @@ import { serviceError } from '../../schemas/errors.ts';
 import type { Policy } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, figure, type JsonValue, type NumberFormat, rawJson, writeJson } from '../../schemas/json.ts';
+import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES, type Timeframe } from '../../schemas/layers/candle.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import type { Micros, PriceType } from '../../schemas/records.ts';
@@ -27,6 +27,7 @@ import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts
 import { gatherLosses, recentOf } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import { joinSeries, readingsOf } from './series.ts';
 import type { HistoryReader } from './store.ts';
 
@@ -46,6 +47,8 @@ export type CandleOptions = {
   readonly includeGaps: boolean;
   /** Bytes that the items may have. */
   readonly itemsLimit: number;
+  /** Rows are kept as values too. */
+  readonly keepsRows: boolean;
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
@@ -138,7 +141,7 @@ const nullReasons = (candle: StoredCandle, { reason }: Volume): Record<string, s
   return reasons;
 };
 
-const rowObject = (subject: Subject, openTime: Micros): JsonValue => {
+const rowObject = (subject: Subject, openTime: Micros): Row | null => {
   const { candles, options } = subject;
   const candle = candles.get(openTime);
   const verdict = judge(subject, openTime, candle);
@@ -178,25 +181,27 @@ const unitsOf = ({ selected, candles, options }: Subject): JsonValue => {
   });
 };
 
-const itemText = (subject: Subject): string => {
-  const { selected, options } = subject;
-  const { listing, version } = selected;
-  const { asked, numberFormat } = options;
-  const rows: string[] = [];
+const rowsOf = (subject: Subject): readonly Row[] => {
+  const { asked } = subject.options;
+  const rows: Row[] = [];
   for (let at = asked.from; at < asked.to; at += asked.length) {
     const row = rowObject(subject, at);
-    if (row !== null) rows.push(writeJson(row, { numberFormat }));
+    if (row !== null) rows.push(row);
   }
-  const { instrument, quote } = version.record.values;
-  return writeJson({
-    venue: listing.venue,
-    venue_symbol: listing.venueSymbol,
-    instrument,
-    quote,
-    units: unitsOf(subject),
-    retention_from: formatInstant(retentionFrom('candles', version, options.evaluatedAt)),
-    rows: rawJson(`[${rows.join(',')}]`),
-  });
+  return rows;
+};
+
+const itemText = (subject: Subject, rows: readonly Row[]): string => {
+  const { selected, options } = subject;
+  return writeJson(
+    {
+      ...nameListing(selected),
+      units: unitsOf(subject),
+      retention_from: formatInstant(retentionFrom('candles', selected.version, options.evaluatedAt)),
+      rows,
+    },
+    options,
+  );
 };
 
 const idOf = ({ listing }: Selected): string => listingId(listing.venue, listing.venueSymbol);
@@ -245,16 +250,17 @@ const refuseTooLarge = (bytes: number, share: number, { asked, itemsLimit }: Can
   throw serviceError('DQL_LIMIT', `The answer has more than ${bytes} bytes, the limit is ${itemsLimit}.`, { hint });
 };
 
-/** The JSON array of items, exactly as it is sent. Throws ServiceError past the limits, and while the store is away. */
+/** The items of an answer. Throws ServiceError past the limits, and while the store is away. */
 export const candleItems = async (
   sources: Sources,
   selected: readonly Selected[],
   options: CandleOptions,
-): Promise<string> => {
-  const { asked } = options;
+): Promise<Items> => {
+  const { asked, keepsRows } = options;
   const periods = Math.max(1, (asked.to - asked.from) / asked.length);
   const step = Math.max(1, Math.floor(ROWS_AT_A_TIME / periods));
   const items: string[] = [];
+  const groups: RowGroup[] = [];
   let bytes = 0;
   for (let i = 0; i < selected.length; i += step) {
     const group = selected.slice(i, i + step);
@@ -265,7 +271,7 @@ export const candleItems = async (
     ]);
     for (const one of group) {
       const id = idOf(one);
-      const item = itemText({
+      const subject: Subject = {
         selected: one,
         capabilities: sources.live.venue(one.listing.venue)?.capabilities ?? [],
         unlisted: unlistedSpans(one.listing, one.version),
@@ -273,11 +279,14 @@ export const candleItems = async (
         minutes: minutes.get(id) ?? new Map(),
         marks: marks.get(id) ?? null,
         options,
-      });
+      };
+      const rows = rowsOf(subject);
+      const item = itemText(subject, rows);
       bytes += item.length;
       items.push(item);
+      if (keepsRows) groups.push({ head: nameListing(one), rows });
       refuseTooLarge(bytes, items.length / selected.length, options);
     }
   }
-  return `[${items.join(',')}]`;
+  return { text: `[${items.join(',')}]`, groups };
 };

@@ -1,6 +1,6 @@
 // The items of a liquidations answer: one page over all listings, with the gaps that begin within it (H-15, H-16e).
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, figure, type JsonValue, type NumberFormat, writeJson } from '../../schemas/json.ts';
+import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
 import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
@@ -10,6 +10,7 @@ import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
+import { type Items, nameListing, type Row, type RowGroup } from './row-groups.ts';
 import type { HistoryReader } from './store.ts';
 
 /** The last row of the page before, in the order of pages. */
@@ -28,12 +29,13 @@ export type LiquidationOptions = {
   readonly after: Place | null;
   readonly units: UnitsMode;
   readonly numberFormat: NumberFormat;
+  /** Rows are kept as values too. */
+  readonly keepsRows: boolean;
 };
 type Sources = { readonly reader: HistoryReader; readonly live: LiveMemory };
 
 export type LiquidationPage = {
-  /** The JSON array of items, exactly as it is sent. */
-  readonly items: string;
+  readonly items: Items;
   readonly returned: number;
   /** Gaps that begin on this page. */
   readonly gaps: number;
@@ -54,7 +56,7 @@ const MISSING_RULE = '1';
 /** Value at the liquidation's own price: the multiplier cancels, so an unknown one does not matter (H-16e). */
 const valueRule = (rule: QuantityRule): QuantityRule => ({ ...rule, multiplier: rule.multiplier ?? MISSING_RULE });
 
-const rowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): JsonValue => {
+const rowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
   const { price, quantity: digits } = event;
   const version = versionAt(listing.versions, event.recordedAt) ?? current;
   const rule = version.record.values;
@@ -121,22 +123,21 @@ const gapsOf = (subject: Subject, { asked, evaluatedAt }: LiquidationOptions, pa
     .sort(byStart);
 };
 
-const itemText = (subject: Subject, options: LiquidationOptions, gaps: readonly StoredGap[]): string => {
-  const { selected, events, completeness } = subject;
-  const { version, listing } = selected;
+const itemText = (
+  { selected, events, completeness }: Subject,
+  options: LiquidationOptions,
+  { rows, gaps }: { readonly rows: readonly Row[]; readonly gaps: readonly StoredGap[] },
+): string => {
+  const { version } = selected;
   const { units, numberFormat, evaluatedAt } = options;
-  const { instrument, quote } = version.record.values;
   const unit = unitCounted({ quantity_unit: events.at(-1)?.quantityUnit ?? null }, version);
   return writeJson(
     {
-      venue: listing.venue,
-      venue_symbol: listing.venueSymbol,
-      instrument,
-      quote,
+      ...nameListing(selected),
       completeness,
       retention_from: formatInstant(retentionFrom('events', version, evaluatedAt)),
       units: byKey({ price: 'quote', quantity: quantityUnitFor(unit, units), value: 'quote' }),
-      rows: events.map((event) => rowObject(event, selected, units)),
+      rows,
       gaps: gaps.map(({ from, to, cause }) => ({ from: formatInstant(from), to: formatInstant(to), gap_cause: cause })),
     },
     { numberFormat },
@@ -184,6 +185,7 @@ export const liquidationPage = async (
   const page = { from: after?.receivedAt ?? asked.from, to: last?.receivedAt ?? asked.to };
   const byListing = new Map(selected.map((one) => [idOf(one), [] as Event[]] as const));
   for (const event of rows) byListing.get(event.listing)?.push(event);
+  const groups: RowGroup[] = [];
   let [returned, gapCount] = [0, 0];
   const items = selected.map((one) => {
     const keptFrom = retentionFrom('events', one.version, evaluatedAt);
@@ -193,9 +195,16 @@ export const liquidationPage = async (
     const subject: Subject = { selected: one, events: kept, gaps: gaps.get(idOf(one)) ?? [], completeness };
     const shown = gapsOf(subject, options, page);
     gapCount += shown.length;
-    return itemText(subject, options, shown);
+    const made = kept.map((event) => rowObject(event, one, options.units));
+    if (options.keepsRows) groups.push({ head: nameListing(one), rows: made });
+    return itemText(subject, options, { rows: made, gaps: shown });
   });
-  return { items: `[${items.join(',')}]`, returned, gaps: gapCount, next: last === undefined ? null : placeOf(last) };
+  return {
+    items: { text: `[${items.join(',')}]`, groups },
+    returned,
+    gaps: gapCount,
+    next: last === undefined ? null : placeOf(last),
+  };
 };
 
 const placeOf = ({ receivedAt, venue, venueSymbol, id }: Place): Place => ({ receivedAt, venue, venueSymbol, id });

@@ -2,11 +2,11 @@
 import { type Policy, type StatusAnswer, statusAt } from '../../schemas/freshness.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import { formatInstant } from '../../schemas/instants.ts';
-import type { JsonValue } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { ListingVersion } from '../../schemas/topics.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { instantOrNull, instantsOf, type Mark, makeMembers, markFor } from '../live/members.ts';
+import type { Row } from './row-groups.ts';
 import type { StoredReading } from './stored-row.ts';
 
 export type RowQuestion = {
@@ -50,7 +50,7 @@ const judge = (question: RowQuestion): Judged => {
 const DROPPED: ReadonlySet<string> = new Set(['missing', 'off', 'not_published']);
 
 /** The row, or null when it has no reading to show and gaps are not wanted (H-07). */
-export const rowObject = (question: RowQuestion, { includeGaps }: { readonly includeGaps: boolean }): JsonValue => {
+export const rowObject = (question: RowQuestion, { includeGaps }: { readonly includeGaps: boolean }): Row | null => {
   const judged = judge(question);
   if (!includeGaps && DROPPED.has(judged.status)) return null;
   const isSilent = judged.reason === 'not_retained' || judged.status === 'off' || judged.status === 'not_published';

@@ -1,5 +1,6 @@
 // Statements over stored history: rows of windows, of periods, as of instants, and lives of connections. Every one in a total order.
 import type { Cell, QuestdbQuery, QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { Turns } from '../../infra/runtime/turns.ts';
 import { serviceError } from '../../schemas/errors.ts';
 import { formatInstantMicros } from '../../schemas/instants.ts';
 import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
@@ -36,6 +37,12 @@ const isAway = (error: Error): boolean =>
   !('severity' in error) || /does not exist|could not open|table is dropped/i.test(error.message);
 const isTimeout = (error: Error): boolean => /timeout, query aborted|statement timeout|timed out/i.test(error.message);
 
+/** What a caller is answered when the store fails: to repeat the call while it is away or slow; a fault of our own stays what it is. */
+export const explainStore = (error: unknown): unknown =>
+  error instanceof Error && (isAway(error) || isTimeout(error))
+    ? serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' })
+    : error;
+
 const tooSlow = () =>
   serviceError('DQL_LIMIT', `The answer takes longer than ${BUDGET_MS / 1_000} seconds.`, {
     hint: 'Narrow where, layers or the window.',
@@ -53,28 +60,6 @@ export const places = (values: readonly unknown[], before: number): string =>
  * QuestDB 9.3.4 keeps the symbols that a cached plan was first bound to.
  */
 const literal = (listing: string): string => `'${listing.replaceAll("'", "''")}'`;
-
-/** At most so many at a time; the others wait their turn. */
-class Turns {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
-    }
-  }
-}
 
 /** Statements of one answer, within its time budget. */
 export class HistoryReader {
@@ -189,10 +174,8 @@ export class HistoryReader {
     try {
       return await this.#reader.query(query);
     } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      if (isTimeout(error)) throw tooSlow();
-      if (!isAway(error)) throw error;
-      throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.', { hint: 'Repeat the call in a minute.' });
+      if (error instanceof Error && isTimeout(error)) throw tooSlow();
+      throw explainStore(error);
     }
   }
 }

@@ -117,7 +117,8 @@ const checkWindow = ({ node, call }: Argument, { findings }: Tools): Checked => 
   const isWindow = n !== null && /^[1-9]\d{0,8}$/.test(n) && Number(n) <= LIMITS.window;
   if (node.type !== 'broken' && !isWindow) {
     const message = `"${call.spec.name}" takes a whole number from 1 to ${LIMITS.window}${n === null ? '' : `, not "${clip(n)}"`}.`;
-    refuseArgument(node.place, message, { hint: `Write ${call.spec.signature} with a number of periods.`, findings });
+    const hint = `Write ${call.spec.signature} with a number of periods from 1 to ${LIMITS.window}.`;
+    refuseArgument(node.place, message, { hint, findings });
   }
   return checked(node, 'number');
 };

@@ -68,8 +68,22 @@ export type Demands = {
   readonly refuseQuantitySums: boolean;
   /** Why T cannot be answered; null: it can. */
   readonly outOfRange: (at: Micros) => Words | null;
+  /** The query is asked again and again, as of now, and only whether it holds (AG-01). */
+  readonly isRule?: true;
 };
 const NO_DEMANDS: Demands = { where: null, refuseQuantitySums: false, outOfRange: () => null };
+
+/** Clauses that a rule has no use for (AG-01). */
+const refuseClauses = ({ asOf, select, orderBy }: CheckedQuery, faults: Faults): void => {
+  const found = [
+    { name: 'as of', place: asOf?.place, hint: 'A rule is evaluated as of now: leave it out.' },
+    { name: 'select', place: select[0]?.place, hint: 'A rule answers only whether it holds: leave it out.' },
+    { name: 'order by', place: orderBy[0]?.expr.place, hint: 'A rule answers only whether it holds: leave it out.' },
+  ];
+  for (const { name, place, hint } of found) {
+    if (place !== undefined) faults.add('DQL_SYNTAX', place, { message: `A rule has no "${name}".`, hint });
+  }
+};
 
 const withSelection = (query: Query, where: Selection | null, faults: Faults): Query => {
   if (where === null) return query;
@@ -94,6 +108,7 @@ export const compile = (input: QueryInput, codes: Codes, demands = NO_DEMANDS): 
   const parsed = withSelection(written, demands.where, faults);
   const query = checkQuery(parsed, { faults, codes });
   refuse(query, demands, faults);
+  if (demands.isRule) refuseClauses(query, faults);
   checkSize(query, depthOf(parsed), faults);
   faults.throwIfAny();
   const complexity = checkCost(query, faults);

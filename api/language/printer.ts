@@ -90,15 +90,21 @@ const termsOf = (where: Selection): [SelectionKey, readonly string[]][] =>
     return codes === undefined ? [] : [[key, codes.map((code) => code.text)]];
   });
 
+/** A selection as text: empty when it has no term. */
+export const printSelection = (where: Selection): string =>
+  termsOf(where)
+    .map(([key, codes]) => printTerm(key, codes))
+    .join(' and ');
+
 /** `query.string`. */
 export const printQuery = ({ condition, timeframe, asOf, where, select, orderBy }: CheckedQuery): string => {
   const keys = orderBy.map(({ expr, descending }) => `${printNode(expr)}${descending ? ' desc' : ''}`);
-  const terms = where === null ? [] : termsOf(where).map(([key, codes]) => printTerm(key, codes));
+  const selection = where === null ? '' : printSelection(where);
   return [
     ...(condition === null ? [] : [printNode(condition)]),
     ...(timeframe === null ? [] : [`timeframe ${timeframe}`]),
     ...(asOf === null ? [] : [`as of ${formatInstant(asOf.at)}`]),
-    ...(terms.length === 0 ? [] : [`where ${terms.join(' and ')}`]),
+    ...(selection === '' ? [] : [`where ${selection}`]),
     ...(select.length === 0 ? [] : [`select ${select.map(printNode).join(', ')}`]),
     ...(keys.length === 0 ? [] : [`order by ${keys.join(', ')}`]),
   ].join(' ');

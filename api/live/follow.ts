@@ -27,7 +27,13 @@ export type FollowDeps = {
   readonly log: Logger;
 };
 
-type Round = { readonly entries: readonly StateEntry[]; readonly watermark: Micros; readonly liveOffset: number };
+type Round = {
+  readonly entries: readonly StateEntry[];
+  readonly watermark: Micros;
+  readonly liveOffset: number;
+  /** What streams resume in lies behind it in `live`. */
+  readonly isOldEnough: boolean;
+};
 
 /**
  * Keeps of a partition's rounds the newest complete one that is old enough, else the oldest complete one. A round counts
@@ -54,7 +60,8 @@ export class RoundChoice {
     if (entries.length - 1 < entry.marker.entries) return;
     this.#newest = entry.round;
     const { watermark, live_offset: liveOffset } = entry.marker;
-    if (this.chosen === null || watermark <= this.#before) this.chosen = { entries, watermark, liveOffset };
+    const isOldEnough = watermark <= this.#before;
+    if (this.chosen === null || isOldEnough) this.chosen = { entries, watermark, liveOffset, isOldEnough };
   }
 }
 
@@ -90,7 +97,11 @@ const findBeginning = async (deps: FollowDeps, names: Topics, venue: string): Pr
 
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
 const followVenue = ({ kafka, memory }: FollowDeps, names: Topics, beginning: Beginning): Promise<Reader> => {
-  const { venue, rounds, ranges } = beginning;
+  const { venue, ranges } = beginning;
+  // Of a young log everything is there still: a stream resumes in what lies before its first rounds too.
+  const rounds = new Map(
+    [...beginning.rounds].filter(([p, { isOldEnough }]) => isOldEnough || (ranges.get(p)?.earliest ?? 0) > 0),
+  );
   memory.expectPartitions(venue, [...ranges.keys()]);
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
   const start = (partition: number): number =>

@@ -11,7 +11,7 @@ import type { Plan } from '../contract/plans.ts';
 import answer from './examples/account.json' with { type: 'json' };
 import { defineOperation } from './operation.ts';
 
-const CLASSES: readonly Exclude<RequestClass, 'account'>[] = [
+const CLASSES: readonly Exclude<RequestClass, 'account' | 'receipt'>[] = [
   'snapshots',
   'history',
   'candles',
@@ -74,7 +74,18 @@ const planOf = (plan: Plan, facts: KeyFacts): JsonValue => ({
   expires_at: facts.kind === 'purchased' ? nullableInstant(facts.expires_at) : null,
 });
 
-const todayOf = ({ limits }: Plan, { used }: KeyFacts, at: Micros): JsonValue => {
+export type UsedOf = { readonly used: number; readonly limit: number };
+/** What a key has used of a UTC day. */
+export type Today = {
+  readonly day: string;
+  readonly resets_at: string;
+  readonly requests: UsedOf & { readonly remaining: number; readonly by_class: Readonly<Record<string, number>> };
+  readonly dql: UsedOf;
+  readonly agent_evaluations: UsedOf;
+  readonly archive_files: UsedOf;
+};
+
+export const todayOf = ({ limits }: Plan, { used }: Pick<KeyFacts, 'used'>, at: Micros): Today => {
   const byClass = Object.fromEntries(CLASSES.map((name) => [name, used[name] ?? 0]));
   const requests = Object.values(byClass).reduce((sum, count) => sum + count, 0);
   return {
@@ -101,6 +112,7 @@ export const account = defineOperation({
   price: null,
   cacheS: null,
   summary: 'Plan, scope, limits and counters of the key; not counted as a request.',
+  tool: true,
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
   codes: [],

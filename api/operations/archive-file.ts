@@ -6,6 +6,7 @@ import { throwAll } from '../access/scope.ts';
 import { fileRefusals } from '../archive/plan.ts';
 import {
   ARCHIVE_FORMATS,
+  type ArchiveFile,
   type ArchiveFormat,
   type ArchiveManifest,
   archiveLayer,
@@ -15,7 +16,6 @@ import {
 import type { Quote, Sent } from '../contract/endpoint.ts';
 import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
 import { archiveLayerFaults, dayFaults } from './archive-input.ts';
-import { requirePlan } from './asked.ts';
 import answer from './examples/archive-file.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation } from './operation.ts';
 
@@ -72,10 +72,9 @@ const quote = async ({ params, query }: Sent, manifest: ArchiveManifest | null):
   return { price, class: file.tier === 'top100' ? 'archive_top100' : 'archive' };
 };
 
-const run = async (input: Input, context: Context): Promise<Answer> => {
-  const { archive, evaluatedAt, receiptId, scopeOf, live, caller } = context;
-  const plan = requirePlan(context);
-  if (archive === null || caller === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+/** The file that is asked for, within the plan. */
+const findFile = async (input: Input, { archive, evaluatedAt, scopeOf, live, plan }: Context): Promise<ArchiveFile> => {
+  if (archive === null || plan === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
   const name = nameOf(input);
   const file = await archive.manifest.find(name, input.format ?? 'parquet');
   const versions = live.venue(name.venue)?.listings.get(name.venueSymbol)?.versions ?? [];
@@ -83,7 +82,14 @@ const run = async (input: Input, context: Context): Promise<Answer> => {
   if (instrument === undefined) throw noFile(`There is no listing "${input.listing.slice(0, 80)}".`);
   throwAll(fileRefusals({ ...name, instrument }, { plan, choice: scopeOf(plan), evaluatedAt }));
   if (file === null) throw noFile(`There is no file of ${name.layer} on ${name.day}.`);
-  await caller.spend('archive_files', 1);
+  return file;
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const { archive, evaluatedAt, receiptId, caller } = context;
+  const file = await findFile(input, context);
+  if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
+  await caller?.spend('archive_files', 1);
   const { url, endsMs } = await archive.links.make(file.key, evaluatedAt / 1_000);
   return {
     body: {
@@ -120,5 +126,6 @@ export const archiveFile = defineOperation({
   },
   refine,
   quote,
+  judge: findFile,
   run,
 });

@@ -52,6 +52,25 @@ const Input = Type.Object(
 );
 type Input = Static<typeof Input>;
 
+export const CandleRow = Type.Object({
+  open_time: InstantText,
+  close_time: InstantText,
+  status: Type.Enum(['present', 'missing', 'not_published', 'off']),
+  reason: Type.Optional(Type.String()),
+  gap_cause: Type.Optional(Type.String()),
+  received_at: NullableInstant,
+  open: NullableFigure,
+  high: NullableFigure,
+  low: NullableFigure,
+  close: NullableFigure,
+  volume: NullableFigure,
+  turnover: Type.Optional(NullableFigure),
+  trades: Type.Optional(Type.Integer()),
+  base_candles: Type.Object({ expected: Type.Integer(), present: Type.Integer(), no_trades: Type.Integer() }),
+  conversion: Type.Optional(Type.Unknown()),
+  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+});
+
 const Output = Type.Object({
   ...PastHead,
   timeframe: Type.String(),
@@ -65,26 +84,7 @@ const Output = Type.Object({
       ...ListingNames,
       units: Type.Record(Type.String(), Type.String()),
       retention_from: InstantText,
-      rows: Type.Array(
-        Type.Object({
-          open_time: InstantText,
-          close_time: InstantText,
-          status: Type.Enum(['present', 'missing', 'not_published', 'off']),
-          reason: Type.Optional(Type.String()),
-          gap_cause: Type.Optional(Type.String()),
-          received_at: NullableInstant,
-          open: NullableFigure,
-          high: NullableFigure,
-          low: NullableFigure,
-          close: NullableFigure,
-          volume: NullableFigure,
-          turnover: Type.Optional(NullableFigure),
-          trades: Type.Optional(Type.Integer()),
-          base_candles: Type.Object({ expected: Type.Integer(), present: Type.Integer(), no_trades: Type.Integer() }),
-          conversion: Type.Optional(Type.Unknown()),
-          null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
-        }),
-      ),
+      rows: Type.Array(CandleRow),
     }),
   ),
 });
@@ -143,10 +143,17 @@ const selectWithin = ({ asked, names, plan }: Question, context: Context): Selec
   ]);
 };
 
+const questionOf = (input: Input, context: Context, names: Names): Question => ({
+  asked: askedOf(input, context.evaluatedAt),
+  names,
+  plan: requirePlan(context),
+});
+
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const [asked, plan] = [askedOf(input, evaluatedAt), requirePlan(context)];
-  const selected = selectWithin({ asked, names, plan }, context);
+  const question = questionOf(input, context, names);
+  const { asked, plan } = question;
+  const selected = selectWithin(question, context);
   const sources = pastSources(asked, selected, context);
   const settled = isSettled(asked.to, context, venuesAsked(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
@@ -154,6 +161,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     ...{ evaluatedAt, asked, units, numberFormat },
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
+    keepsRows: context.keepsRows ?? false,
   });
   const { timeframe, priceType, from, to } = asked;
   const members = { timeframe, price_type: priceType, from: formatInstant(from), to: formatInstant(to), units };
@@ -172,6 +180,7 @@ export const candles = defineOperation({
   price: 5_000,
   cacheS: null,
   summary: 'Completed candles.',
+  tool: true,
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, 'DQL_TIMEFRAME_UNSUPPORTED', ...SCOPE_CODES],
@@ -187,5 +196,6 @@ export const candles = defineOperation({
   },
   refine,
   understand: ({ where, timeframe }, { live }) => collected(timeframeFaults(timeframe), () => namesOf(where, live)),
+  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
   run,
 });

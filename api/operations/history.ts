@@ -111,11 +111,16 @@ const timesOf = (asked: Asked): Record<string, JsonValue | undefined> => ({
   to: asked.mode === 'at' ? undefined : formatInstant(asked.to),
 });
 
+const questionOf = (input: Input, context: Context, names: Names): Question => {
+  const plan = requirePlan(context);
+  return { input, asked: askedOf(input, context.evaluatedAt), names, plan, layers: layersOf(input.layers, plan) };
+};
+
 const run = async (input: Input, context: Context, names: Names): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const plan = requirePlan(context);
-  const [asked, layers] = [askedOf(input, evaluatedAt), layersOf(input.layers, plan)];
-  const selected = selectWithin({ input, asked, names, plan, layers }, context);
+  const question = questionOf(input, context, names);
+  const { asked, layers, plan } = question;
+  const selected = selectWithin(question, context);
   const until = lastInstant(asked);
   const sources = pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: until }, selected, context);
   const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
@@ -127,6 +132,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
     allowStale: input.allow_stale ?? false,
     includeGaps: input.include_gaps ?? true,
     itemsLimit: context.itemsLimit,
+    keepsRows: context.keepsRows ?? false,
   });
   const members = { ...timesOf(asked), units, freshness: printBounds(bounds, layers) };
   // A raw answer may still gain late rows.
@@ -143,6 +149,7 @@ export const history = defineOperation({
   price: 20_000,
   cacheS: null,
   summary: 'Past readings per layer.',
+  tool: true,
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, 'DQL_AS_OF_RANGE', ...SCOPE_CODES],
@@ -160,5 +167,6 @@ export const history = defineOperation({
   refine,
   understand: (input, { live, evaluatedAt }) =>
     collected(futureFaults(input, evaluatedAt), () => namesOf(input.where, live)),
+  judge: (input, context, names) => selectWithin(questionOf(input, context, names), context),
   run,
 });

@@ -1,5 +1,8 @@
 // Every operation of the data API; routes, documents and tools are rendered from this list.
 import { account } from './account.ts';
+import { agentState } from './agent-state.ts';
+import { anchorDay } from './anchor-day.ts';
+import { anchorProof } from './anchor-proof.ts';
 import { archive } from './archive.ts';
 import { archiveFile } from './archive-file.ts';
 import { books } from './books.ts';
@@ -10,6 +13,7 @@ import { history } from './history.ts';
 import { instruments } from './instruments.ts';
 import { liquidations } from './liquidations.ts';
 import type { Operation } from './operation.ts';
+import { receipt } from './receipt.ts';
 import { screen } from './screen.ts';
 import { snapshots } from './snapshots.ts';
 import { venues } from './venues.ts';
@@ -25,7 +29,11 @@ export const OPERATIONS: readonly Operation[] = [
   candles,
   books,
   liquidations,
+  agentState,
   archive,
   archiveFile,
+  anchorDay,
+  anchorProof,
+  receipt,
   account,
 ];

@@ -58,6 +58,51 @@ const LayerEntry = Type.Object({
   retention_from: NullableInstant,
 });
 
+export const ListingShape = Type.Object({
+  instrument: Type.String(),
+  venue: Type.String(),
+  venue_symbol: Type.String(),
+  base: Type.String(),
+  quote: Type.String(),
+  base_venue_alias: Nullable,
+  kind: Type.Enum(['perpetual']),
+  venue_kind: Nullable,
+  pair: Nullable,
+  post_only: Type.Union([Type.Boolean(), Type.Null()]),
+  status: Type.String(),
+  contract_size: NullableFigure,
+  multiplier: NullableFigure,
+  tick_size: NullableFigure,
+  lot_size: NullableFigure,
+  min_qty: NullableFigure,
+  min_notional: NullableFigure,
+  price_decimals: Type.Union([Type.Integer(), Type.Null()]),
+  qty_decimals: Type.Union([Type.Integer(), Type.Null()]),
+  units: Type.Record(Type.String(), Nullable),
+  quantity_unit: Type.String(),
+  oi_sides: Nullable,
+  funding_interval: Nullable,
+  funding_interval_source: Nullable,
+  funding_normalisation: Type.Union([Transform, Type.Null()]),
+  rules_normalisation: Type.Record(Type.String(), Transform),
+  candles: Type.Object({
+    base_timeframe: Type.String(),
+    price_types: Type.Array(Type.String()),
+    timeframes: Type.Array(Type.String()),
+  }),
+  layers: Type.Record(Type.String(), LayerEntry),
+  not_published: Type.Array(Type.String()),
+  bands: Type.Array(Type.String()),
+  listed_at: NullableInstant,
+  first_seen_at: NullableInstant,
+  delisted_at: NullableInstant,
+  retention_from: NullableInstant,
+  venue_ts: NullableInstant,
+  received_at: NullableInstant,
+  age_ms: Type.Integer(),
+  raw: Type.Optional(Type.Unknown()),
+});
+
 const Output = Type.Object({
   evaluated_at: InstantText,
   as_of: InstantText,
@@ -65,52 +110,7 @@ const Output = Type.Object({
   units: Type.Enum(['published', 'base', 'quote']),
   listings_as_of: NullableInstant,
   capabilities_as_of: NullableInstant,
-  items: Type.Array(
-    Type.Object({
-      instrument: Type.String(),
-      venue: Type.String(),
-      venue_symbol: Type.String(),
-      base: Type.String(),
-      quote: Type.String(),
-      base_venue_alias: Nullable,
-      kind: Type.Enum(['perpetual']),
-      venue_kind: Nullable,
-      pair: Nullable,
-      post_only: Type.Union([Type.Boolean(), Type.Null()]),
-      status: Type.String(),
-      contract_size: NullableFigure,
-      multiplier: NullableFigure,
-      tick_size: NullableFigure,
-      lot_size: NullableFigure,
-      min_qty: NullableFigure,
-      min_notional: NullableFigure,
-      price_decimals: Type.Union([Type.Integer(), Type.Null()]),
-      qty_decimals: Type.Union([Type.Integer(), Type.Null()]),
-      units: Type.Record(Type.String(), Nullable),
-      quantity_unit: Type.String(),
-      oi_sides: Nullable,
-      funding_interval: Nullable,
-      funding_interval_source: Nullable,
-      funding_normalisation: Type.Union([Transform, Type.Null()]),
-      rules_normalisation: Type.Record(Type.String(), Transform),
-      candles: Type.Object({
-        base_timeframe: Type.String(),
-        price_types: Type.Array(Type.String()),
-        timeframes: Type.Array(Type.String()),
-      }),
-      layers: Type.Record(Type.String(), LayerEntry),
-      not_published: Type.Array(Type.String()),
-      bands: Type.Array(Type.String()),
-      listed_at: NullableInstant,
-      first_seen_at: NullableInstant,
-      delisted_at: NullableInstant,
-      retention_from: NullableInstant,
-      venue_ts: NullableInstant,
-      received_at: NullableInstant,
-      age_ms: Type.Integer(),
-      raw: Type.Optional(Type.Unknown()),
-    }),
-  ),
+  items: Type.Array(ListingShape),
   page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
 });
 
@@ -156,8 +156,9 @@ const instantRange = (input: Partial<Input>, { live, evaluatedAt }: Reading): Ap
   if (at === evaluatedAt || (at < evaluatedAt && (earliest === null || at >= earliest))) return [];
   const from = earliest === null ? 'now' : formatInstant(earliest);
   const path = input.cursor === undefined ? '/as_of' : '/cursor';
-  const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
-  return [{ code: 'DQL_AS_OF_RANGE', message, hint: 'Ask for an instant within the range.', path }];
+  const range = `${from} to ${formatInstant(evaluatedAt)}`;
+  const message = `${formatInstant(at)} lies outside ${range}.`;
+  return [{ code: 'DQL_AS_OF_RANGE', message, hint: `Ask for an instant from ${range}.`, path }];
 };
 
 const refuseRaw = ({ include_raw }: Input, { plan }: Context): void => {
@@ -241,6 +242,7 @@ export const instruments = defineOperation({
   price: null,
   cacheS: 10,
   summary: 'Listings with rules and layers.',
+  tool: true,
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, 'DQL_AS_OF_RANGE', 'DQL_LIMIT', 'PLAN_LIMIT'],

@@ -5,13 +5,17 @@ import type { JsonValue, NumberFormat } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { KeyFacts } from '../access/account-store.ts';
 import type { ScopeChoice } from '../access/scope.ts';
+import type { Anchors } from '../anchors/anchors.ts';
 import type { ArchiveManifest } from '../contract/archive.ts';
 import type { Endpoint, Spoilt } from '../contract/endpoint.ts';
 import type { Plan } from '../contract/plans.ts';
 import type { Quota } from '../contract/quotas.ts';
 import type { FileLinks } from '../files/links.ts';
+import type { RowGroup } from '../history/row-groups.ts';
 import type { HistoryStore } from '../history/store.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import type { Receipts } from '../payments/receipts.ts';
+import type { AgentRules } from '../rules/desk.ts';
 
 /** The key of a call, for what its owner alone may see. */
 export type Caller = {
@@ -34,15 +38,24 @@ export type Context = {
   readonly history: HistoryStore | null;
   /** Null while there is no archive. */
   readonly archive: { readonly manifest: ArchiveManifest; readonly links: FileLinks } | null;
+  /** Null while closed days cannot be read. */
+  readonly anchors: Anchors | null;
+  readonly receipts: Receipts;
+  /** Null while rules cannot be read. */
+  readonly rules: AgentRules | null;
   /** T of this call, from the service's clock. */
   readonly evaluatedAt: Micros;
   readonly receiptId: string;
   /** Bytes of `items` as JSON that the answer may have; what is sent is judged again in its own format. */
   readonly itemsLimit: number;
+  /** The answer is rendered from rows as values: a table was requested. */
+  readonly keepsRows?: boolean;
   /** Plan of the key; null on an open endpoint without one. */
   readonly plan: Plan | null;
   /** Null on an open endpoint without a key. */
   readonly caller: Caller | null;
+  /** Address that pays for the call, lower case; null when a key or nobody does. */
+  readonly payer: string | null;
   /** Venues and instruments that a narrowing plan covers today. */
   readonly scopeOf: (plan: Plan) => ScopeChoice;
 };
@@ -63,8 +76,8 @@ export type ReadableEndpoint<Input = unknown, Understood = unknown> = Endpoint<I
 export type Answer = {
   readonly body: JsonValue;
   readonly numberFormat: NumberFormat;
-  /** The bytes of `items`, where rows may also be asked for as lines (N-15). */
-  readonly itemsText?: string;
+  /** Rows as values, where they may also be requested as a table (N-15); empty unless the context keeps them. */
+  readonly groups?: readonly RowGroup[];
   /** Gaps that stand beside the rows of `items`: a table has no rows for them, so their count is a header (N-15). */
   readonly gaps?: number;
   /** What would fit when a share of the answer does: the hint of a refusal (H-08). */
@@ -76,10 +89,12 @@ export type Answer = {
 };
 
 export type Operation<Input = unknown, Understood = unknown> = ReadableEndpoint<Input, Understood> & {
+  /** Throws what step 8 finds, before anything is read; \`run\` throws the same. Of a call with a price it comes before step 9. */
+  readonly judge: (input: Input, context: Context, understood: Understood) => unknown;
   readonly run: (input: Input, context: Context, understood: Understood) => Answer | Promise<Answer>;
 };
 
-type Optional = 'input' | 'refine' | 'understand';
+type Optional = 'input' | 'refine' | 'understand' | 'judge';
 
 /** Declares an operation; its input arrives at `run` only when steps 6 and 7 found it lawful. */
 export const defineOperation = <S extends TSchema, Understood = undefined>(
@@ -87,8 +102,10 @@ export const defineOperation = <S extends TSchema, Understood = undefined>(
     readonly input: S;
     readonly refine?: (input: Partial<Static<S>>, spoilt: Spoilt) => readonly ApiError[];
     readonly understand?: (input: Partial<Static<S>>, reading: Reading) => Understood;
+    readonly judge?: (input: Static<S>, context: Context, understood: Understood) => unknown;
   },
-): Operation => ({ refine: () => [], understand: () => undefined, ...operation }) as unknown as Operation;
+): Operation =>
+  ({ refine: () => [], understand: () => undefined, judge: () => undefined, ...operation }) as unknown as Operation;
 
 const NOTHING_SPOILT: Spoilt = new Set();
 

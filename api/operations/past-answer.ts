@@ -9,6 +9,7 @@ import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
 import { listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
+import type { Items } from '../history/row-groups.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
@@ -68,8 +69,7 @@ type Past = {
   readonly mayGrow?: boolean;
   /** The operation's own members. */
   readonly members: Readonly<Record<string, JsonValue | undefined>>;
-  /** The JSON array of items, exactly as it is sent and hashed. */
-  readonly items: string;
+  readonly items: Items;
   /** Of an answer in pages. */
   readonly page?: JsonValue;
   readonly numberFormat: NumberFormat;
@@ -77,7 +77,7 @@ type Past = {
 
 export const pastAnswer = (past: Past, context: Context): Answer => {
   const { plan, selected, until, settled, mayGrow = false, members, items, page, numberFormat } = past;
-  const itemsSha256 = createHash('sha256').update(items).digest('hex');
+  const itemsSha256 = createHash('sha256').update(items.text).digest('hex');
   return {
     body: {
       evaluated_at: formatInstant(context.evaluatedAt),
@@ -87,11 +87,11 @@ export const pastAnswer = (past: Past, context: Context): Answer => {
       ...versionsOf(selected, context.live, until),
       scope: scopeStated(plan, context),
       receipt_id: context.receiptId,
-      items: rawJson(items),
+      items: rawJson(items.text),
       page,
     },
     numberFormat,
-    itemsText: items,
+    groups: items.groups,
     ...(settled && !mayGrow ? { settledAs: itemsSha256 } : {}),
   };
 };

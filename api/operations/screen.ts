@@ -24,7 +24,7 @@ import type { Selection } from '../language/selection.ts';
 import { Where } from '../language/where-object.ts';
 import { boundsOf, Freshness, freshnessFaults, freshnessLimits, printBounds } from '../live/bounds.ts';
 import type { Selected } from '../live/listing-book.ts';
-import { planOf } from '../screen/plan.ts';
+import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
 import { readFacts } from '../screen/read-facts.ts';
 import { Budget, screenItems } from '../screen/screen.ts';
 import { directoryOf } from '../selection/directory.ts';
@@ -145,8 +145,8 @@ const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   const earliest = earliestKnown(directoryOf(live).listings);
   if (at <= evaluatedAt && (earliest === null || at >= earliest)) return null;
   const from = earliest === null ? 'now' : formatInstant(earliest);
-  const message = `${formatInstant(at)} lies outside ${from} to ${formatInstant(evaluatedAt)}.`;
-  return { message, hint: 'Ask for an instant within the range.' };
+  const range = `${from} to ${formatInstant(evaluatedAt)}`;
+  return { message: `${formatInstant(at)} lies outside ${range}.`, hint: `Ask for an instant from ${range}.` };
 };
 
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
@@ -274,20 +274,14 @@ const answerOf = (
   };
 };
 
-const followingPage = (
-  input: Input,
-  cursor: string,
-  { context, pages }: { context: Context; pages: Pages },
-): Answer => {
-  const { live, evaluatedAt } = context;
-  const page = screenPagesOf(live).find(cursor, { asked: pages.asked, now: evaluatedAt });
-  if (page === null) {
-    throw serviceError('DQL_JSON_SCHEMA', 'The cursor is not of this query, or older than 300 seconds.', {
-      hint: 'Run the query again.',
-      path: '/cursor',
-    });
-  }
-  return answerOf(page.result, page.from, { context, input, pages: { ...pages, id: page.id } });
+/** The page that a cursor names, or the refusal of a cursor that names none. */
+const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context) => {
+  const page = screenPagesOf(live).find(cursor, { asked, now: evaluatedAt });
+  if (page !== null) return page;
+  throw serviceError('DQL_JSON_SCHEMA', 'The cursor is not of this query, or older than 300 seconds.', {
+    hint: 'Run the query again.',
+    path: '/cursor',
+  });
 };
 
 const refuseLong = (steps: number, listings: number): void => {
@@ -300,13 +294,22 @@ const refuseLong = (steps: number, listings: number): void => {
   );
 };
 
+/** Step 8: the listings that a query is evaluated over. */
+const selectFor = (
+  question: Question,
+  context: Context,
+): { readonly plan: QueryPlan; readonly selected: Selected[] } => {
+  const plan = planOf(question.compiled.query, question.input.units ?? 'published');
+  const selected = selectWithin(question, plan.layers, context);
+  refuseLong(plan.steps, selected.length);
+  return { plan, selected };
+};
+
 const evaluate = async (question: Question, context: Context): Promise<ScreenResult> => {
   const { compiled, input } = question;
   const { live, evaluatedAt, history } = context;
   const units = input.units ?? 'published';
-  const plan = planOf(compiled.query, units);
-  const selected = selectWithin(question, plan.layers, context);
-  refuseLong(plan.steps, selected.length);
+  const { plan, selected } = selectFor(question, context);
   const budget = new Budget(BUDGET_MS);
   const terms = { at: compiled.query.asOf?.at ?? evaluatedAt, units, bounds: boundsOf(input.freshness) };
   const head = headOf(question, selected, context);
@@ -320,15 +323,28 @@ const evaluate = async (question: Question, context: Context): Promise<ScreenRes
   return { head, items };
 };
 
+const questionOf = (input: Input, context: Context, compiled: Compiled | null): Question => {
+  if (compiled === null) throw new Error('a body without a query is refused before');
+  const names = resolveNames(compiled.query.where ?? {}, directoryOf(context.live));
+  return { input, compiled, names, plan: requirePlan(context) };
+};
+
+const judge = (input: Input, context: Context, compiled: Compiled | null): void => {
+  const question = questionOf(input, context, compiled);
+  if (input.cursor === undefined) selectFor(question, context);
+  else findPage(input.cursor, askedBy(input, question.compiled, context), context);
+};
+
 const run = async (input: Input, context: Context, compiled: Compiled | null): Promise<Answer> => {
   const { live, evaluatedAt } = context;
-  const plan = requirePlan(context);
-  if (compiled === null) throw new Error('a body without a query is refused before');
-  const limit = Math.min(input.limit ?? DEFAULT_LIMIT, plan.limits.screen_limit);
-  const pages: Pages = { limit, asked: askedBy(input, compiled, context) };
-  if (input.cursor !== undefined) return followingPage(input, input.cursor, { context, pages });
-  const names = resolveNames(compiled.query.where ?? {}, directoryOf(live));
-  const result = await evaluate({ input, compiled, names, plan }, context);
+  const question = questionOf(input, context, compiled);
+  const limit = Math.min(input.limit ?? DEFAULT_LIMIT, question.plan.limits.screen_limit);
+  const pages: Pages = { limit, asked: askedBy(input, question.compiled, context) };
+  if (input.cursor !== undefined) {
+    const { result, from, id } = findPage(input.cursor, pages.asked, context);
+    return answerOf(result, from, { context, input, pages: { ...pages, id } });
+  }
+  const result = await evaluate(question, context);
   const isLong = result.items.length > limit;
   const id = isLong ? screenPagesOf(live).keep(result, { asked: pages.asked, now: evaluatedAt }) : null;
   return answerOf(result, 0, { context, input, pages: { ...pages, id } });
@@ -343,6 +359,7 @@ export const screen = defineOperation({
   price: 10_000,
   cacheS: null,
   summary: 'Instruments for which a query holds, with the values that decided.',
+  tool: true,
   input: Input,
   output: Output,
   codes: [...QUERY_CODES, 'DQL_AS_OF_RANGE', ...SCOPE_CODES],
@@ -357,5 +374,6 @@ export const screen = defineOperation({
   },
   refine,
   understand,
+  judge,
   run,
 });

@@ -55,7 +55,8 @@ const Input = Type.Object(
 );
 type Input = Static<typeof Input>;
 
-const LayerObject = Type.Object({
+/** The value object (L-04). */
+export const LayerObject = Type.Object({
   status: Type.Enum(['present', 'stale', 'missing', 'not_published', 'off']),
   reason: Type.Optional(Type.String()),
   gap_cause: Type.Optional(Type.String()),
@@ -130,8 +131,9 @@ const rawRefusal = (input: Input, plan: Plan): ApiError[] =>
     : [];
 
 /** Checks of step 8 in one list, then what is left is lawful (E-01). */
-const selectWithin = (input: Input, names: Names, context: Context & { readonly plan: Plan }): Selected[] => {
-  const { live, plan, evaluatedAt } = context;
+const selectWithin = (input: Input, names: Names, context: Context): Selected[] => {
+  const { live, evaluatedAt } = context;
+  const plan = requirePlan(context);
   const choice = context.scopeOf(plan);
   const selected = selectListings(names, directoryOf(live), { at: evaluatedAt, narrowing: narrowingOf(choice) });
   throwAll([
@@ -190,7 +192,7 @@ const itemsOf = (
 const run = (input: Input, context: Context, names: Names): Answer => {
   const { live, evaluatedAt } = context;
   const plan = requirePlan(context);
-  const selected = selectWithin(input, names, { ...context, plan });
+  const selected = selectWithin(input, names, context);
   const layers = layersOf(input.layers, plan);
   const options: ViewOptions = {
     at: evaluatedAt,
@@ -222,6 +224,7 @@ export const snapshots = defineOperation({
   price: 5_000,
   cacheS: null,
   summary: 'Latest readings per layer.',
+  tool: true,
   input: Input,
   output: Output,
   codes: [...WHERE_CODES, ...SCOPE_CODES],
@@ -232,5 +235,6 @@ export const snapshots = defineOperation({
   },
   refine,
   understand: ({ where }, { live }) => namesOf(where, live),
+  judge: (input, context, names) => selectWithin(input, names, context),
   run,
 });

@@ -1,15 +1,14 @@
 // GET /v2/venues: which venues are served, how many of their listings, and whether they are live (V-01).
 import Type from 'typebox';
-import { STATE_LAG } from '../../schemas/freshness.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, type JsonValue } from '../../schemas/json.ts';
 import { ALL_LAYERS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { Span } from '../../schemas/topics.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import { isListed, type LiveListing, versionAt } from '../live/listing-book.ts';
 import { policyOf } from '../live/listing-view.ts';
 import type { LiveMemory, LiveVenue } from '../live/memory.ts';
+import { venueState } from '../live/venue-state.ts';
 import answer from './examples/venues.json' with { type: 'json' };
 import { defineOperation } from './operation.ts';
 
@@ -31,28 +30,6 @@ const Output = Type.Object({
   items_note: Type.Optional(Type.String()),
 });
 
-/** A slot lost longer ago than this was given up with its listings, and says nothing about the present. */
-const FORGET_LOST: Micros = 3_600_000_000;
-
-type VenueState = { readonly state: 'live' | 'degraded' | 'down'; readonly since: Micros | null };
-
-const latest = (instants: readonly Micros[]): Micros | null => (instants.length === 0 ? null : Math.max(...instants));
-
-/** Down without an open connection; degraded while one of its slots is lost or the pipeline is behind; else live. */
-const stateOf = (live: LiveMemory, venue: LiveVenue, at: Micros): VenueState => {
-  const spans = [...venue.connections.newestBySlot().values()];
-  const open = spans.filter((s) => s.to === null);
-  const ends = spans.flatMap(({ to }: Span) => (to === null ? [] : [to]));
-  if (open.length === 0) return { state: 'down', since: latest(ends) };
-  const watermark = live.watermark(venue.venue);
-  if (watermark === null || at - watermark > STATE_LAG) {
-    return { state: 'degraded', since: watermark === null ? null : watermark + STATE_LAG };
-  }
-  const lost = ends.filter((to) => at - to <= FORGET_LOST);
-  if (lost.length > 0) return { state: 'degraded', since: Math.min(...lost) };
-  return { state: 'live', since: latest(open.map((s) => s.from)) };
-};
-
 const layersOf = (venue: LiveVenue, at: Micros): JsonValue => {
   const capability = versionAt(venue.capabilities, at);
   return byKey(Object.fromEntries(ALL_LAYERS.map(({ recordName, name }) => [recordName, policyOf(capability, name)])));
@@ -73,7 +50,7 @@ const venueRecord = (live: LiveMemory, venue: LiveVenue, at: Micros): JsonValue 
   });
   // The first sight of a listing that readings came of: its first reading follows within its first seconds.
   const since = firstSeen(known.filter(isCollected));
-  const { state, since: stateSince } = stateOf(live, venue, at);
+  const { state, since: stateSince } = venueState(live, venue, at);
   return {
     venue: venue.venue,
     name: venue.capabilities.at(-1)?.name ?? venue.venue,
@@ -96,6 +73,7 @@ export const venues = defineOperation({
   price: null,
   cacheS: 10,
   summary: 'Venues served, with their coverage and state.',
+  tool: true,
   input: Type.Object({}, { additionalProperties: false }),
   output: Output,
   codes: [],

@@ -41,6 +41,8 @@ export type CaptureOptions = {
   readonly now: Micros;
   /** W of the listing's venue in a live answer; null in one about the past, where every period ended by T is looked at. */
   readonly watermark: Micros | null;
+  /** Candles count by the watermark alone: one that came meanwhile is not of the instant. */
+  readonly byWatermark?: boolean;
   readonly columns: Columns;
   readonly capability: CapabilityVersion | null;
   readonly stateLag: boolean;
@@ -73,21 +75,25 @@ const absenceOf = (spec: ColumnSpec, selected: Selected, { capability, stateLag 
 };
 
 /** Candles come when they are sealed, readings when their last window has ended; a silent period is a gap once it can no longer change. */
-const isUsable = (spec: ColumnSpec, column: Column, period: number, watermark: Micros): boolean => {
+const isUsable = (
+  spec: ColumnSpec,
+  { column, period }: { readonly column: Column; readonly period: number },
+  { watermark, byWatermark }: { readonly watermark: Micros; readonly byWatermark: boolean },
+): boolean => {
   const end = period * lengthOf(spec);
   if (watermark >= end + SEALS_AFTER) return true;
-  return column.has(period) && (spec.kind === 'candles' || watermark >= end);
+  return column.has(period) && (spec.kind === 'candles' ? !byWatermark : watermark >= end);
 };
 
 /** The newest period that all columns of a timeframe can use. */
 const newestPeriod = (
   columns: readonly (readonly [ColumnSpec, Column])[],
-  { at, watermark }: CaptureOptions,
+  { at, watermark, byWatermark = false }: CaptureOptions,
 ): number => {
   let newest = Number.POSITIVE_INFINITY;
   for (const [spec, column] of columns) {
     let period = periodAt(at, lengthOf(spec));
-    while (watermark !== null && !isUsable(spec, column, period, watermark)) period--;
+    while (watermark !== null && !isUsable(spec, { column, period }, { watermark, byWatermark })) period--;
     newest = Math.min(newest, period);
   }
   return newest;

@@ -54,15 +54,23 @@ const inUnits = async (plan: Plan, facts: Facts[], { live, history, terms, budge
 
 // ---- now ----
 
-const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
+/** What memory says at an instant: now, or a moment ago (the rules). Whatever is read of one instant is of one state. */
+export type Moment = {
+  readonly viewOf: (one: Selected) => Pick<VenueView, 'capability' | 'stateLag'>;
+  readonly layersOf: (one: Selected) => LayerStates;
+  readonly watermarkOf: (venue: string) => Micros;
+  /** Candles count by the watermark alone, whenever they came. */
+  readonly byWatermark?: true;
+};
+
+/** Facts of a moment; layers are taken at once, series when they are loaded. */
+export const readFactsAt = (
+  plan: Plan,
+  selected: readonly Selected[],
+  { reading, moment }: { readonly reading: Reading; readonly moment: Moment },
+): PendingFacts => {
   const { live, history, terms, budget } = reading;
-  const views = new Map<string, VenueView>();
-  for (const one of selected) {
-    const { venue } = one.listing;
-    if (!views.has(venue)) views.set(venue, venueView(live, venueOf(live, one), terms.at));
-  }
-  const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
-  const states = selected.map((one) => liveLayers(viewOf(one), one, { layers: plan.layers, terms }));
+  const states = selected.map((one) => moment.layersOf(one));
   const layers = (_one: Selected, i: number): LayerStates => states[i] ?? {};
   const complete = async (): Promise<Facts[]> => {
     if (plan.needs.length === 0) return factsOf(selected, terms, { layers, windows: () => NO_WINDOWS });
@@ -70,14 +78,32 @@ const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): 
     const loading = columns.ensure(selected, plan.needs, { at: terms.at, begin: () => requireStore(history) });
     if (loading !== null) await budget.within(loading);
     const windows = (one: Selected): Windows => {
-      const { capability, stateLag } = viewOf(one);
-      const watermark = live.watermark(one.listing.venue) ?? 0;
+      const { capability, stateLag } = moment.viewOf(one);
+      const watermark = moment.watermarkOf(one.listing.venue);
       const { at, units } = terms;
-      return capture(one, plan.needs, { at, now: at, watermark, columns, capability, stateLag, units });
+      const { byWatermark } = moment;
+      const when = { at, now: at, watermark, ...(byWatermark ? { byWatermark } : {}) };
+      return capture(one, plan.needs, { ...when, columns, capability, stateLag, units });
     };
     return inUnits(plan, factsOf(selected, terms, { layers, windows }), reading);
   };
   return { complete };
+};
+
+const readLive = (plan: Plan, selected: readonly Selected[], reading: Reading): PendingFacts => {
+  const { live, terms } = reading;
+  const views = new Map<string, VenueView>();
+  for (const one of selected) {
+    const { venue } = one.listing;
+    if (!views.has(venue)) views.set(venue, venueView(live, venueOf(live, one), terms.at));
+  }
+  const viewOf = ({ listing }: Selected): VenueView => views.get(listing.venue) as VenueView;
+  const moment: Moment = {
+    viewOf,
+    layersOf: (one) => liveLayers(viewOf(one), one, { layers: plan.layers, terms }),
+    watermarkOf: (venue) => live.watermark(venue) ?? 0,
+  };
+  return readFactsAt(plan, selected, { reading, moment });
 };
 
 // ---- the past ----

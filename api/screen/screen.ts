@@ -121,7 +121,7 @@ const itemOf = ({ instrument, result }: Outcome): JsonValue => ({
 });
 
 /** Listings by instrument, in the order of their codes; those of one in the order given. */
-const groupsOf = (facts: readonly Facts[]): [string, Facts[]][] => {
+export const groupsOf = (facts: readonly Facts[]): [string, Facts[]][] => {
   const groups = new Map<string, Facts[]>();
   for (const one of facts) {
     const { instrument } = one.version.record.values;

@@ -29,6 +29,8 @@ import { TrackBoard } from './track-board.ts';
 /** The clock is looked at this often: a change that time brings is told well within a second (ST-07). */
 const TICK_MS = 250;
 const TICK: Micros = TICK_MS * 1_000;
+/** Clocks of nodes differ by less: one that is further off alarms. */
+const CLOCKS_APART: Micros = 1_000_000;
 const ROTATE: Micros = 86_400_000_000;
 /** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
@@ -37,7 +39,12 @@ const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'co
 type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
 const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
 
-export type HubDeps = { readonly live: LiveMemory; readonly nowMicros: () => Micros };
+export type HubDeps = {
+  readonly live: LiveMemory;
+  readonly nowMicros: () => Micros;
+  /** Told after each hand-over to the clients' sockets: the time since the oldest of its records was appended to the log. */
+  readonly onDelivered?: (age: Micros) => void;
+};
 
 export type Opening = {
   readonly account: Account;
@@ -53,6 +60,9 @@ export type Opening = {
 export class StreamHub {
   readonly #live: LiveMemory;
   readonly #nowMicros: () => Micros;
+  readonly #onDelivered: (age: Micros) => void;
+  /** When the oldest record that waits for the next hand-over was appended; null: none waits. */
+  #appendedAt: Micros | null = null;
   readonly #board: TrackBoard;
   readonly #ring = new Ring();
   readonly #places = new Map<string, Place>();
@@ -66,9 +76,10 @@ export class StreamHub {
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ live, nowMicros }: HubDeps) {
+  constructor({ live, nowMicros, onDelivered = () => undefined }: HubDeps) {
     this.#live = live;
     this.#nowMicros = nowMicros;
+    this.#onDelivered = onDelivered;
     this.#board = new TrackBoard(live);
     this.#rows = new RowBatches(live);
     for (const { venue, partitions } of live.venues()) {
@@ -105,6 +116,15 @@ export class StreamHub {
     return stream;
   }
 
+  /** Tells one client what is no part of the log: it stands under the id that was told last. */
+  tellBeside(stream: Stream, event: string, data: string): void {
+    if (!this.#streams.has(stream)) return;
+    const now = this.#advanceAll();
+    stream.add(event, data);
+    stream.commit(this.#idOf(stream, now));
+    this.#scheduleFlush();
+  }
+
   /** Says goodbye to every client. */
   close(): void {
     for (const stream of [...this.#streams]) stream.end('shutdown');
@@ -112,8 +132,11 @@ export class StreamHub {
 
   #greet(stream: Stream, lastEventId: string | null, now: Micros): void {
     const { request, tasks } = stream;
-    const id = lastEventId === null ? null : parseEventId(lastEventId, request.selection, tasks);
-    const resumed = id !== null && id.toldAt <= now && this.#ring.covers(id.places);
+    const sent = lastEventId === null ? null : parseEventId(lastEventId, request.selection, tasks);
+    // The node that told it may have a clock ahead of this one's: what is due until then is told here when it is due.
+    const id =
+      sent === null || sent.toldAt > now + CLOCKS_APART ? null : { ...sent, toldAt: Math.min(sent.toldAt, now) };
+    const resumed = id !== null && this.#ring.covers(id.places);
     const bufferFrom = this.#ring.from(now);
     stream.add('hello', helloData(stream, this.#live, { resumed, bufferFrom, now }));
     let snapshots = 0;
@@ -185,6 +208,8 @@ export class StreamHub {
       this.#isFlushScheduled = false;
       this.#endRows();
       for (const stream of this.#streams) stream.flush();
+      if (this.#appendedAt !== null) this.#onDelivered(this.#nowMicros() - this.#appendedAt);
+      this.#appendedAt = null;
     });
   }
 
@@ -229,6 +254,7 @@ export class StreamHub {
     this.#moment = NO_MOMENT;
     if (changes) this.#ring.push(applied, now);
     if (this.#streams.size === 0) return;
+    this.#appendedAt ??= message.recorded_at;
     if (entry === null) this.#tellReading(venue, message, now);
     else this.#tell(venue, entry, now);
     this.#commit(now);

@@ -57,6 +57,11 @@ const Input = Type.Object(
     ),
     timeframe: Type.Optional(Type.Enum([...TIMEFRAMES], { description: 'Timeframe of `candles`; 1m when left out.' })),
     snapshot: Type.Optional(Type.Boolean({ description: 'false leaves the initial snapshots out.' })),
+    rules: Type.Optional(
+      Type.Boolean({
+        description: 'true adds `rule` events: each rule of the account with its state, then every move of one.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -88,7 +93,7 @@ export const STREAM = {
   input: Input,
   output: Type.String({
     description:
-      'Server-sent events: `hello`, `snapshot` once a listing and layer, `ready`, then `update`, `event` (trades, liquidations), `candle`, `listing`, `heartbeat` every 15 s, `gap`, `error`, `bye`. `Last-Event-ID` resumes within 300 s.',
+      'Server-sent events: `hello`, `snapshot` once a listing and layer, `ready`, then `update`, `event` (trades, liquidations), `candle`, `listing`, `heartbeat` every 15 s, `gap`, `error`, `bye`; with `rules=true` also `rule`. `Last-Event-ID` resumes within 300 s.',
   }),
   codes: [...WHERE_CODES, ...SCOPE_CODES],
   example: {
@@ -123,6 +128,8 @@ export type StreamRequest = {
   readonly timeframe: Timeframe;
   readonly format: Format;
   readonly withSnapshots: boolean;
+  /** Moves of the account's rules are told too; they are no part of what an id resumes. */
+  readonly withRules: boolean;
   /** Venues it can ever speak of, ascending. */
   readonly venues: readonly string[];
   /** Name of all of this in event ids. */
@@ -197,6 +204,7 @@ export const readRequest = (
     timeframe,
     format,
     withSnapshots: input.snapshot ?? true,
+    withRules: input.rules ?? false,
     venues: choice.venues === null ? venues : venues.filter((v) => choice.venues?.includes(v)),
     selection: selectionName([codesOf(names), choice, layers, rows, timeframe, format.key]),
   };

@@ -1,6 +1,6 @@
 // Waiting times between attempts: exponential, capped, with jitter; pure, randomness goes in.
 
-export type BackoffPolicy = {
+type BackoffPolicy = {
   readonly minMs: number;
   readonly maxMs: number;
   /** Share of a step that is random, 0 to 1: 0.5 gives between half the step and the whole of it. */

@@ -1,14 +1,14 @@
 // The collector's clock: wall time at start plus the monotonic clock, slewed towards the wall, never backwards (design section 5).
 import type { Micros } from '../../schemas/records.ts';
 
-export type Clock = {
+type Clock = {
   /** Never less than any earlier answer. */
   readonly nowMicros: () => Micros;
   /** How far this clock is ahead of a broker's append time, in milliseconds; the guard alarms at 1 s and closes at 5 s. */
   readonly offsetFromMs: (brokerMs: number) => number;
 };
 
-export type ClockSources = {
+type ClockSources = {
   /** Wall time in microseconds since 1970; may jump. */
   readonly wallMicros: () => number;
   /** Any origin, never backwards. */

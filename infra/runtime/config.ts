@@ -1,6 +1,6 @@
 // Configuration of a process: one table of environment variables, read once in main, all faults told at once.
 import { readFileSync } from 'node:fs';
-import { nearest } from '../../schemas/errors.ts';
+import { editDistance, nearest } from '../../schemas/errors.ts';
 
 type Kinds = {
   readonly string: string;
@@ -12,7 +12,7 @@ type Kinds = {
 };
 
 /** A variable without `default` is required; `default: null` makes it optional and its absence null. */
-export type Variable = {
+type Variable = {
   readonly [K in keyof Kinds]: {
     readonly type: K;
     readonly default?: Kinds[K] | null;
@@ -39,6 +39,8 @@ export class ConfigError extends Error {
 
 /** Shorter names have neighbours by chance (HOST and HOME), so only these are guarded against misspelling. */
 const GUARDED_LENGTH = 6;
+/** Of names up to this length two edits make another one (MCP_URL and RPC_URL), so only one counts as misspelt. */
+const SHORT_LENGTH = 8;
 
 const WORDS: Readonly<Record<string, boolean>> = { true: true, 1: true, false: false, 0: false };
 
@@ -91,13 +93,16 @@ const families = (names: readonly string[]): ReadonlyMap<string, readonly string
   return new Map([...groups].filter(([, members]) => members.length >= FAMILY_SIZE));
 };
 
+const isMisspelt = (name: string, near: string): boolean => near.length > SHORT_LENGTH || editDistance(name, near) <= 1;
+
 const unknownNames = (spec: ConfigSpec, env: Environment): string[] => {
   const names = namesOf(spec);
   const guarded = names.filter((name) => name.length >= GUARDED_LENGTH);
   const kin = families(names);
   return Object.keys(env).flatMap((name) => {
     if (names.includes(name)) return [];
-    const [meant] = nearest(name, guarded);
+    const [near] = nearest(name, guarded);
+    const meant = near === undefined || isMisspelt(name, near) ? near : undefined;
     // A right spelling beside the near one means that both are known to whoever set them.
     if (meant !== undefined && env[meant] === undefined) return [`${name} is unknown, did you mean ${meant}?`];
     const known = kin.get(familyOf(name));

@@ -1,6 +1,6 @@
 // One HTTP request with a deadline and a byte limit; the answer's bytes are given as they came.
 
-export type HttpRequest = {
+type HttpRequest = {
   readonly url: string;
   readonly method?: 'GET' | 'POST';
   readonly body?: string;

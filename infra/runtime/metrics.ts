@@ -21,8 +21,8 @@ export const createMetrics = (): Registry => {
   return registry;
 };
 
-export type MetricsServer = { readonly port: number; readonly close: () => Promise<void> };
-export type MetricsOptions = {
+type MetricsServer = { readonly port: number; readonly close: () => Promise<void> };
+type MetricsOptions = {
   readonly host?: string;
   /** `/healthz` answers 503 with the reason while this gives one. */
   readonly problem?: () => string | null;

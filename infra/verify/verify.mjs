@@ -82,28 +82,37 @@ const shown = (value) =>
   String(value).replace(/[\x00-\x1f\x7f-\x9f\p{Cs}]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 const say = (text) => console.log(shown(text));
 
-/** Prints a line for each step and remembers those that fail. */
+/** Tells a line for each step and remembers what became of it. */
 class Report {
   failed = [];
+  steps = [];
+
+  constructor(tell = say) {
+    this.tell = tell;
+  }
 
   async step(name, claim, check) {
     try {
       await check();
     } catch (error) {
       if (!(error instanceof Refused || error instanceof Broken)) throw error;
+      const { message: reason, expected = null, found = null } = error;
       this.failed.push(name);
-      say(`FAIL ${name}: ${claim}`);
-      say(`     ${error.message}`);
-      if (error.expected != null) say(`     expected ${error.expected}`);
-      if (error.found != null) say(`     found    ${error.found}`);
+      this.steps.push({ name, outcome: 'failed', claim, reason, expected, found });
+      this.tell(`FAIL ${name}: ${claim}`);
+      this.tell(`     ${reason}`);
+      if (expected !== null) this.tell(`     expected ${expected}`);
+      if (found !== null) this.tell(`     found    ${found}`);
       return false;
     }
-    say(`ok   ${name}: ${claim}`);
+    this.steps.push({ name, outcome: 'ok', claim });
+    this.tell(`ok   ${name}: ${claim}`);
     return true;
   }
 
   skip(name, reason) {
-    say(`skip ${name}: ${reason}`);
+    this.steps.push({ name, outcome: 'skipped', reason });
+    this.tell(`skip ${name}: ${reason}`);
   }
 }
 
@@ -787,7 +796,7 @@ const FORMS = {
   'list of objects': (value) => Array.isArray(value) && value.every(isMembers),
 };
 const ANCHOR_FORM = { contract: 'text or null', tx_hash: 'text or null', block: 'whole number or null', anchored_at: 'text or null' };
-const COMMON_FORM = { day: 'text', network: 'text', schema_version: 'whole number', day_root: 'text', anchor: 'object' };
+const COMMON_FORM = { day: 'text', network: 'text or null', schema_version: 'whole number', day_root: 'text', anchor: 'object' };
 const PROOF_FORM = {
   ...COMMON_FORM,
   layer: 'text',
@@ -828,8 +837,9 @@ const readFile = (name) => {
   }
 };
 
-const readAnswer = (name) => {
-  const data = readFile(name);
+const readAnswer = (name) => checkAnswer(name, readFile(name));
+
+const checkAnswer = (name, data) => {
   let answer;
   try {
     answer = parseJson(data);
@@ -900,6 +910,7 @@ class Chain {
   }
 
   async checkId() {
+    if (this.answer.network === null) refuse('network is null: the day is not posted yet');
     const found = `eip155:${readQuantity(await this.ask('eth_chainId'), 'eth_chainId')}`;
     requireEqual('the RPC serves another chain', this.answer.network, found);
   }
@@ -949,7 +960,7 @@ const isRehearsal = (answer) => answer.network !== BASE || answer.binding === fa
 /** The steps on the chain; skipped without a URL. */
 const checkChain = async (report, answer, url) => {
   if (isRehearsal(answer))
-    say(`note rehearsal: the chain (${answer.network}) is not Base itself (${BASE}), so the anchor binds nobody`);
+    report.tell(`note rehearsal: the chain (${answer.network ?? 'not known yet'}) is not Base itself (${BASE}), so the anchor binds nobody`);
   const chain = new Chain(answer, url);
   const checks = [() => chain.checkId(), () => chain.checkCode(), () => chain.checkRoot(), () => chain.checkTransaction()];
   for (const [at, [name, claim]] of Object.entries(CHAIN_STEPS).entries()) {
@@ -961,12 +972,12 @@ const checkChain = async (report, answer, url) => {
 
 const conclude = (report, answer, what, url) => {
   const { day, day_root, network } = answer;
-  if (report.failed.length > 0) say(`NOT VERIFIED: ${report.failed.join(', ')}`);
+  if (report.failed.length > 0) report.tell(`NOT VERIFIED: ${report.failed.join(', ')}`);
   else if (url === null)
-    say(`Only the offline part was checked: ${what} leads to day_root ${day_root}. Give --rpc URL to check the chain.`);
+    report.tell(`Only the offline part was checked: ${what} leads to day_root ${day_root}. Give --rpc URL to check the chain.`);
   else {
     const verified = isRehearsal(answer) ? 'VERIFIED in a rehearsal' : 'VERIFIED';
-    say(`${verified}: ${what} leads to the root that ${answer.anchor.contract.toLowerCase()} on ${network} holds for ${day}.`);
+    report.tell(`${verified}: ${what} leads to the root that ${answer.anchor.contract.toLowerCase()} on ${network} holds for ${day}.`);
   }
   return report.failed.length > 0 ? 1 : 0;
 };
@@ -1012,10 +1023,9 @@ const checkRowDay = ({ table, row, day }) => {
   requireInDay({ time }, row[time], day);
 };
 
-const verifyProof = async (name, answer, url) => {
-  say(`proof ${name}`);
+const verifyProof = async (name, answer, url, report = new Report()) => {
+  report.tell(`proof ${name}`);
   const { partition } = answer;
-  const report = new Report();
   await report.step('text', 'no member appears twice, no text has a lone surrogate', () => requireClean(answer));
   await report.step('canonical', 'row in canonical form (RFC 8785) is canonical', () =>
     requireEqual('the row has another canonical text', answer.canonical, canonicalRow(answer.row)),
@@ -1167,7 +1177,19 @@ const main = async (words) => {
   }
 };
 
-export { main, openArchive };
+/**
+ * Verifies a proof answer, as the text that came: for programs. `rpc` is the URL of a node of the chain, null for the offline steps alone;
+ * `tell` is given each line of the report. Throws what cannot be used as a proof at all.
+ */
+const verifyProofText = async (text, { rpc = null, tell = () => {} } = {}) => {
+  const answer = checkAnswer('the answer', Buffer.from(text));
+  if (!('row' in answer)) unusable('the answer is for a day: the files of a table are verified with it, by this program itself');
+  const report = new Report(tell);
+  const code = await verifyProof('answer', answer, rpc, report);
+  return { verified: code === 0, onChain: rpc !== null && code === 0, day: answer.day, day_root: answer.day_root, steps: report.steps };
+};
+
+export { main, openArchive, verifyProofText };
 
 /** Whether this file is what Node was started with, and not imported. */
 const isStarted = () => {
@@ -1178,4 +1200,8 @@ const isStarted = () => {
   }
 };
 
-if (isStarted()) process.exitCode = await main(process.argv.slice(2));
+// Not awaited here: programs that use require could not load a module that waits.
+if (isStarted())
+  main(process.argv.slice(2)).then((code) => {
+    process.exitCode = code;
+  });

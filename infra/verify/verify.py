@@ -1097,7 +1097,7 @@ FORMS = {
     'list of objects': lambda value: isinstance(value, list) and all(isinstance(item, Members) for item in value),
 }
 ANCHOR_FORM = {'contract': 'text or null', 'tx_hash': 'text or null', 'block': 'whole number or null', 'anchored_at': 'text or null'}
-COMMON_FORM = {'day': 'text', 'network': 'text', 'schema_version': 'whole number', 'day_root': 'text', 'anchor': 'object'}
+COMMON_FORM = {'day': 'text', 'network': 'text or null', 'schema_version': 'whole number', 'day_root': 'text', 'anchor': 'object'}
 PROOF_FORM = {
     **COMMON_FORM,
     'layer': 'text',
@@ -1212,6 +1212,8 @@ class Chain:
         return require_hex('anchor.contract', self.anchor['contract'], 40)
 
     def check_id(self):
+        if self.answer['network'] is None:
+            raise Refused('network is null: the day is not posted yet')
         found = f'eip155:{read_quantity(self.ask("eth_chainId"), "eth_chainId")}'
         require_equal('the RPC serves another chain', self.answer['network'], found)
 
@@ -1257,7 +1259,7 @@ class Chain:
 def check_chain(report, answer, url):
     """The steps on the chain; skipped without a URL."""
     if answer['network'] != BASE or answer.get('binding') is False:
-        say(f'note rehearsal: the chain ({answer["network"]}) is not Base itself ({BASE}), so the anchor binds nobody')
+        say(f'note rehearsal: the chain ({answer["network"] or "not known yet"}) is not Base itself ({BASE}), so the anchor binds nobody')
     chain = Chain(answer, url)
     checks = (chain.check_id, chain.check_code, chain.check_root, chain.check_transaction)
     for (name, claim), check in zip(CHAIN_STEPS.items(), checks):

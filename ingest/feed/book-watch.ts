@@ -55,7 +55,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
       notBeforeMs: 0,
     });
   }
-  const needOf = (symbol: string, book: Watched, nowMs: number): BookNeed | null => {
+  const findNeed = (symbol: string, book: Watched, nowMs: number): BookNeed | null => {
     if (nowMs < book.notBeforeMs) return null;
     if (book.neededMs !== null) return { symbol, why: 'join', sinceMs: book.neededMs };
     if (nowMs - book.heardMs < QUIET_MS) {
@@ -88,7 +88,7 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
     urgent: (nowMs, among = BOOK_WHYS) => {
       let best: BookNeed | null = null;
       for (const [symbol, book] of books) {
-        const need = needOf(symbol, book, nowMs);
+        const need = findNeed(symbol, book, nowMs);
         if (need && among.includes(need.why) && (!best || isMoreUrgent(need, best))) best = need;
       }
       return best;

@@ -42,7 +42,7 @@ const note = (minutes: Set<number>, openMs: number): void => {
   minutes.add(openMs);
 };
 
-const closedOf = (closed: ClosedMinutes, symbol: string): Set<number> => {
+const openMinutes = (closed: ClosedMinutes, symbol: string): Set<number> => {
   const minutes = closed.get(symbol) ?? new Set();
   closed.set(symbol, minutes);
   return minutes;
@@ -58,7 +58,7 @@ const dueMinutes = (nowMs: number): readonly number[] => {
 export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinutes): CandleWatch => {
   const listings = new Map<string, Listing>();
   for (const symbol of symbols) {
-    listings.set(symbol, { known: new Set(), closed: closedOf(closed, symbol), askedMs: -AGAIN_MS, newest: null });
+    listings.set(symbol, { known: new Set(), closed: openMinutes(closed, symbol), askedMs: -AGAIN_MS, newest: null });
   }
 
   const close = ({ symbol, openMs }: ClosedMinute): void => {
@@ -81,7 +81,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
   };
 
   /** Of minutes that this span does not know those that another closed are asked for along with the rest: its proofs begin there. */
-  const needOf = (symbol: string, { known, closed, askedMs }: Listing, nowMs: number): CandleNeed | null => {
+  const findNeed = (symbol: string, { known, closed, askedMs }: Listing, nowMs: number): CandleNeed | null => {
     if (nowMs < askedMs + AGAIN_MS) return null;
     const missing = dueMinutes(nowMs).filter((openMs) => !known.has(openMs));
     if (missing.every((openMs) => closed.has(openMs))) return null;
@@ -105,7 +105,7 @@ export const createCandleWatch = (symbols: Iterable<string>, closed: ClosedMinut
     next: (nowMs) => {
       let best: CandleNeed | null = null;
       for (const [symbol, listing] of listings) {
-        const need = needOf(symbol, listing, nowMs);
+        const need = findNeed(symbol, listing, nowMs);
         if (need && (!best || need.fromMs < best.fromMs)) best = need;
       }
       const asked = best && listings.get(best.symbol);

@@ -132,7 +132,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
       payload: toBytes(body),
     });
 
-  const tickOf = (shard: number): TickBody => ({
+  const makeTick = (shard: number): TickBody => ({
     collector,
     connections: [...open.values()]
       .filter((source) => source.shards.includes(shard))
@@ -152,7 +152,7 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
     tick: () => {
       if (writer.isFull()) return onTickSkipped();
-      const told = everyShard.filter((shard) => writeOwn(shard, 'tick', tickOf(shard)));
+      const told = everyShard.filter((shard) => writeOwn(shard, 'tick', makeTick(shard)));
       if (told.length === shards) for (const { named } of open.values()) named(nowMicros());
     },
     capability: (body) => {

@@ -28,7 +28,9 @@ export class RestError extends Error {
   /** Nobody is answered before this instant of the monotonic clock; null when the refusal asks for no pause. */
   readonly retryAtMs: number | null;
   constructor(request: VenueRequest, status: number | null, { cause, retryAtMs }: Refusal = {}) {
-    super(`${request.method} ${request.url}: ${status === null ? reasonOf(cause) : `status ${status}`}`, { cause });
+    super(`${request.method} ${request.url}: ${status === null ? describeCause(cause) : `status ${status}`}`, {
+      cause,
+    });
     this.status = status;
     this.retryAtMs = retryAtMs ?? null;
   }
@@ -79,7 +81,7 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
   const hosts = new Map<string, Host>();
   const closing = new AbortController();
 
-  const hostOf = (url: string): Host => {
+  const openHost = (url: string): Host => {
     const name = new URL(url).host;
     const known = hosts.get(name);
     if (known) return known;
@@ -95,12 +97,12 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
     return host;
   };
 
-  const windowsOf = ({ window, yielding }: Host, urgency: Urgency): readonly RateWindow[] =>
+  const listWindows = ({ window, yielding }: Host, urgency: Urgency): readonly RateWindow[] =>
     yields(urgency) ? [window, yielding] : [window];
 
   const waitMs = (host: Host, { request, urgency }: Waiting): number => {
     const nowMs = performance.now();
-    const waits = windowsOf(host, urgency).map((window) => window.waitMs(request.weight, nowMs));
+    const waits = listWindows(host, urgency).map((window) => window.waitMs(request.weight, nowMs));
     return Math.max((host.blocked?.retryAtMs ?? 0) - nowMs, ...waits);
   };
 
@@ -121,7 +123,7 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
 
   const run = async (host: Host, { request, urgency, resolve, reject }: Waiting): Promise<void> => {
     host.running += 1;
-    for (const window of windowsOf(host, urgency)) window.spend(request.weight, performance.now());
+    for (const window of listWindows(host, urgency)) window.spend(request.weight, performance.now());
     meters.restWeight(request.weight);
     await send(host, request).then(resolve, reject);
     host.running -= 1;
@@ -166,7 +168,7 @@ export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} 
   };
 
   const ask = (request: VenueRequest, urgency: Urgency = 'poll'): Promise<Buffer> => {
-    const host = hostOf(request.url);
+    const host = openHost(request.url);
     if (closing.signal.aborted) return Promise.reject(new RestError(request, null));
     if (yields(urgency) && host.blocked && host.blocked.retryAtMs > performance.now()) {
       return Promise.reject(refusedBy(host.blocked, request));
@@ -211,7 +213,7 @@ export const retryAfterMs = ({ status, headers }: Pick<HttpAnswer, 'status' | 'h
   return waitMs === undefined ? null : Math.min(waitMs, LONGEST_PAUSE_MS);
 };
 
-const reasonOf = (cause: unknown): string => {
+const describeCause = (cause: unknown): string => {
   if (!(cause instanceof Error)) return 'no answer';
   return cause.cause instanceof Error ? `${cause.message}: ${cause.cause.message}` : cause.message;
 };

@@ -72,12 +72,12 @@ const BOOKS_MS = 300_000;
 
 /** Resolves at the handshake's end with a link that already writes. Rejects with ConnectFailure. */
 export const openLink = async (slot: SocketSlot, deps: LinkDeps): Promise<Link> => {
-  const link = new SocketLink(await handshake(await addressOf(slot, deps), deps.venue.headers), slot, deps);
+  const link = new SocketLink(await handshake(await fetchAddress(slot, deps), deps.venue.headers), slot, deps);
   link.start();
   return link;
 };
 
-const addressOf = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<string> => {
+const fetchAddress = async (slot: SocketSlot, { venue, rest }: LinkDeps): Promise<string> => {
   if (!venue.prepare) return slot.url;
   try {
     return venue.prepare.socketUrl(await rest.ask(venue.prepare.request(slot.url), 'connection'));

@@ -22,7 +22,7 @@ type Subscription = {
   askedMs: number;
 };
 
-const valuesOf = ({ confirmAfterMs, members = [] }: Watched, heardMs: number): readonly Value[] => {
+const listValues = ({ confirmAfterMs, members = [] }: Watched, heardMs: number): readonly Value[] => {
   const begun = { last: null, heardMs };
   const whole = confirmAfterMs === undefined ? [] : [{ find: null, confirmAfterMs, ...begun }];
   const parts = members.map(({ name, ...rest }) => ({ find: new RegExp(`"${name}":"([^"]*)"`), ...rest, ...begun }));
@@ -39,7 +39,7 @@ export const createSubscriptionWatch = (watched: readonly Watched[], openedMs: n
   const all = new Map<string, Subscription>();
   for (const rule of watched) {
     for (const name of rule.subscriptions) {
-      const values = valuesOf(rule, openedMs);
+      const values = listValues(rule, openedMs);
       all.set(name, { rule, values, heardMs: openedMs, renewedMs: openedMs, askedMs: openedMs });
     }
   }

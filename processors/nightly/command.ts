@@ -1,9 +1,10 @@
 // `npm run nightly -- …`: what the runner did and will do, and one step of one day by hand.
 import { parseArgs } from 'node:util';
+import { DAY_MS, type Day, dayAt, startOf } from './day.ts';
 import type { Ledger } from './ledger.ts';
 import { lookBack, runDue, runTask } from './runner.ts';
 import { latestDue, type StepState, type Task } from './schedule.ts';
-import { DAY_MS, type Day, dayAt, type NightlyContext, type Step, startOf } from './step.ts';
+import type { NightlyContext, Step } from './step.ts';
 
 const OPTIONS = {
   day: { type: 'string' },
@@ -15,8 +16,8 @@ const OPTIONS = {
 
 export const usageOf = (
   steps: readonly Step[],
-): string => `usage: npm run nightly -- [--day D] --step S [--early] | --list | --due
-  --day D    a UTC day such as 2026-01-15; the newest due day when absent
+): string => `usage: npm run nightly -- [--day D] --step S [--early] | --day D | --list | --due
+  --day D    a UTC day such as 2026-01-15; the newest due day when absent. Without --step: every step of it that is due
   --step S   ${steps.map(({ name }) => name).join(', ')}
   --early    before the step is due, where the chain of the anchors does not bind
   --list     the last days, and when each step is due
@@ -65,7 +66,23 @@ const refuseEarly = async ({ step, day }: Task, context: NightlyContext, early: 
   const dueMs = startOf(day) + step.dueMs;
   if (step.onlyWhenDue !== true || context.nowMs() >= dueMs) return;
   if (!early) throw new UsageError(`${step.name} of ${day} is due at ${new Date(dueMs).toISOString()}`);
-  if (await context.isBinding()) throw new UsageError(`the anchor binds: ${day} is not closed before it is due`);
+  if (await context.isBinding())
+    throw new UsageError(`the anchor binds: ${step.name} of ${day} is not done before it is due`);
+};
+
+/** Every step of a day that is due, in the order they are due, also a second time. */
+const runDay = async (
+  day: Day,
+  steps: readonly Step[],
+  { ledger, context }: { readonly ledger: Ledger; readonly context: NightlyContext },
+): Promise<string> => {
+  const due = steps.filter(({ dueMs }) => startOf(day) + dueMs <= context.nowMs()).sort((a, b) => a.dueMs - b.dueMs);
+  const reports: string[] = [];
+  for (const step of due) {
+    const report = await runTask({ step, day }, ledger, { context, mode: 'again' });
+    reports.push(`${step.name}: ${report ?? 'another runner works on it'}`);
+  }
+  return reports.join('\n');
 };
 
 /** Runs one command line; answers what is to be printed at its end. */
@@ -84,6 +101,8 @@ export const runCommand = async (
     await runDue(steps, ledger, context);
     return list(steps, ledger, nowMs);
   }
+  if (asked.step === undefined && asked.day !== undefined)
+    return runDay(dayOfText(asked.day, nowMs), steps, { ledger, context });
   const step = steps.find(({ name }) => name === asked.step);
   if (step === undefined) {
     throw new UsageError(asked.step === undefined ? usageOf(steps) : `"${asked.step}" is no step\n${usageOf(steps)}`);

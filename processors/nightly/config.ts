@@ -5,6 +5,7 @@ import { KAFKA_SECURITY_CONFIG } from '../../infra/runtime/kafka/settings.ts';
 import { METRICS_CONFIG } from '../../infra/runtime/metrics.ts';
 import { PG_TLS_HINT } from '../../infra/runtime/postgres/connection.ts';
 import { QUESTDB_LOGIN_CONFIG } from '../../infra/runtime/questdb/questdb.ts';
+import { ANCHOR_CONFIG } from './anchor/config.ts';
 
 export const NIGHTLY_CONFIG = {
   DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with the state of the steps; ${PG_TLS_HINT}.` },
@@ -21,7 +22,7 @@ export const NIGHTLY_CONFIG = {
   ...KAFKA_SECURITY_CONFIG,
   TOPIC_NAMESPACE: { type: 'string', default: '', description: 'Prefix of topics and tables; empty is live.' },
   ...ARCHIVE_CONFIG,
-  RPC_URL: { type: 'url', default: null, secret: true, description: 'Node of the chain that day roots are posted on.' },
+  ...ANCHOR_CONFIG,
   BASE_URL: { type: 'url', default: null, description: 'The data API, for asking settled requests again.' },
   RECHECK_KEY: {
     type: 'string',

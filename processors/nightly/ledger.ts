@@ -1,10 +1,12 @@
-// What became of each step of each day, in PostgreSQL; of two runners only one works on a step of a day.
+// What became of each step of each day, in PostgreSQL; of two runners only one works on a step of a day, or on steps of one lock.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import type { Day } from './day.ts';
 import type { StepState } from './schedule.ts';
-import type { Day } from './step.ts';
 
-/** First half of our advisory locks (an arbitrary constant); the second is a hash of step and day. */
+/** First half of our advisory locks (an arbitrary constant); the second is a hash of step and day, or of the step's own lock. */
 const LOCK = 7_305_121;
+const LOOK_EVERY_MS = 200;
 
 export type Outcome =
   | { readonly result: 'done'; readonly report: string }
@@ -14,14 +16,22 @@ export type Outcome =
   /** It was done before. */
   | { readonly result: 'known' };
 
+export type Attempt = {
+  readonly step: string;
+  readonly day: Day;
+  /** Held by one attempt at a time, of whatever step and day: the others wait. Absent: one of the step and day, the others are `busy`. */
+  readonly lock?: string;
+  readonly mode: 'once' | 'again';
+  /** Ends the waiting for a lock: the outcome is `busy`. */
+  readonly signal?: AbortSignal;
+  /** Called once when the lock is another runner's. */
+  readonly waiting?: () => void;
+};
+
 export type Ledger = {
   /** From `since` on. */
   readonly states: (since: Day) => Promise<StepState[]>;
-  readonly attempt: (
-    task: { readonly step: string; readonly day: Day },
-    work: () => Promise<string>,
-    mode?: 'once' | 'again',
-  ) => Promise<Outcome>;
+  readonly attempt: (attempt: Attempt, work: () => Promise<string>) => Promise<Outcome>;
 };
 
 const STATES = `select to_char(day, 'YYYY-MM-DD') as day, step, state, attempts, started_at as "startedAt",
@@ -57,31 +67,48 @@ const workThrough = async (
   }
 };
 
+/** Does the work while this connection holds the lock; null: another one holds it. */
+const attemptNow = async (
+  pool: Pool,
+  { step, day, mode, lock: name }: Attempt,
+  work: () => Promise<string>,
+): Promise<Outcome | null> => {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    const lock = [LOCK, name ?? `${step} ${day}`];
+    // The lock is the connection's: it ends with a runner that is killed.
+    const { rows } = await client.query<{ held: boolean }>(
+      'select pg_try_advisory_lock($1, hashtext($2)) as held',
+      lock,
+    );
+    if (rows[0]?.held !== true) return null;
+    try {
+      if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
+      return await workThrough(client, [day, step], work);
+    } finally {
+      await client.query('select pg_advisory_unlock($1, hashtext($2))', lock);
+    }
+  } catch (error) {
+    broken = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    // A connection in doubt is closed, and its lock with it.
+    client.release(broken);
+  }
+};
+
 export const openLedger = (pool: Pool): Ledger => ({
   states: async (since) => (await pool.query<StepState>(STATES, [since])).rows,
-  attempt: async ({ step, day }, work, mode = 'once') => {
-    const client = await pool.connect();
-    let broken: Error | undefined;
-    try {
-      const lock = [LOCK, `${step} ${day}`];
-      // The lock is the connection's: it ends with a runner that is killed.
-      const { rows } = await client.query<{ held: boolean }>(
-        'select pg_try_advisory_lock($1, hashtext($2)) as held',
-        lock,
-      );
-      if (rows[0]?.held !== true) return { result: 'busy' };
-      try {
-        if (mode === 'once' && (await isDone(client, step, day))) return { result: 'known' };
-        return await workThrough(client, [day, step], work);
-      } finally {
-        await client.query('select pg_advisory_unlock($1, hashtext($2))', lock);
-      }
-    } catch (error) {
-      broken = error instanceof Error ? error : new Error(String(error));
-      throw error;
-    } finally {
-      // A connection in doubt is closed, and its lock with it.
-      client.release(broken);
+  attempt: async (attempt, work) => {
+    const { lock, signal, waiting } = attempt;
+    for (let looks = 0; ; looks++) {
+      const outcome = await attemptNow(pool, attempt, work);
+      if (outcome !== null) return outcome;
+      if (lock === undefined || signal?.aborted === true) return { result: 'busy' };
+      if (looks === 0) waiting?.();
+      // The pool has few connections: none is held while nothing is done.
+      await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
     }
   },
 });

@@ -1,5 +1,9 @@
 // Metrics of the nightly runner, in Prometheus form.
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
+
+/** What becomes of a transaction that posts a day root. */
+export type TransactionEvent = 'signed' | 'sent' | 'fee_raised' | 'mined' | 'reverted' | 'nonce_lost';
 
 export type NightlyMetrics = {
   readonly ended: (step: string, result: 'done' | 'failed', seconds: number) => void;
@@ -7,6 +11,9 @@ export type NightlyMetrics = {
   readonly rechecked: (result: 'equal' | 'different' | 'refused') => void;
   readonly compared: (result: 'equal' | 'different') => void;
   readonly openIncidents: (count: number) => void;
+  readonly transaction: (event: TransactionEvent) => void;
+  readonly anchorDays: (status: AnchorStatus, days: number) => void;
+  readonly lateAnchors: (days: number) => void;
 };
 
 export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
@@ -46,6 +53,23 @@ export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
     help: 'Open incidents; above 0 is an alarm.',
     registers,
   });
+  const transactions = new Counter({
+    name: 'nightly_anchor_transactions_total',
+    help: 'What became of transactions that post day roots; reverted and nonce_lost are alarms.',
+    labelNames: ['event'],
+    registers,
+  });
+  const anchorDays = new Gauge({
+    name: 'nightly_anchor_days',
+    help: 'Closed days by the status of their anchor; failed above 0 is an alarm.',
+    labelNames: ['status'],
+    registers,
+  });
+  const late = new Gauge({
+    name: 'nightly_late_anchor_days',
+    help: 'Closed days that are not confirmed a day after they were due; above 0 is an alarm.',
+    registers,
+  });
   return {
     ended: (step, result, seconds) => {
       runs.inc({ step, result });
@@ -55,5 +79,8 @@ export const createNightlyMetrics = (registry: Registry): NightlyMetrics => {
     rechecked: (result) => rechecked.inc({ result }),
     compared: (result) => compared.inc({ result }),
     openIncidents: (count) => incidents.set(count),
+    transaction: (event) => transactions.inc({ event }),
+    anchorDays: (status, days) => anchorDays.set({ status }, days),
+    lateAnchors: (days) => late.set(days),
   };
 };

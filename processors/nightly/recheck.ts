@@ -1,8 +1,9 @@
 // Settled requests asked again: an answer that can never change and did is an incident (OP-03, N-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import { RETENTION_DAYS } from '../../schemas/tables.ts';
+import { DAY_MS, type Day, startOf } from './day.ts';
 import { openIncident } from './incidents.ts';
-import { DAY_MS, type Day, type NightlyContext, type Step, startOf } from './step.ts';
+import type { NightlyContext, Step } from './step.ts';
 
 const DUE_MS = 4 * 3_600_000;
 /** Requests of one night; those that were never asked again come first, then those asked longest ago. */
@@ -87,6 +88,7 @@ export const recheck: Step = {
   name: 'recheck',
   summary: 'settled requests asked again, hashes compared',
   dueMs: DUE_MS,
+  lock: 'recheck',
   run: async (day, context) => {
     const { api, database, metrics, progress } = context;
     if (api === null) throw new Error('set BASE_URL and RECHECK_KEY (a key of a plan that narrows nothing)');

@@ -3,7 +3,8 @@ import type { Pool } from 'pg';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { tableName } from '../../schemas/tables.ts';
 import { TABLES, type TableSpec } from '../sinks/tables.ts';
-import { DAY_MS, type Step, startOf } from './step.ts';
+import { DAY_MS, startOf } from './day.ts';
+import type { Step } from './step.ts';
 
 const DUE_MS = 5 * 3_600_000;
 
@@ -12,6 +13,7 @@ const ROW_DAYS: readonly (readonly [table: string, instant: string, days: number
   ['settled_requests', 'asked_at', 60, 'true'],
   ['nightly_steps', 'day', 400, 'true'],
   ['daily_turnover', 'day', 90, 'true'],
+  ['daily_presence', 'day', 400, 'true'],
   ['key_usage', 'day', 400, 'true'],
   ['key_meters', 'refilled_at', 30, 'true'],
   ['incidents', 'closed_at', 400, "state <> 'open'"],
@@ -55,6 +57,7 @@ export const retention: Step = {
   name: 'retention',
   summary: 'partitions and rows past their time are dropped',
   dueMs: DUE_MS,
+  lock: 'retention',
   run: async (day, { database, questdb, namespace, nowMs }) => {
     const fromMs = Math.min(startOf(day), nowMs());
     let partitions = 0;

@@ -1,8 +1,12 @@
 // Runs what is due, in order, for as long as the process lives; catches up after any absence.
 import { setTimeout as pause } from 'node:timers/promises';
+import { ANCHOR_STATUSES, type AnchorStatus } from '../../schemas/anchor-chain.ts';
+import { type Day, dayAfter, dayAt } from './day.ts';
+import { reportGaps } from './gap-incidents.ts';
+import { openIncident } from './incidents.ts';
 import type { Ledger } from './ledger.ts';
 import { dueTasks, MOST_DAYS, missingDays, type Task } from './schedule.ts';
-import { type Day, dayAfter, dayAt, type NightlyContext, type Step } from './step.ts';
+import type { NightlyContext, Step } from './step.ts';
 
 export type Runner = {
   /** Why nothing can be done now; empty when all is well. */
@@ -12,16 +16,40 @@ export type Runner = {
 
 const TICK_MS = 20_000;
 
+/** Nobody but a person makes room: an incident that stays, an error in the log once. */
+const reportFullDisk = async (
+  { step, day }: Task,
+  error: unknown,
+  { database, log }: NightlyContext,
+): Promise<void> => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return;
+  const note = `The disk of step ${step.name} is full; the step is tried again until there is room.`;
+  const incident = { kind: 'disk_full', subject: step.name, note, details: { step: step.name, day, code } };
+  if (await openIncident(database, incident)) log.error(incident.details, note);
+};
+
 /** Does one step of one day; answers its report, null while another runner works on it. Rejects with the step's own failure. */
 export const runTask = async (
   { step, day }: Task,
   ledger: Ledger,
   { context, mode }: { readonly context: NightlyContext; readonly mode: 'once' | 'again' },
 ): Promise<string | null> => {
-  const { progress, metrics, log } = context;
-  const began = performance.now();
+  const { progress, metrics, log, signal } = context;
+  let began = performance.now();
   progress(`${day} ${step.name}: ${step.summary}`);
-  const outcome = await ledger.attempt({ step: step.name, day }, () => step.run(day, context), mode);
+  const { lock, name } = step;
+  const outcome = await ledger.attempt(
+    {
+      ...{ step: name, day, mode, waiting: () => progress(`${day} ${name}: waits for another runner`) },
+      ...(lock === undefined ? {} : { lock }),
+      ...(signal === undefined ? {} : { signal }),
+    },
+    () => {
+      began = performance.now();
+      return step.run(day, context);
+    },
+  );
   if (outcome.result === 'busy') {
     progress(`${day} ${step.name}: another runner works on it`);
     return null;
@@ -30,6 +58,7 @@ export const runTask = async (
   const seconds = (performance.now() - began) / 1_000;
   metrics.ended(step.name, outcome.result, seconds);
   if (outcome.result === 'failed') {
+    await reportFullDisk({ step, day }, outcome.error, context);
     log.warn({ err: outcome.error, step: step.name, day }, 'nightly step failed, it is tried again later');
     throw outcome.error;
   }
@@ -41,9 +70,25 @@ export const runTask = async (
 /** How far back the states are looked at: no day before them is caught up on. */
 export const lookBack = (nowMs: number): Day => dayAfter(dayAt(nowMs), -MOST_DAYS);
 
+/** Days that are closed, and late ones: not confirmed a day after they were due. */
+const ANCHOR_DAYS = `select status, count(*)::int as days,
+  count(*) filter (where status <> 'confirmed' and greatest(built_at, day + interval '7 days 2 hours') < $1)::int as late
+from anchor_days group by status`;
+const LATE_MS = 86_400_000;
+
+const countAnchors = async ({ database, metrics, nowMs }: NightlyContext): Promise<void> => {
+  const { rows } = await database.query<{ status: AnchorStatus; days: number; late: number }>(ANCHOR_DAYS, [
+    new Date(nowMs() - LATE_MS),
+  ]);
+  for (const status of ANCHOR_STATUSES)
+    metrics.anchorDays(status, rows.find((row) => row.status === status)?.days ?? 0);
+  metrics.lateAnchors(rows.reduce((sum, { late }) => sum + late, 0));
+};
+
 const countIncidents = async ({ database, metrics }: NightlyContext): Promise<void> => {
   const { rows } = await database.query<{ open: number }>(
-    "select count(*)::int as open from incidents where state = 'open'",
+    // What a venue lacked is for readers; the others wait for a person.
+    "select count(*)::int as open from incidents where state = 'open' and kind <> 'gap'",
   );
   metrics.openIncidents(rows[0]?.open ?? 0);
 };
@@ -56,34 +101,54 @@ export const runDue = async (steps: readonly Step[], ledger: Ledger, context: Ni
     if (context.signal?.aborted === true) return;
     if (held.has(task.step.name)) continue;
     const report = await runTask(task, ledger, { context, mode: 'once' }).catch(() => null);
-    if (report === null) held.add(task.step.name);
+    if (report === null && task.step.independentDays !== true) held.add(task.step.name);
   }
   const after = await ledger.states(lookBack(context.nowMs()));
   for (const step of steps) context.metrics.missing(step.name, missingDays(step, after, context.nowMs()).length);
   await countIncidents(context);
+  await countAnchors(context);
 };
 
-export const startRunner = (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Runner => {
-  const stopping = new AbortController();
-  let problems: readonly string[] = [];
+type Loop = { readonly problem: () => string | null; readonly ended: Promise<void> };
+
+/** Does `work` every few seconds until the signal; a failure is kept until the next time. */
+const startLoop = (work: () => Promise<void>, signal: AbortSignal, onFailure: (err: unknown) => void): Loop => {
+  let problem: string | null = null;
   const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
+    while (!signal.aborted) {
       try {
-        await runDue(steps, ledger, { ...context, signal: stopping.signal });
-        problems = [];
+        await work();
+        problem = null;
       } catch (err) {
-        problems = [err instanceof Error ? err.message : String(err)];
-        context.log.warn({ err }, 'the state of the nightly steps cannot be read');
+        problem = err instanceof Error ? err.message : String(err);
+        onFailure(err);
       }
-      await pause(TICK_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(TICK_MS, undefined, { signal }).catch(() => undefined);
     }
   };
-  const ended = loop();
+  return { problem: () => problem, ended: loop() };
+};
+
+/** Runs what is due, and beside it, because a step may take minutes, turns gap rows into incidents. */
+export const startRunner = (steps: readonly Step[], ledger: Ledger, context: NightlyContext): Runner => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { log } = context;
+  const due = startLoop(
+    () => runDue(steps, ledger, { ...context, signal }),
+    signal,
+    (err) => log.warn({ err }, 'the state of the nightly steps cannot be read'),
+  );
+  const gaps = startLoop(
+    () => reportGaps(context),
+    signal,
+    (err) => log.warn({ err }, 'gap rows were not turned into incidents, they are later'),
+  );
   return {
-    problems: () => problems,
+    problems: () => [due.problem()].filter((problem) => problem !== null),
     stop: async () => {
       stopping.abort();
-      await ended;
+      await Promise.all([due.ended, gaps.ended]);
     },
   };
 };

@@ -1,5 +1,6 @@
 // Which steps of which days are to be done now: pure, from what is known to be done.
-import { type Day, dayAfter, dayAt, type Step, startOf } from './step.ts';
+import { type Day, dayAfter, dayAt, startOf } from './day.ts';
+import type { Step } from './step.ts';
 
 export type StepState = {
   readonly day: Day;
@@ -39,13 +40,16 @@ export const missingDays = (step: Step, states: readonly StepState[], nowMs: num
   return days;
 };
 
-/** What is to be done now, days in order. A day that failed holds back its step's later days until it may be tried again. */
+/** What is to be done now, days in order. A day that failed holds back its step's later days until it may be tried again, unless they are independent. */
 export const dueTasks = (steps: readonly Step[], states: readonly StepState[], nowMs: number): Task[] => {
   const tasks = steps.flatMap((step) => {
     const days = missingDays(step, states, nowMs);
-    const first = states.find(({ step: name, day }) => name === step.name && day === days[0]);
-    const waits = first?.state === 'failed' && retryAt(first) > nowMs;
-    return waits ? [] : days.map((day) => ({ step, day }));
+    const waits = (day: Day | undefined): boolean => {
+      const held = states.find((state) => state.step === step.name && state.day === day);
+      return held?.state === 'failed' && retryAt(held) > nowMs;
+    };
+    if (step.independentDays === true) return days.filter((day) => !waits(day)).map((day) => ({ step, day }));
+    return waits(days[0]) ? [] : days.map((day) => ({ step, day }));
   });
   return tasks.sort((a, b) => startOf(a.day) + a.step.dueMs - (startOf(b.day) + b.step.dueMs));
 };

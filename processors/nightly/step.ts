@@ -4,15 +4,9 @@ import type { Logger } from '../../infra/runtime/log.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
 import type { QuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import type { Micros } from '../../schemas/records.ts';
+import type { AnchorSettings } from './anchor/config.ts';
+import type { Day } from './day.ts';
 import type { NightlyMetrics } from './metrics.ts';
-
-/** `YYYY-MM-DD`, UTC. */
-export type Day = string;
-
-export const DAY_MS = 86_400_000;
-export const startOf = (day: Day): number => Date.parse(`${day}T00:00:00.000Z`);
-export const dayAt = (ms: number): Day => new Date(ms).toISOString().slice(0, 10);
-export const dayAfter = (day: Day, days = 1): Day => dayAt(startOf(day) + days * DAY_MS);
 
 export type NightlyContext = {
   readonly database: Pool;
@@ -29,6 +23,10 @@ export type NightlyContext = {
   readonly signal?: AbortSignal;
   /** Whether the chain that roots are posted on is Base itself (AN-04). Rejects while it is not known. */
   readonly isBinding: () => Promise<boolean>;
+  /** Where day roots are posted; absent: nothing of it is set. */
+  readonly anchors?: AnchorSettings;
+  /** Called at the numbered places of a step, in order: tests end the process there. */
+  readonly reached?: (place: string) => void;
   /** By hand, before a day's closing is due: it is closed now. Only where the anchor does not bind (AN-12). */
   readonly early?: true;
   readonly nowMs: () => number;
@@ -43,8 +41,12 @@ export type Step = {
   readonly summary: string;
   /** Milliseconds after the day's 00:00 UTC. */
   readonly dueMs: number;
+  /** Steps of one lock are done one after another, whatever their days: each also writes what belongs to other days. Absent: only its own day. */
+  readonly lock?: string;
   /** By hand it is refused before it is due, except with `--early` (AN-12). */
   readonly onlyWhenDue?: true;
+  /** A day that fails does not hold back the later ones. */
+  readonly independentDays?: true;
   /** Does the work of a day, again as well as once; answers one line that says what was done. A rejection is tried again later. */
   readonly run: (day: Day, context: NightlyContext) => Promise<string>;
 };

@@ -2,7 +2,8 @@
 import { add, canonicalDigits } from '../../schemas/decimals.ts';
 import type { Digits } from '../../schemas/records.ts';
 import { tableName } from '../../schemas/tables.ts';
-import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from './step.ts';
+import { DAY_MS, type Day, dayAfter, startOf } from './day.ts';
+import type { NightlyContext, Step } from './step.ts';
 
 /** Rows of the last window are sealed 100 s after it and visible soon after. */
 const DUE_MS = 180_000;

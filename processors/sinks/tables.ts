@@ -4,7 +4,7 @@ import type { Members, MemberUnit, ReadingDeclaration } from '../../schemas/laye
 import { columnOf, RETENTION_DAYS } from '../../schemas/tables.ts';
 
 export type ColumnKind = 'symbol' | 'varchar' | 'timestamp' | 'long' | 'double' | 'boolean';
-export type Columns = Readonly<Record<string, ColumnKind>>;
+type Columns = Readonly<Record<string, ColumnKind>>;
 
 export type TableSpec = {
   /** Designated timestamp: `Row.at` goes here, so it is not repeated in `Row.instants`. */

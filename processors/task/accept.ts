@@ -4,7 +4,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
 import { counts, windowEnd } from '../../schemas/windows.ts';
 import { countsForLayer, isAbout } from './connections.ts';
-import { isCollected, layerOf, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
+import { isCollected, openLayer, pushProvisional, pushRecord, pushSealed, type TaskContext } from './context.ts';
 import { pushLive } from './outputs.ts';
 import { measure, type ReadingRecord, type ReadingSource, toReading } from './readings.ts';
 import { readingRow } from './rows.ts';
@@ -12,12 +12,12 @@ import type { ConnectionView, LayerState, ListingState } from './state.ts';
 import { noteValidity, offerToWindow } from './windows.ts';
 
 /** The stamps of the message that makes a reading. */
-export type Stamps = { readonly receivedAt: Micros; readonly recordedAt: Micros; readonly offset: number };
+type Stamps = { readonly receivedAt: Micros; readonly recordedAt: Micros; readonly offset: number };
 
 /** A listing that is being changed, and the connection that brought the change. */
 export type Subject = { readonly connection: ConnectionView; readonly listing: ListingState };
 
-export const sourceOf = (
+export const makeSource = (
   context: TaskContext,
   { connection, listing }: Subject,
   layer: ReadingLayer,
@@ -43,7 +43,7 @@ export const applyReading = (
   const { connection, listing } = subject;
   if (!isCollected(context, listing, name)) return;
   if (!isAbout(connection, name, listing.symbol)) return;
-  const layer = layerOf(listing, name);
+  const layer = openLayer(listing, name);
   if (!countsForLayer(context.state, layer, connection)) return;
   const measured = measure(record, listing.version.record, layer);
   const stamps = {
@@ -52,7 +52,7 @@ export const applyReading = (
     offset: context.out.offset,
     raw,
   };
-  const source = sourceOf(context, subject, name, stamps);
+  const source = makeSource(context, subject, name, stamps);
   const replaced = acceptReading(context, listing, stamps, layer, (rev) =>
     toReading({ ...source, rev }, measured, null),
   );

@@ -3,17 +3,17 @@ import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import type { GapCause } from '../../schemas/gap-causes.ts';
 import type { BookRecord, Micros } from '../../schemas/records.ts';
 import type { Reading } from '../../schemas/topics.ts';
-import { acceptReading, type Subject, sourceOf } from './accept.ts';
+import { acceptReading, makeSource, type Subject } from './accept.ts';
 import { bandValues, bookBands, bookValues, countLevels, isCrossed, topLevels } from './book.ts';
 import { type BookState, beginsBucket, bookKey, bucketEnd, createBookState, feedBook } from './books.ts';
 import { countsForLayer } from './connections.ts';
-import { isCollected, layerOf, pushRecord, type TaskContext } from './context.ts';
+import { isCollected, openLayer, pushRecord, type TaskContext } from './context.ts';
 import { type Measured, type ReadingSource, toInvalidation, toReading } from './readings.ts';
 
 /** Levels a side that readings and `md.book` carry (`endpoints.book_depth`). */
 const BOOK_LEVELS = 25;
 
-export type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
+type BookMessage = { readonly record: BookRecord; readonly chain: Chain; readonly raw: string | null };
 
 /** Applies a book message. Throws the `VenueError` of a figure that cannot be held, after invalidating the book. */
 export const applyBook = (context: TaskContext, subject: Subject, message: BookMessage): void => {
@@ -147,9 +147,9 @@ const offerBook = (
   if (!change) return false;
   let replaced = false;
   for (const name of ['book', 'venue_depth'] as const) {
-    const layer = layerOf(subject.listing, name);
+    const layer = openLayer(subject.listing, name);
     if (!countsForLayer(context.state, layer, subject.connection)) continue;
-    const source = sourceOf(context, subject, name, { ...change, raw: name === 'book' ? change.raw : null });
+    const source = makeSource(context, subject, name, { ...change, raw: name === 'book' ? change.raw : null });
     const taken = acceptReading(context, subject.listing, change, layer, (rev) =>
       make({ ...source, rev }, change.venueTs),
     );

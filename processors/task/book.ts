@@ -29,7 +29,7 @@ export type Book = {
 };
 
 /** Levels of one message. `full`: sides of a snapshot beyond which the venue has nothing. */
-export type BookLevelsIn = {
+type BookLevelsIn = {
   readonly bids: readonly Level[];
   readonly asks: readonly Level[];
   readonly sequence: string | null;
@@ -40,7 +40,7 @@ export type BookLevelsIn = {
 export type QuantityRule = Pick<ListingValues, 'venue_kind' | 'contract_size' | 'quantity_unit'>;
 
 /** Values of a reading: what is absent stands in `null_reasons`. */
-export type BookReading = {
+type BookReading = {
   readonly values: Readonly<Record<string, Digits>>;
   readonly null_reasons: Readonly<Record<string, string>>;
 };
@@ -90,17 +90,17 @@ export const applySnapshot = (book: Book, levels: BookLevelsIn): void => {
 
 /** Sets or removes (size `0`) levels. Throws `VenueError` (`VENUE_BAD_FIGURE`) before any change when a figure is too wide. */
 export const applyUpdate = (book: Book, levels: BookLevelsIn): void => {
-  const prices = Math.max(decimalsOf(levels.bids, 0), decimalsOf(levels.asks, 0));
-  const sizes = Math.max(decimalsOf(levels.bids, 1), decimalsOf(levels.asks, 1));
+  const prices = Math.max(countDecimals(levels.bids, 0), countDecimals(levels.asks, 0));
+  const sizes = Math.max(countDecimals(levels.bids, 1), countDecimals(levels.asks, 1));
   if (prices > book.priceScale || sizes > book.sizeScale) rescale(book, prices, sizes);
   const bids = scaleLevels(book, levels.bids);
   const asks = scaleLevels(book, levels.asks);
-  for (let i = 0; i < bids.length; i += 2) setLevel(book.bids, bids[i] as number, bids[i + 1] as number);
-  for (let i = 0; i < asks.length; i += 2) setLevel(book.asks, -(asks[i] as number), asks[i + 1] as number);
+  setLevels(book.bids, bids, 1);
+  setLevels(book.asks, asks, -1);
   book.sequence = levels.sequence;
 };
 
-const decimalsOf = (levels: readonly Level[], member: 0 | 1): number => {
+const countDecimals = (levels: readonly Level[], member: 0 | 1): number => {
   let most = 0;
   for (const level of levels) {
     const text = level[member];
@@ -146,7 +146,7 @@ const rescale = (book: Book, prices: number, sizes: number): void => {
 };
 
 /** Index of the first key that is not below `key`. */
-const placeOf = (keys: readonly number[], key: number): number => {
+const findPlace = (keys: readonly number[], key: number): number => {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -157,9 +157,33 @@ const placeOf = (keys: readonly number[], key: number): number => {
   return low;
 };
 
+/** `sign` makes a price a key: asks are kept negated. */
+const setLevels = (side: BookSide, scaled: readonly number[], sign: 1 | -1): void => {
+  if (side.keys.length === 0 && fillSide(side, scaled, sign)) return;
+  for (let i = 0; i < scaled.length; i += 2) setLevel(side, sign * (scaled[i] as number), scaled[i + 1] as number);
+};
+
+/** Levels of an empty side, best first as snapshots are: each is pushed behind the one before it. False, and nothing is set, when they are not. */
+const fillSide = (side: BookSide, scaled: readonly number[], sign: 1 | -1): boolean => {
+  const keys: number[] = [];
+  const sizes: number[] = [];
+  let before = Number.NEGATIVE_INFINITY;
+  for (let i = scaled.length - 2; i >= 0; i -= 2) {
+    const key = sign * (scaled[i] as number);
+    const size = scaled[i + 1] as number;
+    if (key <= before || size <= 0) return false;
+    keys.push(key);
+    sizes.push(size);
+    before = key;
+  }
+  side.keys = keys;
+  side.sizes = sizes;
+  return true;
+};
+
 const setLevel = (side: BookSide, key: number, size: number): void => {
   const { keys, sizes } = side;
-  const at = placeOf(keys, key);
+  const at = findPlace(keys, key);
   const held = keys[at] === key;
   if (held && size > 0) sizes[at] = size;
   else if (held) {
@@ -179,8 +203,8 @@ export const countLevels = (book: Book): { readonly bids: number; readonly asks:
 
 /** Best `n` levels a side, bids descending, asks ascending. */
 export const topLevels = (book: Book, n: number): { readonly bids: Level[]; readonly asks: Level[] } => ({
-  bids: topOf(book, book.bids, n),
-  asks: topOf(book, book.asks, n),
+  bids: takeTop(book, book.bids, n),
+  asks: takeTop(book, book.asks, n),
 });
 
 const levelAt = (book: Book, side: BookSide, at: number): Level => [
@@ -188,7 +212,7 @@ const levelAt = (book: Book, side: BookSide, at: number): Level => [
   toDecimal(side.sizes[at] as number, book.sizeScale),
 ];
 
-const topOf = (book: Book, side: BookSide, n: number): Level[] => {
+const takeTop = (book: Book, side: BookSide, n: number): Level[] => {
   const levels: Level[] = [];
   for (let at = side.keys.length - 1; at >= 0 && levels.length < n; at--) levels.push(levelAt(book, side, at));
   return levels;
@@ -217,7 +241,7 @@ export const bookValues = (book: Book): BookReading => {
   const values: Record<string, Digits> = {};
   if (bids.keys.length > 0) [values.bid, values.bid_size] = levelAt(book, bids, bids.keys.length - 1);
   if (asks.keys.length > 0) [values.ask, values.ask_size] = levelAt(book, asks, asks.keys.length - 1);
-  const mid = midOf(book);
+  const mid = computeMid(book);
   if (mid !== null && values.bid !== undefined && values.ask !== undefined) {
     values.mid = mid;
     const spread = divide(subtract(values.ask, values.bid), mid);
@@ -230,7 +254,7 @@ const missing = (names: readonly string[], values: Readonly<Record<string, Digit
   Object.fromEntries(names.filter((name) => values[name] === undefined).map((name) => [name, 'no_value']));
 
 /** `(bid + ask) / 2`, exact; null when a side is empty. */
-const midOf = (book: Book): Digits | null => {
+const computeMid = (book: Book): Digits | null => {
   const bid = book.bids.keys.at(-1);
   const ask = book.asks.keys.at(-1);
   return bid === undefined || ask === undefined ? null : toDecimal(BigInt(bid - ask) * 5n, book.priceScale + 1);
@@ -238,7 +262,7 @@ const midOf = (book: Book): Digits | null => {
 
 /** All bands over the whole collected book, keyed by name; empty when a side is empty (there is no mid). */
 export const bookBands = (book: Book, rule: QuantityRule): Readonly<Partial<Record<Band, BandDepth>>> => {
-  const reference = midOf(book);
+  const reference = computeMid(book);
   if (reference === null) return {};
   const bids = sumSide(book, book.bids, rule);
   const asks = sumSide(book, book.asks, rule);
@@ -290,7 +314,7 @@ type Running = { readonly levels: number; readonly size: number; readonly moment
 const BASIS_POINTS = BANDS.map((band) => Number.parseInt(band, 10));
 
 /** Least key inside each band: bids `price >= mid (1 - b)`, asks `price <= mid (1 + b)`, edges included. */
-const edgesOf = (book: Book, side: BookSide): number[] => {
+const findEdges = (book: Book, side: BookSide): number[] => {
   const twiceMid = BigInt((book.bids.keys.at(-1) as number) - (book.asks.keys.at(-1) as number));
   return BASIS_POINTS.map((bps) => {
     if (side === book.bids) return Number((twiceMid * BigInt(10_000 - bps) + 19_999n) / 20_000n);
@@ -300,7 +324,7 @@ const edgesOf = (book: Book, side: BookSide): number[] => {
 
 /** Per band the exact sums of a side, null where the side is not known down to the edge. */
 const sumSide = (book: Book, side: BookSide, rule: QuantityRule): (Sum | null)[] => {
-  const edges = edgesOf(book, side);
+  const edges = findEdges(book, side);
   const running = run(side, edges);
   return edges.map((edge, i) => (isComplete(side, edge) ? toSum(book, side, running[i] as Running, rule) : null));
 };

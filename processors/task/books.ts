@@ -18,7 +18,7 @@ import type { View } from './view.ts';
 const BUCKET: Micros = 100_000;
 
 /** The message that changed a book last: its stamps belong to the published reading. */
-export type BookChange = {
+type BookChange = {
   readonly offset: number;
   readonly receivedAt: Micros;
   readonly recordedAt: Micros;
@@ -36,7 +36,7 @@ type Payload = {
 };
 
 /** A payload as JSON. Hundreds of diffs of a book may wait for its snapshot, and every checkpoint writes them: as text they are small and written once. */
-export type PayloadText = string;
+type PayloadText = string;
 /** What a book has heard and not applied. */
 export type WaitingDiff = Waiting<PayloadText>;
 
@@ -54,7 +54,7 @@ export type BookState = {
 };
 
 /** `venueTs`: of the message the book stands at. */
-export type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
+type BookOutcome = { readonly became: 'changed' | 'broke' | 'waiting'; readonly venueTs: Micros | null };
 
 export const bookKey = (symbol: string, connId: string): string => `${symbol}|${connId}`;
 
@@ -96,7 +96,7 @@ type PayloadPlain = readonly [
 const payloadText = ({ kind, venueTs, sequence, bids, asks, full }: Payload): PayloadText =>
   JSON.stringify([kind, venueTs, sequence, bids, asks, full ?? null] satisfies PayloadPlain);
 
-const payloadOf = (of: Payload | PayloadText): Payload => {
+const parsePayload = (of: Payload | PayloadText): Payload => {
   if (typeof of !== 'string') return of;
   const [kind, venueTs, sequence, bids, asks, full] = JSON.parse(of) as PayloadPlain;
   return { kind, venueTs, sequence, bids, asks, full: full ?? undefined };
@@ -118,7 +118,7 @@ export const feedBook = (book: BookState, rule: BookRule, chain: Chain, record: 
   const payload = { kind, bids, asks, sequence, venueTs, full: chain.full };
   const step = stepBookSync<Payload | PayloadText>(rule, book.sync, chain, payload);
   book.sync = newBookSync();
-  const apply = step.apply.map(payloadOf);
+  const apply = step.apply.map(parsePayload);
   for (const taken of apply) {
     if (taken.kind === 'snapshot') applySnapshot(book.levels, taken);
     else applyUpdate(book.levels, taken);

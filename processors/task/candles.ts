@@ -9,14 +9,14 @@ import type { Subject } from './accept.ts';
 import { coversListing } from './connections.ts';
 import { pushRecord, pushSealed, type TaskContext, watermarkOf } from './context.ts';
 import { pushLive } from './outputs.ts';
-import { coveredTo, seriesOf } from './recovery.ts';
+import { coveredTo, formatSeries } from './recovery.ts';
 import { foldMinute, longerKnown, MINUTE } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
 import { isCollectedAt, listingAt } from './versions.ts';
 import { gapCause } from './windows.ts';
 
-const candlesOf = (listing: ListingState, priceType: PriceType): CandleState => {
+const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
     candles = { minutes: {}, proved: {}, newest: {}, rollups: {} };
@@ -59,7 +59,7 @@ export const applyCandle = (
   const { state, out } = context;
   const { open_time: openTime, price_type: priceType } = record.values;
   if (!collectsPrice(state, listing, priceType, state.recordedAt) || record.values.closed === false) return;
-  const candles = candlesOf(listing, priceType);
+  const candles = openCandles(listing, priceType);
   const late = !counts(state.recordedAt, openTime + MINUTE);
   const source = { connId: connection.conn_id, recordedAt: state.recordedAt, srcOffset: out.offset, late };
   const { values, venue_ts, received_at } = record;
@@ -69,8 +69,8 @@ export const applyCandle = (
   const isWhole = values.closed === true || isKnown || isBehind(candles, connection, openTime);
   const minute: Minute = { values, venue_ts, received_at, final: isWhole, ...source };
   if (late) {
-    if (candles.told?.[openTime] === figuresOf(values) || (!answer && isPast(record, connection))) return;
-    pushSealed(context, listing.symbol, candleRow(identityOf(context, listing, record), presentMinute(minute)));
+    if (candles.told?.[openTime] === joinFigures(values) || (!answer && isPast(record, connection))) return;
+    pushSealed(context, listing.symbol, candleRow(makeIdentity(context, listing, record), presentMinute(minute)));
     return announceMinutes(context, listing, priceType, proved);
   }
   // What may be a part of the minute never takes the place of the whole one.
@@ -81,7 +81,7 @@ export const applyCandle = (
   announceMinutes(context, listing, priceType, [...proved, openTime]);
 };
 
-const identityOf = ({ venue }: TaskContext, listing: ListingView, { values }: CandleRecord) => ({
+const makeIdentity = ({ venue }: TaskContext, listing: ListingView, { values }: CandleRecord) => ({
   venue: venue.id,
   symbol: listing.symbol,
   priceType: values.price_type,
@@ -92,25 +92,25 @@ const PAST = 10 * MINUTE;
 /** Answers of polls overlap: they repeat minutes for so long after the seal. */
 const TOLD_FOR = 3 * MINUTE;
 
-const figuresOf = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
+const joinFigures = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
 const isPast = ({ values }: CandleRecord, { openedAt }: ConnectionView): boolean =>
   values.open_time + MINUTE < openedAt - PAST;
 
-const spanKeyOf = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
+const formatSpan = (connection: ConnectionView): string => `${connection.conn_id}@${connection.span.from}`;
 
 /** A newer minute came on this connection before: this one was over when its answer was made. */
 const isBehind = (candles: CandleView, connection: ConnectionView, openTime: Micros): boolean =>
-  openTime < (candles.newest[spanKeyOf(connection)] ?? openTime);
+  openTime < (candles.newest[formatSpan(connection)] ?? openTime);
 
 /**
  * A newer minute on one unbroken connection makes the one before it final (venues without a flag) and proves that the
  * minutes between them had no trades (H-12). Answers the open times of which more is known now.
  */
 const proveBefore = (candles: CandleState, connection: ConnectionView, openTime: Micros): readonly Micros[] => {
-  const spanKey = spanKeyOf(connection);
+  const spanKey = formatSpan(connection);
   const before = candles.newest[spanKey];
   if (before === undefined || openTime > before) candles.newest[spanKey] = openTime;
   if (before === undefined || openTime <= before) return [];
@@ -153,7 +153,7 @@ export const applyAnswer = (
   const { priceType, receivedAt, opens } = answer;
   const covered = coveredBy(answer, receivedAt);
   if (covered === null || !collectsPrice(state, listing, priceType, state.recordedAt)) return;
-  const candles = candlesOf(listing, priceType);
+  const candles = openCandles(listing, priceType);
   const proved: Micros[] = [];
   const from = Math.max(covered.from, state.minutesSealed);
   let open = from - MINUTE;
@@ -162,7 +162,7 @@ export const applyAnswer = (
     else if (candles.minutes[at] === undefined && counts(state.recordedAt, at + MINUTE)) proved.push(at);
   }
   for (const at of proved) candles.proved[at] = true;
-  const spanKey = spanKeyOf(connection);
+  const spanKey = formatSpan(connection);
   const isUnbroken = covered.to + MINUTE >= connection.span.from;
   const before = candles.newest[spanKey];
   const begun = isUnbroken ? open : Math.floor(receivedAt / MINUTE) * MINUTE;
@@ -191,7 +191,7 @@ const announceMinutes = (
   priceType: PriceType,
   opens: readonly Micros[],
 ): void => {
-  const candles = candlesOf(listing, priceType);
+  const candles = openCandles(listing, priceType);
   const identity = { venue: venue.id, symbol: listing.symbol, priceType };
   for (const openTime of opens) {
     const minute = openTime < state.minutesSealed ? null : knownMinute(candles, openTime);
@@ -243,8 +243,8 @@ const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
 
 /** Seals every minute that closed by W − 100.001 s, once, and folds it into the longer timeframes. */
 export const sealMinutes = (context: TaskContext, listing: ListingState, from: Micros, to: Micros): void => {
-  for (const priceType of priceTypesOf(listing)) {
-    const candles = candlesOf(listing, priceType);
+  for (const priceType of listPriceTypes(listing)) {
+    const candles = openCandles(listing, priceType);
     const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
     for (const openTime of minutesToSeal(candles, listing, from, to)) {
       const isCollected = collectsPrice(context.state, listing, priceType, openTime + MINUTE);
@@ -253,7 +253,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, from: M
         : (knownMinute(candles, openTime) ?? missingMinute(openTime, 'unknown'));
       for (const candle of [sealed, ...foldMinute(candles, sealed, context.state.lostBefore)]) {
         const { openTime: at, timeframe } = candle;
-        const series = seriesOf('candles', listing.symbol, `${priceType}|${timeframe}`);
+        const series = formatSeries('candles', listing.symbol, `${priceType}|${timeframe}`);
         const isGap = candle.gapCause !== null;
         if (at <= coveredTo(context.state.recovery, series) || (isGap && !isCollected)) continue;
         pushSealed(context, listing.symbol, candleRow(identity, candle, context.out.offset));
@@ -264,7 +264,7 @@ export const sealMinutes = (context: TaskContext, listing: ListingState, from: M
 };
 
 /** Prices that the venue has, or had, minutes of. */
-const priceTypesOf = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
+const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
   const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
   return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
 };
@@ -288,18 +288,18 @@ const minutesOfLife = (listing: ListingView, from: Micros, to: Micros): readonly
   return opens;
 };
 
-const coverOf = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): CoverName => {
+const findCover = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): CoverName => {
   if (priceType === 'trade') return 'candles';
   const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
   return isApart ? PRICE_CANDLES : 'candles';
 };
 
 const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): CandleRow => {
-  const candles = candlesOf(listing, priceType);
+  const candles = openCandles(listing, priceType);
   const known = knownMinute(candles, openTime);
   if (known !== null) return known;
   const window = { from: openTime, at: openTime + MINUTE };
-  const cover = coverOf(context, listing, priceType);
+  const cover = findCover(context, listing, priceType);
   const cause = gapCause(context.state, listing, cover, window);
   if (cause !== 'no_update') return missingMinute(openTime, cause);
   // A minute is told after its end: what was lost then, until it could count no more, explains it too.
@@ -311,7 +311,7 @@ const forgetSealed = (candles: CandleState, to: Micros): void => {
   const told: Record<number, string> = {};
   for (const [at, text] of Object.entries(candles.told ?? {})) if (Number(at) > to - TOLD_FOR) told[Number(at)] = text;
   for (const [at, { values, final }] of Object.entries(candles.minutes)) {
-    if (final && Number(at) + MINUTE <= to) told[Number(at)] = figuresOf(values);
+    if (final && Number(at) + MINUTE <= to) told[Number(at)] = joinFigures(values);
   }
   candles.told = told;
   for (const at of Object.keys(candles.minutes)) if (Number(at) + MINUTE <= to) delete candles.minutes[Number(at)];

@@ -11,7 +11,7 @@ const OUT_AFTER: Micros = 3_000_000;
 const KEEP_ENDED: Micros = 300_000_000;
 
 /** Called with each alive span that begins or ends. */
-export type SpanChange = (span: Span) => void;
+type SpanChange = (span: Span) => void;
 
 const isOut = (connection: ConnectionView): boolean => connection.span.to !== null;
 
@@ -131,7 +131,7 @@ export const isAbout = (connection: ConnectionView, layer: string, symbol: strin
   connection.covers.length === 0 || coversListing(connection, layer, symbol);
 
 /** A listing's layer over the window `(from, to]`. */
-export type WindowQuery = {
+type WindowQuery = {
   readonly layer: string;
   readonly symbol: string;
   readonly from: Micros;
@@ -155,7 +155,7 @@ const isCovered = (spans: readonly Span[], { from, to }: WindowQuery): boolean =
  */
 export const lossCause = (state: TaskView, query: WindowQuery): GapCause | null => {
   const serving = [...state.connections.values()].filter((c) => coversListing(c, query.layer, query.symbol));
-  if (isCovered(serving.flatMap(spansOf), query)) return null;
+  if (isCovered(serving.flatMap(listSpans), query)) return null;
   let last: { readonly at: Micros; readonly cause: GapCause } | null = null;
   for (const { ended, failures } of serving) {
     const losses = ended.map((span) => ({ at: span.to ?? 0, cause: span.cause ?? ('unknown' as const) }));
@@ -174,7 +174,7 @@ export const hadUnreadable = (state: TaskView, query: WindowQuery): boolean => {
   return false;
 };
 
-const spansOf = (connection: ConnectionView): readonly Span[] =>
+const listSpans = (connection: ConnectionView): readonly Span[] =>
   connection.span.to === null ? [...connection.ended, connection.span] : connection.ended;
 
 /**

@@ -58,7 +58,7 @@ export const ownsSymbol = (context: TaskContext, symbol: string): boolean => {
   return owned;
 };
 
-export const layerOf = (listing: ListingState, name: ReadingLayer): LayerState => {
+export const openLayer = (listing: ListingState, name: ReadingLayer): LayerState => {
   let layer = listing.layers.get(name);
   if (!layer) {
     layer = createLayer();

@@ -13,13 +13,17 @@ import type { ConnectionView, EventState, ListingState } from './state.ts';
 const REPEATS_WITHIN: Micros = 600_000_000;
 const REPEATS_AMONG = 64;
 
-export type EventRecord = TradeRecord | LiquidationRecord;
+type EventRecord = TradeRecord | LiquidationRecord;
 /** The declarations of layers of events by the name of one. */
 const KINDS = Object.fromEntries(EVENTS.map((kind) => [kind.record, kind])) as Readonly<
   Record<EventLayer, (typeof EVENTS)[number]>
 >;
 
-const eventsOf = (context: TaskContext, { connection, listing }: Subject, layer: EventRecord['layer']): EventState => {
+const openEvents = (
+  context: TaskContext,
+  { connection, listing }: Subject,
+  layer: EventRecord['layer'],
+): EventState => {
   let events = listing.events.get(layer);
   if (!events) {
     events = { seen: new Map(), delivered: [], since: collectedSince(context, { connection, listing }, layer) };
@@ -52,10 +56,10 @@ const forgetOld = ({ seen }: EventState, now: Micros): void => {
 };
 
 /** Keeps what we make up apart from the venue's ids. */
-const keyOf = (id: string): string => `#${id}`;
+const toSeenId = (id: string): string => `#${id}`;
 
 /** What an event without an id is known by on another connection: the n-th of this content there is the n-th of it here. */
-const contentOf = ({ venue_ts, values }: EventRecord): string =>
+const formatContent = ({ venue_ts, values }: EventRecord): string =>
   [venue_ts, values.side, values.price, values.quantity].join(' ');
 
 const nthKey = ({ seen }: EventState, connection: ConnectionView, content: string): string => {
@@ -74,7 +78,7 @@ const identify = (
   record: EventRecord,
   index: number,
 ): string | null => {
-  const events = eventsOf(context, { connection, listing }, record.layer);
+  const events = openEvents(context, { connection, listing }, record.layer);
   if (record.venue_ts !== null && record.venue_ts < events.since) return null;
   // An empty text and an empty cell are the same in a file (AR-07), so an empty id is none.
   const id = record.values.id || null;
@@ -83,10 +87,10 @@ const identify = (
   if (id === null && record.venue_ts === null) {
     return countsForLayer(context.state, events, connection) ? own : null;
   }
-  const key = id === null ? nthKey(events, connection, contentOf(record)) : id;
+  const key = id === null ? nthKey(events, connection, formatContent(record)) : id;
   if (id === null) events.seen.set(`@${connection.conn_id} ${key}`, context.state.recordedAt);
-  if (events.seen.has(keyOf(key))) return null;
-  events.seen.set(keyOf(key), context.state.recordedAt);
+  if (events.seen.has(toSeenId(key))) return null;
+  events.seen.set(toSeenId(key), context.state.recordedAt);
   return id ?? own;
 };
 

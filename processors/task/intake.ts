@@ -64,7 +64,7 @@ const dispatch = (context: TaskContext, message: RawMessage): void => {
   }
 };
 
-const bodyOf = <T>(message: RawMessage): T => JSON.parse(Buffer.from(message.payload).toString('utf8')) as T;
+const parseBody = <T>(message: RawMessage): T => JSON.parse(Buffer.from(message.payload).toString('utf8')) as T;
 
 const named = (message: RawMessage, openedAt: Micros) => ({
   connId: message.conn_id,
@@ -75,7 +75,7 @@ const named = (message: RawMessage, openedAt: Micros) => ({
 
 const applyTick = (context: TaskContext, message: RawMessage): void => {
   const changed = spanChanged(context);
-  for (const { conn_id, opened_at } of bodyOf<TickBody>(message).connections) {
+  for (const { conn_id, opened_at } of parseBody<TickBody>(message).connections) {
     const slot = context.state.connections.get(conn_id)?.slot ?? '';
     const receivedAt = message.received_at;
     nameConnection(context.store, { connId: conn_id, slot, openedAt: opened_at, receivedAt }, changed);
@@ -84,7 +84,7 @@ const applyTick = (context: TaskContext, message: RawMessage): void => {
 
 const applyCapability = (context: TaskContext, message: RawMessage): void => {
   const { store, state, out } = context;
-  const body = bodyOf<CapabilityBody>(message);
+  const body = parseBody<CapabilityBody>(message);
   const version = nextCapability(state.capability, context.venue.id, body, state.recordedAt);
   if (!version) return;
   for (const key of [...context.pending]) publishPending(context, key);
@@ -100,13 +100,13 @@ const applyCapability = (context: TaskContext, message: RawMessage): void => {
 };
 
 const applyOpen = (context: TaskContext, message: RawMessage): void => {
-  const body = bodyOf<OpenBody>(message);
+  const body = parseBody<OpenBody>(message);
   openConnection(context.store, named(message, body.opened_at), body, spanChanged(context));
 };
 
 const applyLost = (context: TaskContext, message: RawMessage): void => {
   const { store, state } = context;
-  const body = bodyOf<LostBody>(message);
+  const body = parseBody<LostBody>(message);
   // A connection that never opened was never alive: it only tells why its slot stays down.
   if (!state.connections.has(message.conn_id)) return failToConnect(store, message.slot, body);
   const changed = spanChanged(context);
@@ -123,8 +123,8 @@ const applyReference = (context: TaskContext, message: RawMessage): void => {
   const answer = store.changeCore(({ reference }) => context.venue.mapReference(reference, told));
   if (!answer) return;
   const owned = answer.listings.filter((record) => ownsSymbol(context, record.venue_symbol));
-  const rawOf = elementReader(answer);
-  for (const record of owned) applyListing(context, record, rawOf);
+  const readRaw = elementReader(answer);
+  for (const record of owned) applyListing(context, record, readRaw);
   const present = new Set(owned.map((record) => record.venue_symbol));
   const before = state.scopes[answer.scope] ?? [];
   for (const symbol of before) if (!present.has(symbol)) delist(context, symbol, message.received_at);
@@ -278,7 +278,7 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
   const { record, chain } = mapped;
   switch (record.layer) {
     case 'book':
-      if (chain) applyBook(context, subject, { record, chain, raw: rawOf(mapped) });
+      if (chain) applyBook(context, subject, { record, chain, raw: readRaw(mapped) });
       return;
     case 'trade':
     case 'liquidation':
@@ -289,7 +289,7 @@ const applyRecord = (context: TaskContext, subject: Subject, mapped: Mapped, { i
     case 'gap':
       return;
     default:
-      return applyReading(context, subject, record, rawOf(mapped));
+      return applyReading(context, subject, record, readRaw(mapped));
   }
 };
 
@@ -302,7 +302,7 @@ const noteUnknown = (context: TaskContext, record: NormalisedRecord): void => {
   pushDeadLetter(context, { code: 'VENUE_UNKNOWN_LISTING', text: `no listing "${symbol}"`, payload });
 };
 
-const rawOf = ({ element }: Mapped): string | null =>
+const readRaw = ({ element }: Mapped): string | null =>
   kept(typeof element === 'string' ? element : JSON.stringify(element));
 
 const kept = (text: string | undefined): string | null => (text === undefined || text.length > RAW_LIMIT ? null : text);

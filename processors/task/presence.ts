@@ -10,7 +10,7 @@ export type Presence = { readonly present: number; readonly of: number };
 export type Presences = ReadonlyMap<ReadingLayer, Presence>;
 
 /** A connection nobody remembers was lost long ago. */
-const lostAtOf = (state: TaskView, { conn_id: connId }: Reading): Micros | null => {
+const findLoss = (state: TaskView, { conn_id: connId }: Reading): Micros | null => {
   const connection = state.connections.get(connId);
   return connection === undefined ? 0 : connection.span.to;
 };
@@ -19,11 +19,11 @@ const isPresent = (state: TaskView, listing: ListingView, name: ReadingLayer): b
   const reading = listing.layers.get(name)?.reading ?? null;
   if (reading === null) return false;
   const question = { reading, policy: 'on', boundMs: LAYERS[name].freshnessMs, at: state.recordedAt } as const;
-  return statusAt({ ...question, lostAt: lostAtOf(state, reading), stateLag: false }).status === 'present';
+  return statusAt({ ...question, lostAt: findLoss(state, reading), stateLag: false }).status === 'present';
 };
 
 /** Listings that are not delisted, by collected layer. */
-export const presencesOf = (context: TaskContext): Presences => {
+export const countPresences = (context: TaskContext): Presences => {
   const { state } = context;
   const listed = [...state.listings.values()].filter(({ version }) => version.delisted_at === null);
   const found = new Map<ReadingLayer, Presence>();

@@ -125,7 +125,7 @@ export type ReadingSource = {
   readonly raw: string | null;
 };
 
-const horizonOf = (source: ReadingSource): { horizon_ms: number | null; horizon_source: string | null } => {
+const findHorizon = (source: ReadingSource): { horizon_ms: number | null; horizon_source: string | null } => {
   const capability = source.capability?.layers[source.layer];
   return { horizon_ms: capability?.horizon_ms ?? null, horizon_source: capability?.horizon_source ?? null };
 };
@@ -142,7 +142,7 @@ const nullReasons = (source: ReadingSource, values: Readonly<Record<string, stri
 
 /** A valid reading. `valid_until` is fixed here once (F-01). */
 export const toReading = (source: ReadingSource, measured: Measured, book: BookLevels | null): Reading => {
-  const horizon = horizonOf(source);
+  const horizon = findHorizon(source);
   return {
     layer: source.layer,
     rev: source.rev,
@@ -174,7 +174,7 @@ export const toInvalidation = (source: ReadingSource, cause: GapCause, venueTs: 
   received_at: source.receivedAt,
   recorded_at: source.recordedAt,
   conn_id: source.connId,
-  ...horizonOf(source),
+  ...findHorizon(source),
   anchor: venueTs === null ? 'receipt' : 'venue',
   valid_until: null,
   values: {},

@@ -3,7 +3,7 @@ import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.
 import type { Micros } from '../../schemas/records.ts';
 import { SEALS_AFTER } from '../../schemas/windows.ts';
 import { createConnection } from './connections.ts';
-import { isCollected, layerOf, ownsSymbol, type TaskContext } from './context.ts';
+import { isCollected, openLayer, ownsSymbol, type TaskContext } from './context.ts';
 import { pushLive, pushMd } from './outputs.ts';
 import { toInvalidation } from './readings.ts';
 import type { Recovery } from './recovery.ts';
@@ -46,7 +46,7 @@ const seedFaults = (context: TaskContext, { revs }: Recovery): void => {
       for (const name of READING_LAYERS) {
         const hadReading = revs === null || revs[symbol]?.[name] !== undefined;
         if (!hadReading || !isCollected(context, listing, name)) continue;
-        layerOf(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
+        openLayer(listing, name).faults.push({ from: 0, to: null, cause: 'storage_failure' });
       }
     });
   }
@@ -100,7 +100,7 @@ export const speakAgain = (context: TaskContext, { revs }: Recovery, receivedAt:
 /** Answers whether the layer had a reading and has none. */
 const continueRev = (context: TaskContext, listing: ListingState, name: ReadingLayer, said?: number): boolean => {
   if (said === undefined || !isCollected(context, listing, name)) return false;
-  const layer = layerOf(listing, name);
+  const layer = openLayer(listing, name);
   layer.rev = Math.max(layer.rev, said);
   return layer.reading === null;
 };
@@ -108,7 +108,7 @@ const continueRev = (context: TaskContext, listing: ListingState, name: ReadingL
 /** Not offered to a window: nothing was received. */
 const invalidate = (context: TaskContext, listing: ListingState, name: ReadingLayer, receivedAt: Micros): void => {
   const { state, out } = context;
-  const layer = layerOf(listing, name);
+  const layer = openLayer(listing, name);
   layer.rev += 1;
   layer.offset = out.offset;
   const source = {

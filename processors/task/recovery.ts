@@ -20,7 +20,7 @@ export type Recovery = {
 };
 
 /** Rows of one series follow each other without a hole, so the newest one covers all before it. `kind` is empty for readings. */
-export const seriesOf = (table: string, symbol: string, kind = ''): string => `${table}|${symbol}|${kind}`;
+export const formatSeries = (table: string, symbol: string, kind = ''): string => `${table}|${symbol}|${kind}`;
 
 /** Instant up to which earlier lives have written rows of a series. */
 export const coveredTo = (recovery: Recovery | null, series: string): Micros => recovery?.covered[series] ?? 0;

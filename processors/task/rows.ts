@@ -35,7 +35,7 @@ const definedTexts = (texts: Readonly<Record<string, string | null>>): Record<st
   return kept;
 };
 
-const figuresOf = (reading: Reading): Record<string, string> => {
+const listFigures = (reading: Reading): Record<string, string> => {
   const figures: Record<string, string> = {};
   for (const [member, digits] of Object.entries(reading.values)) figures[columnOf(member)] = digits;
   return figures;
@@ -65,7 +65,7 @@ export const readingRow = (identity: RowIdentity, span: RowSpan, reading: Readin
     ...reading.instants,
   }),
   integers: { src_offset: span.srcOffset, ...(reading.horizon_ms === null ? {} : { horizon_ms: reading.horizon_ms }) },
-  figures: figuresOf(reading),
+  figures: listFigures(reading),
   flags: { late: span.late },
 });
 

@@ -6,7 +6,7 @@
 import type { View } from './view.ts';
 
 /** Keys are ascending; keys and sizes are integers below 2^51. */
-export type Side = { readonly keys: number[]; readonly sizes: number[] };
+type Side = { readonly keys: number[]; readonly sizes: number[] };
 
 const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', 'latin1');
 const DIGIT = new Uint8Array(128);

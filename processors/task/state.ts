@@ -45,7 +45,7 @@ export type Connection = {
 export type Candidate = { readonly reading: Reading; readonly offset: number };
 
 /** A stretch in which the layer had no valid value although messages came. */
-export type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
+type Fault = { readonly from: Micros; readonly to: Micros | null; readonly cause: GapCause };
 
 export type LayerState = {
   rev: number;

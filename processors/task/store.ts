@@ -16,7 +16,7 @@ type BookView = View<BookState>;
 type Core = Omit<CoreState, 'connections'>;
 
 /** Items of one kind that a checkpoint has yet to save. */
-export type Unsaved<T> = {
+type Unsaved<T> = {
   readonly size: number;
   /** The next item as it stood when the checkpoint began; null when none is left. */
   readonly take: () => { readonly key: string; readonly item: T } | null;

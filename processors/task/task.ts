@@ -5,7 +5,7 @@ import type { RawMessage } from '../../schemas/topics.ts';
 import { pushDeadLetter, type TaskContext, watermarkOf } from './context.ts';
 import { applyMessage } from './intake.ts';
 import { createOutputs, type Outputs } from './outputs.ts';
-import { type Presences, presencesOf } from './presence.ts';
+import { countPresences, type Presences } from './presence.ts';
 import { beginRecovered, speakAgain } from './recover.ts';
 import { createState, type TaskState, type TaskView } from './state.ts';
 import { createStore, type Snapshot, type Store } from './store.ts';
@@ -74,7 +74,7 @@ export class Task {
 
   /** Values that hold as of the last applied record. */
   presences(): Presences {
-    return presencesOf(this.#context);
+    return countPresences(this.#context);
   }
 
   /** Begins a checkpoint: its items stay as they are now, whatever is processed before they are saved. */

@@ -5,7 +5,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { Reading, Row } from '../../schemas/topics.ts';
 import { dayOfWindow, windowEnd } from '../../schemas/windows.ts';
 import { hadUnreadable, lossCause } from './connections.ts';
-import { coveredTo, seriesOf } from './recovery.ts';
+import { coveredTo, formatSeries } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
@@ -147,7 +147,10 @@ export const sealWindows = (
       rows.push(gapRow(identity, { from: run.from, at: run.at, srcOffset: sealing.offset, late: false }, run.cause));
     run = null;
   };
-  const from = Math.max(range.from, coveredTo(sealing.state.recovery, seriesOf(LAYERS[name].table, listing.symbol)));
+  const from = Math.max(
+    range.from,
+    coveredTo(sealing.state.recovery, formatSeries(LAYERS[name].table, listing.symbol)),
+  );
   const lostTo = layer && layer.windows.size > 0 ? 0 : sealing.state.lostBefore;
   for (const window of windowsToTell(sealing.state, listing, name, { from, at: range.at, lostTo })) {
     const held = layer?.windows.get(window.at);

@@ -45,14 +45,14 @@ export const schemaText = (subject: string, version: number): string =>
   readFileSync(new URL(`./${subject}/${version}.avsc`, import.meta.url), 'utf8');
 
 /** A version of a subject: the id it is written under and its schema. */
-export type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
+type SchemaVersion = { readonly id: number; readonly schema: avro.Schema };
 
 const loadVersions = (subject: string): readonly SchemaVersion[] =>
   (SUBJECT_IDS[subject] ?? []).map((id, i) => ({ id, schema: JSON.parse(schemaText(subject, i + 1)) as avro.Schema }));
 
-const typeOf = (schema: avro.Schema): avro.Type => avro.Type.forSchema(schema, { wrapUnions: 'never' });
+const compileType = (schema: avro.Schema): avro.Type => avro.Type.forSchema(schema, { wrapUnions: 'never' });
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const describeError = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 type Decoders = Map<number, (body: Buffer) => unknown>;
 
@@ -60,7 +60,7 @@ type Decoders = Map<number, (body: Buffer) => unknown>;
 const createDecoders = (versions: readonly SchemaVersion[], reader: avro.Type): Decoders =>
   new Map(
     versions.map(({ id, schema }) => {
-      const resolver = reader.createResolver(typeOf(schema));
+      const resolver = reader.createResolver(compileType(schema));
       return [id, (body: Buffer): unknown => reader.fromBuffer(body, resolver)];
     }),
   );
@@ -75,7 +75,7 @@ const decodeFramed = (subject: string, decoders: Decoders, bytes: Buffer): unkno
   try {
     return decoder(bytes.subarray(HEADER_BYTES));
   } catch (error) {
-    throw new AvroError(`${subject}: ${messageOf(error)}`);
+    throw new AvroError(`${subject}: ${describeError(error)}`);
   }
 };
 
@@ -86,7 +86,7 @@ const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value
     try {
       return type.encode(value, scratch, HEADER_BYTES);
     } catch (error) {
-      throw new AvroError(`${subject}: ${messageOf(error)}`);
+      throw new AvroError(`${subject}: ${describeError(error)}`);
     }
   };
   return (value) => {
@@ -107,7 +107,7 @@ const createEncoder = <T>(subject: string, id: number, type: avro.Type): ((value
 export const codecOf = <T>(subject: string, versions: readonly SchemaVersion[]): Codec<T> => {
   const newest = versions.at(-1);
   if (newest === undefined) throw new AvroError(`no schema id for subject "${subject}"`);
-  const type = typeOf(newest.schema);
+  const type = compileType(newest.schema);
   const decoders = createDecoders(versions, type);
   // What is written now needs no resolving.
   decoders.set(newest.id, (body) => type.fromBuffer(body));
@@ -137,7 +137,7 @@ const narrowed = (schema: RecordSchema, wanted: Wanted): RecordSchema => ({
 const createGlance = <T>(subject: string, wanted: Wanted): ((bytes: Buffer) => T) => {
   const versions = loadVersions(subject);
   const newest = versions.at(-1)?.schema as unknown as RecordSchema;
-  const decoders = createDecoders(versions, typeOf(narrowed(newest, wanted) as unknown as avro.Schema));
+  const decoders = createDecoders(versions, compileType(narrowed(newest, wanted) as unknown as avro.Schema));
   return (bytes) => decodeFramed(subject, decoders, bytes) as T;
 };
 

@@ -16,7 +16,7 @@ export type RecordOf<L extends string, V> = {
 /** Unit of a member, or `quantity`: resolved per listing to base, contracts or quote (N-08). */
 export type MemberUnit = Unit | 'quantity';
 
-export type Member = {
+type Member = {
   readonly unit: MemberUnit;
   /** What it is: the catalogue of the language and the documents print it. */
   readonly sentence: string;

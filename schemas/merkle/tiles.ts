@@ -11,7 +11,7 @@ const TILE_HASHES = 2 ** TILE_HEIGHT;
 export const isKept = (level: number): boolean => level % TILE_HEIGHT === 0;
 
 /** Kept levels of a tree, ascending, with the count of hashes and the place of the first, in hashes from the file's begin. */
-export type KeptLevel = { readonly level: number; readonly first: number; readonly count: number };
+type KeptLevel = { readonly level: number; readonly first: number; readonly count: number };
 
 /** The layout of a tree's file: level after level, leaves first. */
 export const keptLevels = (size: number): KeptLevel[] => {
@@ -26,9 +26,9 @@ export const keptLevels = (size: number): KeptLevel[] => {
 };
 
 /** Reads `count` hashes from the `first` of the file: `32 * count` bytes. */
-export type HashReader = (first: number, count: number) => Promise<Uint8Array>;
+type HashReader = (first: number, count: number) => Promise<Uint8Array>;
 
-export type TileReader = {
+type TileReader = {
   /** The audit path of leaf `index`, from the leaf upwards. */
   readonly path: (index: number) => Promise<Hash[]>;
   readonly leaf: (index: number) => Promise<Hash>;

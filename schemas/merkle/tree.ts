@@ -1,7 +1,7 @@
 // A tree grown leaf by leaf in O(log n) memory (RFC 6962 section 2.1), and the fold of its right edge.
 import { type Hash, hashNode } from './hash.ts';
 
-export type TreeBuilder = {
+type TreeBuilder = {
   /** Adds the next leaf by its hash. */
   readonly append: (leaf: Hash) => void;
   readonly size: () => number;
@@ -10,7 +10,7 @@ export type TreeBuilder = {
 };
 
 /** Called once for each complete subtree above the leaves, when its last leaf came; indexes of a level ascend. */
-export type NodeListener = (level: number, hash: Hash) => void;
+type NodeListener = (level: number, hash: Hash) => void;
 
 export const createTree = (onNode: NodeListener = () => undefined): TreeBuilder => {
   /** `complete[level]` waits for its right sibling. */

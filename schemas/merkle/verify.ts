@@ -1,7 +1,7 @@
 // Verification of an audit path (RFC 9162 section 2.1.3.2).
 import { HASH_BYTES, type Hash, hashNode, MerkleError } from './hash.ts';
 
-export type Inclusion = {
+type Inclusion = {
   readonly leaf: Uint8Array;
   /** Place of the leaf, `0 <= index < size`. */
   readonly index: bigint | number;

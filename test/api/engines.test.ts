@@ -6,7 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { openAccountStore } from '../../api/access/account-store.ts';
-import { ChallengeMeter } from '../../api/access/challenge.ts';
 import { openKeyStore } from '../../api/access/key-store.ts';
 import { Meter } from '../../api/access/meter.ts';
 import { PLAN_CODES } from '../../api/contract/plans.ts';
@@ -14,6 +13,7 @@ import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../api/data-app/build-app.ts';
 import { followLive } from '../../api/live/follow.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
+import { openReceipts } from '../../api/payments/receipts.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
@@ -24,7 +24,17 @@ import { codecs } from '../../schemas/avro/codec.ts';
 import { type LiveEntry, liveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { waitFor } from '../support/wait.ts';
-import { capability, LISTED, listing, listingValues, markReading, NOW, post, TERMS } from './live-fixture.ts';
+import {
+  capability,
+  LISTED,
+  listing,
+  listingValues,
+  markReading,
+  NOW,
+  paymentsOff,
+  post,
+  TERMS,
+} from './live-fixture.ts';
 
 const log = createLog('test', 'silent');
 const VENUE = 'okx';
@@ -151,8 +161,8 @@ t.test('keys of every plan live hashed in the database, plain only in a private 
     keys: openKeyStore(pool),
     accounts: openAccountStore(pool),
     meter: new Meter(),
-    challenges: new ChallengeMeter(),
-    terms: TERMS,
+    payments: paymentsOff(TERMS),
+    receipts: openReceipts(pool),
     baseUrl: 'http://api.test',
     areKeysReachable: async () => true,
     metrics: createApiMetrics(new Registry(), memory, () => NOW),

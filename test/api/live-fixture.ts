@@ -2,10 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AccountStore } from '../../api/access/account-store.ts';
-import { ChallengeMeter, type PaymentTerms } from '../../api/access/challenge.ts';
+import type { PaymentChecks } from '../../api/access/call.ts';
 import { type KeyStore, openKeyStore } from '../../api/access/key-store.ts';
 import { hashKey, makeKey } from '../../api/access/keys.ts';
 import { Meter } from '../../api/access/meter.ts';
+import type { Anchors } from '../../api/anchors/anchors.ts';
 import type { ArchiveManifest } from '../../api/contract/archive.ts';
 import { PLAN_CODES, type PlanCode } from '../../api/contract/plans.ts';
 import { createApiMetrics } from '../../api/data-app/api-metrics.ts';
@@ -13,6 +14,13 @@ import { buildApp } from '../../api/data-app/build-app.ts';
 import type { FileLinks } from '../../api/files/links.ts';
 import type { HistoryStore } from '../../api/history/store.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
+import { ChallengeMeter } from '../../api/payments/challenge-meter.ts';
+import { openPaymentChecks } from '../../api/payments/checks.ts';
+import type { PaymentTerms } from '../../api/payments/offers.ts';
+import type { Receipts } from '../../api/payments/receipts.ts';
+import type { AgentRules } from '../../api/rules/desk.ts';
+import type { RuleMoves } from '../../api/rules/moves.ts';
+import type { StatusStore } from '../../api/status/status-store.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
@@ -196,6 +204,13 @@ export const TERMS: PaymentTerms = {
   token: { name: 'USD Coin', version: '2' },
 };
 
+const BASE_URL = 'http://api.test';
+/** Challenges of these terms; no payment is taken. */
+export const paymentsOff = (terms: PaymentTerms, baseUrl = BASE_URL): PaymentChecks =>
+  openPaymentChecks({ challenges: new ChallengeMeter(), terms, baseUrl, desk: null });
+
+const NO_RECEIPTS: Receipts = { find: async () => null };
+
 type StoredKey = { key_id: string; hash: Buffer; plan: string; expires_at: Date | null; revoked: boolean };
 
 /** The table of keys and the two statements the store sends to it. */
@@ -250,6 +265,12 @@ export const testApp = async (
     history?: HistoryStore;
     files?: FileLinks;
     manifest?: ArchiveManifest;
+    anchors?: Anchors;
+    receipts?: Receipts;
+    rules?: AgentRules;
+    moves?: RuleMoves;
+    payments?: PaymentChecks;
+    statusStore?: StatusStore;
   } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
@@ -261,13 +282,17 @@ export const testApp = async (
     ...(over.history === undefined ? {} : { history: over.history }),
     ...(over.files === undefined ? {} : { files: over.files }),
     ...(over.manifest === undefined ? {} : { manifest: over.manifest }),
+    ...(over.anchors === undefined ? {} : { anchors: over.anchors }),
+    ...(over.statusStore === undefined ? {} : { statusStore: over.statusStore }),
     nowMicros,
     keys: over.keys ?? openKeyStore(table as unknown as Parameters<typeof openKeyStore>[0]),
     meter: over.meter ?? new Meter(),
+    receipts: over.receipts ?? NO_RECEIPTS,
+    ...(over.rules === undefined ? {} : { rules: over.rules }),
+    ...(over.moves === undefined ? {} : { moves: over.moves }),
     accounts: over.accounts ?? { read: async () => null },
-    challenges: new ChallengeMeter(),
-    terms: over.terms ?? TERMS,
-    baseUrl: over.baseUrl ?? 'http://api.test',
+    payments: over.payments ?? paymentsOff(over.terms ?? TERMS, over.baseUrl),
+    baseUrl: over.baseUrl ?? BASE_URL,
     areKeysReachable: async () => !table.isAway,
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
     simulated: true,

@@ -1,57 +1,67 @@
-// Every example of docs/endpoints.md, run as it is pasted, against the whole service on real engines and five simulated venues.
+// Every example of docs/endpoints.md and every other block of the documentation, run as it is pasted, against the whole service on real engines
+// and five simulated venues. Blocks in Python run in clients/python/tests/test_readme.py, and here with DOCS_PYTHON=1 (pip fetches 90 MB).
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { ExactEvmScheme } from '@x402/evm';
+import { decodePaymentResponseHeader, wrapFetchWithPayment, x402Client } from '@x402/fetch';
+import pg, { type Pool } from 'pg';
 import t from 'tap';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
-import { archiveFile } from '../../api/operations/archive-file.ts';
+import { PLANS } from '../../api/contract/plans.ts';
+import { agentState } from '../../api/operations/agent-state.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
+import { receipt } from '../../api/operations/receipt.ts';
+import { phaseOf } from '../../api/rules/rule-id.ts';
 import { STREAM } from '../../api/stream/request.ts';
-import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
-import { exampleCommand, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
-import { openFolderStore } from '../../infra/runtime/object-store.ts';
-import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
-import { addArchivedSet } from '../support/archived-sets.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { exampleCommand, fillPath, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
 import { faultsOf } from '../support/closed-schema.ts';
-import { type Teardown, useEngines } from '../support/engines.ts';
 import {
-  type Api,
-  apiReady,
-  startApi,
-  startIngest,
-  startProcessors,
-  startSimulator,
-  until,
-} from '../support/pipeline.ts';
+  type Block,
+  docsBlocks,
+  type Language,
+  type Place,
+  placedSql,
+  type Ran,
+  RUN,
+  runPython,
+  runScript,
+  runShell,
+} from '../support/docs-blocks.ts';
+import { exampleCall, settledOf, startPaidService, TOP100_FILE } from '../support/paid-service.ts';
+import { stockClient } from '../support/payment-world.ts';
+import { type Api, until } from '../support/pipeline.ts';
+import { pythonWithClient } from '../support/python-venv.ts';
 import { parseFrames } from '../support/stream-client.ts';
 
-const VENUES = simulatedVenues.map(({ id }) => id);
-const LISTINGS = 2;
-/** Enough for a liquidation in a minute, little enough to share two cores. */
-const RATE = 120;
 /** A first minute must be over and its candle told. */
 const PATIENCE_MS = 150_000;
 const STREAM_MS = 30_000;
 
-const startService = async (t: Teardown): Promise<Api> => {
-  const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
-  const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: 1, venues: VENUES };
-  const settings = { SIM_VENUES: VENUES.join(), SIM_LISTINGS: String(LISTINGS), SIM_RATE: String(RATE) };
-  const simulator = await startSimulator(settings);
-  const children = [simulator.child, startIngest(spec, simulator.endpoints), startProcessors(spec)];
-  t.teardown(() => Promise.all(children.map((child) => child.kill())));
-  const [databaseUrl, folder] = [await engines.database(), mkdtempSync(join(tmpdir(), 'examples-'))];
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const api = await startApi(spec, databaseUrl, { ARCHIVE_DIR: folder });
-  t.teardown(() => api.child.kill());
-  await apiReady(api);
-  const pool = openPostgres(databaseUrl, { max: 1 });
-  const { day, layer } = archiveFile.example.input;
-  await addArchivedSet(pool, openFolderStore(folder), { day: String(day), layer: String(layer) });
-  await pool.end();
-  return api;
+/** The payment that the example of receipts asks for, of nobody on this chain. */
+const addSettled = async (pool: Pool): Promise<void> => {
+  const { receipt_id, transaction, network, payer, amount, class: of, settled_at } = receipt.example.output as Settled;
+  const values = [receipt_id, transaction, network, payer, amount, of, settled_at];
+  await pool.query(
+    `insert into payment_ledger (receipt_id, transaction, network, payer, amount, class, settled_at, nonce, presented_at)
+    values ($1, $2, $3, $4, $5, $6, $7, '', $7)`,
+    values,
+  );
+};
+type Settled = Readonly<Record<string, string>>;
+
+/** The shared rule that the example of states asks for; it holds whenever the venues publish. */
+const addRule = async (pool: Pool): Promise<void> => {
+  const [ruleId = ''] = agentState.example.input['rule_id'] as readonly string[];
+  const owner = 'acc_of_rules';
+  await pool.query('insert into accounts (account_id, plan) values ($1, $2)', [owner, 'pro']);
+  await pool.query(
+    `insert into rules (rule_id, account_id, name, query, interval_s, units, enabled, shared, phase)
+     values ($1, $2, 'funding spike', 'any(venues where mark > 0)', 10, 'published', true, true, $3)`,
+    [ruleId, owner, phaseOf(ruleId)],
+  );
+  const now = Date.now() * 1_000;
+  await pool.query('insert into rule_states (rule_id, version, since, after) values ($1, 1, $2, $2)', [ruleId, now]);
 };
 
 /** Runs a command of the document in a shell that has set what it stands on; ends when the command does or `isEnough`. */
@@ -96,7 +106,12 @@ const covers = (shown: unknown, answer: unknown, name = ''): boolean => {
   return Object.entries(shown).every(([n, member]) => members.has(n) && covers(member, members.get(n), n));
 };
 
-const api = await startService(t);
+const mcpPort = String(await freePort());
+const mcpUrl = `http://localhost:${mcpPort}/mcp`;
+const service = await startPaidService(t, { MCP_URL: mcpUrl, MCP_PORT: mcpPort });
+const { api, pool, world } = service;
+await addSettled(pool);
+await addRule(pool);
 
 /** A 302 where the operation redirects. */
 const isGood = ({ redirects }: Operation, { status }: Reply): boolean => status === (redirects ? '302' : '200');
@@ -131,14 +146,156 @@ t.test('the example of the stream shows the picture, then what changes', async (
   }
 });
 
+const place: Place = {
+  ...{ base: api.baseUrl, mcp: mcpUrl, key: api.keys.pro_plus },
+  ...{ brokers: service.endpoints.kafka, namespace: service.namespace },
+};
+const blocks = docsBlocks();
+/** Those of one language, by their number; examples of endpoints have run above, each with the answer that its page shows. */
+const ranAbove = new Set([...OPERATIONS, STREAM].map((endpoint) => `${exampleCommand(endpoint as Endpoint)}\n`));
+const toRun = (language: Language): readonly Block[] =>
+  blocks.filter((block) => block.language === language && !ranAbove.has(block.text));
+const firstLine = ({ page, text }: Block): string => `${page}: ${text.trim().split('\n')[0]}`;
+
+/** Null while it answers less than its page shows, as a service does that has just begun. */
+const answered = ({ shown }: Block, ran: Ran): Ran | null =>
+  shown === null || covers(shown, JSON.parse(ran.output.trim().split('\n').at(-1) ?? '')) ? ran : null;
+
+t.test('every shell block of the documentation runs as it is pasted', async (t) => {
+  for (const [page, own] of Map.groupBy(toRun('sh'), (block) => block.page)) {
+    for (const [i, block] of own.entries()) {
+      const settings = own.slice(0, i).filter(({ text }) => /^(?:export )?[A-Z_]+=/.test(text));
+      const ran = await until(`${page}: ${firstLine(block)} answers all that is shown`, PATIENCE_MS, async () =>
+        answered(block, await runShell(block, settings, place)),
+      );
+      t.equal(ran.code, 0, `${firstLine(block)} ${ran.errors}`);
+      t.notMatch(ran.output, '{"errors"', firstLine(block));
+      if (/^curl|\bperp\b/m.test(block.text) && block.shown === null) t.not(ran.output, '', firstLine(block));
+    }
+  }
+});
+
+t.test('every program in JavaScript and TypeScript runs and prints something', async (t) => {
+  for (const block of [...toRun('js'), ...toRun('ts')]) {
+    const { code, output, errors } = await runScript(block, place);
+    t.equal(code, 0, `${firstLine(block)} ${errors}`);
+    t.not(output, '', firstLine(block));
+  }
+});
+
+t.test('every query is answered', async (t) => {
+  for (const block of toRun('dql')) {
+    // The instant of a document is older than this service, which has one base.
+    const own = block.text
+      .trim()
+      .replaceAll('(BTC, ETH)', '(BTC)')
+      .replaceAll(/\bETH\b/g, 'BTC');
+    const query = own.replace(/as of \S+/, `as of ${new Date(Date.now() - 5_000).toISOString()}`);
+    const { instruments } = await api.post<{ instruments: unknown }>('/v2/screen', { query });
+    t.ok(Array.isArray(instruments), firstLine(block));
+  }
+});
+
+t.test('every statement in SQL is answered to the analysts’ user', async (t) => {
+  const { questdb_pg: address, questdb_readonly_user: user, questdb_readonly_password: password } = service.endpoints;
+  const client = new pg.Client({
+    connectionString: Object.assign(new URL(address), { username: user, password }).href,
+  });
+  await client.connect();
+  t.teardown(() => client.end());
+  for (const block of toRun('sql')) {
+    const { fields } = await client.query(placedSql(block, place));
+    t.ok(fields.length > 0, firstLine(block));
+  }
+});
+
+t.test('every block has a language that says whether it runs, and all those that do have run', async (t) => {
+  const python = toRun('python');
+  if (process.env['DOCS_PYTHON'] === '1') {
+    const home = await pythonWithClient('docs', ['httpx2', 'pandas', 'pyarrow', 'polars', 'matplotlib']);
+    for (const [page, own] of Map.groupBy(python, (block) => block.page)) {
+      const { code, errors } = await runPython(own, home, place);
+      t.equal(code, 0, `${page} in Python: ${errors}`);
+    }
+  }
+  for (const [language, all] of Map.groupBy(blocks, (block) => block.language)) {
+    const above = all.length - toRun(language).length;
+    t.comment(`${language}: ${all.length} blocks${above === 0 ? '' : `, ${above} of them as examples of endpoints`}`);
+  }
+  for (const language of RUN)
+    t.ok(
+      blocks.some((block) => block.language === language),
+      `the documentation has ${language}`,
+    );
+  t.equal(
+    ranAbove.size,
+    new Set(blocks.map(({ text }) => text).filter((text) => ranAbove.has(text))).size,
+    'each endpoint has its example on its page',
+  );
+});
+
+t.test(
+  'the stock client buys the example of every payable endpoint and each plan; chain, ledger and answers agree',
+  async (t) => {
+    const buyer = await world.newBuyer();
+    const before = await world.balanceOf(buyer.address);
+    /** In the order of their calls: the receipt of the answer, what was bought and its price. */
+    const answered: object[] = [];
+    const priced = OPERATIONS.filter(({ price }) => price !== null);
+    const calls = priced.map((operation) => ({ ...operation, ...exampleCall(operation) }));
+    const file = calls.find(({ redirects }) => redirects === true);
+    if (file !== undefined) calls.push({ ...file, ...TOP100_FILE });
+    for (const { name, method, path, body, redirects, price, class: bought } of calls) {
+      const pay = wrapFetchWithPayment(fetch, new x402Client().register('eip155:*', new ExactEvmScheme(buyer)));
+      const headers = { 'content-type': 'application/json' };
+      const answer = await pay(`${api.baseUrl}${path}`, {
+        method,
+        redirect: 'manual',
+        ...(body === null ? {} : { headers, body }),
+      });
+      t.equal(answer.status, redirects ? 302 : 200, `${name} with default settings`);
+      t.equal(answer.headers.get('payment-response'), null);
+      const receipt_id = answer.headers.get('x-service-receipt');
+      answered.push({ receipt_id, state: 'settled', amount: String(price), bought });
+      // Three may be unsettled.
+      await settledOf(pool, buyer.address);
+    }
+    for (const { code, price_usd } of Object.values(PLANS).filter((plan) => plan.price_usd > 0)) {
+      const amount = String(price_usd * 1_000_000);
+      const pay = wrapFetchWithPayment(fetch, stockClient(buyer, amount));
+      const answer = await pay(`${api.baseUrl}/v2/snapshots`, { method: 'POST' });
+      t.equal(answer.status, 200, code);
+      const { purchase, receipt_id } = (await answer.json()) as { purchase: { key: string }; receipt_id: string };
+      const { success, payer } = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '');
+      t.match({ success, payer }, { success: true, payer: buyer.address.toLowerCase() });
+      const headers = { authorization: `Bearer ${purchase.key}` };
+      const { plan } = (await (await fetch(`${api.baseUrl}/v2/account`, { headers })).json()) as {
+        plan: { code: string };
+      };
+      t.equal(plan.code, code, 'the key is of the plan');
+      answered.push({ receipt_id, state: 'settled', amount, bought: code });
+    }
+    const entries = await settledOf(pool, buyer.address);
+    t.same(entries, answered, 'the ledger has the answers given');
+    const spent = entries.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+    t.equal(before - (await world.balanceOf(buyer.address)), spent, 'the buyer has paid the ledger');
+    t.equal(await world.balanceOf(world.payTo), spent, 'and the receiver has it');
+    for (const { receipt_id, amount, bought } of entries) {
+      const receipt = await (await fetch(`${api.baseUrl}/v2/receipts/${receipt_id}`)).json();
+      t.match(receipt, { receipt_id, state: 'settled', amount, class: bought, transaction: /^0x[0-9a-f]{64}$/ });
+    }
+  },
+);
+
 t.test('HEAD answers wherever GET does', async (t) => {
-  for (const { path, method, key, redirects, example } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
+  for (const { path, method, key, redirects, example, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
     if (method !== 'GET') continue;
     const headers = key === 'open' ? {} : { authorization: `Bearer ${api.keys.pro_plus}` };
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
-      encodeURIComponent(String(example.input[name])),
-    );
-    const answer = await fetch(`${api.baseUrl}${filled}`, { method: 'HEAD', headers, redirect: 'manual' });
+    const filled = fillPath(path, example.input);
+    const { required = [] } = input as { readonly required?: readonly string[] };
+    const needed = required.filter((name) => !path.includes(`{${name}}`));
+    const query = new URLSearchParams(needed.map((name): [string, string] => [name, String(example.input[name])]));
+    const answer = await fetch(`${api.baseUrl}${filled}?${query}`, { method: 'HEAD', headers, redirect: 'manual' });
     t.equal(answer.status, redirects ? 302 : 200, `HEAD ${path}`);
     t.equal(await answer.text(), '', `HEAD ${path} has no body`);
   }

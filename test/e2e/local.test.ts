@@ -3,13 +3,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { readRun } from '../../infra/dev/engines/data-dir.ts';
 import { freePort, isFree, STANDARD_PORTS } from '../../infra/dev/engines/ports.ts';
 import { postgresHome } from '../../infra/dev/engines/postgres.ts';
 import { isAlive, type ProcessIdentity } from '../../infra/dev/engines/process-identity.ts';
-import type { ServiceEndpoints } from '../../infra/dev/local/service.ts';
+import type { ServiceEndpoints } from '../../infra/dev/local/endpoints.ts';
+import { pastFile, readPast } from '../../infra/dev/past/state.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
+import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
+import { DAY_MS, dayAt } from '../../processors/nightly/day.ts';
 import { waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,7 +20,7 @@ const DIR = join(ROOT, '.local', 'test', `own-${process.pid}-demo`);
 const ENDPOINTS_FILE = join(DIR, 'endpoints.json');
 const VENUES = simulatedVenues.map(({ id }) => id);
 const ENGINES = ['kafka', 'questdb', 'postgres', 'anvil'];
-const SERVICES = ['simulator', 'ingest', 'processors', 'api', 'nightly'];
+const SERVICES = ['simulator', 'ingest', 'processors', 'facilitator', 'api', 'web', 'nightly'];
 
 const ports: Record<string, string> = {};
 for (const setting of Object.keys(STANDARD_PORTS)) ports[setting] = String(await freePort());
@@ -74,12 +77,26 @@ t.test('the demo says that its venues are simulated and its example works as pas
   const endpoints = await serving(demo);
   t.match(demo.said(), `Simulated venues (${VENUES.join(', ')})`);
   t.equal(statSync(ENDPOINTS_FILE).mode & 0o777, 0o600);
+  t.match(endpoints.anchor_contract, /^0x[0-9a-f]{40}$/);
   t.same(Object.keys(endpoints.keys), ['free', 'mini', 'standard', 'pro', 'pro_plus']);
   t.equal((await fetch(`${endpoints.base_url}/readyz`)).status, 200);
   const example = /^ {2}(curl .*)$/m.exec(demo.said())?.[1] ?? '';
   t.same(await venuesIn(example), new Set(VENUES), 'every venue answers');
+  const paying = /^node --input-type=module[\s\S]*?^END$/m.exec(demo.said())?.[0] ?? '';
+  t.match(await shell(paying), /^200 .*"items":/, 'the lines that pay work as pasted');
 
-  t.equal(running().length, ENGINES.length + SERVICES.length, 'all run');
+  await waitFor('all run', () => running().length === ENGINES.length + SERVICES.length);
+  t.match(demo.said(), `${endpoints.accounts.pro.email}  ${endpoints.accounts.pro.password}`);
+  for (const account of Object.values(endpoints.accounts)) t.equal(await signedInAt(endpoints, account), '/keys');
+  t.match(endpoints.payer, { address: /^0x[0-9a-fA-F]{40}$/, private_key: endpoints.buyer_private_key });
+  const [rule = ''] = endpoints.shared_rules;
+  const told = await fetch(`${endpoints.base_url}/v2/agent/state?rule_id=${rule}`, {
+    headers: { authorization: `Bearer ${endpoints.keys.mini}` },
+  });
+  t.match(await told.json(), { rules: [{ rule_id: rule, effective_interval: '30s' }], missing: [] });
+  await pastThere(demo);
+  t.equal(readPast(pastFile(DIR))?.state, 'archived');
+  await checkPast(t, endpoints);
   const lock = JSON.parse(readFileSync(join(DIR, 'lock'), 'utf8')) as ProcessIdentity;
   const outOfOrder = endOfAll();
   process.kill(lock.pid, 'SIGKILL');
@@ -89,7 +106,10 @@ t.test('the demo says that its venues are simulated and its example works as pas
   const second = startDemo();
   const again = await serving(second);
   t.same(again.keys, endpoints.keys, 'a second start keeps the keys');
+  t.same(again.accounts, endpoints.accounts, 'and the accounts');
+  t.equal(again.anchor_contract, endpoints.anchor_contract, 'and the contract of the anchors');
   t.match(second.said(), /taking over .*is gone/);
+  t.notMatch(second.said(), 'messages are in the log', 'the past is written once');
   const next = running();
   const secondOutOfOrder = endOfAll();
   second.child.kill('SIGTERM');
@@ -113,6 +133,99 @@ t.test('npm killed with -9 in the middle of a start takes everything along', asy
   for (const port of Object.values(ports)) t.ok(await isFree(Number(port)), `port ${port} is free`);
 });
 
+t.test('a first start that is killed while it writes the past leaves a whole past to the next one', async (t) => {
+  for (const dir of [DIR, postgresHome(DIR)]) rmSync(dir, { recursive: true, force: true });
+  const cut = startDemo();
+  await waitFor('the past is being written', () => readPast(pastFile(DIR))?.state === 'writing');
+  const pids = running();
+  cut.child.kill('SIGKILL');
+  await waitFor(
+    'everything ends',
+    () => !pids.some(isAlive) && running().length === 0 && !existsSync(join(DIR, 'lock')),
+  );
+  const demo = startDemo();
+  const endpoints = await serving(demo);
+  await pastThere(demo);
+  await checkPast(t, endpoints);
+  const ended = endOfAll();
+  demo.child.kill('SIGTERM');
+  t.equal(await demo.ended, 0);
+  await ended;
+});
+
+/** Where the account site leads after a sign-in as a browser without script does it. */
+async function signedInAt({ account_url: site }: ServiceEndpoints, account: DemoAccount): Promise<string | null> {
+  const page = await fetch(`${site}/sign-in`);
+  const token = /name="_form" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
+  const answer = await fetch(`${site}/sign-in`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { cookie: page.headers.getSetCookie()[0]?.split(';')[0] ?? '', origin: site ?? '' },
+    body: new URLSearchParams({ ...account, _form: token }),
+  });
+  return answer.headers.get('location');
+}
+
+const pastThere = (demo: { said: () => string }): Promise<unknown> =>
+  waitFor('the past is archived', () => demo.said().includes('The past is there'));
+
+type FileItem = {
+  readonly listing: string;
+  readonly venue: string;
+  readonly layer: string;
+  readonly final: boolean;
+  readonly included: boolean;
+};
+type Rows = { readonly status: string; readonly gap_cause?: string; readonly late?: boolean }[];
+
+/** What the past is for: files for a free key, hours for an indicator, a closed day with its gaps and late rows, each window once. */
+async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): Promise<void> {
+  const ask = async <T>(path: string, key: string, body?: unknown): Promise<T> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+    const answer = await fetch(`${base}${path}`, init);
+    t.equal(answer.status, 200, path);
+    return (await answer.json()) as T;
+  };
+  type Files = { readonly items: readonly FileItem[] };
+  const yesterday = dayAt(Date.now() - DAY_MS);
+  const { items: files } = await ask<Files>(`/v2/archive?from=${yesterday}&to=${yesterday}&limit=1000`, keys.free);
+  t.ok(files.every(({ final }) => !final));
+  const marks = files.filter(({ layer }) => layer === 'mark');
+  const included = marks.find((one) => one.included);
+  t.ok(included, 'a free key has files of yesterday');
+  const link = `${base}/v2/archive/${included?.listing}/mark/${yesterday}`;
+  const file = await fetch(link, { headers: { authorization: `Bearer ${keys.free}` } });
+  t.equal(file.status, 200, `it fetches the one of ${included?.listing}`);
+  t.equal(
+    Buffer.from(await file.arrayBuffer())
+      .subarray(0, 4)
+      .toString(),
+    'PAR1',
+  );
+  const oldDay = dayAt(readPast(pastFile(DIR))?.oldDayMs ?? 0);
+  const { items: old } = await ask<Files>(`/v2/archive?from=${oldDay}&to=${oldDay}&limit=1000`, keys.pro);
+  t.same(new Set(old.map(({ venue }) => venue)), new Set(VENUES), 'the old day has every venue');
+  t.ok(old.every(({ final }) => final));
+
+  const query = { query: 'any(venues where ema(close, 20, 1h) > 0) where base = BTC' };
+  const screen = await ask<{ instruments: readonly unknown[] }>('/v2/screen', keys.pro, query);
+  t.equal(screen.instruments.length, 1, 'an average of 80 hours is known');
+  const okx = { where: 'venue = okx and base = BTC and quote = USDT', layers: ['mark'], raw: true };
+  const range = { from: `${oldDay}T12:00:00Z`, to: `${oldDay}T12:20:00Z` };
+  type History = { readonly items: readonly { layers: Record<string, { readonly rows: Rows }> }[] };
+  const history = await ask<History>('/v2/snapshots/history', keys.pro_plus, { ...okx, ...range });
+  const rows = history.items[0]?.layers['mark']?.rows ?? [];
+  t.ok(
+    rows.some(({ late }) => late === true),
+    'late rows',
+  );
+  t.ok(
+    rows.some((row) => row.gap_cause === 'collector_down'),
+    'gaps',
+  );
+}
+
 /** Venues in the answer of the example, once all are in it: a venue is from when its listings are known. */
 async function venuesIn(example: string): Promise<ReadonlySet<string>> {
   let found: ReadonlySet<string> = new Set();
@@ -125,7 +238,7 @@ async function venuesIn(example: string): Promise<ReadonlySet<string>> {
 }
 
 async function shell(command: string): Promise<string> {
-  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('sh', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) output += chunk;
   return output;

@@ -5,6 +5,7 @@ import { copyRaw, hashesOf, type LoggedWorld, prepareReplay, reached } from '../
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from '../support/engines.ts';
 import { liveFaults } from '../support/live-faults.ts';
+import { freeMachine } from '../support/machine-free.ts';
 import { openWorld } from '../support/own-service.ts';
 import {
   type Api,
@@ -30,7 +31,7 @@ const LAYERS_ASKED = READING_LAYERS.map((layer) => (layer === 'venue_depth' ? 'b
 const ROUND_MS = 30_000;
 /** An owner that stands still so long has lost its place in the group three times over. */
 const STOPPED_MS = 20_000;
-const TIMEOUT_MS = (300 + PROCESSES.length * (120 + 45 * ROUNDS)) * 1_000;
+const TIMEOUT_MS = (600 + PROCESSES.length * (120 + 45 * ROUNDS)) * 1_000;
 
 t.setTimeout(TIMEOUT_MS);
 
@@ -142,6 +143,7 @@ const checkProcesses = async (t: Test, processes: number): Promise<void> => {
   await disturb(children, start);
   checkWatched(t, await endAsking(), clients);
   await Promise.all(clients.map((client) => client.close()));
+  freeMachine();
   await comeToRest(world, children);
   t.same(
     (await liveFaults(world.handle, world.base, SHARDS)).slice(0, 3),

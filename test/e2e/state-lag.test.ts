@@ -4,7 +4,7 @@ import t from 'tap';
 import { answerWhen, isPresent, PAIRS, startWorld } from '../support/true-world.ts';
 import { stateOf } from '../support/truth.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 
 t.test('while the processors stand still values are stale with state_lag, and back when they go on', async (t) => {
   const world = await startWorld(t);

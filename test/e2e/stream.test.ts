@@ -294,7 +294,7 @@ const checkBadNeighbours = async (t: Test, world: World, clients: readonly Clien
   checkRevs(t, clients);
 };
 
-const TIMEOUT_MS = (SECONDS * 3 + 300) * 1_000;
+const TIMEOUT_MS = (SECONDS * 3 + 600) * 1_000;
 t.setTimeout(TIMEOUT_MS);
 
 t.test('clients of the stream hold what snapshots say', { timeout: TIMEOUT_MS }, async (t) => {

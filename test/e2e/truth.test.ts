@@ -8,7 +8,8 @@ import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { LAYERS } from '../../schemas/layers.ts';
 import { countKinds, type Inject, injectFaults } from '../support/fault-plan.ts';
 import { type FaultWindow, FaultWindows, followsFrom, killedWindow } from '../support/fault-rules.ts';
-import { endMeasuring } from '../support/measured.ts';
+import { incidentFaults, reportedIncidents } from '../support/gap-incidents.ts';
+import { freeMachine } from '../support/machine-free.ts';
 import { type EventTable, judgeCandles, judgeEvents, judgeGaps, openRows, sealed } from '../support/true-rows.ts';
 import { checkCompared, type Watch, watch } from '../support/true-watch.ts';
 import {
@@ -34,7 +35,10 @@ const STALE_WITHIN_MS = SECONDS >= 600 ? 1_000 : 3_000;
 /** Windows are sealed 100 s after their end, on a busy machine minutes later. */
 const SEALED_MS = 480_000;
 /** Everything but the run: start, seals, comparison. */
-const OTHER_MS = SEALED_MS + 240_000;
+const OTHER_MS = SEALED_MS + 480_000;
+
+/** Microseconds after a fault's window. */
+const RECOVERED_WITHIN = 15_000_000;
 
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(3)} %`;
 
@@ -51,6 +55,7 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
   const inside: string[] = [];
   const unexplained: string[] = [];
   const absent: string[] = [];
+  const late: string[] = [];
   let [seen, outside] = [0, 0];
   for (const { states, ...place } of watched.states.values()) {
     for (const [n, state] of states.entries()) {
@@ -63,15 +68,20 @@ const checkStates = async (t: Test, world: World, watched: Watch): Promise<void>
       const where = `${nameOf(place)} ${place.layer} ${state}`;
       if (kinds.length === 0) absent.push(`${where} at ${new Date(at / 1_000).toISOString()}`);
       inside.push(`${kinds.join('+') || 'no fault'}: ${place.venue} ${place.layer} ${state}`);
-      if (kinds.length > 0 && !followsFrom(kinds, state)) unexplained.push(`${kinds}: ${where}`);
+      if (kinds.length === 0 || followsFrom(kinds, state)) continue;
+      // A recovery that a busy machine makes late may end within another fault: it counts as absent outside the log.
+      if (followsFrom(windows.touching(place, at - RECOVERED_WITHIN, at), state)) late.push(`${kinds}: ${where}`);
+      else unexplained.push(`${kinds}: ${where}`);
     }
   }
   const present = outside - absent.length;
   t.comment(`listing x layer x seconds: ${seen} seen, ${outside} outside the fault log, ${present} of them present`);
   t.comment(`not present: ${tally(inside)}`);
   t.ok(outside > seen / 3, `most is well at any time: ${percent(outside, seen)} lies outside the fault log`);
-  t.ok(present >= 0.995 * outside, `${percent(present, outside)} of ${outside} are present outside the fault log`);
+  const well = present - late.length;
+  t.ok(well >= 0.995 * outside, `${percent(well, outside)} of ${outside} are present outside the fault log`);
   if (absent.length > 0) t.comment(`outside the fault log: ${absent.slice(0, 12).join('; ')}`);
+  if (late.length > 0) t.comment(`recovered late, within another fault: ${late.slice(0, 12).join('; ')}`);
   t.same(unexplained.slice(0, 5), [], `reasons and gap causes are the injected ones (${unexplained.length} are not)`);
   const states = inside.map((line) => line.split(': ')[1] ?? '');
   for (const venue of VENUES) {
@@ -115,7 +125,7 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   const { rows, close } = openRows(world);
   t.teardown(close);
   const firstMinute = Math.floor(run.from / MINUTE) * MINUTE;
-  endMeasuring();
+  freeMachine();
   await sealed(rows, market, Math.max(run.to, firstMinute + MINUTE), SEALED_MS);
   truth.read();
   const listed = await world.simulator.get<ListedNow[]>('/listings');
@@ -152,6 +162,19 @@ const checkRows = async (t: Test, world: World, watched: Watch, kills: readonly 
   t.equal(candles.compared > 0, isTold, 'minutes were compared');
   t.same(candles.different.slice(0, 5), [], `each minute is what was traded (${candles.different.length} are not)`);
   t.same(candles.unexplained.slice(0, 5), [], `a gap has its fault's cause (${candles.unexplained.length} have not)`);
+};
+
+/** What /incidents.json tells of the run (OP-01): every gap row inside one incident, each as long as its rows, of the faults that last. */
+const checkIncidents = async (t: Test, world: World): Promise<void> => {
+  const found = await reportedIncidents(t, world);
+  const { incidents, rows } = found;
+  t.comment(
+    `${incidents.length} incidents of ${rows.length} gap rows: ${tally(incidents.map((one) => `${one.venue} ${one.cause}`))}`,
+  );
+  const faults = incidentFaults(found);
+  t.same(faults.slice(0, 5), [], `ranges and layers are those of the gap rows (${faults.length} are not)`);
+  const venues = new Set(incidents.filter(({ cause }) => cause === 'collector_down').map(({ venue }) => venue));
+  t.same(venues, new Set(VENUES), 'the killed collector is an incident of each venue');
 };
 
 // ---- scenarios ----
@@ -279,7 +302,7 @@ t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, asy
   await t.test('a lost socket makes its values stale at once', (t) => checkLostSocket(t, world));
   const inject: Inject = (request) => world.simulator.fault(request) as Promise<FaultEntry>;
   let watched: Watch | null = null;
-  await t.test('values equal the truth through every fault', { timeout: SECONDS * 1_000 + 120_000 }, async (t) => {
+  await t.test('values equal the truth through every fault', { timeout: SECONDS * 1_000 + 300_000 }, async (t) => {
     const plan = { venues: VENUES, seconds: SECONDS };
     [watched] = await Promise.all([watch(world, SECONDS), injectFaults(inject, [...world.listed.values()], plan)]);
     await checkCompared(t, world, watched, `${SECONDS} s with faults`);
@@ -294,7 +317,9 @@ t.test('everything served is true', { timeout: SECONDS * 1_000 + OTHER_MS }, asy
   });
   await t.test(
     'stored rows are the truth, and gaps have the causes of their faults',
-    { timeout: SEALED_MS + 120_000 },
+    { timeout: SEALED_MS + 300_000 },
     (t) => (watched === null ? Promise.resolve() : checkRows(t, world, watched, kills)),
   );
+  // Not yet seen on a quiet machine: asked for by name.
+  if (process.env.TRUTH_INCIDENTS === '1') await t.test('incidents are the gap rows', (t) => checkIncidents(t, world));
 });

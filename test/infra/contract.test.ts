@@ -1,20 +1,33 @@
-// The anchor contract (AN-08): the committed artefact is what the pinned compiler gives, and behaves as the rule says on a real chain.
+// The contracts: each committed artefact is what the pinned compiler gives. The anchor contract (AN-08) behaves as the rule says on a real chain.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Abi, createWalletClient, type Hex } from 'viem';
-import { compileContract } from '../../infra/dev/tools/compile-contract.ts';
+import { artefactFile, CONTRACT_NAMES, compileContract } from '../../infra/dev/tools/compile-contract.ts';
 import { useEngines } from '../support/engines.ts';
 import { connectChain } from '../support/local-chain.ts';
 
-const ARTEFACT = JSON.parse(
-  readFileSync(new URL('../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
-) as { abi: Abi; bytecode: Hex; deployedBytecode: Hex };
+const ARTEFACT = JSON.parse(readFileSync(artefactFile('AnchorRoots'), 'utf8')) as {
+  abi: Abi;
+  bytecode: Hex;
+  deployedBytecode: Hex;
+};
 const ROOT = `0x${createHash('sha256').update('a day').digest('hex')}` as const;
 const NO_ROOT = `0x${'0'.repeat(64)}` as const;
 
-t.test('the artefact is what the compiler makes of the source', (t) => {
-  t.same(ARTEFACT, JSON.parse(JSON.stringify(compileContract())), 'run `node infra/dev/tools/compile-contract.ts`');
+t.test('each artefact is what the compiler makes of the source', (t) => {
+  for (const name of CONTRACT_NAMES) {
+    const committed: unknown = JSON.parse(readFileSync(artefactFile(name), 'utf8'));
+    t.same(
+      committed,
+      JSON.parse(JSON.stringify(compileContract(name))),
+      'run `node infra/dev/tools/compile-contract.ts`',
+    );
+  }
+  t.end();
+});
+
+t.test('the anchor contract has no further function', (t) => {
   const functions = ARTEFACT.abi.flatMap((entry) => (entry.type === 'function' ? [entry.name] : []));
   t.same(functions.sort(), ['owner', 'post', 'roots'], 'nothing else can be called');
   t.notOk(ARTEFACT.abi.some(({ type }) => type === 'receive' || type === 'fallback'));

@@ -31,7 +31,7 @@ const engines = await ownEngines(t, ['kafka']);
 const brokers = engines.endpoints.kafka;
 const handle = openKafka({ brokers: [brokers], clientId: 'test' }, log);
 t.teardown(() => handle.close());
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 600_000 };
 
 /** The broker hangs: its sockets stay open and nothing answers. */
 const hang = (t: Test): void => {

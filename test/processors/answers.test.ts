@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { AskedMinutes, Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { recordsOf } from '../../ingest/venues/shared/shape.ts';
+import { bindRecords } from '../../ingest/venues/shared/shape.ts';
 import type { CandleRecord, ListingRecord } from '../../schemas/records.ts';
 import { listingValues } from '../api/live-fixture.ts';
 import { drawing, paperVenue } from '../support/paper-log.ts';
 import { rowsOf, runTask, SECOND, START, TestLog } from '../support/task-driver.ts';
 
 const MINUTE = 60 * SECOND;
-const toMapped = recordsOf('paper');
+const toMapped = bindRecords('paper');
 
 /** `[open, trades]`: a venue leaves out minutes without any. */
 type Bar = readonly [open: number, trades: number];

@@ -14,8 +14,11 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { rankInstruments, tierOf } from '../../processors/nightly/archive/tiers.ts';
+import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
-import { DAY_MS, type Day, dayAfter, type NightlyContext, startOf } from '../../processors/nightly/step.ts';
+import { runTask } from '../../processors/nightly/runner.ts';
+import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
 import { tableName } from '../../schemas/tables.ts';
@@ -23,7 +26,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
 const BEGIN = startOf(DAY) * 1_000;
 const SECOND = 1_000_000;
@@ -220,6 +223,48 @@ t.test(
     );
   },
 );
+
+t.test('two runners on two days at once take turns, because both write the days before again', async (t) => {
+  await write([markRow('BTCUSDT', 3, { late: true, srcOffset: 78 })]);
+  const [busy, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  /** Stands still with its first file in hand, until the other runner waits or is at work itself. */
+  const slow: NightlyContext = {
+    ...context,
+    store: {
+      ...store,
+      put: async (key, path) => {
+        busy.resolve();
+        await free.promise;
+        await store.put(key, path);
+      },
+    },
+  };
+  const other: NightlyContext = {
+    ...context,
+    store: {
+      ...store,
+      workFolder: async (name) => {
+        const path = await store.workFolder(name);
+        free.resolve();
+        return path;
+      },
+    },
+    progress: (line) => {
+      if (line.includes('waits for another runner')) free.resolve();
+    },
+  };
+  const run = (back: number, context: NightlyContext): Promise<string | null> =>
+    runTask({ step: archive, day: dayAfter(DAY, back) }, openLedger(pool), { context, mode: 'again' });
+  const first = run(1, slow);
+  await busy.promise;
+  const reports = await Promise.all([first, run(2, other)]);
+  t.same(reports, [
+    '0 sets of 0 rows; 1 sets of earlier days written again',
+    '0 sets of 0 rows; 0 sets of earlier days written again',
+  ]);
+  const marks = (await linesOf(await current(DAY), 'BTCUSDT')).map(({ mark }) => mark);
+  t.same(marks, ['60001', '60002', '60077', '60003', '60078', null]);
+});
 
 t.test('a key that leads out of the store is refused', async (t) => {
   for (const key of ['../x', 'a/../../x', '/etc/passwd', '', 'a//b', '.partial/x', 'a/.hidden'])

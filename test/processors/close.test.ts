@@ -12,11 +12,12 @@ import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { archive } from '../../processors/nightly/archive/archive.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
+import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { close } from '../../processors/nightly/merkle/close.ts';
 import { compare } from '../../processors/nightly/merkle/compare.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
-import { DAY_MS, type Day, dayAfter, type NightlyContext, startOf } from '../../processors/nightly/step.ts';
+import type { NightlyContext } from '../../processors/nightly/step.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
 import { gapRow, listingRow, readingRow } from '../../processors/task/rows.ts';
 import { createTileReader } from '../../schemas/merkle/tiles.ts';
@@ -24,10 +25,11 @@ import { verifyInclusion } from '../../schemas/merkle/verify.ts';
 import { tableName } from '../../schemas/tables.ts';
 import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, markReading } from '../api/live-fixture.ts';
+import { readClosing } from '../support/closed-day.ts';
 import { useEngines } from '../support/engines.ts';
 import { runBoth } from '../support/verifiers.ts';
 
-t.setTimeout(240_000);
+t.setTimeout(900_000);
 const DAY: Day = '2026-01-10';
 const BEGIN = startOf(DAY) * 1_000;
 const SECOND = 1_000_000;
@@ -108,19 +110,7 @@ const contextOf = (over: Partial<NightlyContext> = {}): NightlyContext => ({
   ...over,
 });
 
-/** Everything that the closing makes, but for when it was written. */
-const readAll = async (): Promise<unknown[]> => {
-  const texts = [
-    'select table_name, rows, root, leaf, tree_key from anchor_partitions order by 1',
-    'select venue_symbol, layer, tier, rows, final, first_leaf from archive_sets order by 1, 2',
-    'select object_key, bytes, sha256 from archive_files where replaced_at is null order by 1',
-    'select day_root, status, schema_version from anchor_days',
-    'select closed_at from archive_days',
-  ];
-  const answers = [];
-  for (const text of texts) answers.push((await pool.query(text)).rows);
-  return answers;
-};
+const readAll = (): Promise<unknown[]> => readClosing(pool);
 const forget = (): Promise<unknown> => pool.query('truncate archive_days cascade');
 
 t.test('a day waits for history W of every task, and by hand until it is due', async (t) => {

@@ -20,7 +20,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { markReading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const DAY = '2026-01-10';
 const BEGIN = Date.parse(`${DAY}T00:00:00Z`) * 1_000;
 const SECOND = 1_000_000;

@@ -8,13 +8,14 @@ import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
 import { runCommand } from '../../processors/nightly/command.ts';
+import { startOf } from '../../processors/nightly/day.ts';
 import { openLedger } from '../../processors/nightly/ledger.ts';
 import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
 import { recheck } from '../../processors/nightly/recheck.ts';
 import { dropPartitions, retention } from '../../processors/nightly/retention.ts';
 import { runDue, runTask } from '../../processors/nightly/runner.ts';
 import { dueTasks, missingDays, type StepState } from '../../processors/nightly/schedule.ts';
-import { type NightlyContext, type Step, startOf } from '../../processors/nightly/step.ts';
+import type { NightlyContext, Step } from '../../processors/nightly/step.ts';
 import { STEPS } from '../../processors/nightly/steps.ts';
 import { turnover } from '../../processors/nightly/turnover.ts';
 import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
@@ -24,7 +25,7 @@ import type { Row } from '../../schemas/topics.ts';
 import { listing, listingValues, micros, reading } from '../api/live-fixture.ts';
 import { useEngines } from '../support/engines.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const HOUR_MS = 3_600_000;
 const log = createLog('nightly-test', 'silent');
 
@@ -124,6 +125,10 @@ t.test(
     await t.rejects(command('--step', 'good', '--day', '2026-02-30'), /is no day/);
     await t.rejects(command('--step', 'best'), /"best" is no step\nusage/);
     await t.rejects(command('--step', 'bad'), /disk on fire/);
+    await t.rejects(command('--day', '2026-01-15'), /disk on fire/);
+    const later = stepOf('later', 24 * HOUR_MS);
+    const ofDay = { steps: [later, good], ledger, context: contextOf({ nowMs }) };
+    t.equal(await runCommand(['--day', '2026-01-15'], ofDay), 'good: run 3', 'every step of a day that is due');
   },
 );
 
@@ -134,6 +139,42 @@ t.test('a runner that was killed in the middle leaves its work to the next', asy
   t.match(
     (await ledger.states('2026-01-15')).find(({ step }) => step === 'left'),
     { state: 'done', attempts: 2 },
+  );
+});
+
+t.test('steps of one lock wait for each other, whatever their days, until they are to stop', async (t) => {
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const order: string[] = [];
+  const long: Step = {
+    ...stepOf('long', 0, async (day) => {
+      begun.resolve();
+      await end.promise;
+      order.push(`long ${day}`);
+      return 'ok';
+    }),
+    lock: 'files',
+  };
+  const next: Step = { ...stepOf('next', 0, async (day) => `${order.push(`next ${day}`)} done`), lock: 'files' };
+  const run = (step: Step, day: string, context: NightlyContext): Promise<string | null> =>
+    runTask({ step, day }, openLedger(pool), { context, mode: 'once' });
+  const first = run(long, '2026-01-14', contextOf());
+  await begun.promise;
+  const stopping = new AbortController();
+  const stopped = (step: Step, day: string): Promise<string | null> =>
+    run(step, day, contextOf({ signal: stopping.signal, progress: (line) => /waits/.test(line) && stopping.abort() }));
+  t.equal(await stopped(next, '2026-01-13'), null, 'a stop ends the waiting');
+  t.equal(await stopped(long, '2026-01-15'), null);
+  const waits = Promise.withResolvers<void>();
+  const second = run(next, '2026-01-15', contextOf({ progress: (line) => /waits/.test(line) && waits.resolve() }));
+  await waits.promise;
+  end.resolve();
+  t.same(await Promise.all([first, second]), ['ok', '2 done']);
+  t.same(order, ['long 2026-01-14', 'next 2026-01-15']);
+  const states = await ledger.states('2026-01-13');
+  t.same(
+    states.filter(({ step }) => step === 'next').map(({ day }) => day),
+    ['2026-01-15'],
+    'of an attempt that only waited nothing is said',
   );
 });
 
@@ -307,10 +348,13 @@ t.test('the steps are listed by name, with the hour after the day begins at whic
   const due = STEPS.map(({ name, dueMs }) => [name, dueMs / HOUR_MS]);
   t.same(due, [
     ['turnover', 0.05],
+    ['presence', 24 + 5 / 60],
     ['recheck', 4],
     ['retention', 5],
+    ['sign-in', 5.25],
     ['archive', 30],
     ['close', 168],
+    ['anchor', 170],
     ['compare', 7],
   ]);
   t.end();

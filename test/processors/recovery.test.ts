@@ -16,7 +16,7 @@ import { useEngines } from '../support/engines.ts';
 import { rowsOf, runTask } from '../support/task-driver.ts';
 import { busyLog, gapsOf, SPEC } from '../support/task-logs.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 const engines = await useEngines(t, ['kafka']);
 const log = createLog('recovery-test', 'silent');
 const handle = openKafka({ brokers: [engines.endpoints.kafka], clientId: 'recovery-test' }, log);

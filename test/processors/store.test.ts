@@ -1,7 +1,7 @@
 // The store of a task: nothing changes around it, and a checkpoint holds what stood when it began, whatever changes meanwhile.
 import fc from 'fast-check';
 import t from 'tap';
-import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
+import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import { applySnapshot, applyUpdate } from '../../processors/task/book.ts';
 import { bookKey, createBookState } from '../../processors/task/books.ts';
 import { createConnection } from '../../processors/task/connections.ts';
@@ -131,7 +131,7 @@ t.test('random changes, with a checkpoint cut and restored anywhere, give the sa
       saveSome(round, { most: pace, deadline: Number.POSITIVE_INFINITY }, save);
     }
     saveSome(round, { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY }, save);
-    save(markerOf(round));
+    save(makeMarker(round));
     const bodies = entries.flatMap(({ body }) => body ?? []);
     if (JSON.stringify(bodies) !== JSON.stringify(stood)) return false;
     if (JSON.stringify(textsOf(store)) !== JSON.stringify(stood)) changed += 1;

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { binance } from '../../ingest/venues/binance/index.ts';
-import { beginRound, countUnsaved, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
+import { beginRound, countUnsaved, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { CheckpointEntry, ListingVersion } from '../../schemas/topics.ts';
@@ -589,7 +589,7 @@ t.test('the same log gives the same bytes, delivered once or twice, cut and rest
     }
     const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
     while (!saveSome(round, all, save));
-    save(markerOf(round));
+    save(makeMarker(round));
     const now = itemsOf(first);
     changed += entries.filter(({ key, body }) => key !== null && key !== 'core' && now.get(key) !== body).length;
     const restorer = createRestorer();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { toCapability } from '../../ingest/venues/contract/feed.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
-import { beginRound, createRestorer, markerOf, saveSome } from '../../processors/checkpoint.ts';
+import { beginRound, createRestorer, makeMarker, saveSome } from '../../processors/checkpoint.ts';
 import type { Outputs } from '../../processors/task/outputs.ts';
 import { Task } from '../../processors/task/task.ts';
 import type { ListingRecord, PriceType } from '../../schemas/records.ts';
@@ -205,7 +205,7 @@ const restored = (task: Task): Task => {
   const round = beginRound(task, save);
   const all = { most: Number.POSITIVE_INFINITY, deadline: Number.POSITIVE_INFINITY };
   while (!saveSome(round, all, save));
-  save(markerOf(round));
+  save(makeMarker(round));
   const restorer = createRestorer();
   for (const entry of entries) restorer.add(JSON.parse(JSON.stringify(entry)) as CheckpointEntry);
   const state = restorer.state();

@@ -13,6 +13,7 @@ import {
   fitsDouble,
   isPositive,
   multiply,
+  percentToFraction,
   plainDouble,
   subtract,
 } from '../../schemas/decimals.ts';
@@ -52,6 +53,22 @@ t.test('a figure keeps its digits without sign, zeros and exponent that say noth
     ['0.1000000000000000055511151231257827', '0.1000000000000000055511151231257827'],
   ];
   for (const [text, expected] of rows) t.equal(canonicalDigits(text), expected, `${text} is ${expected}`);
+  t.end();
+});
+
+t.test('a percentage is a hundredth of itself', (t) => {
+  fc.assert(
+    fc.property(canonical, (percent) => percentToFraction(percent) === multiply(percent, '0.01')),
+    runs,
+  );
+  for (const [percent, fraction] of [
+    ['0', '0'],
+    ['5', '0.05'],
+    ['-0.5', '-0.005'],
+    ['100', '1'],
+    ['-1234.5', '-12.345'],
+  ] as const)
+    t.equal(percentToFraction(percent), fraction, `${percent} %`);
   t.end();
 });
 

@@ -1,39 +1,9 @@
 // A layer is its file, its Avro schema, a line in two registries and its case in the task: a sample added to a copy of the tree has all the rest.
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-
-const ROOT = resolve(import.meta.dirname, '../..');
-const SAMPLE = join(ROOT, 'test/fixtures/new-layer');
-const COPIED = ['schemas', 'infra', 'ingest', 'processors', 'api', 'test/support', 'package.json', 'tsconfig.json'];
-/** What the shared files of tests import besides. */
-const FIXTURES = ['test/api/live-fixture.ts'];
-const NEW_FILES = ['schemas/layers/premium.ts', 'schemas/avro/md.premium/1.avsc'];
-
-type Edit = { readonly file: string; readonly after: string; readonly insert: string };
-const EDITS = JSON.parse(readFileSync(join(SAMPLE, 'edits.json'), 'utf8')) as readonly Edit[];
-
-const copyTree = (): string => {
-  const copy = mkdtempSync(join(tmpdir(), 'new-layer-'));
-  for (const path of [...COPIED, ...FIXTURES]) cpSync(join(ROOT, path), join(copy, path), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-};
-
-const addLayer = (copy: string): void => {
-  cpSync(join(SAMPLE, 'schemas/avro'), join(copy, 'schemas/avro'), { recursive: true });
-  cpSync(join(SAMPLE, 'schemas/layers/premium.ts.txt'), join(copy, 'schemas/layers/premium.ts'));
-  for (const { file, after, insert } of EDITS) {
-    const text = readFileSync(join(copy, file), 'utf8');
-    if (text.split(after).length !== 2) throw new Error(`${file} has not one "${after}": change edits.json`);
-    writeFileSync(
-      join(copy, file),
-      text.replace(after, () => `${after}${insert}`),
-    );
-  }
-};
+import { fixturePath } from '../support/recordings.ts';
+import { checkTouchList, copyTree } from '../support/scratch-copy.ts';
 
 type Report = {
   readonly ddl: string;
@@ -50,37 +20,13 @@ type Report = {
   readonly record: unknown;
 };
 
-const readReport = (copy: string): Report => {
-  cpSync(join(SAMPLE, 'report.ts.txt'), join(copy, 'infra/report.ts'));
-  const options = { cwd: copy, encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 } as const;
-  return JSON.parse(execFileSync(process.execPath, ['infra/report.ts'], options)) as Report;
-};
-
-/** Complaints of the compiler about the code of the copy. */
-const checkTypes = (copy: string): string => {
-  const base = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as object;
-  const include = ['schemas', 'processors', 'api', 'ingest', 'infra/runtime', 'infra/report.ts'];
-  writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ ...base, include }));
-  try {
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    return execFileSync(process.execPath, [tsc, '-p', copy], { encoding: 'utf8' });
-  } catch (error) {
-    return (error as { readonly stdout: string }).stdout;
-  }
-};
-
 t.test('a layer is two files, two registries and a case in the task', async (t) => {
-  const copy = copyTree();
-  t.teardown(() => rmSync(copy, { recursive: true }));
-  addLayer(copy);
-  t.same(
-    [...new Set(EDITS.map(({ file }) => file))],
-    ['schemas/layers/index.ts', 'schemas/avro/ids.json', 'processors/task/readings.ts'],
-    'files that are edited',
-  );
-  for (const file of NEW_FILES) t.ok(readFileSync(join(copy, file)), `${dirname(file)} has the new file`);
-  const report = readReport(copy);
-  t.equal(checkTypes(copy), '', 'the copy compiles');
+  const copy = copyTree(t);
+  checkTouchList(t, 'a layer', 'premium', copy.add('new-layer'));
+  cpSync(fixturePath('new-layer-report.ts.txt'), join(copy.root, 'infra/report.ts'));
+  const report = JSON.parse(copy.run('infra/report.ts')) as Report;
+  const folders = ['schemas', 'processors', 'api', 'ingest', 'infra/runtime', 'infra/report.ts'];
+  t.equal(copy.checkTypes(folders), '', 'the copy compiles');
 
   t.match(report.ddl, /CREATE TABLE IF NOT EXISTS 'premium'/);
   t.match(report.ddl, /CREATE OR REPLACE VIEW 'v_premium' AS/);

@@ -1,8 +1,9 @@
 // A small anchored day made by the product's own modules: rows of every table, their trees, proof answers, day answers and archive files.
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { zstdCompressSync } from 'node:zlib';
-import { type ParquetCell, type ParquetKind, writeParquet } from '../../infra/runtime/parquet.ts';
+import { zstdDecompressSync } from 'node:zlib';
+import { type ArchiveFormat, openRowFiles } from '../../processors/nightly/anchored/row-files.ts';
 import {
   ANCHOR_SCHEMA_VERSION,
   ANCHORED_TABLES,
@@ -45,7 +46,7 @@ export type AnchoredRows = {
 export type AnchoredDay = { readonly partitions: readonly AnchoredRows[]; readonly root: string };
 
 export type AnchorFacts = {
-  readonly network: string;
+  readonly network: string | null;
   readonly binding?: false;
   readonly contract: string | null;
   readonly tx_hash: string | null;
@@ -217,48 +218,29 @@ export const listingFiles = ({ table, rows }: AnchoredRows): readonly ListingFil
   return [...files].map(([listing, rows]) => ({ table, listing, rows }));
 };
 
-const namesOf = ({ columns }: AnchoredTable): string[] => [
-  ...columns.map(({ name }) => name),
-  'recorded_at',
-  'leaf_index',
-];
-const csvCell = (cell: AnchoredCell | number): string => {
-  const text = String(cell ?? '');
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-const csvText = ({ table, rows }: ListingFile): string =>
-  [namesOf(table), ...rows].map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
-const jsonlText = ({ table, rows }: ListingFile): string => {
-  const names = namesOf(table);
-  return rows
-    .map((cells) => `${JSON.stringify(Object.fromEntries(names.map((name, at) => [name, cells[at]])))}\n`)
-    .join('');
+/** The file of each format as the nightly step names it; the plain texts are what it compresses. */
+const WRITTEN: Readonly<Record<FileFormat, ArchiveFormat>> = {
+  ...{ parquet: 'parquet', 'csv.zst': 'csv', 'jsonl.zst': 'jsonl', csv: 'csv', jsonl: 'jsonl' },
 };
 
-const parquetKinds = ({ columns }: AnchoredTable): ParquetKind[] => [
-  ...columns.map(({ kind }) => (kind === 'figure' ? 'text' : kind)),
-  'instant',
-  'integer',
-];
-const toParquetCell = (kind: ParquetKind, cell: AnchoredCell | number): ParquetCell => {
-  if (typeof cell !== 'string' || kind === 'text') return cell;
-  return kind === 'instant' ? parseInstant(cell) : Number(cell);
-};
-const parquetBytes = ({ table, rows }: ListingFile): Promise<Buffer> => {
-  const kinds = parquetKinds(table);
-  return writeParquet(
-    namesOf(table).map((name, at) => {
-      const kind = kinds[at] as ParquetKind;
-      return { name, kind, cells: rows.map((cells) => toParquetCell(kind, cells[at] ?? null)) };
+/** The bytes of an archive file, as the nightly step writes them (AR-07). */
+export const fileBytes = async ({ table, rows }: ListingFile, format: FileFormat): Promise<Buffer> => {
+  const folder = mkdtempSync(join(tmpdir(), 'row-files-'));
+  const files = await openRowFiles(table, folder);
+  await files.append(
+    rows.map((row) => {
+      const [recordedAt, leafIndex] = row.slice(-2);
+      return {
+        cells: row.slice(0, -2) as AnchoredCell[],
+        recordedAt: recordedAt === null ? null : parseInstant(String(recordedAt)),
+        leafIndex: leafIndex as number | null,
+      };
     }),
   );
-};
-
-/** The bytes of an archive file (AR-07). */
-export const fileBytes = async (file: ListingFile, format: FileFormat): Promise<Buffer> => {
-  if (format === 'parquet') return parquetBytes(file);
-  const text = Buffer.from(format.startsWith('csv') ? csvText(file) : jsonlText(file));
-  return format.endsWith('.zst') ? zstdCompressSync(text) : text;
+  const written = (await files.finish()).find((file) => file.format === WRITTEN[format]);
+  const bytes = readFileSync(written?.path ?? '');
+  rmSync(folder, { recursive: true });
+  return format === 'csv' || format === 'jsonl' ? zstdDecompressSync(bytes) : bytes;
 };
 
 /** Writes the files of a table into a folder; gives their names. */

@@ -112,7 +112,15 @@ export const startNode = async (
     engines,
     namespace,
     databaseUrl,
-  }: { name: string; engines: TestEngines; namespace: string; databaseUrl: string },
+    settings = {},
+  }: {
+    name: string;
+    engines: TestEngines;
+    namespace: string;
+    databaseUrl: string;
+    /** More settings of the process. */
+    settings?: Readonly<Record<string, string>>;
+  },
 ): Promise<ApiNode> => {
   const [port, metricsPort] = [await freePort(), await freePort()];
   const child = startChild(name, 'api/main.ts', {
@@ -123,6 +131,7 @@ export const startNode = async (
     METRICS_PORT: String(metricsPort),
     TOPIC_NAMESPACE: namespace,
     LOG_LEVEL: 'debug',
+    ...settings,
   });
   const agent = new Agent({ keepAlive: true });
   t.teardown(async () => {

@@ -1,5 +1,5 @@
 /** Real engines for tests: one shared set for the whole run, or a private set for a test that kills them. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -182,13 +182,15 @@ export async function waitForHost(dir: string): Promise<HostAddress> {
 }
 
 /** A host outlives the test that started it, so that the next one finds warm engines; two that race share one lock. */
-export function startHost(dir: string, owner?: number): void {
+export function startHost(dir: string, owner?: number): ChildProcess {
   mkdirSync(dir, { recursive: true });
   const log = openSync(join(dir, 'host.log'), 'a');
   const script = fileURLToPath(new URL('./engine-host.ts', import.meta.url));
   const args = [script, dir, ...(owner === undefined ? [] : [String(owner)])];
-  spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log], env: { ...process.env } }).unref();
+  const host = spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log], env: { ...process.env } });
+  host.unref();
   closeSync(log);
+  return host;
 }
 
 function readHost(dir: string): HostAddress | null {

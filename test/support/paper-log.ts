@@ -5,7 +5,7 @@ import type { Mapped } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { Chain } from '../../ingest/venues/shared/book-sync.ts';
 import { elementTexts } from '../../ingest/venues/shared/elements.ts';
-import { recordsOf } from '../../ingest/venues/shared/shape.ts';
+import { bindRecords } from '../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, NormalisedRecord } from '../../schemas/records.ts';
 import type { RawMessage } from '../../schemas/topics.ts';
 import { listingValues } from '../api/live-fixture.ts';
@@ -27,7 +27,7 @@ const HORIZONS = PAPER_LAYERS.map((layer) => {
   return [layer, { ...ON, horizonMs: ms, horizonSource: source as 'connection' }] as const;
 });
 
-const recordOf = recordsOf('paper');
+const recordOf = bindRecords('paper');
 const UNITS: Readonly<Record<string, string>> = { stats: 'volume_unit', oi: 'oi_unit', liquidation: 'quantity_unit' };
 
 const valuesOf = ({ l, v }: PaperFrame, unit: string): Record<string, unknown> => {

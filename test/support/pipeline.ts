@@ -26,6 +26,12 @@ process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
+/** Settings of the tests' own: children get none but the paths and the folder of compiled modules, without which each compiles all of ours anew. */
+const inherited = (): Readonly<Record<string, string>> => {
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };
+};
+
 /** Starts `file` with Node; its log goes to `.local/test/log/<name>.log`. */
 export const startChild = (
   name: string,
@@ -36,9 +42,8 @@ export const startChild = (
   const logs = join(ROOT, '.local/test/log');
   mkdirSync(logs, { recursive: true });
   const log = createWriteStream(join(logs, `${name}.log`), { flags: 'a' });
-  const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [join(ROOT, file), ...args], {
-    env: { PATH, HOME, LOG_LEVEL: 'info', ...env },
+    env: { ...inherited(), LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   child.stderr.pipe(log);
@@ -191,10 +196,13 @@ export const until = async <T>(
   return (await waitFor(what, look, { boundMs, everyMs: 100 })).value;
 };
 
-/** Resolves when the API says that it is ready. */
-export const apiReady = ({ baseUrl }: Pick<Api, 'baseUrl'>): Promise<unknown> =>
-  until('the API is ready', 60_000, async () => {
+/** Resolves when the API reports that it is ready; a rejection has its last answer. */
+export const apiReady = async ({ baseUrl }: Pick<Api, 'baseUrl'>): Promise<void> => {
+  let seen = 'no answer';
+  const look = async (): Promise<boolean> => {
     const answer = await fetch(`${baseUrl}/readyz`).catch(() => null);
-    await answer?.arrayBuffer();
-    return answer?.ok ? answer : null;
-  });
+    seen = answer === null ? 'no answer' : `${answer.status} ${await answer.text()}`;
+    return answer?.ok === true;
+  };
+  await waitFor('the API is ready', look, { everyMs: 100, seen: () => seen });
+};

@@ -15,7 +15,8 @@ type Pair = { readonly client: Socket; readonly server: Socket; name: string };
 /** The startup message has its parameters in plain text (PostgreSQL protocol 3.0, StartupMessage). */
 const nameOf = (startup: Buffer): string => /application_name\0([^\0]*)\0/.exec(startup.toString('latin1'))?.[1] ?? '';
 
-export const openPostgresLine = async (t: Teardown, databaseUrl: string): Promise<PostgresLine> => {
+/** `port` 0 takes a free one. */
+export const openPostgresLine = async (t: Teardown, databaseUrl: string, port = 0): Promise<PostgresLine> => {
   const target = new URL(databaseUrl);
   const pairs = new Set<Pair>();
   let cutName: string | null = null;
@@ -40,7 +41,7 @@ export const openPostgresLine = async (t: Teardown, databaseUrl: string): Promis
   };
 
   const line = createServer(join);
-  await new Promise<void>((done) => line.listen(0, '127.0.0.1', done));
+  await new Promise<void>((done) => line.listen(port, '127.0.0.1', done));
   const address = line.address();
   t.teardown(async () => {
     for (const { client, server } of pairs) {

@@ -1,5 +1,5 @@
 // Reads recorded venue messages of test/fixtures as the mapper sees them.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
@@ -13,6 +13,17 @@ export type Recorded = {
 };
 
 export const fixturePath = (name: string): string => join(import.meta.dirname, '../fixtures', name);
+
+/** A venue's recordings, compressed frames included. */
+export const recordedFiles = (venueId: string): readonly string[] =>
+  readdirSync(fixturePath(venueId))
+    .filter((name) => /\.ndjson(\.gz)?$/.test(name))
+    .toSorted()
+    .map((name) => `${venueId}/${name}`);
+
+/** Recordings of text. */
+export const recordingsIn = (venueId: string): readonly string[] =>
+  recordedFiles(venueId).filter((name) => !name.includes('binary'));
 
 export const readRecording = (name: string): readonly Recorded[] => {
   const bytes = readFileSync(fixturePath(name));

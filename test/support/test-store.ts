@@ -10,6 +10,8 @@ import type { Teardown, TestEngines } from './engines.ts';
 export type TestStore = {
   readonly history: HistoryStore;
   readonly reader: QuestdbReader;
+  /** Prefix of its tables. */
+  readonly namespace: string;
   /** Resolves when all the rows can be read. */
   readonly write: (rows: readonly Row[]) => Promise<void>;
 };
@@ -35,7 +37,7 @@ export const openTestStore = async (
     for (const [table, own] of byTable) await sender.send(table, own);
     await sender.waitVisible([...byTable.keys()]);
   };
-  return { history: createHistoryStore(reader, namespace), reader, write };
+  return { history: createHistoryStore(reader, namespace), reader, namespace, write };
 };
 
 /** A store that nobody can reach. */

@@ -40,6 +40,8 @@ export type Listed = Worth & { readonly venue: string; readonly symbol: string }
 
 export type World = {
   readonly spec: PipelineSpec;
+  /** URL of its PostgreSQL database. */
+  readonly database: string;
   readonly market: Market;
   readonly handle: KafkaHandle;
   readonly simulator: Simulator;
@@ -145,7 +147,7 @@ export const startWorld = async (t: Test, market: Market = ONE_VENUE): Promise<W
     await answer?.arrayBuffer();
     return answer?.ok ? answer : null;
   });
-  return { spec, market, handle, ...processes, truth: new TruthIndex(truthFile), listed };
+  return { spec, market, database, handle, ...processes, truth: new TruthIndex(truthFile), listed };
 };
 
 /** Starts the killed collector again, as its supervisor would. */

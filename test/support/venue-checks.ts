@@ -5,8 +5,8 @@ import type { MapContext, Mapped, MapState } from '../../ingest/venues/contract/
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import { canonicalDigits, multiply } from '../../schemas/decimals.ts';
 import type { ListingRecord, NormalisedRecord, PriceType } from '../../schemas/records.ts';
-import { mutate, randomOf } from './mutations.ts';
 import { type Recorded, readRecording, toVenueMessage } from './recordings.ts';
+import { type Arithmetic, factsAbout } from './venue-facts.ts';
 
 /** Messages without a receive time are read as received at the start of 2000. */
 const AT_2000 = 946_684_800_000_000;
@@ -24,7 +24,7 @@ export const candlesOf = (...price_types: readonly PriceType[]) => ({
 /** What `run` gave, or the code it was refused with. */
 export const outcomeOf = (run: () => unknown): string => {
   try {
-    return `gave ${JSON.stringify(run())}`;
+    return `gave ${JSON.stringify(run(), (_key, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;
   } catch (error) {
     if (error instanceof VenueError) return error.code;
     throw error;
@@ -93,27 +93,6 @@ export const venueBench = (venue: Venue): Bench => {
 
 // ---- damage ----
 
-/** What a venue's mapping may make of the digits of a message, beyond copying them. */
-export type Arithmetic = {
-  /** The day's change is sent in percent (`scale:0.01`). */
-  readonly percent?: boolean;
-  /** A size's sign is its side. */
-  readonly signed?: boolean;
-  /** A level is removed without a size of zero being sent. */
-  readonly removals?: boolean;
-};
-
-/** The documented arithmetic of each venue; figures of the others are copies. */
-const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
-  aster: { percent: true },
-  binance: { percent: true },
-  bitmex: { removals: true },
-  deribit: { percent: true, removals: true },
-  gate: { percent: true, signed: true },
-  // A size below zero is one the venue ran out of: nothing rests there.
-  'kraken-futures': { percent: true, removals: true },
-};
-
 type Place = { readonly name: string; readonly digits: string };
 
 /** Every figure of a record's values with the member it stands in; sizes of levels as `size`. */
@@ -152,36 +131,12 @@ const isHeld = ({ name, digits }: Place, { digits: held, text }: Held, arithmeti
 };
 
 /** A figure of the records that the text does not hold. */
-export const findInvented = ({ id }: Venue, mapped: readonly Mapped[], held: Held): string | null => {
-  const arithmetic = ARITHMETIC[id] ?? {};
+export const findInvented = (venue: Venue, mapped: readonly Mapped[], held: Held): string | null => {
+  const { arithmetic = {} } = factsAbout(venue);
   const found = mapped
     .flatMap(({ record }) => placesOf(record.values, ''))
     .find((place) => !isHeld(place, held, arithmetic));
   return found === undefined ? null : `${found.name} ${found.digits}`;
-};
-
-export type Damaged = {
-  readonly venue: Venue;
-  readonly message: VenueMessage;
-  /** State to start from, made anew for each damaged frame. */
-  readonly state?: () => MapState;
-  /** What was said before, of which the state holds figures. */
-  readonly before?: string;
-};
-
-/** The first of 1,000 damaged copies that throws anything but `VenueError` or gives a figure it does not hold; null: none does. */
-export const findUnsafeDamage = ({ venue, message, state, before = '' }: Damaged): string | null => {
-  const random = randomOf(message.payload.length);
-  for (let run = 0; run < 1_000; run++) {
-    const payload = mutate(Buffer.from(message.payload), random);
-    const text = payload.toString('utf8');
-    const outcome = readDamaged({ venue, message: { ...message, payload }, state: state?.() ?? {} });
-    if (typeof outcome === 'string') return `${outcome}: ${text.slice(0, 300)}`;
-    if (outcome.length === 0) continue;
-    const invented = findInvented(venue, outcome, { digits: digitsIn(before + text), text });
-    if (invented !== null) return `${invented} is not in ${text.slice(0, 300)}`;
-  }
-  return null;
 };
 
 /** A word such as `constructor` looked up where the venue's own words stand. */
@@ -215,37 +170,4 @@ export const readDamaged = ({ venue, message, state, context = NO_LISTINGS }: Tr
   } catch (error) {
     return error instanceof VenueError ? [] : `${String(error)} thrown`;
   }
-};
-
-export type Distinct = {
-  readonly venue: Venue;
-  /** The message around a body whose mapped members all differ. */
-  readonly message: (body: Readonly<Record<string, unknown>>) => VenueMessage;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly members: readonly string[];
-  readonly state?: () => MapState;
-};
-
-/** Pairs of members that can be exchanged without changing the records; the message itself must give some. */
-export const findExchangeable = ({ venue, message, body, members, state }: Distinct): readonly string[] => {
-  const outcome = (changed: Distinct['body']): string => {
-    try {
-      const mapped = venue.map(state?.() ?? {}, message(changed), NO_LISTINGS);
-      return JSON.stringify(
-        mapped.map(({ record, chain }) => ({ record, chain })),
-        (_key, value) => (typeof value === 'bigint' ? `${value}n` : value),
-      );
-    } catch (error) {
-      if (error instanceof VenueError) return error.code;
-      throw error;
-    }
-  };
-  const before = outcome(body);
-  if (!before.startsWith('[{')) return [`not read at all: ${before}`];
-  return members.flatMap((a, i) =>
-    members
-      .slice(i + 1)
-      .filter((b) => outcome({ ...body, [a]: body[b], [b]: body[a] }) === before)
-      .map((b) => `${a} and ${b}`),
-  );
 };

@@ -1,22 +1,46 @@
 // What generators start from: one recorded message of each kind of a venue, and the listings its recordings name.
-import { readdirSync } from 'node:fs';
-import type { VenueMessage } from '../../ingest/venues/contract/listings.ts';
+import { type ReferenceAnswer, VenueError, type VenueMessage } from '../../ingest/venues/contract/listings.ts';
 import type { MapContext } from '../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../ingest/venues/contract/venue.ts';
 import type { ListingRecord } from '../../schemas/records.ts';
 import { isRaw, parseExact } from './mutations.ts';
-import { fixturePath, readRecording, toVenueMessage } from './recordings.ts';
+import { type Recorded, readRecording, recordingsIn, toVenueMessage } from './recordings.ts';
+import { factsAbout } from './venue-facts.ts';
 
 /** Elements of an array that a seed keeps: more of the same make no other kind. */
 const KEPT = 3;
 
-/** Every message of a venue's recordings, as its mapper sees it. */
+/** Every message of a venue's recordings, as its mapper reads it. */
 export const recordingsOf = (venue: Venue): readonly VenueMessage[] =>
-  readdirSync(fixturePath(venue.id))
-    .filter((name) => /\.ndjson(\.gz)?$/.test(name) && !name.includes('binary'))
-    .flatMap((name) => readRecording(`${venue.id}/${name}`))
+  recordingsIn(venue.id)
+    .flatMap(readRecording)
     .filter(({ dir }) => dir === 'in')
     .map(toVenueMessage);
+
+const toAnswer = (venue: Venue, line: Recorded): Recorded => {
+  const { listingsFrame } = factsAbout(venue);
+  const [, raw] = listingsFrame?.answer.exec(line.raw) ?? [];
+  return raw === undefined ? line : { ...line, kind: 'rest', url: listingsFrame?.request ?? '', raw };
+};
+
+/** Recorded answers of requests. */
+export const answersOf = (venue: Venue): readonly VenueMessage[] =>
+  recordingsIn(venue.id)
+    .flatMap(readRecording)
+    .filter(({ dir }) => dir === 'in')
+    .map((line) => toAnswer(venue, line))
+    .filter(({ kind }) => kind === 'rest')
+    .map(toVenueMessage);
+
+/** The answer about listings that a message is; null: it is another, or a refusal. */
+export const readReference = (venue: Venue, message: VenueMessage, state = {}): ReferenceAnswer | null => {
+  try {
+    return venue.mapReference(state, message);
+  } catch (error) {
+    if (error instanceof VenueError) return null;
+    throw error;
+  }
+};
 
 const shortened = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, KEPT).map(shortened);
@@ -59,11 +83,7 @@ export const contextOf = (venue: Venue, messages: readonly VenueMessage[]): MapC
   const listings = new Map<string, ListingRecord>();
   const state = {};
   for (const message of messages)
-    try {
-      for (const record of venue.mapReference(state, message)?.listings ?? [])
-        listings.set(record.venue_symbol, record);
-    } catch {
-      // A recorded refusal.
-    }
+    for (const record of readReference(venue, message, state)?.listings ?? [])
+      listings.set(record.venue_symbol, record);
   return { listings };
 };

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What has not come by then does not come: a failure with a name, before the file's own limit ends it without one. */
-export const BOUND_MS = 300_000;
+export const BOUND_MS = 600_000;
 const LOOK_EVERY_MS = 10;
 
 export type WaitOptions = {

@@ -6,16 +6,18 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
-import { ChallengeMeter } from '../../../api/access/challenge.ts';
+import type { Call } from '../../../api/access/call.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { keyOf, randomCharacters } from '../../../api/access/keys.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
 import { sharedPermits } from '../../../api/access/permits.ts';
 import { sharedPlaces } from '../../../api/access/place-store.ts';
 import { Places } from '../../../api/access/places.ts';
-import { type AccessDeps, type Call, checkAccess } from '../../../api/access/steps.ts';
+import { type AccessDeps, checkAccess } from '../../../api/access/steps.ts';
 import { addAccess } from '../../../api/data-app/access-hook.ts';
 import { snapshots } from '../../../api/operations/snapshots.ts';
+import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
+import { openPaymentChecks } from '../../../api/payments/checks.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { createLog } from '../../runtime/log.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -37,9 +39,12 @@ const us = (ms: number | null): string => (ms === null ? '-' : `${(ms * 1_000).t
 const depsOf = (pool: Pool): AccessDeps => ({
   keys: openKeyStore(pool),
   meter: new Meter(sharedPermits(pool), new Places(sharedPlaces(pool))),
-  challenges: new ChallengeMeter(),
-  terms: { network: 'eip155:8453', asset: '0x', payTo: null, token: { name: 'USD Coin', version: '2' } },
-  baseUrl: 'http://bench',
+  payments: openPaymentChecks({
+    challenges: new ChallengeMeter(),
+    terms: { network: 'eip155:8453', asset: '0x', payTo: null, token: { name: 'USD Coin', version: '2' } },
+    baseUrl: 'http://bench',
+    desk: null,
+  }),
   onFault: (error) => say(String(error)),
 });
 
@@ -52,13 +57,17 @@ const newKeys = async (pool: Pool): Promise<readonly string[]> => {
 
 const callWith = (key: string): Call => ({
   operation: snapshots,
+  method: 'POST',
   headers: { authorization: `Bearer ${key}` },
   query: new URLSearchParams(),
   params: {},
   path: '/',
   address: '127.0.0.1',
+  receiptId: 'rcp_bench',
   nowMs: Date.now(),
   account: null,
+  price: null,
+  payment: null,
   leases: { request: null, stream: null },
 });
 

@@ -1,7 +1,7 @@
 // Calls the data API as a client with many keys would: kept-alive connections, no compression, the time of each whole answer.
-import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { makeKeyId } from '../../../api/contract/ids.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
 
 export type Timed = { readonly ms: number; readonly text: string; readonly bytes: number };
@@ -35,7 +35,7 @@ export const storeKeys = async (databaseUrl: string): Promise<readonly string[]>
     await pool.query(
       `insert into api_keys (key_id, account_id, hash, display, name, plan)
        select id, $1, hash, display, 'bench', 'pro_plus' from unnest($2::text[], $3::bytea[], $4::text[]) as k (id, hash, display)`,
-      [ACCOUNT, keys.map(() => `key_${randomUUID()}`), keys.map(hashKey), keys.map(displayOf)],
+      [ACCOUNT, keys.map(() => makeKeyId(Date.now())), keys.map(hashKey), keys.map(displayOf)],
     );
   } finally {
     await pool.end();

@@ -5,6 +5,7 @@
 //   npm run bench -- --seconds 300 --faults
 //   npm run bench -- --profile         one rate only, then the functions that took the time of each process
 //   npm run bench -- --minutes 60      a soak: one rate, kills, everything looked at every ten seconds, then the log worked through again
+//   npm run bench -- mapping [VENUE…]  our mapping beside tardis-dev and JSON.parse on recordings (mapping.ts); no engines, about a minute
 //
 //   --rates LIST      raw frames a second, ascending (1000,3000,5000)
 //   --seconds N       how long each rate is held (20), cut into five parts
@@ -35,6 +36,7 @@ import { examineAftermath } from './aftermath.ts';
 import { openApiClient } from './api-client.ts';
 import { type Figure, isMet, ratioOf, renderTable } from './figures.ts';
 import { describeMachine, pidOf } from './machine.ts';
+import { benchMapping } from './mapping.ts';
 import { type FigurePlan, type Plan, PlanError, readPlan, type SoakPlan, USAGE } from './plan.ts';
 import { readProfile } from './profile.ts';
 import { openRun, VENUE } from './run.ts';
@@ -205,4 +207,5 @@ const main = async (): Promise<void> => {
   }
 };
 
-await main();
+const [command, ...words] = process.argv.slice(2);
+await (command === 'mapping' ? benchMapping(words) : main());

@@ -36,7 +36,7 @@ export type ScreenSpec = {
 };
 
 /** Tables of its own, beside those of whatever else the store serves. */
-const NAMESPACE = 'bench.screen.';
+export const NAMESPACE = 'bench.screen.';
 /** What the worst legal query reads of each listing. */
 export const WORST_BARS = 2_000;
 const WARM_UPS = 10;
@@ -55,6 +55,10 @@ const contextOf = (live: LiveMemory, history: HistoryStore): Context =>
       history,
       evaluatedAt: NOW,
       archive: null,
+      anchors: null,
+      receipts: { find: async () => null },
+      rules: null,
+      payer: null,
       receiptId: 'rcp_0',
       itemsLimit: Number.POSITIVE_INFINITY,
       caller: null,
@@ -158,7 +162,8 @@ const parsing = (live: LiveMemory): Promise<Figure[]> => {
   ]);
 };
 
-const storeCandles = async (reader: QuestdbReader, { listings, bars, ...store }: ScreenSpec): Promise<void> => {
+/** Hourly candles of every listing, in tables of the bench's own. */
+export const storeCandles = async (reader: QuestdbReader, { listings, bars, ...store }: ScreenSpec): Promise<void> => {
   await ensureTables((text) => reader.query({ text }), { namespace: NAMESPACE });
   const auth = { user: store.questdb_user, password: store.questdb_password };
   const sender = createRowSender(store.questdb_http, { auth, log: createLog('bench', 'silent') });

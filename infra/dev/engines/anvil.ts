@@ -18,7 +18,6 @@ export async function startAnvil(supervisor: Supervisor, dataDir: DataDir, port:
     name: 'anvil',
     command: anvilBinary(),
     args: ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(CHAIN_ID), '--quiet', ...state],
-    readyTimeoutMs: 20_000,
     isReady: () => answers(`http://127.0.0.1:${port}`),
   });
 }

@@ -121,7 +121,6 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
     name: node.name,
     command: javaCommand(),
     args: [...node.heap, ...JVM, ...java, 'kafka.Kafka', properties],
-    readyTimeoutMs: node.quorum.length === 1 ? 60_000 : 180_000,
     stopGraceMs: 15_000,
     isReady: () => answers(`127.0.0.1:${node.ports.broker}`),
   });

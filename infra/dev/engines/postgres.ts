@@ -57,7 +57,6 @@ export async function startPostgres(
     ...(user === null ? {} : { user }),
     // Fast shutdown; SIGTERM would wait for the last client to leave.
     stopSignal: 'SIGINT',
-    readyTimeoutMs: 30_000,
     isReady: () => answers(url),
   });
   await ensureDatabase(url);

@@ -33,7 +33,6 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
     command: javaCommand(),
     args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
     env: MALLOC,
-    readyTimeoutMs: 60_000,
     stopGraceMs: 15_000,
     isReady: () => answers(ports, dataDir.secrets.questdb_password),
   });

@@ -18,7 +18,8 @@ export interface ProcessSpec {
   readonly user?: { readonly uid: number; readonly gid: number };
   readonly stopSignal?: NodeJS.Signals;
   readonly stopGraceMs?: number;
-  readonly readyTimeoutMs: number;
+  /** By default `READY_TIMEOUT_MS`. */
+  readonly readyTimeoutMs?: number;
   /** One probe: true once the process serves. Anything thrown means "not yet". */
   readonly isReady: () => Promise<boolean>;
   /** Standard output line by line, for a process that announces its addresses; everything goes to the log file too. */
@@ -53,6 +54,8 @@ export class ProcessError extends Error {
   override readonly name = 'ProcessError';
 }
 
+/** A process that starts says where it is; this bounds one that hangs, on a machine with ten times too much to do as well. */
+const READY_TIMEOUT_MS = 300_000;
 const PROBE_EVERY_MS = 60;
 const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 10_000;
@@ -264,7 +267,7 @@ class SupervisedProcess implements Supervised {
         return;
       }
       const waited = performance.now() - startedAt;
-      if (waited > this.#spec.readyTimeoutMs) {
+      if (waited > (this.#spec.readyTimeoutMs ?? READY_TIMEOUT_MS)) {
         throw new ProcessError(`${this.name} was not ready after ${seconds(waited)}\n${tail(this.#logFile())}`);
       }
       await delay(PROBE_EVERY_MS);

@@ -11,6 +11,10 @@ const ENGINES = join(ROOT, '.local', 'engines');
 const MODULES = join(ROOT, 'node_modules');
 /** Compiled modules, kept for every process that a script starts: loading ours takes a third of the time (D-62). */
 const COMPILED = join(ROOT, '.local', 'compiled');
+const CHROMIUM = [
+  ...['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
 const TELL_EVERY_MS = 2000;
 const FETCH_TRIES = 3;
 const PARENT_LOOK_MS = 1000;
@@ -19,7 +23,7 @@ const PARENT_LOOK_MS = 1000;
 const SCRIPTS = {
   demo: { file: 'infra/dev/local/demo.ts', engines: true },
   start: { file: 'infra/dev/local/start.ts', engines: true },
-  test: { file: 'test/run.ts', engines: true },
+  test: { file: 'test/run.ts', engines: true, browser: true },
   'golden:update': { file: 'test/run.ts', engines: true, env: { GOLDEN_UPDATE: '1' } },
   bench: { file: 'infra/dev/bench/main.ts', engines: true },
   check: { file: 'infra/dev/local/check.ts', engines: false },
@@ -27,8 +31,14 @@ const SCRIPTS = {
   normalise: { file: 'infra/dev/tools/normalise.ts', engines: false },
   docs: { file: 'infra/dev/tools/endpoint-docs.ts', engines: false },
   keys: { file: 'infra/dev/tools/keys.ts', engines: false },
+  'perp-mcp': { file: 'api/perp-mcp.ts', engines: false },
+  rules: { file: 'infra/dev/tools/rules.ts', engines: false },
+  payments: { file: 'infra/dev/tools/payments.ts', engines: false },
   nightly: { file: 'processors/nightly.ts', engines: false },
+  anchors: { file: 'infra/dev/tools/anchors.ts', engines: false },
   verify: { file: 'infra/verify/verify.mjs', engines: false },
+  perp: { file: 'clients/cli/main.ts', engines: false },
+  'check-venues': { file: 'infra/dev/tools/check-venues.ts', engines: false },
   fetch: { file: null, engines: true },
 };
 
@@ -46,6 +56,7 @@ try {
   requireNode();
   await installPackages();
   if (script.engines && !enginesAreOutside()) await fetchEngines();
+  if (script.browser) await installChromium();
 } catch (error) {
   stop(error.message);
 }
@@ -113,6 +124,26 @@ function requireJava() {
 function requireMaven() {
   if (spawnSync('mvn', ['-v']).status !== 0) {
     throw new Error('no Maven was found: install it (Debian, Ubuntu: apt-get install maven)');
+  }
+}
+
+/** Of the tests of pages. Only they need it, and only root may install it. */
+async function installChromium() {
+  const found = [process.env.CHROMIUM_PATH, ...CHROMIUM].find((path) => path && existsSync(path));
+  if (found) return;
+  const packages = ['chromium', 'fonts-dejavu-core'];
+  const byHand = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
+  const advice = `install it (Debian, Ubuntu: ${byHand}) or set CHROMIUM_PATH`;
+  const mayInstall = process.getuid?.() === 0 && spawnSync('apt-get', ['--version']).status === 0;
+  if (!mayInstall) throw new Error(`no Chromium was found, which the tests of pages need: ${advice}`);
+  const wait = ['-o', 'DPkg::Lock::Timeout=120'];
+  const install = ['install', '-y', '--no-install-recommends', ...wait, ...packages];
+  try {
+    await tell('installing Chromium', 'apt-get', install);
+  } catch {
+    // A fresh image has no list of packages.
+    await tell('fetching the list of packages', 'apt-get', ['update']);
+    await tell('installing Chromium', 'apt-get', install);
   }
 }
 

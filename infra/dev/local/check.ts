@@ -7,6 +7,7 @@ const bin = (name: string): string => join(PROJECT_ROOT, 'node_modules', '.bin',
 
 const CHECKS: readonly { readonly name: string; readonly command: string; readonly args: readonly string[] }[] = [
   { name: 'types', command: bin('tsc'), args: ['--noEmit', '-p', 'tsconfig.json'] },
+  { name: 'types of browser scripts', command: bin('tsc'), args: ['--noEmit', '-p', 'api/account-app/islands'] },
   { name: 'lint and format', command: bin('biome'), args: ['check'] },
   { name: 'architecture', command: process.execPath, args: ['test/architecture.test.ts'] },
   { name: 'documents', command: process.execPath, args: ['test/docs.test.ts'] },

@@ -11,4 +11,4 @@ const FRAMES_A_LISTING = 6;
 const { SIM_LISTINGS = String(LISTINGS_A_VENUE) } = process.env;
 const { SIM_RATE = String(venues.length * Number(SIM_LISTINGS) * FRAMES_A_LISTING) } = process.env;
 
-runService({ venues, source: 'simulated', settings: { SIM_LISTINGS, SIM_RATE }, defaultDir: 'demo' });
+runService({ venues, source: 'simulated', settings: { SIM_LISTINGS, SIM_RATE }, defaultDir: 'demo', past: true });

@@ -2,13 +2,18 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
+import { banner, pastLines } from './banner.ts';
+import type { ServiceOptions } from './options.ts';
+import type { ToldPast } from './past.ts';
 import { createProgress } from './progress.ts';
-import { analystUrl, type Service, type ServiceOptions, startService } from './service.ts';
+import { type Service, startService } from './service.ts';
 import { runUntilStopped } from './until-stopped.ts';
 
 const ENDPOINTS_FILE = process.env.ENDPOINTS_FILE ?? join(PROJECT_ROOT, '.local', 'endpoints.json');
 
-export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings'> & { readonly defaultDir: string };
+export type RunOptions = Pick<ServiceOptions, 'venues' | 'source' | 'settings' | 'past'> & {
+  readonly defaultDir: string;
+};
 
 /** Never resolves into anything: the process ends with the service. `--fresh` on the command line removes earlier data. */
 export function runService({ defaultDir, ...options }: RunOptions): void {
@@ -17,7 +22,12 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   const data = process.argv.includes('--fresh') ? 'wipe' : 'keep';
   runUntilStopped(progress, async (signal) => {
     const service = await startService({ ...options, dir, data, endpointsFile: ENDPOINTS_FILE, progress, signal });
-    process.stdout.write(banner(service, options));
+    process.stdout.write(banner(service, { ...options, endpointsFile: ENDPOINTS_FILE }));
+    const shown = service.past?.then(async (told) => {
+      process.stdout.write(pastLines(service, { ...told, listing: await freeListing(service, told) }));
+    });
+    // Its failure was said where it happened; the service runs on without a past.
+    shown?.catch(() => undefined);
     return async () => {
       rmSync(ENDPOINTS_FILE, { force: true });
       await progress.during('the processes to end', service.stop());
@@ -25,43 +35,10 @@ export function runService({ defaultDir, ...options }: RunOptions): void {
   });
 }
 
-function banner(
-  { endpoints, engines }: Service,
-  { venues, source }: Pick<ServiceOptions, 'venues' | 'source'>,
-): string {
-  const what =
-    source === 'simulated'
-      ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/dev/simulator, nothing here is a market.`
-      : `Live venues: ${venues.join(', ')}.`;
-  const body = JSON.stringify({ where: 'base = BTC', layers: ['mark', 'funding', 'book'] });
-  const lines = [
-    '',
-    what,
-    '',
-    'Try it:',
-    '',
-    `  ${exampleCall(endpoints.base_url, endpoints.keys.pro, body)}`,
-    '',
-    `API          ${endpoints.base_url}   (/openapi.json, /readyz)`,
-    `Kafka        ${endpoints.kafka}`,
-    `QuestDB      ${endpoints.questdb_http}   SQL, read only: psql '${analystUrl(endpoints)}'`,
-    `PostgreSQL   ${endpoints.database_url}`,
-    `EVM chain    ${endpoints.rpc_url}`,
-    ...(endpoints.control_url === null ? [] : [`Simulator    ${endpoints.control_url}   (faults, truth)`]),
-    `Metrics      ${Object.values(endpoints.metrics_urls).join(' ')}`,
-    `Keys         ${Object.entries(endpoints.keys)
-      .map(([plan, key]) => `${plan} ${key}`)
-      .join('\n             ')}`,
-    `Logs         ${join(engines.dataDir.path, 'log')}`,
-    `Addresses    ${ENDPOINTS_FILE}`,
-    '',
-    'Ctrl-C stops everything.',
-    '',
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function exampleCall(baseUrl: string, key: string, body: string): string {
-  const headers = `-H 'authorization: Bearer ${key}' -H 'content-type: application/json'`;
-  return `curl -s ${baseUrl}/v2/snapshots ${headers} -d '${body}'`;
+/** A listing whose file of yesterday the free plan includes: which venues it has is chosen by the day's turnover (AC-02). */
+async function freeListing({ endpoints }: Service, { yesterday }: ToldPast): Promise<string> {
+  const list = `${endpoints.base_url}/v2/archive?from=${yesterday}&to=${yesterday}&layer=mark`;
+  const answer = await fetch(list, { headers: { authorization: `Bearer ${endpoints.keys.free}` } });
+  const { items } = (await answer.json()) as { readonly items: readonly { listing: string; included: boolean }[] };
+  return items.find(({ included }) => included)?.listing ?? 'binance:BTCUSDT';
 }

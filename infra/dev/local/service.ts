@@ -1,96 +1,77 @@
-/** The whole service on one machine: engines, the four processes, demo keys; on live or on simulated venues. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+/** The whole service on one machine: engines, the five processes, demo keys; on live or on simulated venues. */
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type EngineEndpoints, type Engines, startEngines } from '../engines/engines.ts';
-import { PROJECT_ROOT } from '../engines/java.ts';
 import type { PortSetting } from '../engines/ports.ts';
 import type { ProcessSpec } from '../engines/supervisor.ts';
+import { demoAccountId, ensureDemoAccounts } from '../tools/demo-accounts.ts';
 import { ensureDemoKeys } from '../tools/demo-keys.ts';
-import type { Progress } from './progress.ts';
-
-export interface ServiceOptions {
-  /** Engines, logs and keys lie under this folder; live and simulated data never share one. */
-  readonly dir: string;
-  readonly venues: readonly string[];
-  /** Simulated venues on loopback, and said so in every answer that names its source. */
-  readonly source: 'live' | 'simulated';
-  readonly data?: 'keep' | 'wipe';
-  readonly ports?: 'free' | 'standard';
-  /** Further settings of the processes, over `env`: LOG_LEVEL, SIM_*, SHARDS. */
-  readonly settings?: Readonly<Record<string, string>>;
-  readonly env?: NodeJS.ProcessEnv;
-  /** Where the addresses are written besides being returned; none when absent. */
-  readonly endpointsFile?: string;
-  /** Ends a start in order: what has begun is stopped, and the start fails. */
-  readonly signal?: AbortSignal;
-  readonly progress: Progress;
-}
-
-export type DemoKeys = Record<'free' | 'mini' | 'standard' | 'pro' | 'pro_plus', string>;
-
-/** What `.local/endpoints.json` says; an address is null while nothing answers there. */
-export interface ServiceEndpoints extends EngineEndpoints {
-  readonly base_url: string;
-  readonly mcp_url: string | null;
-  readonly account_url: string | null;
-  readonly auth_url: string | null;
-  readonly facilitator_url: string | null;
-  /** The simulator's control page; null on live venues. */
-  readonly control_url: string | null;
-  readonly metrics_urls: Readonly<Record<'ingest' | 'processors' | 'api' | 'nightly', string>>;
-  readonly keys: DemoKeys;
-}
+import { ensureDemoRules } from '../tools/demo-rules.ts';
+import { ensureLocalAnchors, toAnchorEnv } from './anchors.ts';
+import { type ServiceEndpoints, writeEndpoints } from './endpoints.ts';
+import type { ServiceOptions } from './options.ts';
+import { type PastRun, pastWork, startPast, type ToldPast } from './past.ts';
+import { startLocalPayments, toPaymentEnv } from './payments.ts';
+import { accountUrl, apiProcess, mcpUrl, nightlyProcess, nodeProcess, PROCESS_PORTS, webProcess } from './processes.ts';
+import { startSimulator } from './simulated-venues.ts';
 
 export interface Service {
   readonly endpoints: ServiceEndpoints;
   readonly engines: Engines;
+  /** Resolves when the past's days are archived; null when this start has none to write or finish. */
+  readonly past: Promise<ToldPast> | null;
   stop(): Promise<void>;
 }
-
-/** On a busy machine the API takes minutes to follow five minutes of `live`; a process that has died is seen at once. */
-const READY_TIMEOUT_MS = 600_000;
-
-type Ports = Engines['ports'];
-
-const PROCESS_PORTS = [
-  'PORT',
-  'INGEST_METRICS_PORT',
-  'PROCESSORS_METRICS_PORT',
-  'API_METRICS_PORT',
-  'NIGHTLY_METRICS_PORT',
-] as const;
 
 /** Starts everything and resolves once the API serves; on a failure nothing is left running. */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dir, progress } = options;
   const env = options.env ?? process.env;
   const simulated = options.source === 'simulated';
-  const settings: PortSetting[] = [...PROCESS_PORTS, ...(simulated ? (['SIM_PORT'] as const) : [])];
-  const engines = await progress.during(
-    'the engines',
-    startEngines({
-      dir,
-      ...(options.data === undefined ? {} : { data: options.data }),
-      ports: options.ports ?? 'standard',
-      alsoPorts: settings,
-      env,
-      log: progress.say,
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    }),
-  );
+  const work = options.past === true ? pastWork({ dir, env, isWiped: options.data === 'wipe' }) : null;
+  const shards = Number(options.settings?.['SHARDS'] ?? env['SHARDS'] ?? 1);
+  const past = work === null ? null : startPast({ dir, work, shards, progress });
+  options.signal?.addEventListener('abort', () => void past?.stop(), { once: true });
+  const stop = async (engines: Engines): Promise<void> => {
+    await past?.stop();
+    await engines.stop();
+  };
+  const settings: PortSetting[] = [...PROCESS_PORTS, ...(simulated ? (['SIM_PORT', 'FACILITATOR_PORT'] as const) : [])];
+  const engines = await progress
+    .during(
+      'the engines',
+      startEngines({
+        dir,
+        data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
+        ports: options.ports ?? 'standard',
+        alsoPorts: settings,
+        env,
+        log: progress.say,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      }),
+    )
+    .catch(async (error: unknown) => {
+      await past?.stop();
+      throw error;
+    });
   try {
     // Addresses of an earlier run that was killed; not removed before the folder is known to be ours.
     if (options.endpointsFile !== undefined) rmSync(options.endpointsFile, { force: true });
-    const endpoints = await startProcesses(options, engines);
+    past?.begun();
+    const endpoints = await startProcesses(options, engines, past);
     if (options.endpointsFile !== undefined) writeEndpoints(options.endpointsFile, endpoints);
-    return { endpoints, engines, stop: engines.stop };
+    return { endpoints, engines, past: past?.archived ?? null, stop: () => stop(engines) };
   } catch (error) {
-    await engines.stop();
+    await stop(engines);
     throw error;
   }
 }
 
-async function startProcesses(options: ServiceOptions, engines: Engines): Promise<ServiceEndpoints> {
+async function startProcesses(
+  options: ServiceOptions,
+  engines: Engines,
+  past: PastRun | null,
+): Promise<ServiceEndpoints> {
   const { progress } = options;
   const { ports } = engines;
   const begin = async (spec: ProcessSpec): Promise<void> => {
@@ -98,38 +79,70 @@ async function startProcesses(options: ServiceOptions, engines: Engines): Promis
     progress.say(`${spec.name} is ready`);
   };
   const keysFile = join(engines.dataDir.path, 'keys.json');
-  const database = engines.endpoints.database_url ?? '';
-  const keys = progress.during('the demo keys', ensureDemoKeys(database, keysFile));
+  const { endpoints } = engines;
+  const keys = progress.during('the demo keys', ensureDemoKeys(endpoints.database_url ?? '', keysFile));
+  // Nothing of now is written, and nothing is read, before the past is whole.
+  const written = past?.write({ brokers: endpoints.kafka ?? '', venues: options.venues });
+  const simulating = options.source === 'simulated' ? startSimulator(options, ports, begin) : null;
+  const paying = startLocalPayments(engines, { options, begin });
   // Observed below; a failure meanwhile must not count as unhandled.
-  keys.catch(() => undefined);
-  const simulator = options.source === 'simulated' ? await startSimulator(options, ports, begin) : null;
-  const common = { ...commonEnv(options, engines.endpoints), ...simulator?.env };
-  // Each waits by itself for what another one makes; they end in the opposite order of their start.
-  const feeding = [
-    begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT)),
-    begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT)),
-  ];
-  for (const one of feeding) one.catch(() => undefined);
-  // The account tables are made with the keys, and the API expects them.
-  const madeKeys = await keys;
+  for (const work of [keys, written, simulating, paying]) work?.catch(() => undefined);
+  const simulator = await simulating;
+  const common = { ...commonEnv(options, endpoints), ...simulator?.env };
+  const feed = async (): Promise<void> => {
+    await written;
+    await Promise.all([
+      begin(nodeProcess('ingest', common, ports.INGEST_METRICS_PORT)),
+      begin(nodeProcess('processors', common, ports.PROCESSORS_METRICS_PORT)),
+    ]);
+  };
   const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
-  await Promise.all([...feeding, begin(apiProcess({ ...common, ...archive }, ports))]);
-  await begin(nightlyProcess({ ...common, ...archive, RECHECK_KEY: madeKeys.pro_plus }, ports));
+  const serve = async () => {
+    // The account tables are made with the keys, and the API expects them.
+    const madeKeys = await keys;
+    const accounts = ensureDemoAccounts(endpoints.database_url ?? '', join(engines.dataDir.path, 'accounts.json'));
+    const rules = accounts.then(() => ensureDemoRules(endpoints.database_url ?? '', demoAccountId('pro')));
+    // Observed below, as the work above is.
+    for (const work of [accounts, rules]) work.catch(() => undefined);
+    const anchoring = ensureLocalAnchors(endpoints, {
+      folder: engines.dataDir.path,
+      env: options.env ?? process.env,
+    });
+    const [anchors, payments] = await Promise.all([progress.during('the anchor contract', anchoring), paying]);
+    const nightlyEnv = { ...common, ...archive, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus };
+    const nightly = nightlyProcess(nightlyEnv, ports);
+    past?.settings(nightly.env ?? {});
+    const apiEnv = { ...common, ...archive, ...toPaymentEnv(payments, endpoints.rpc_url) };
+    // Invented figures are shown to everybody on this machine, without an account.
+    const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
+    await Promise.all([begin(apiProcess(apiEnv, ports)), begin(webProcess(webEnv, ports))]);
+    const made = { keys: madeKeys, accounts: await accounts, shared_rules: await rules };
+    return { made, anchors, payments, nightly };
+  };
+  // Each waits by itself for what another one makes; they end in the opposite order of their start.
+  const [{ made, anchors, payments, nightly }] = await Promise.all([serve(), feed()]);
+  // Nobody who asks the API waits for it.
+  begin(nightly).catch((error: unknown) => progress.say(error instanceof Error ? error.message : String(error)));
   return {
-    ...engines.endpoints,
-    base_url: `http://127.0.0.1:${ports.PORT}`,
-    mcp_url: null,
-    account_url: null,
-    auth_url: null,
-    facilitator_url: null,
+    ...{ ...endpoints, ...anchors, ...payments, ...addressesOf(ports), ...made },
+    archive_dir: archive.ARCHIVE_DIR,
     control_url: simulator?.control ?? null,
+  };
+}
+
+function addressesOf(ports: Engines['ports']) {
+  return {
+    base_url: `http://127.0.0.1:${ports.PORT}`,
+    mcp_url: mcpUrl(ports),
+    account_url: accountUrl(ports),
+    auth_url: accountUrl(ports),
     metrics_urls: {
       ingest: metricsUrl(ports.INGEST_METRICS_PORT),
       processors: metricsUrl(ports.PROCESSORS_METRICS_PORT),
       api: metricsUrl(ports.API_METRICS_PORT),
       nightly: metricsUrl(ports.NIGHTLY_METRICS_PORT),
+      web: metricsUrl(ports.WEB_METRICS_PORT),
     },
-    keys: madeKeys,
   };
 }
 
@@ -152,108 +165,6 @@ function commonEnv(options: ServiceOptions, endpoints: EngineEndpoints): Record<
   return { ...Object.fromEntries(set), ...options.settings };
 }
 
-async function startSimulator(
-  options: ServiceOptions,
-  ports: Ports,
-  begin: (spec: ProcessSpec) => Promise<void>,
-): Promise<{ env: Record<string, string>; control: string }> {
-  let announced: { endpoints: unknown; control: string } | null = null;
-  await begin({
-    name: 'simulator',
-    command: process.execPath,
-    args: [join(PROJECT_ROOT, 'infra', 'dev', 'simulator', 'main.ts')],
-    // A port that survives a restart: the collectors are told once where the venues are.
-    env: { SIM_VENUES: options.venues.join(','), ...options.settings, SIM_PORT: String(ports.SIM_PORT) },
-    readyTimeoutMs: 20_000,
-    isReady: async () => announced !== null,
-    onLine: (line) => {
-      announced ??= parseAnnouncement(line);
-    },
-  });
-  // Ready means announced; the compiler cannot see the assignment in the callback.
-  const { endpoints, control } = announced as unknown as { endpoints: unknown; control: string };
-  return { env: { VENUE_ENDPOINTS: JSON.stringify(endpoints) }, control };
-}
-
-function parseAnnouncement(line: string): { endpoints: unknown; control: string } | null {
-  try {
-    const said: unknown = JSON.parse(line);
-    if (typeof said !== 'object' || said === null || !('endpoints' in said) || !('control' in said)) return null;
-    return { endpoints: said.endpoints, control: String(said.control) };
-  } catch {
-    return null;
-  }
-}
-
-function nodeProcess(name: 'ingest' | 'processors', common: Record<string, string>, metricsPort: number): ProcessSpec {
-  return {
-    name,
-    command: process.execPath,
-    args: [join(PROJECT_ROOT, name, 'main.ts')],
-    // One process of each kind: after a restart it takes its predecessor's place at once.
-    env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
-    readyTimeoutMs: READY_TIMEOUT_MS,
-    stopGraceMs: 16_000,
-    isReady: () => isOk(`http://127.0.0.1:${metricsPort}/healthz`),
-  };
-}
-
-function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
-  const base = `http://127.0.0.1:${ports.PORT}`;
-  return {
-    name: 'api',
-    command: process.execPath,
-    args: [join(PROJECT_ROOT, 'api', 'main.ts')],
-    env: {
-      ...common,
-      HOST: '127.0.0.1',
-      PORT: String(ports.PORT),
-      BASE_URL: base,
-      METRICS_PORT: String(ports.API_METRICS_PORT),
-    },
-    readyTimeoutMs: READY_TIMEOUT_MS,
-    stopGraceMs: 16_000,
-    isReady: () => isOk(`${base}/readyz`),
-  };
-}
-
-/** Asks the API as any client does, so it starts after it. */
-function nightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
-  const port = String(ports.NIGHTLY_METRICS_PORT);
-  return {
-    name: 'nightly',
-    command: process.execPath,
-    args: [join(PROJECT_ROOT, 'processors', 'nightly.ts')],
-    env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
-    readyTimeoutMs: 60_000,
-    stopGraceMs: 16_000,
-    isReady: () => isOk(`http://127.0.0.1:${port}/readyz`),
-  };
-}
-
-async function isOk(url: string): Promise<boolean> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
-  await response.arrayBuffer();
-  return response.ok;
-}
-
 function metricsUrl(port: number): string {
   return `http://127.0.0.1:${port}/metrics`;
-}
-
-/** The file holds keys and passwords: only its owner may read it. Analysts' credentials stand in `questdb_pg` itself. */
-function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
-  mkdirSync(dirname(file), { recursive: true });
-  const shown = { ...endpoints, questdb_pg: analystUrl(endpoints) };
-  writeFileSync(file, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(file, 0o600);
-}
-
-/** The PostgreSQL-wire address of QuestDB as its read-only user; without a user where none is known. */
-export function analystUrl(endpoints: EngineEndpoints): string | null {
-  if (endpoints.questdb_pg === null) return null;
-  const url = new URL(endpoints.questdb_pg);
-  if (endpoints.questdb_readonly_user !== null) url.username = endpoints.questdb_readonly_user;
-  if (endpoints.questdb_readonly_password !== null) url.password = endpoints.questdb_readonly_password;
-  return url.href;
 }

@@ -8,7 +8,7 @@ export type Change = { readonly side: Side; readonly price: number; readonly siz
 /** Levels from far to best (the best is last: it changes most). */
 export type Levels = { readonly prices: readonly number[]; readonly sizes: readonly number[] };
 
-export type BookShape = {
+type BookShape = {
   readonly startPrice: number;
   readonly tick: number;
   readonly levels: number;

@@ -1,6 +1,6 @@
 // Minute candles of the simulated market: trades counted one by one, mark and index by their seconds.
 import { amountOf, type SimListing } from './listings.ts';
-import type { Trade } from './market.ts';
+import type { Trade } from './trade.ts';
 
 export type PriceCandle = {
   readonly openMs: number;

@@ -6,7 +6,7 @@ import type { SentLog } from './sent-log.ts';
 import { TRUTH_LAYERS, type TruthQuery, type TruthRow } from './truth-log.ts';
 import type { VenueHost } from './venue-host.ts';
 
-export type ControlDeps = {
+type ControlDeps = {
   readonly hosts: readonly VenueHost[];
   readonly sent: SentLog;
   readonly faultLog: readonly FaultEntry[];

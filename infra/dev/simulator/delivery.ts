@@ -1,6 +1,7 @@
 // From one frame to its subscribers, past the faults that lose, cut, double, swap or delay it.
+
+import type { Connection, Frame, Sockets } from './connection.ts';
 import type { Faults, StreamRef } from './faults.ts';
-import type { Connection, Frame, Sockets } from './sockets.ts';
 
 export type Delivery = {
   /** `build` runs only when somebody listens. True when the frame goes out whole, now or later: a fault neither lost nor cut it. */
@@ -27,12 +28,12 @@ export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => nu
   const swapped = new Map<string, { readonly frame: Frame; readonly sinceMs: number }>();
   let held: Held[] = [];
 
-  const keyOf = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
+  const formatStream = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
 
   function sendInTurn(connections: Iterable<Connection>, frame: Frame): void {
     sockets.send(connections, frame);
     if (swapped.size === 0) return;
-    const key = keyOf(frame.ref);
+    const key = formatStream(frame.ref);
     const older = swapped.get(key);
     if (older === undefined) return;
     swapped.delete(key);
@@ -60,7 +61,7 @@ export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => nu
     const action = faults.actionOn(frame.ref, nowMs());
     if (action === 'drop') return false;
     if (action === 'reorder') {
-      swapped.set(keyOf(frame.ref), { frame, sinceMs: nowMs() });
+      swapped.set(formatStream(frame.ref), { frame, sinceMs: nowMs() });
       return true;
     }
     const dueMs = dueOf(frame, typeof action === 'object' ? action.delayMs : 0);

@@ -66,7 +66,7 @@ export type FaultEntry = {
   hit_count: number;
 };
 
-export type FaultSettings = Pick<FaultRequest, 'count' | 'delayMs' | 'hours' | 'status' | 'skewMs' | 'keepSockets'>;
+type FaultSettings = Pick<FaultRequest, 'count' | 'delayMs' | 'hours' | 'status' | 'skewMs' | 'keepSockets'>;
 
 /** One stream of frames: `symbol` is the listing it is about, null when about many; `kind` is the venue's word for streams of its sort. */
 export type StreamRef = {
@@ -76,7 +76,7 @@ export type StreamRef = {
   readonly symbol: string | null;
   readonly layers: readonly string[];
 };
-export type FrameAction = 'send' | 'drop' | 'duplicate' | 'reorder' | 'malformed' | { readonly delayMs: number };
+type FrameAction = 'send' | 'drop' | 'duplicate' | 'reorder' | 'malformed' | { readonly delayMs: number };
 
 export type Faults = {
   /** Starts a fault that acts on frames or on time; `affects` is what the log says it touches. */
@@ -92,12 +92,12 @@ export type Faults = {
   /** Ends what has run its time. */
   readonly expire: (nowMs: number) => void;
 };
-export type Refusal = {
+type Refusal = {
   readonly kind: 'rate_limit' | 'rest_down';
   readonly status: number | null;
   readonly untilMs: number;
 };
-export type Affects = {
+type Affects = {
   readonly symbols: readonly string[];
   readonly streams: readonly StreamRef[];
   readonly connections?: readonly number[];

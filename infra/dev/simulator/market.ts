@@ -4,6 +4,7 @@ import { type Candles, createCandles, type TradeCandle } from './candles.ts';
 import { FINE, quantise } from './figures.ts';
 import { amountOf, type FundingHours, type ListingStatus, type SimListing } from './listings.ts';
 import { createRandom, fnv1a, type Random } from './random.ts';
+import type { Trade } from './trade.ts';
 
 export type Instrument = {
   readonly listing: SimListing;
@@ -39,7 +40,7 @@ export type Instrument = {
 };
 
 /** Rolling 24 hours; turnover in the listing's `decimals.turnover`, of quote (linear) or base (inverse). */
-export type Day = {
+type Day = {
   open: number;
   high: number;
   low: number;
@@ -47,15 +48,6 @@ export type Day = {
   turnover: number;
   trades: number;
   firstId: number;
-};
-export type Trade = {
-  readonly id: number;
-  readonly price: number;
-  readonly qty: number;
-  readonly buyerIsMaker: boolean;
-  readonly atMs: number;
-  /** The taker was forced. */
-  readonly isLiquidation: boolean;
 };
 export type Diff = {
   readonly eventMs: number;
@@ -82,7 +74,7 @@ export type MarketEvents = {
   readonly turn?: (instrument: Instrument, eventMs: number) => void;
 };
 
-export type MarketOptions = {
+type MarketOptions = {
   readonly seed: number;
   readonly listings: readonly SimListing[];
   readonly levels: number;

@@ -1,5 +1,6 @@
 // The newest trades of each listing, which venues repeat to new subscribers and in answers.
-import type { Instrument, Trade } from './market.ts';
+import type { Instrument } from './market.ts';
+import type { Trade } from './trade.ts';
 
 export type RecentTrades = {
   readonly add: (instrument: Instrument, trade: Trade) => void;

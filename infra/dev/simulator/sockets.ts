@@ -1,69 +1,10 @@
 // WebSocket side of one simulated venue: connections, who subscribed to what, limits, and one frame to many connections.
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { type RawData, WebSocketServer } from 'ws';
+import type { Connection, Door, Frame, Session, SocketLimits, Sockets, Wire } from './connection.ts';
 import type { StreamRef } from './faults.ts';
-import { type ConnectionLog, frameDigest, type SentLog } from './sent-log.ts';
-import type { Door, Session } from './venue.ts';
-
-export type SocketLimits = {
-  readonly streamsPerConnection: number;
-  readonly incomingPerSecond: number;
-  /** Pings of the WebSocket protocol; infinite where the venue leaves them to the client. */
-  readonly pingEveryMs: number;
-  readonly pongWithinMs: number;
-  /** Silence of the client after which the venue closes; infinite where it does not mind. */
-  readonly idleMs: number;
-  readonly maxAgeMs: number;
-  /** A reader this far behind is closed, as venues do. */
-  readonly maxBufferedBytes: number;
-};
-
-export type Connection = {
-  readonly log: ConnectionLog;
-  readonly scope: string;
-  readonly socket: WebSocket;
-  readonly tcp: Socket | null;
-  /** By name: also those the venue acknowledges and never delivers. */
-  readonly streams: Map<string, StreamRef>;
-  readonly openedMs: number;
-  form: string;
-  isOpen: boolean;
-  pingedMs: number;
-  pongedMs: number;
-  heardMs: number;
-  incomingSinceMs: number;
-  incoming: number;
-  isCorked: boolean;
-};
-
-/** One frame in each of its spellings, encoded and hashed at most once. */
-export type Frame = {
-  readonly ref: StreamRef;
-  readonly text: string;
-  encoded: Map<string, { readonly bytes: Buffer; readonly digest: Buffer }>;
-};
-
-export type Sockets = {
-  /** `url` without the venue's prefix. */
-  readonly upgrade: (request: IncomingMessage, tcp: Duplex, head: Buffer, url: URL) => void;
-  /** False when that was one stream too many: the connection is then closed. */
-  readonly subscribe: (connection: Connection, ref: StreamRef, isDelivered?: boolean) => boolean;
-  readonly unsubscribe: (connection: Connection, name: string) => void;
-  /** Undefined when nobody listens. */
-  readonly subscribers: (ref: StreamRef) => ReadonlySet<Connection> | undefined;
-  readonly send: (connections: Iterable<Connection>, frame: Frame) => void;
-  /** To one connection at once. */
-  readonly sendTo: (connection: Connection, frame: Frame) => void;
-  /** The same with something that is of no stream: an acknowledgement, a pong. */
-  readonly reply: (connection: Connection, text: string) => void;
-  /** Pings, ages and flushes; called after each batch of frames. */
-  readonly tend: (nowMs: number) => void;
-  readonly open: ReadonlySet<Connection>;
-  readonly disconnect: (connection: Connection, cause: string) => void;
-  readonly close: () => void;
-};
+import { frameDigest, type SentLog } from './sent-log.ts';
 
 const POLICY_VIOLATION = 1008;
 
@@ -83,7 +24,7 @@ export function createSockets(deps: {
   const subscriptions = new Map<string, Map<string, Set<Connection>>>();
   let dirty: Connection[] = [];
 
-  function listenersOf(scope: string): Map<string, Set<Connection>> {
+  function openListeners(scope: string): Map<string, Set<Connection>> {
     const known = subscriptions.get(scope) ?? new Map<string, Set<Connection>>();
     subscriptions.set(scope, known);
     return known;
@@ -98,7 +39,7 @@ export function createSockets(deps: {
       return false;
     }
     if (!isDelivered) return true;
-    const byName = listenersOf(ref.scope);
+    const byName = openListeners(ref.scope);
     byName.set(ref.name, (byName.get(ref.name) ?? new Set()).add(connection));
     return true;
   }
@@ -160,13 +101,13 @@ export function createSockets(deps: {
     return connection.incoming > limits.incomingPerSecond;
   }
 
-  function newConnection(socket: WebSocket, tcp: Duplex, path: string, { scope, form = '' }: Door): Connection {
+  function newConnection(socket: Wire, tcp: Duplex | null, path: string, { scope, form = '' }: Door): Connection {
     const now = nowMs();
     return {
       log: sent.open(deps.venue, path, now),
       scope,
       socket,
-      tcp: 'cork' in tcp ? (tcp as Socket) : null,
+      tcp: tcp !== null && 'cork' in tcp ? (tcp as Socket) : null,
       streams: new Map(),
       openedMs: now,
       form,
@@ -197,6 +138,12 @@ export function createSockets(deps: {
     socket.on('error', () => closed(connection, 'client'));
   }
 
+  function enter(connection: Connection, door: Door): void {
+    open.add(connection);
+    listen(connection);
+    sessions.set(connection, door.open(connection));
+  }
+
   /** Why the venue ends this connection by itself, if it does; pings it when it is time. */
   function look(connection: Connection, now: number): string | null {
     if (now - connection.openedMs >= limits.maxAgeMs) return 'age';
@@ -225,12 +172,13 @@ export function createSockets(deps: {
         tcp.end(`HTTP/1.1 ${door === null ? '404 Not Found' : '503 Service Unavailable'}\r\nConnection: close\r\n\r\n`);
         return;
       }
-      server.handleUpgrade(request, tcp, head, (socket) => {
-        const connection = newConnection(socket, tcp, url.pathname, door);
-        open.add(connection);
-        listen(connection);
-        sessions.set(connection, door.open(connection));
-      });
+      server.handleUpgrade(request, tcp, head, (socket) => enter(newConnection(socket, tcp, url.pathname, door), door));
+    },
+    connect: (wire, url) => {
+      const door = deps.door(url);
+      if (deps.refuses() || door === null) return false;
+      enter(newConnection(wire, null, url.pathname, door), door);
+      return true;
     },
     send: (connections, frame) => {
       for (const connection of connections) {

@@ -3,12 +3,13 @@ import { type BookModel, type Change, elementHash, type Side } from './book-mode
 import type { PriceCandle, TradeCandle } from './candles.ts';
 import { FINE, plain } from './figures.ts';
 import type { SimListing } from './listings.ts';
-import type { Diff, Instrument, Trade } from './market.ts';
+import type { Diff, Instrument } from './market.ts';
+import type { Trade } from './trade.ts';
 
 const MOMENT_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats'] as const;
 type MomentLayer = (typeof MOMENT_LAYERS)[number];
 export const TRUTH_LAYERS = [...MOMENT_LAYERS, 'book', 'trades', 'liquidations', 'candles'] as const;
-export type TruthLayer = (typeof TRUTH_LAYERS)[number];
+type TruthLayer = (typeof TRUTH_LAYERS)[number];
 
 /** Figures are canonical digits (N-05 rule 1) in the venue's own units; `venue_ts` is microseconds, the stamp of the message that carries them. */
 export type TruthRow = {
@@ -120,7 +121,7 @@ export function bankruptcyPrice({ tick }: SimListing, { price, buyerIsMaker }: T
   return Math.max(tick, price + (buyerIsMaker ? -1 : 1) * TICKS_TO_BANKRUPTCY * tick);
 }
 
-function momentOf(instrument: Instrument, atMs: number, layers: readonly MomentLayer[]): Moment {
+function captureMoment(instrument: Instrument, atMs: number, layers: readonly MomentLayer[]): Moment {
   const { mark, index, fundingRate, fundingHours, nextFundingAtMs, openInterest, last, day } = instrument;
   const { open, volume, turnover } = day;
   const priced = { mark, index, last: last.price, open, volume, turnover };
@@ -302,7 +303,7 @@ export function createTruthLog(options: {
 
   return {
     moment: (instrument, stampMs, layers = MOMENT_LAYERS) => {
-      const moment = momentOf(instrument, stampMs, layers);
+      const moment = captureMoment(instrument, stampMs, layers);
       keep(of(instrument).moments, moment);
       if (onRow !== null) for (const layer of layers) onRow(ofMoment(instrument, moment, layer));
     },

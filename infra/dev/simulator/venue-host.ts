@@ -1,6 +1,7 @@
 // One simulated venue at work: its market, truth, sockets and faults put together, its REST answered within its limits.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Connection, Wire } from './connection.ts';
 import { createCrossings } from './crossings.ts';
 import { createDelivery } from './delivery.ts';
 import { createFaults, type FaultEntry, type FaultRequest, isAbout, type StreamRef } from './faults.ts';
@@ -9,9 +10,9 @@ import { type ListingStatus, madeUpCoin, renamed } from './listings.ts';
 import { createMarket, type Instrument, type Market, type MarketEvents } from './market.ts';
 import { readBody } from './request-body.ts';
 import type { SentLog } from './sent-log.ts';
-import { type Connection, createSockets } from './sockets.ts';
+import { createSockets } from './sockets.ts';
 import { createTruthLog, type TruthLog, type TruthRow } from './truth-log.ts';
-import type { RestAnswer, SimulatedVenue, VenueDeps, VenueLimits } from './venue.ts';
+import type { RestAnswer, RestRequest, SimulatedVenue, VenueDeps, VenueLimits } from './venue.ts';
 
 export type VenueHost = {
   readonly venue: SimulatedVenue;
@@ -22,11 +23,17 @@ export type VenueHost = {
   /** `url` without the venue's prefix. */
   readonly handle: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
   readonly upgrade: (request: IncomingMessage, tcp: Duplex, head: Buffer, url: URL) => void;
+  /** The same without a network, for whoever lives in this process. */
+  readonly ask: (request: Asked) => RestAnswer;
+  readonly connect: (wire: Wire, url: URL) => boolean;
   readonly inject: (request: FaultRequest) => FaultEntry;
   /** Lets everything due happen. */
   readonly advance: () => void;
   readonly close: () => void;
 };
+
+/** A request as it reaches the venue, without its prefix. */
+export type Asked = Pick<RestRequest, 'method' | 'path' | 'query' | 'body'>;
 
 export type HostOptions = {
   readonly nowMs: () => number;
@@ -136,7 +143,7 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
     return used;
   }
 
-  function answer(request: { method: string; path: string; query: URLSearchParams; body: string }): RestAnswer {
+  function answer(request: Asked): RestAnswer {
     const cost = running.cost(request);
     if (cost === null) return NOT_FOUND;
     const name = `${cost.bucket} ${request.path}`;
@@ -252,6 +259,8 @@ export function openVenue(venue: SimulatedVenue, options: HostOptions): VenueHos
     restCounts,
     handle,
     upgrade: sockets.upgrade,
+    ask: answer,
+    connect: sockets.connect,
     inject,
     advance: () => {
       const now = nowMs();

@@ -1,14 +1,16 @@
 // The contract of a simulated venue: its listings, its addresses, and what its sockets and REST say while the market moves.
+
+import type { Door, SocketLimits, Sockets } from './connection.ts';
 import type { Crossings } from './crossings.ts';
 import type { Delivery } from './delivery.ts';
 import type { StreamRef } from './faults.ts';
 import type { SimListing } from './listings.ts';
-import type { Market, MarketEvents, Trade } from './market.ts';
-import type { Connection, SocketLimits, Sockets } from './sockets.ts';
+import type { Market, MarketEvents } from './market.ts';
+import type { Trade } from './trade.ts';
 import type { TruthLog } from './truth-log.ts';
 
 /** One address: what stands behind `http://host:port/<venue>` or `ws://host:port/<venue>`. */
-export type Address = { readonly protocol: 'http' | 'ws'; readonly path: string };
+type Address = { readonly protocol: 'http' | 'ws'; readonly path: string };
 
 export type RestRequest = {
   readonly method: string;
@@ -29,20 +31,6 @@ export type RestAnswer = {
 
 /** What a request counts against: one budget a host, by the clock's minute. */
 export type Cost = { readonly bucket: string; readonly weight: number };
-
-/** One connection's conversation. */
-export type Session = {
-  readonly receive: (text: string) => void;
-  /** Called every few milliseconds: heartbeats of the application. */
-  readonly tend?: (nowMs: number) => void;
-};
-/** How a path is entered; the streams of its `scope` are told apart from those of others. */
-export type Door = {
-  readonly scope: string;
-  /** Spelling of its frames, when the venue has several (`spell`). */
-  readonly form?: string;
-  readonly open: (connection: Connection) => Session;
-};
 
 export type VenueDeps = {
   /** The venue's clock, skewed while a fault says so. */

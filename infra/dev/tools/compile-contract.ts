@@ -1,10 +1,14 @@
-// `node infra/dev/tools/compile-contract.ts` writes the artefact of the anchor contract: the service reads only that, so the compiler stays a development tool.
+// `node infra/dev/tools/compile-contract.ts` writes the artefact of each contract: programs read only that, so the compiler stays a development tool.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-const FOLDER = new URL('../../contract/', import.meta.url);
-const SOURCE = 'AnchorRoots.sol';
+const INFRA = new URL('../../', import.meta.url);
+/** Name of a contract -> folder of its source and artefact, below `infra`. */
+const FOLDERS = { AnchorRoots: 'contract', LocalUsdc: 'dev/facilitator', LocalMulticall: 'dev/facilitator' } as const;
+export type ContractName = keyof typeof FOLDERS;
+export const CONTRACT_NAMES = Object.keys(FOLDERS) as readonly ContractName[];
+
 /** The bytes depend on every one of these; no metadata hash, so that comments and paths do not change them. */
 const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
@@ -41,23 +45,22 @@ type Compiled = {
   >;
 };
 
-/** What the pinned compiler makes of the committed source. Throws with the compiler's own messages. */
-export const compileContract = (): ContractArtefact => {
+export const artefactFile = (name: ContractName): URL => new URL(`${FOLDERS[name]}/${name}.json`, INFRA);
+
+/** What the pinned compiler makes of a source that holds the contract. Throws with the compiler's own messages. */
+export const compileSource = (source: URL, name: string): ContractArtefact => {
   const solc = createRequire(import.meta.url)('solc') as Solc;
-  const content = readFileSync(new URL(SOURCE, FOLDER), 'utf8');
+  const file = `${name}.sol`;
+  const content = readFileSync(source, 'utf8');
   const outputSelection = { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } };
-  const input = {
-    language: 'Solidity',
-    sources: { [SOURCE]: { content } },
-    settings: { ...SETTINGS, outputSelection },
-  };
+  const input = { language: 'Solidity', sources: { [file]: { content } }, settings: { ...SETTINGS, outputSelection } };
   const output = JSON.parse(solc.compile(JSON.stringify(input))) as Compiled;
   const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'));
-  const contract = output.contracts[SOURCE]?.['AnchorRoots'];
-  if (contract === undefined) throw new Error(`${SOURCE} holds no contract AnchorRoots`);
+  const contract = output.contracts[file]?.[name];
+  if (contract === undefined) throw new Error(`${file} holds no contract ${name}`);
   return {
-    contract: 'AnchorRoots',
+    contract: name,
     compiler: solc.version(),
     settings: SETTINGS,
     sourceSha256: createHash('sha256').update(content).digest('hex'),
@@ -67,7 +70,13 @@ export const compileContract = (): ContractArtefact => {
   };
 };
 
+/** The artefact of a committed contract. */
+export const compileContract = (name: ContractName): ContractArtefact =>
+  compileSource(new URL(`${FOLDERS[name]}/${name}.sol`, INFRA), name);
+
 if (import.meta.main) {
-  writeFileSync(new URL('AnchorRoots.json', FOLDER), `${JSON.stringify(compileContract(), null, 2)}\n`);
-  process.stdout.write('infra/contract/AnchorRoots.json written\n');
+  for (const name of CONTRACT_NAMES) {
+    writeFileSync(artefactFile(name), `${JSON.stringify(compileContract(name), null, 2)}\n`);
+    process.stdout.write(`infra/${FOLDERS[name]}/${name}.json written\n`);
+  }
 }

@@ -1,8 +1,8 @@
 // Keys for a local run, one a plan: hashed in PostgreSQL, plain only in a file that its owner alone may read.
-import { randomUUID } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Pool } from 'pg';
 import { displayOf, hashKey, isKey, makeKey } from '../../../api/access/keys.ts';
+import { makeKeyId } from '../../../api/contract/ids.ts';
 import { PLAN_CODES, type PlanCode } from '../../../api/contract/plans.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -43,7 +43,7 @@ const storeKeys = async (pool: Pool, keys: DemoKeys): Promise<void> => {
     await pool.query(
       `insert into api_keys (key_id, account_id, hash, display, name, plan) values ($1, $2, $3, $4, $5, $6)
        on conflict (hash) do nothing`,
-      [`key_${randomUUID()}`, ACCOUNT, hashKey(key), displayOf(key), `demo ${plan}`, plan],
+      [makeKeyId(Date.now()), ACCOUNT, hashKey(key), displayOf(key), `demo ${plan}`, plan],
     );
   }
 };

@@ -1,6 +1,7 @@
-// docs/endpoints.md, rendered from the operation list: `npm run docs` writes it, a test compares it and runs its examples.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// docs/endpoints.md, rendered from the operation list: `npm run docs` writes it and the other printed files, `npm run docs -- --check` compares
+// them; a test compares them, too, and runs the examples.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import type { Endpoint, RequestClass } from '../../../api/contract/endpoint.ts';
 import { PLANS, type PlanLimits } from '../../../api/contract/plans.ts';
 import { codesOf } from '../../../api/data-app/endpoint-codes.ts';
@@ -12,8 +13,11 @@ import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
 import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
 import { LAYERS, READING_LAYERS } from '../../../schemas/layers.ts';
 import { PROJECT_ROOT } from '../engines/java.ts';
+import { clientSources } from './client-sources.ts';
+import { renderPictures } from './draw-pictures.ts';
 import { exampleCommand, INSTANTS, isAboutPast, wideJson } from './endpoint-examples.ts';
 import { membersTable, parametersTable, table } from './schema-tables.ts';
+import { renderVenueDocs } from './venue-docs.ts';
 
 export const ENDPOINT_DOCS = join(PROJECT_ROOT, 'docs', 'endpoints.md');
 
@@ -22,7 +26,7 @@ const listed = (codes: readonly string[]): string => codes.map((code) => `\`${co
 const anchorOf = ({ method, path }: Endpoint): string =>
   `${method} ${path}`
     .toLowerCase()
-    .replaceAll(/[^a-z0-9 ]/g, '')
+    .replaceAll(/[^a-z0-9_ ]/g, '')
     .replaceAll(' ', '-');
 
 /** Which limit of a plan bounds how much one call answers. */
@@ -37,12 +41,16 @@ const BOUNDED_BY: Readonly<Partial<Record<RequestClass, keyof PlanLimits>>> = {
 };
 
 /** Who may ask, what it costs, how much it answers, how long it may be kept. */
-const termsOf = ({ key, price, cacheS, class: requestClass }: Endpoint): string => {
-  const bound = BOUNDED_BY[requestClass];
+const termsOf = ({ key, price, cacheS, class: requestClass, input }: Endpoint): string => {
+  const { properties = {} } = input as { readonly properties?: object };
+  const selects = ['where', 'query'].some((name) => Object.hasOwn(properties, name));
+  const bound = selects ? BOUNDED_BY[requestClass] : undefined;
   return [
     key === 'open' ? 'No key needed.' : 'Needs a key.',
-    price === null ? [] : `Priced at ${price / 1_000_000} USDC a call; payments are not taken yet.`,
-    requestClass === 'account' ? 'Not counted as a request.' : `Counted as \`${requestClass}\`.`,
+    price === null ? [] : `Or ${price / 1_000_000} USDC a call.`,
+    requestClass === 'account' || requestClass === 'receipt'
+      ? 'Not counted as a request.'
+      : `Counted as \`${requestClass}\`.`,
     bound === undefined ? [] : `Bounded by \`${bound}\` of the [plan](#plans).`,
     cacheS === null ? [] : `May be kept for ${cacheS} s.`,
   ]
@@ -51,7 +59,7 @@ const termsOf = ({ key, price, cacheS, class: requestClass }: Endpoint): string 
 };
 
 const answerText = ({ example }: Endpoint): string =>
-  typeof example.output === 'string' ? fenced('', example.output) : fenced('json', wideJson(example.output));
+  typeof example.output === 'string' ? fenced('text', example.output) : fenced('json', wideJson(example.output));
 
 const answerTable = ({ name, output, class: requestClass }: Endpoint): string =>
   requestClass === 'stream'
@@ -188,4 +196,25 @@ export const endpointDocs = (endpoints: readonly Endpoint[] = [...OPERATIONS, ST
     errorsTable(endpoints),
   ].join('\n\n')}\n`;
 
-if (import.meta.main) writeFileSync(ENDPOINT_DOCS, endpointDocs());
+/** Every file that `npm run docs` prints, as it should be. */
+const printedFiles = (): ReadonlyMap<string, string> =>
+  new Map([
+    [ENDPOINT_DOCS, endpointDocs()],
+    ...[...renderVenueDocs()].map(([path, text]) => [join(PROJECT_ROOT, path), text] as const),
+    ...renderPictures(),
+    ...clientSources(),
+  ]);
+
+const read = (path: string): string | null => (existsSync(path) ? readFileSync(path, 'utf8') : null);
+
+/** Paths of those that are not what they should be, as `readText` finds them. */
+export const staleFiles = (readText: (path: string) => string | null = read): string[] =>
+  [...printedFiles()].flatMap(([path, text]) => (readText(path) === text ? [] : [relative(PROJECT_ROOT, path)]));
+
+if (import.meta.main) {
+  if (process.argv.includes('--check')) {
+    const stale = staleFiles();
+    for (const path of stale) console.error(`${path} is not what its source says: npm run docs`);
+    process.exitCode = stale.length === 0 ? 0 : 1;
+  } else for (const [path, text] of printedFiles()) writeFileSync(path, text);
+}

@@ -37,10 +37,13 @@ const quoted = (text: string): string => text.replaceAll("'", "'\\''");
 const withWindow = (body: string): string =>
   body.replaceAll(/"(from|to)": "[^"]*"/g, (_all, name: string) => `"${name}": "'$${name.toUpperCase()}'"`);
 
+/** A path with its parameters filled in. */
+export const fillPath = (path: string, input: Readonly<Record<string, unknown>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(input[name])));
+
 /** The example as a command; it stands on BASE, KEY and, when it is about the past, FROM and TO. */
 export const exampleCommand = ({ method, path, key, class: requestClass, example }: Endpoint): string => {
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(example.input[name])));
-  const url = `"$BASE${filled}"`;
+  const url = `"$BASE${fillPath(path, example.input)}"`;
   const headers = key === 'required' ? ' -H "Authorization: Bearer $KEY"' : '';
   if (method === 'POST') {
     const body = withWindow(quoted(wideJson(example.input, '     ', 4)));

@@ -1,5 +1,6 @@
 // Text of `.env.example`: every setting of every process with its description and default, made from the processes' own tables.
-import { API_CONFIG } from '../../../api/config.ts';
+import { API_CONFIG, PERP_MCP_CONFIG } from '../../../api/config.ts';
+import { WEB_CONFIG } from '../../../api/web-config.ts';
 import { INGEST_CONFIG } from '../../../ingest/config.ts';
 import { PROCESSORS_CONFIG } from '../../../processors/config.ts';
 import { NIGHTLY_CONFIG } from '../../../processors/nightly/config.ts';
@@ -32,16 +33,23 @@ const LOCAL = `# Folder of the embedded engines\u2019 data; .local/demo and .loc
 # Ports on loopback.
 ${ports}`;
 
+/** Settings of each process, in the order of the file. */
+export const PROCESS_CONFIGS = {
+  ingest: INGEST_CONFIG,
+  processors: PROCESSORS_CONFIG,
+  nightly: NIGHTLY_CONFIG,
+  api: API_CONFIG,
+  'web (account site and sign-in)': WEB_CONFIG,
+  'perp-mcp (tool server over standard input)': PERP_MCP_CONFIG,
+  'simulator (demo only)': SIMULATOR_CONFIG,
+} as const;
+
 /** The whole file. */
 export const envExample = (): string =>
   [
     '# Made by infra/dev/tools/env-example.ts. `npm run demo` and `npm start` set what a local run needs; a process alone reads these.\n',
     section('local runs', LOCAL),
-    section('ingest', describeConfig(INGEST_CONFIG)),
-    section('processors', describeConfig(PROCESSORS_CONFIG)),
-    section('nightly', describeConfig(NIGHTLY_CONFIG)),
-    section('api', describeConfig(API_CONFIG)),
-    section('simulator (demo only)', describeConfig(SIMULATOR_CONFIG)),
+    ...Object.entries(PROCESS_CONFIGS).map(([title, spec]) => section(title, describeConfig(spec))),
   ].join('\n');
 
 if (import.meta.main) process.stdout.write(envExample());

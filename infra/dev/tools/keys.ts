@@ -8,6 +8,7 @@ import { parseInstant } from '../../../schemas/instants.ts';
 import { migrate } from '../../postgres/migrate.ts';
 import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { printOutcome } from '../../runtime/print-outcome.ts';
 import { changePlan, createKey, KeyAdminError, type KeyEntry, listKeys, revokeKey } from './key-admin.ts';
 
 const USAGE = `usage: npm run keys -- COMMAND [--json] [--by NAME]
@@ -118,12 +119,4 @@ export const runKeys = async (argv: readonly string[], databaseUrl = findDatabas
   }
 };
 
-if (import.meta.main) {
-  runKeys(process.argv.slice(2)).then(
-    (text) => process.stdout.write(`${text}\n`),
-    (error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      process.exitCode = 1;
-    },
-  );
-}
+if (import.meta.main) await printOutcome(runKeys(process.argv.slice(2)).then((text) => ({ text })));

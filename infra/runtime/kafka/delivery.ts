@@ -2,6 +2,10 @@
 import type { IHeaders } from 'kafkajs';
 import type { PartitionAnswer, RawMessage } from './cluster.ts';
 
+export type TopicPartition = { readonly topic: string; readonly partition: number };
+/** `topic/partition`, as maps are keyed and errors name it. */
+export const formatPartition = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
+
 export type Message = {
   readonly offset: number;
   /** Keys and values share the memory of their whole fetch: copy what is kept. */

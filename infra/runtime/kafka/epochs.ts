@@ -15,8 +15,8 @@ const VERSION = 3;
 const CONSUMER = -1;
 const NOT_CHECKED = -1;
 
-export type EpochQuery = { readonly topic: string; readonly partition: number; readonly epoch: number };
-export type EpochEnd = {
+type EpochQuery = { readonly topic: string; readonly partition: number; readonly epoch: number };
+type EpochEnd = {
   /** The largest epoch of the log that is not above the asked one; -1 when the log begins above it or ends below it. */
   readonly epoch: number;
   /** Offset after its last record. */

@@ -3,10 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Backoff, createBackoff } from '../backoff.ts';
 import { createCuttableSockets, type KafkaHandle } from './client.ts';
 import { type Cluster, createCluster, type FetchRequest, type PartitionAnswer } from './cluster.ts';
-import { cutBefore, type Delivery, epochOf, firstEpochOf, type Start, toDelivery } from './delivery.ts';
+import {
+  cutBefore,
+  type Delivery,
+  epochOf,
+  firstEpochOf,
+  formatPartition,
+  type Start,
+  toDelivery,
+} from './delivery.ts';
 import { endOfEpoch } from './epochs.ts';
 
-export type OnDelivery = (delivery: Delivery) => void | Promise<void>;
+type OnDelivery = (delivery: Delivery) => void | Promise<void>;
 
 const READ_UNCOMMITTED = 0;
 const MAX_WAIT_MS = 100;
@@ -31,8 +39,6 @@ type Slot = {
   checking: boolean;
   closed: boolean;
 };
-
-const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`;
 
 const toTopics = (slots: readonly Slot[]): FetchRequest['topics'] =>
   slots.map(({ topic, partition, next }) => ({
@@ -107,7 +113,7 @@ export class PartitionFetcher {
     const next =
       typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
     this.topics.add(topic);
-    this.slots.set(keyOf(topic, partition), {
+    this.slots.set(formatPartition({ topic, partition }), {
       topic,
       partition,
       deliver,
@@ -124,9 +130,9 @@ export class PartitionFetcher {
 
   /** Resolves when the handler at work has returned; nothing is delivered after the call. */
   async unassign(topic: string, partition: number): Promise<void> {
-    const slot = this.slots.get(keyOf(topic, partition));
+    const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
-    this.slots.delete(keyOf(topic, partition));
+    this.slots.delete(formatPartition({ topic, partition }));
     slot.closed = true;
     slot.waiting = null;
     await slot.handling;
@@ -134,7 +140,7 @@ export class PartitionFetcher {
 
   /** The next delivery begins at `offset`. */
   seek(topic: string, partition: number, offset: number): void {
-    const slot = this.slots.get(keyOf(topic, partition));
+    const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
     slot.next = offset;
     slot.epoch = null;
@@ -202,14 +208,14 @@ export class PartitionFetcher {
     const groups = new Map<string, Slot[]>();
     for (const slot of this.slots.values()) {
       const [nodeId] = Object.keys(cluster.findLeaderForPartitions(slot.topic, [slot.partition]));
-      if (nodeId === undefined) throw new Error(`${keyOf(slot.topic, slot.partition)} has no leader`);
+      if (nodeId === undefined) throw new Error(`${formatPartition(slot)} has no leader`);
       groups.set(nodeId, [...(groups.get(nodeId) ?? []), slot]);
     }
     return groups;
   }
 
   private fetchFrom(cluster: Cluster, nodeId: string, slots: readonly Slot[], maxWaitTime: number): void {
-    const from = new Map(slots.map((slot) => [keyOf(slot.topic, slot.partition), slot.next]));
+    const from = new Map(slots.map((slot) => [formatPartition(slot), slot.next]));
     const request = {
       isolationLevel: READ_UNCOMMITTED,
       maxWaitTime,
@@ -228,7 +234,8 @@ export class PartitionFetcher {
         this.failing.delete(nodeId);
         this.backoff.reset();
         for (const { topicName, partitions } of responses)
-          for (const answer of partitions) this.accept(keyOf(topicName, answer.partition), answer, from);
+          for (const answer of partitions)
+            this.accept(formatPartition({ topic: topicName, partition: answer.partition }), answer, from);
         this.ask();
       },
       (error: unknown) => {
@@ -288,7 +295,7 @@ export class PartitionFetcher {
       }
     } catch (error) {
       slot.closed = true;
-      this.slots.delete(keyOf(slot.topic, slot.partition));
+      this.slots.delete(formatPartition(slot));
       this.onFatal(error);
     }
     slot.handling = null;
@@ -320,19 +327,24 @@ export class PartitionFetcher {
     });
     if (slot.next !== next) return;
     if (found.epoch !== before || found.end < next)
-      throw cutBefore(keyOf(topic, partition), next, `of leader epoch ${before} it holds records up to ${found.end}`);
+      throw cutBefore(
+        formatPartition({ topic, partition }),
+        next,
+        `of leader epoch ${before} it holds records up to ${found.end}`,
+      );
     slot.epoch = epoch;
   }
 
   /** Retention passed us: go on at the oldest record. Beyond the end: the log was cut. Between them: a leader that moved refused us. */
   private reposition(topic: string, partition: number): void {
-    const slot = this.slots.get(keyOf(topic, partition));
+    const slot = this.slots.get(formatPartition({ topic, partition }));
     if (slot === undefined) return;
     this.check(slot, async () => {
       const earliest = (await this.offsetsOf(topic, [partition], 'earliest')).get(partition) ?? 0;
       const latest = (await this.offsetsOf(topic, [partition], 'latest')).get(partition) ?? 0;
       const { next } = slot;
-      if (next > latest) throw cutBefore(keyOf(topic, partition), next, `its next record will be ${latest}`);
+      if (next > latest)
+        throw cutBefore(formatPartition({ topic, partition }), next, `its next record will be ${latest}`);
       if (next >= earliest) return;
       this.handle.log.error({ topic, partition, from: next, to: earliest }, 'retention passed a reader');
       slot.next = earliest;

@@ -3,17 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer } from 'kafkajs';
 import { createBackoff } from '../backoff.ts';
 import { createCuttableSockets, endProcess, type KafkaHandle } from './client.ts';
-import type { Message, Start } from './delivery.ts';
+import { formatPartition, type Message, type Start, type TopicPartition } from './delivery.ts';
 import { PartitionFetcher } from './fetch.ts';
 import kafkajs from './patches/kafkajs.ts';
 import { evictPredecessors } from './predecessor.ts';
 
-export type TopicPartition = { readonly topic: string; readonly partition: number };
-export type Assigned = TopicPartition & {
+type Assigned = TopicPartition & {
   /** `committed`: after the group's last commit, or the oldest record without one. */
   readonly from: Start | 'committed';
 };
-export type BatchContext = {
+type BatchContext = {
   /** True once the partition was taken away: stop, the next owner has begun. */
   readonly isStale: () => boolean;
   /** The next batch begins at `offset`; call it before returning. */
@@ -60,13 +59,11 @@ const IDLE_MS = 250;
 const LEAVE_MS = 2_000;
 const COORDINATOR_RETRY_MS = 1_000;
 
-const keyOf = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
-
 const toPartitions = (assignment: Readonly<Record<string, readonly number[]>>): TopicPartition[] =>
   Object.entries(assignment).flatMap(([topic, partitions]) => partitions.map((partition) => ({ topic, partition })));
 
 /** Offset the group committed for each partition, `earliest` without one. */
-const committedOf = async (
+const fetchCommitted = async (
   handle: KafkaHandle,
   groupId: string,
   wanted: readonly TopicPartition[],
@@ -77,7 +74,7 @@ const committedOf = async (
   const known = new Map<string, Start>();
   for (const { topic, partitions } of answers)
     for (const { partition, offset } of partitions)
-      known.set(keyOf({ topic, partition }), Number(offset) < 0 ? 'earliest' : Number(offset));
+      known.set(formatPartition({ topic, partition }), Number(offset) < 0 ? 'earliest' : Number(offset));
   return known;
 };
 
@@ -181,11 +178,11 @@ class Membership implements GroupMember {
 
   private async take(partitions: readonly TopicPartition[]): Promise<void> {
     if (this.stopped) return;
-    const wanted = new Set(partitions.map(keyOf));
-    const revoked = this.assigned().filter((held) => !wanted.has(keyOf(held)));
-    const added = partitions.filter((partition) => !this.held.has(keyOf(partition)));
-    for (const partition of revoked) this.held.delete(keyOf(partition));
-    for (const partition of added) this.held.set(keyOf(partition), partition);
+    const wanted = new Set(partitions.map(formatPartition));
+    const revoked = this.assigned().filter((held) => !wanted.has(formatPartition(held)));
+    const added = partitions.filter((partition) => !this.held.has(formatPartition(partition)));
+    for (const partition of revoked) this.held.delete(formatPartition(partition));
+    for (const partition of added) this.held.set(formatPartition(partition), partition);
     await Promise.all(revoked.map(({ topic, partition }) => this.fetcher.unassign(topic, partition)));
     if (revoked.length > 0) await this.options.onRevoked?.(revoked);
     if (added.length > 0) await this.begin(added);
@@ -195,13 +192,18 @@ class Membership implements GroupMember {
 
   private async begin(added: readonly TopicPartition[]): Promise<void> {
     const answers = (await this.options.onAssigned?.(added)) ?? [];
-    const chosen = new Map(answers.map((answer) => [keyOf(answer), answer.from]));
-    const undecided = added.filter((partition) => (chosen.get(keyOf(partition)) ?? 'committed') === 'committed');
+    const chosen = new Map(answers.map((answer) => [formatPartition(answer), answer.from]));
+    const undecided = added.filter(
+      (partition) => (chosen.get(formatPartition(partition)) ?? 'committed') === 'committed',
+    );
     const committed = await this.committedOf(undecided);
     await Promise.all(
       added.map((partition) => {
-        const from = chosen.get(keyOf(partition)) ?? 'committed';
-        return this.read(partition, from === 'committed' ? (committed.get(keyOf(partition)) ?? 'earliest') : from);
+        const from = chosen.get(formatPartition(partition)) ?? 'committed';
+        return this.read(
+          partition,
+          from === 'committed' ? (committed.get(formatPartition(partition)) ?? 'earliest') : from,
+        );
       }),
     );
   }
@@ -211,7 +213,7 @@ class Membership implements GroupMember {
     const backoff = createBackoff({ minMs: 100, maxMs: COORDINATOR_RETRY_MS });
     for (;;) {
       try {
-        return await committedOf(this.handle, this.options.groupId, wanted);
+        return await fetchCommitted(this.handle, this.options.groupId, wanted);
       } catch (error) {
         if (this.stopped || !isPassing(error)) throw error;
         this.handle.log.warn(
@@ -225,7 +227,7 @@ class Membership implements GroupMember {
 
   private async read({ topic, partition }: TopicPartition, start: Start): Promise<void> {
     const context: BatchContext = {
-      isStale: () => this.stopped || !this.held.has(keyOf({ topic, partition })),
+      isStale: () => this.stopped || !this.held.has(formatPartition({ topic, partition })),
       seek: (offset) => this.fetcher.seek(topic, partition, offset),
     };
     await this.fetcher.assign(topic, partition, start, ({ messages, highWatermark }) =>

@@ -51,13 +51,13 @@ export type PartitionRange = { readonly earliest: number; readonly latest: numbe
 export const endOffsets = async (handle: KafkaHandle, topic: string): Promise<Map<number, PartitionRange>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
   try {
-    return await rangesOf(fetcher, topic, await fetcher.partitionsOf(topic));
+    return await fetchRanges(fetcher, topic, await fetcher.partitionsOf(topic));
   } finally {
     await fetcher.stop();
   }
 };
 
-const rangesOf = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
+const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions: readonly number[]) => {
   const [latest, earliest] = await Promise.all([
     fetcher.offsetsOf(topic, partitions, 'latest'),
     fetcher.offsetsOf(topic, partitions, 'earliest'),
@@ -65,7 +65,7 @@ const rangesOf = async (fetcher: PartitionFetcher, topic: string, partitions: re
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 
-export type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'> & {
+type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'> & {
   /** Ends the reading with its reason; without one a topic that does not exist, and a Kafka that is away, are waited for. */
   readonly signal?: AbortSignal;
 };
@@ -91,7 +91,7 @@ export const readToEnd = async (
     });
   };
   const readAll = async (): Promise<void> => {
-    const ranges = await rangesOf(fetcher, topic, partitions ?? (await fetcher.partitionsOf(topic)));
+    const ranges = await fetchRanges(fetcher, topic, partitions ?? (await fetcher.partitionsOf(topic)));
     await Promise.all([...ranges].map(([partition, range]) => readOne(partition, range)));
   };
   try {

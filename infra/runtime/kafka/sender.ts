@@ -4,9 +4,9 @@ import { keyHash } from '../../../schemas/shards.ts';
 import type { KafkaHandle } from './client.ts';
 import kafkajs from './patches/kafkajs.ts';
 
-export type SentRecord = { readonly topic: string; readonly message: KafkaMessage };
+type SentRecord = { readonly topic: string; readonly message: KafkaMessage };
 
-export type PartitionAck = {
+type PartitionAck = {
   /** Offset after the last record of the batch. */
   readonly next: number;
   /** Broker time of the append, milliseconds; null unless the topic has LogAppendTime. */
@@ -82,7 +82,7 @@ const checkAnswers = (records: readonly SentRecord[], answers: readonly RecordMe
   return acks;
 };
 
-export type SenderOptions = { readonly compresses: boolean };
+type SenderOptions = { readonly compresses: boolean };
 
 /**
  * kafkajs repeats only the requests of brokers that have not answered. A partition that moves meanwhile from a failed broker to one that has

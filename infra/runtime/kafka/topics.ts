@@ -21,7 +21,7 @@ export type TopicSpec = {
   readonly config: Readonly<Record<string, string>>;
 };
 
-export type TopicPlan = {
+type TopicPlan = {
   readonly venues: readonly string[];
   readonly shards: number;
   readonly namespace: string;

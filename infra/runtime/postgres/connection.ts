@@ -7,7 +7,7 @@ import { explainTls, readPem, type TlsSettings } from '../tls.ts';
 export const PG_TLS_HINT = 'with TLS ?sslmode=verify-full&sslrootcert=FILE, as libpq has it';
 
 /** What names an address in messages: its setting, and where its user and password are set. */
-export type AddressNames = { readonly address: string; readonly login: string };
+type AddressNames = { readonly address: string; readonly login: string };
 
 const MODES = ['disable', 'verify-full'] as const;
 const NEGOTIATIONS = ['postgres', 'direct'] as const;
@@ -17,7 +17,7 @@ const KNOWN: readonly string[] = ['sslmode', 'sslnegotiation', ...Object.values(
 const SYSTEM = 'system';
 
 type Tls = { readonly ca?: string; readonly cert?: string; readonly key?: string };
-export type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
+type PostgresConnection = Pick<pg.ClientConfig, 'connectionString' | 'ssl'> & {
   readonly sslnegotiation?: (typeof NEGOTIATIONS)[number];
 };
 

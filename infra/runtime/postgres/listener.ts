@@ -4,7 +4,7 @@ import { createBackoff } from '../backoff.ts';
 import type { Logger } from '../log.ts';
 import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.ts';
 
-export type ListenOptions = {
+type ListenOptions = {
   readonly url: string;
   /** What is done with a notice, by channel. */
   readonly channels: Readonly<Record<string, (payload: string) => void>>;
@@ -13,7 +13,7 @@ export type ListenOptions = {
   readonly log: Logger;
 };
 
-export type Listener = {
+type Listener = {
   readonly isListening: () => boolean;
   /** How often a connection that listened was lost. */
   readonly losses: () => number;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { createLog } from '../log.ts';
 import { clientClass, DATABASE_NAMES, parsePostgresAddress } from './connection.ts';
 
-export type PostgresOptions = { readonly max?: number };
+type PostgresOptions = { readonly max?: number };
 
 /** A dead idle connection is logged and replaced by the pool; queries reject to their callers. Close with `pool.end()`. */
 export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): pg.Pool => {
@@ -15,6 +15,8 @@ export const openPostgres = (url: string, { max = 10 }: PostgresOptions = {}): p
     connectionTimeoutMillis: 5_000,
     application_name: 'perp',
   });
+  // Between the statements of a transaction nobody else listens: without this a connection that ends there would end the process. Its next query rejects.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   // The error carries its whole client, and with it what nobody should read in a log.
   pool.on('error', ({ message, stack }) => log.warn({ err: { message, stack } }, 'idle connection lost'));
   return pool;

@@ -12,6 +12,8 @@ import type { Cell, QuestdbReader } from './questdb.ts';
 const DAY: Micros = 86_400_000_000;
 /** Event tables are read in slices: a day of one listing may be millions of rows. */
 const EVENT_SLICES = 96;
+/** Handed out at once: what is made of them is garbage before the next are made. */
+const BATCH_ROWS = 1_000;
 
 export type LeafSource = {
   readonly questdb: QuestdbReader;
@@ -33,8 +35,8 @@ export type LeafRow = {
   readonly recordedAt: Micros | null;
 };
 
-/** What the order of leaves and `seq` need of a row; a million of these are 40 MB. */
-type Key = { readonly at: string; readonly tie: string | null; readonly srcOffset: number };
+/** What the order of leaves and `seq` need of a row. */
+type Key = { readonly at: Micros; readonly tie: string | null; readonly srcOffset: number };
 
 /** The column that orders rows of one instant before `seq`; null where none does. */
 const tieColumn = ({ order }: AnchoredTable): string | null => (order.length === 3 ? (order[1] as string) : null);
@@ -80,7 +82,8 @@ const conditionOf = ({ table, closedAt }: LeafQuestion, slice: Slice): string =>
   ].join(' AND ');
 };
 
-type Read = { readonly key: Key; readonly cells: readonly AnchoredCell[]; readonly recordedAt: Micros | null };
+/** A row as it was read, and what orders it; its cells are made when it is handed out. */
+type Read = { readonly key: Key; readonly line: readonly Cell[] };
 
 const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
   if (stored === null) return null;
@@ -88,62 +91,78 @@ const selectColumn = ({ stored, kind }: AnchoredColumn): string | null => {
 };
 const OWN = 'recorded_at::long, src_offset, digits';
 
-const toCell = (
-  { kind, stored }: AnchoredColumn,
-  cell: Cell,
-  exact: Readonly<Record<string, string>>,
-): AnchoredCell => {
+type Exact = Readonly<Record<string, string>>;
+/** A cell of a column from the cell of the store and the digits kept beside it. */
+type ToCell = (cell: Cell, exact: Exact) => AnchoredCell;
+
+const toCellOf = ({ kind, stored }: AnchoredColumn): ToCell => {
+  const name = stored ?? '';
   switch (kind) {
     case 'text':
-      return cell;
+      return (cell) => cell;
     case 'instant':
-      return cell === null ? null : formatInstantMicros(Number(cell));
+      return (cell) => (cell === null ? null : formatInstantMicros(Number(cell)));
     case 'boolean':
-      return cell === 't';
+      return (cell) => cell === 't';
     case 'figure':
     case 'integer':
-      return joinFigure(cell, exact[stored ?? '']);
+      return (cell, exact) => joinFigure(cell, exact[name]);
     default:
       return kind satisfies never;
   }
 };
 
-/** Gap rows of events have an id of the service's own, which is no venue's word (AN-07). */
-const toId = (cells: readonly AnchoredCell[], status: number, id: number): readonly AnchoredCell[] =>
-  id >= 0 && cells[status] === 'missing' ? cells.with(id, null) : cells;
+const NO_DIGITS: Exact = {};
 
-const NO_DIGITS: Readonly<Record<string, string>> = {};
+/** Columns in the order of the statement: OWN, then the table's. */
+const storedPlace = ({ columns }: AnchoredTable, name: string | null | undefined): number =>
+  3 + columns.filter(({ stored }) => stored !== null).findIndex((column) => column.name === name);
 
-const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[]) => Read) => {
-  const colon = listing.indexOf(':');
-  const segment = listing.slice(0, colon);
-  const symbol = listing.slice(colon + 1);
-  const names = table.columns.map(({ name }) => name);
-  const [status, id] = [names.indexOf('status'), isEventTable(table) ? names.indexOf('id') : -1];
+const createKeyReader = (table: AnchoredTable): ((line: readonly Cell[]) => Key) => {
   const tie = tieColumn(table);
-  const tiePlace = tie === null ? -1 : names.indexOf(tie);
-  const atPlace = names.indexOf(table.order[0] as string);
+  const [atPlace, tiePlace] = [storedPlace(table, table.order[0]), storedPlace(table, tie)];
+  const [statusPlace, tieIsId] = [storedPlace(table, 'status'), isEventTable(table)];
   return (line) => {
-    const [recordedAt = null, srcOffset = null, digits = null] = line;
-    const exact = digits === null ? NO_DIGITS : (JSON.parse(digits) as Readonly<Record<string, string>>);
-    let place = 3;
-    const read = table.columns.map((column): AnchoredCell => {
-      if (column.stored !== null) return toCell(column, line[place++] ?? null, exact);
-      return column.name === 'segment' ? segment : column.name === 'symbol' ? symbol : null;
-    });
-    const cells = toId(read, status, id);
-    const key = {
-      at: String(cells[atPlace]),
-      tie: tiePlace < 0 ? null : ((cells[tiePlace] as string | null) ?? null),
-      srcOffset: Number(srcOffset),
+    const isGap = tieIsId && line[statusPlace] === 'missing';
+    return {
+      at: Number(line[atPlace]),
+      tie: tie === null || isGap ? null : (line[tiePlace] ?? null),
+      srcOffset: Number(line[1]),
     };
-    return { key, cells, recordedAt: recordedAt === null ? null : Number(recordedAt) };
   };
 };
 
-/** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise. Instants of one form compare as texts. */
+/** Cells of a row, `seq` among them; one decoder for the rows of one listing, in order. */
+const createDecoder = ({ table, listing }: LeafQuestion): ((line: readonly Cell[], seq: number) => LeafRow) => {
+  const colon = listing.indexOf(':');
+  const known: Readonly<Record<string, string>> = {
+    segment: listing.slice(0, colon),
+    symbol: listing.slice(colon + 1),
+  };
+  const names = table.columns.map(({ name }) => name);
+  const readers = table.columns.map((column) => (column.stored === null ? null : toCellOf(column)));
+  const given = table.columns.map(({ name }) => known[name] ?? null);
+  const [status, id] = [names.indexOf('status'), isEventTable(table) ? names.indexOf('id') : -1];
+  const seqPlace = names.indexOf('seq');
+  return (line, seq) => {
+    const [recordedAt = null, , digits = null] = line;
+    const exact = digits === null ? NO_DIGITS : (JSON.parse(digits) as Exact);
+    const cells: AnchoredCell[] = [...given];
+    let place = 3;
+    for (let at = 0; at < readers.length; at++) {
+      const toCell = readers[at];
+      if (toCell != null) cells[at] = toCell(line[place++] ?? null, exact);
+    }
+    // Gap rows of events have an id of the service's own, which is no venue's word (AN-07).
+    if (id >= 0 && cells[status] === 'missing') cells[id] = null;
+    cells[seqPlace] = String(seq);
+    return { cells, recordedAt: recordedAt === null ? null : Number(recordedAt) };
+  };
+};
+
+/** Leaf order without `seq`, which follows the raw offset among rows that are equal otherwise. */
 const compareKeys = (a: Key, b: Key): number => {
-  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  if (a.at !== b.at) return a.at - b.at;
   if (a.tie !== b.tie) {
     if (a.tie === null || b.tie === null) return a.tie === null ? -1 : 1;
     return compareBytes(a.tie, b.tie);
@@ -164,17 +183,23 @@ const rankByOffset = (offsets: Float64Array): Uint32Array => {
 
 type SliceReader = (slice: Slice) => Promise<Read[]>;
 
-/** Rows of one slice in leaf order but for their `seq`. */
+/** Rows of one slice in leaf order. */
 const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion): SliceReader => {
   const columns = question.table.columns.map(selectColumn).filter((column) => column !== null);
-  const decode = createDecoder(question);
+  const keyOf = createKeyReader(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
     const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${conditionOf(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
-    return lines.map(decode).sort((a, b) => compareKeys(a.key, b.key));
+    return lines.map((line) => ({ key: keyOf(line), line })).sort((a, b) => compareKeys(a.key, b.key));
   };
 };
+
+/** The table with nothing but what orders its rows. */
+const withKeysOnly = (table: AnchoredTable): AnchoredTable => ({
+  ...table,
+  columns: table.columns.filter(({ name }) => table.order.includes(name) || name === 'status'),
+});
 
 /** Raw offsets of all rows in leaf order: what `seq` is made of. */
 const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise<Float64Array> => {
@@ -196,15 +221,19 @@ const readOffsets = async (slices: readonly Slice[], read: SliceReader): Promise
 export async function* readLeafRows(source: LeafSource, question: LeafQuestion): AsyncGenerator<readonly LeafRow[]> {
   const read = createSliceReader(source, question);
   const slices = sliceDay(question);
-  const seqPlace = question.table.columns.findIndex(({ name }) => name === 'seq');
   const only = slices.length === 1 ? await read(slices[0] as Slice) : null;
-  const offsets = only === null ? await readOffsets(slices, read) : Float64Array.from(only, ({ key }) => key.srcOffset);
+  const readKeys = createSliceReader(source, { ...question, table: withKeysOnly(question.table) });
+  const offsets =
+    only === null ? await readOffsets(slices, readKeys) : Float64Array.from(only, ({ key }) => key.srcOffset);
   const ranks = rankByOffset(offsets);
+  const decode = createDecoder(question);
   let place = 0;
   for (const slice of slices) {
     const rows = only ?? (await read(slice));
     if (place + rows.length > ranks.length) throw new Error(`rows of ${question.listing} came while they were read`);
-    yield rows.map(({ cells, recordedAt }) => ({ cells: cells.with(seqPlace, String(ranks[place++])), recordedAt }));
+    for (let from = 0; from < rows.length; from += BATCH_ROWS) {
+      yield rows.slice(from, from + BATCH_ROWS).map(({ line }) => decode(line, ranks[place++] as number));
+    }
   }
   if (place !== ranks.length) throw new Error(`rows of ${question.listing} went while they were read`);
 }
@@ -215,4 +244,45 @@ export const countLeafRows = async ({ questdb, namespace }: LeafSource, question
   const text = `SELECT count() FROM '${table}' WHERE ${conditionOf(question, daySlice(question.day))}`;
   const [line] = await questdb.query({ text, values: [question.listing] });
   return Number(line?.[0] ?? 0);
+};
+
+/** The leaves of one instant in leaf order, with their `seqs`. Only of a table whose rows an instant and `seq` order. */
+export const readLeafRowsAt = async (
+  source: LeafSource,
+  question: LeafQuestion,
+  { at, seqs }: { readonly at: Micros; readonly seqs: readonly number[] },
+): Promise<readonly LeafRow[]> => {
+  const rows = await createSliceReader(source, question)({ from: at - 1, to: at });
+  const decode = createDecoder(question);
+  return rows.map(({ line }, place) => decode(line, seqs[place] ?? -1));
+};
+
+/** Texts are preceded by their length, so that no two rows have the same text. */
+const digestCell = (column: string): string => `length(${column}), ':', ${column}`;
+const digestCells = ({ columns }: AnchoredTable): string[] =>
+  columns.flatMap((column) => {
+    const selected = selectColumn(column);
+    if (selected === null) return [];
+    return [column.kind === 'text' ? digestCell(selected) : selected];
+  });
+
+/** The store joins at most a megabyte of texts: of a listing's two hours it is less. */
+const DIGEST_SLICES = 12;
+
+/**
+ * A digest over everything that a table of readings gives for the question, made by the store itself: a SHA-256 for each two hours, of the rows in
+ * stored order. Equal digests are equal rows; rows that only stand in another order have another digest.
+ */
+export const digestLeafRows = async ({ questdb, namespace }: LeafSource, question: LeafQuestion): Promise<string> => {
+  const { table, day } = question;
+  const own = ['recorded_at::long', 'src_offset', digestCell('digits')];
+  const row = [...own, ...digestCells(table)].join(", ',', ");
+  const { from } = daySlice(day);
+  const width = DAY / DIGEST_SLICES;
+  const texts = Array.from({ length: DIGEST_SLICES }, (_, at) => {
+    const condition = conditionOf(question, { from: from + at * width, to: from + (at + 1) * width });
+    return `SELECT ${at} part, count() rows, sha256(string_agg(row, '')) digest FROM (
+SELECT concat(${row}, ';') row FROM '${tableName(namespace, table.table)}' WHERE ${condition})`;
+  });
+  return JSON.stringify(await questdb.query({ text: texts.join('\nUNION ALL\n'), values: [question.listing] }));
 };

@@ -33,7 +33,7 @@ export type QuestdbReader = {
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
 };
-export type QuestdbReaderOptions = {
+type QuestdbReaderOptions = {
   readonly max: number;
   /** Queries are ended by the server after this long. */
   readonly timeoutMs: number;
@@ -66,6 +66,8 @@ export const openQuestdbReader = (url: string, options: QuestdbReaderOptions): Q
     options: `-c statement_timeout=${timeoutMs}`,
     types: { getTypeParser: () => asText },
   });
+  // A connection that ends between two uses of whoever holds it must not end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (error) => log.warn({ err: error }, 'idle QuestDB connection lost'));
   return {
     query: async ({ text, values = [], name }) => {
@@ -101,7 +103,7 @@ export type RowSender = {
   readonly problem: () => string | null;
   readonly close: () => Promise<void>;
 };
-export type RowSenderOptions = { readonly auth?: Credentials; readonly log?: Logger };
+type RowSenderOptions = { readonly auth?: Credentials; readonly log?: Logger };
 
 const CHUNK_ROWS = 5_000;
 const RETRY_TIMEOUT_MS = 15_000;

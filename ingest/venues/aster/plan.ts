@@ -70,19 +70,19 @@ const planSockets = (
         id: `${name}.${tag}`,
         shards: [shard],
         url: env.endpoints.ws ?? '',
-        subscribe: chunks(streamsOf(symbols, kinds), STREAMS_PER_FRAME).map((params, i) =>
+        subscribe: chunks(listStreams(symbols, kinds), STREAMS_PER_FRAME).map((params, i) =>
           JSON.stringify({ method: 'SUBSCRIBE', params, id: i + 1 }),
         ),
         covers: [{ layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
-        watched: [{ subscriptions: streamsOf(symbols, steady), silenceMs: SILENCE_MS, ...confirm }],
+        watched: [{ subscriptions: listStreams(symbols, steady), silenceMs: SILENCE_MS, ...confirm }],
       };
     },
   });
 };
 
-const streamsOf = (symbols: readonly string[], kinds: readonly string[]): string[] =>
+const listStreams = (symbols: readonly string[], kinds: readonly string[]): string[] =>
   symbols.flatMap((symbol) => kinds.map((kind) => `${symbol.toLowerCase()}@${kind}`));
 
 // ---- requests ----

@@ -24,7 +24,7 @@ type Budget = {
 };
 
 /** Open interest of every listing comes first; it waits up to 28 s for candles of mark and index prices to fit beside it. */
-export const budgetOf = (listings: number): Budget => {
+export const planBudget = (listings: number): Budget => {
   const count = Math.max(1, Math.ceil(listings / STEP)) * STEP;
   const left = (period: number): number => POLLS_PER_MINUTE - (count * 60) / period;
   const fitsAll = (period: number): boolean =>
@@ -37,12 +37,12 @@ export const budgetOf = (listings: number): Budget => {
   };
 };
 
-const openOf = (listings: readonly ListingRecord[], market: Market): readonly ListingRecord[] =>
+const filterOpen = (listings: readonly ListingRecord[], market: Market): readonly ListingRecord[] =>
   listings.filter((listing) => isOpen(listing) && marketOf(listing.venue_symbol) === market);
 
 /** One period for both markets, that of the one with more listings: a layer has one cadence. */
 export const oiEveryMs = (listings: readonly ListingRecord[]): number =>
-  Math.max(...(['usdm', 'coinm'] as const).map((market) => budgetOf(openOf(listings, market).length).oiEveryMs));
+  Math.max(...(['usdm', 'coinm'] as const).map((market) => planBudget(filterOpen(listings, market).length).oiEveryMs));
 
 /** Polled every p: assumed to hold for 2 p (F-02). */
 export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
@@ -53,5 +53,5 @@ export const polledEvery = (listings: readonly ListingRecord[]): Delivery => {
 /** Symbols of one market for whose candles of mark and index prices there is room. */
 export const carriesPriceCandles = (listings: readonly ListingRecord[]): ReadonlySet<string> => {
   const open = byAge(listings.filter(isOpen));
-  return new Set(open.slice(0, budgetOf(open.length).priceCandles).map(({ venue_symbol }) => venue_symbol));
+  return new Set(open.slice(0, planBudget(open.length).priceCandles).map(({ venue_symbol }) => venue_symbol));
 };

@@ -33,7 +33,7 @@ const bookRule: BookRule = {
 };
 
 /** What a venue of this dialect has of its own. */
-export type Differences = {
+type Differences = {
   readonly id: string;
   readonly name: string;
   readonly docs: string;

@@ -3,7 +3,7 @@ import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import {
   badFrame,
   type Fields,
@@ -25,9 +25,9 @@ import {
   readAskedSymbol,
   readStamp,
   readSymbol,
+  readTurnover,
   type Stamps,
   toMapped,
-  turnoverOf,
 } from './mapping.ts';
 import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './symbols.ts';
 
@@ -132,12 +132,12 @@ const DEFAULT_LIMIT = 500;
 
 /** With `startTime` the venue tells the first ones since then. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message, context) => {
-  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = CANDLE_ENDPOINTS[path.slice(path.lastIndexOf('/') + 1)];
   const symbols = symbolsAsked(query, context);
   if (priceType === undefined || symbols === null || query.get('interval') !== '1m') return null;
-  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
-  return toAsked(symbols, priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+  const [fromMs, toMs] = [readNumber(query, 'startTime'), readNumber(query, 'endTime')];
+  return toAsked(symbols, priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
 };
 
 export const mapKlines = (
@@ -185,7 +185,7 @@ const toCandle = (
     close: readPrice(c, 'c'),
     volume: isTraded ? readAmount(v, 'v') : null,
     volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
-    turnover: isTraded ? turnoverOf(at.symbol, q, 'q') : null,
+    turnover: isTraded ? readTurnover(at.symbol, q, 'q') : null,
     trades: isTraded ? readCountOrNull(n, 'n') : null,
     closed,
   };

@@ -99,7 +99,7 @@ const STATUSES = words({
 });
 
 /** `PERPETUAL`, `TRADIFI_PERPETUAL`; while it is settled `PERPETUAL_DELIVERING` (USD-M) or `PERPETUAL DELIVERING` (COIN-M); empty before trading begins. */
-const statusOf = ({ contractType, status, contractStatus }: Fields): string => {
+const readStatus = ({ contractType, status, contractStatus }: Fields): string => {
   const word = STATUSES[String(status ?? contractStatus)] ?? 'unknown';
   const type = String(contractType ?? '');
   if (/(^|_)PERPETUAL[ _]DELIVERING$/.test(type)) return word === 'delisted' ? word : 'settling';
@@ -125,7 +125,7 @@ const toValues = (symbol: Fields, { market, hours }: Source): ListingValues => {
     venue_kind: market === 'usdm' ? 'linear' : 'inverse',
     pair: readText(symbol.pair, 'pair'),
     post_only: null,
-    status: statusOf(symbol),
+    status: readStatus(symbol),
     contract_size: rules.contract_size,
     multiplier,
     tick_size: rules.tick_size,

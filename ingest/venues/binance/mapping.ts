@@ -59,5 +59,5 @@ export const readStamp = (element: Fields): Micros | null =>
   readMsOrNull(element.T, 'T') ?? readMsOrNull(element.E, 'E');
 
 /** COIN-M's `q` is a volume in base, no turnover in quote. */
-export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
+export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
   marketOf(symbol) === 'usdm' ? readAmountOrNull(value, name) : null;

@@ -1,14 +1,16 @@
 // Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole) and continuous, composite
 // and contract series; instruments with a delivery date.
-import { multiply } from '../../../schemas/decimals.ts';
-import type { Level } from '../../../schemas/records.ts';
+import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type Sides, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   type Fields,
   isFields,
+  NO_QUERY,
   parseRequest,
   readAmount,
   readAmountOrNull,
@@ -38,27 +40,31 @@ import {
   readAskedSymbol,
   readStamp,
   readSymbol,
+  readTurnover,
   type Stamps,
   toMapped,
-  turnoverOf,
 } from './mapping.ts';
 import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './symbols.ts';
 
+const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
-export const mapMessage = (venue: string, message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
+export const mapMessage = (venue: string, message: VenueMessage, context: MapContext): readonly Mapped[] => {
+  const map = (body: unknown): readonly Mapped[] => {
     const request = parseRequest(message.request);
     const source = {
       venue,
       receivedAt: message.received_at,
       context,
-      query: request?.query ?? new URLSearchParams(),
+      query: request?.query ?? NO_QUERY,
       stream: '',
     };
     const endpoint = /\/[fd]api\/v\d\/(.+)$/.exec(request?.path ?? '')?.[1];
     if (endpoint !== undefined) return mapAnswer(body, { ...source, endpoint });
     return request === null ? mapFrame(body, source) : [];
-  });
+  };
+  return readMessage(message.payload, map, cutLevels);
+};
 
 /** A frame, wrapped `{stream, data}` or bare; an answer whose request is not known is read by its shape. */
 const mapFrame = (body: unknown, source: MessageSource): readonly Mapped[] => {
@@ -128,16 +134,9 @@ const mapSnapshot: Mapper = (element, source) => {
   return [{ ...toMapped(at, 'book', { kind: 'snapshot', ...sides, sequence }, element), chain }];
 };
 
-type Sides = { readonly bids: Level[]; readonly asks: Level[] };
-
 /** A side with fewer levels than asked has no more. */
 const fullSides = ({ bids, asks }: Sides, limit: string | null): FullSides | undefined =>
   limit === null ? undefined : { bids: bids.length < Number(limit), asks: asks.length < Number(limit) };
-
-const sortSides = (bids: Level[], asks: Level[]): Sides => ({
-  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
-  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
-});
 
 /** Mark, index (absent on COIN-M) and the coming funding; `T` is the next settlement here, not a stamp. Dated contracts have no funding. */
 const mapMarkPrice: Mapper = (element, source) => {
@@ -217,8 +216,8 @@ const toStats = (
   const percent = readFigureOrNull(element[changeName], changeName);
   const volume_24h = readAmountOrNull(element[volumeName], volumeName);
   const volume_unit = quantityUnitOf(at.symbol);
-  const turnover_24h = turnoverOf(at.symbol, element[turnoverName], turnoverName);
-  const change_24h = percent === null ? null : multiply(percent, '0.01');
+  const turnover_24h = readTurnover(at.symbol, element[turnoverName], turnoverName);
+  const change_24h = percent === null ? null : percentToFraction(percent);
   // Tickers may have the last price alone.
   if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
   return [toMapped(at, 'stats', { volume_24h, volume_unit, turnover_24h, change_24h }, element)];

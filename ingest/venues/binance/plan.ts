@@ -53,7 +53,7 @@ type SocketPlan = {
 };
 
 const lower = (symbol: string): string => symbol.toLowerCase();
-const streamsOf =
+const listStreams =
   (...kinds: readonly string[]) =>
   ({ venue_symbol }: ListingRecord): string[] =>
     kinds.map((kind) => `${lower(venue_symbol)}@${kind}`);
@@ -65,21 +65,21 @@ const streamsOf =
 const planSockets = (market: 'usdm' | 'coinm', group: Group): Slot[] => {
   const { usdm_public_ws, usdm_market_ws, coinm_ws } = group.endpoints;
   const [bookUrl, marketUrl] = market === 'usdm' ? [usdm_public_ws, usdm_market_ws] : [coinm_ws, coinm_ws];
-  const mark = streamsOf('markPrice@1s');
+  const mark = listStreams('markPrice@1s');
   // COIN-M sends the index apart, by pair.
   const markAndIndex = (listing: ListingRecord): string[] => [
     ...mark(listing),
     `${lower(listing.values.pair ?? '')}@indexPrice@1s`,
   ];
   const plans: readonly SocketPlan[] = [
-    { name: 'book', url: bookUrl, layers: ['book', 'venue_depth'], steady: streamsOf('depth@100ms') },
+    { name: 'book', url: bookUrl, layers: ['book', 'venue_depth'], steady: listStreams('depth@100ms') },
     { name: 'mark', url: marketUrl, layers: ['mark', 'funding'], steady: market === 'usdm' ? mark : markAndIndex },
     {
       name: 'trade',
       url: marketUrl,
       layers: ['ticker', 'stats', 'trades', 'liquidation', 'candles'],
-      steady: streamsOf('ticker'),
-      restless: streamsOf('aggTrade', 'kline_1m', 'forceOrder'),
+      steady: listStreams('ticker'),
+      restless: listStreams('aggTrade', 'kline_1m', 'forceOrder'),
       confirmAfterMs: CONFIRM_AFTER_MS,
     },
   ];

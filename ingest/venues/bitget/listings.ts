@@ -61,12 +61,12 @@ const narrowCandles = (listings: readonly ListingRecord[]): readonly ListingReco
 };
 
 /** v3 says the kind in `type` (there `symbolType` is the asset's class), v2 in `symbolType`, v1 in the symbol alone. */
-const kindOf = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
+const readKind = ({ symbolType, type }: Fields): unknown => type ?? symbolType ?? 'perpetual';
 
 /** What is spot, or has a delivery by its kind or a date in its symbol, is none; another kind, known or not, is neither. */
 const isPerpetual = (contract: Fields): boolean =>
   !/^(spot|margin)$/i.test(String(contract.category ?? '')) &&
-  kindOf(contract) !== 'delivery' &&
+  readKind(contract) !== 'delivery' &&
   !isDated(readText(contract.symbol, 'symbol'));
 
 const STATUSES = words({
@@ -79,8 +79,8 @@ const STATUSES = words({
   offline: 'delisted',
 });
 
-const statusOf = (contract: Fields): string =>
-  kindOf(contract) === 'perpetual'
+const readStatus = (contract: Fields): string =>
+  readKind(contract) === 'perpetual'
     ? (STATUSES[String(contract.symbolStatus ?? contract.status)] ?? 'unknown')
     : 'unknown';
 
@@ -100,7 +100,7 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     venue_kind: marketOf(venueSymbol),
     pair: null,
     post_only: null,
-    status: statusOf(contract),
+    status: readStatus(contract),
     // Sizes are amounts of the base asset; `sizeMultiplier` is their step.
     contract_size: '1',
     multiplier,
@@ -108,8 +108,8 @@ const toValues = (contract: Fields, venueSymbol: string): ListingValues => {
     lot_size: rules.lot_size,
     min_qty: rules.min_qty,
     min_notional: rules.min_notional,
-    price_decimals: readCountOrNull(...memberOf(contract, ['pricePlace', 'pricePrecision'])),
-    qty_decimals: readCountOrNull(...memberOf(contract, ['volumePlace', 'quantityPrecision'])),
+    price_decimals: readCountOrNull(...findMember(contract, ['pricePlace', 'pricePrecision'])),
+    qty_decimals: readCountOrNull(...findMember(contract, ['volumePlace', 'quantityPrecision'])),
     units: {
       tick_size: unitOf(rules.tick_size, 'quote'),
       lot_size: unitOf(rules.lot_size, 'base'),
@@ -142,7 +142,7 @@ const fundingInterval = (value: unknown): Pick<ListingValues, 'funding_interval'
 };
 
 /** The first name the contract has: versions differ. */
-const memberOf = (contract: Fields, names: readonly string[]): readonly [value: unknown, name: string] => {
+const findMember = (contract: Fields, names: readonly string[]): readonly [value: unknown, name: string] => {
   const name = names.find((each) => each in contract && contract[each] !== '') ?? (names[0] as string);
   return [contract[name], name];
 };
@@ -161,7 +161,7 @@ const readRules = (contract: Fields): Rules => {
     return digits;
   };
   const plain = (rule: Rule, names: readonly string[]): Digits | null => {
-    const [value, name] = memberOf(contract, names);
+    const [value, name] = findMember(contract, names);
     return note(rule, readRuleOrNull(rule, value, name), [name, 'string_to_number']);
   };
   const rules = {
@@ -178,7 +178,7 @@ const readRules = (contract: Fields): Rules => {
     ['price_decimals', ['pricePlace', 'pricePrecision']],
     ['qty_decimals', ['volumePlace', 'quantityPrecision']],
   ] as const) {
-    const [value, name] = memberOf(contract, names);
+    const [value, name] = findMember(contract, names);
     note(rule, value === undefined ? null : String(value), [name, 'string_to_number']);
   }
   return { rules, normalisation };

@@ -2,7 +2,7 @@
 import type { Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { recordsOf } from '../shared/shape.ts';
+import { bindRecords } from '../shared/shape.ts';
 import { type Fields, readFields, readList, readMsOrNull, readText } from '../shared/wire.ts';
 import { type BookIds, isDated } from './symbols.ts';
 
@@ -18,7 +18,7 @@ export type MessageSource = {
 
 export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
 
-const toRecord = recordsOf('bitget');
+const toRecord = bindRecords('bitget');
 
 export const toMapped = <R extends NormalisedRecord>(
   { symbol, venueTs, source }: Stamps,

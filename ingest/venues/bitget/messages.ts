@@ -1,7 +1,9 @@
 // Bitget's frames and answers of v1, v2 and v3 as normalised records (records.md). Not read: spot, margin, dated futures, settled funding.
-import type { Level, PriceType } from '../../../schemas/records.ts';
+import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -40,22 +42,31 @@ import { type AnswerMapper, mapFunding, mapOpenInterest, mapSymbolPrice, mapTick
 
 const NO_IDS: BookIds = { seq: null, pseq: null };
 
+const cutLevels = createCutter({ names: ['bids', 'asks', 'b', 'a'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] => {
-  const text = Buffer.from(message.payload.buffer, message.payload.byteOffset, message.payload.byteLength).toString();
-  if (text === 'pong') return [];
-  // Before parsing: v3's ids exceed 2^53, and reading every book twice for them would be dear.
-  const ids = text.includes('"books') ? readIds(text) : NO_IDS;
-  return readMessage(message.payload, (body) => {
-    const fields = readFields(body, 'message');
-    const source = { receivedAt: message.received_at, ids };
-    if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
-    const request = parseRequest(message.request);
-    if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
-    const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
-    return mapAnswer(endpoint, fields, { ...source, query: request.query, sentAt: fields.requestTime });
-  });
+  if (isPong(message.payload)) return [];
+  return readMessage(
+    message.payload,
+    (body, text) => {
+      const fields = readFields(body, 'message');
+      // From the text: v3's ids exceed 2^53, and parsing every book in the slow way for them would be dear.
+      const ids = text.includes('"books') ? readIds(text) : NO_IDS;
+      const source = { receivedAt: message.received_at, ids };
+      if (message.kind === 'frame') return mapFrame(fields, { ...source, query: NO_QUERY, sentAt: fields.ts });
+      const request = parseRequest(message.request);
+      if (request === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
+      const endpoint = /\/api\/(v2\/mix|v3)\/market\/([a-z-]+)$/.exec(request.path)?.[2];
+      return mapAnswer(endpoint, fields, { ...source, query: request.query, sentAt: fields.requestTime });
+    },
+    cutLevels,
+  );
 };
+
+/** The answer to a ping, which is no JSON. */
+const isPong = (payload: Uint8Array): boolean =>
+  payload.byteLength === 4 && Buffer.from(payload.buffer, payload.byteOffset, 4).toString() === 'pong';
 
 type Frame = { readonly arg: Fields; readonly channel: string; readonly action: unknown; readonly data: unknown };
 type FrameMapper = (frame: Frame, source: MessageSource) => readonly Mapped[];
@@ -120,11 +131,6 @@ const ownIds = (book: Fields, seen: BookIds): BookIds => {
     id === undefined || id === null ? text === null : text !== null && Number(id) === Number(text);
   return isSeen(book.seq, seen.seq) && isSeen(book.pseq, seen.pseq) ? seen : parsedIds(book);
 };
-
-const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
-  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
-  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
-});
 
 /** A whole book by request: printed, never joined. One merged to coarser prices is none of the venue's own levels. */
 const mapBookAnswer: AnswerMapper = (data, source) => {

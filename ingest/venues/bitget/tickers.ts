@@ -25,14 +25,14 @@ const NAMES = {
   stamp: ['systemTime', 'ts'],
 } as const;
 
-const memberOf = (element: Fields, member: keyof typeof NAMES): readonly [value: unknown, name: string] => {
+const findMember = (element: Fields, member: keyof typeof NAMES): readonly [value: unknown, name: string] => {
   const name = NAMES[member].find((each) => each in element) ?? NAMES[member][0];
   return [element[name], name];
 };
 
 /** One ticker, of a frame or an answer: the layers whose members it has. */
 export const toTicker = (symbol: string, element: Fields, source: MessageSource): readonly Mapped[] => {
-  const at = { symbol, venueTs: readStamp(memberOf(element, 'stamp')[0], source), source };
+  const at = { symbol, venueTs: readStamp(findMember(element, 'stamp')[0], source), source };
   return [
     ...toLast(at, element),
     ...toMark(at, element),
@@ -44,7 +44,7 @@ export const toTicker = (symbol: string, element: Fields, source: MessageSource)
 
 /** A last price of zero means that nothing was traded yet. */
 const toLast = (at: Stamps, element: Fields): Mapped[] => {
-  const last = readAmountOrNull(...memberOf(element, 'last'));
+  const last = readAmountOrNull(...findMember(element, 'last'));
   return last === null || last === '0' ? [] : [toMapped(at, 'ticker', { last }, element)];
 };
 
@@ -55,9 +55,9 @@ const toMark = (at: Stamps, element: Fields): Mapped[] => {
 };
 
 const toFunding = (at: Stamps, element: Fields): Mapped[] => {
-  const funding = readFigureOrNull(...memberOf(element, 'rate'));
-  const next_funding_at = readInstant(...memberOf(element, 'next'));
-  const funding_interval_ms = readHours(...memberOf(element, 'hours'));
+  const funding = readFigureOrNull(...findMember(element, 'rate'));
+  const next_funding_at = readInstant(...findMember(element, 'next'));
+  const funding_interval_ms = readHours(...findMember(element, 'hours'));
   if (funding === null && next_funding_at === null) return [];
   return [toMapped(at, 'funding', { funding, funding_interval_ms, next_funding_at }, element)];
 };
@@ -77,15 +77,15 @@ const readHours = (value: unknown, name: string): number | null => {
 
 /** Every size of the venue is an amount of the base asset, of listings margined in the coin too. */
 const toOi = (at: Stamps, element: Fields): Mapped[] => {
-  const oi = readAmountOrNull(...memberOf(element, 'oi'));
+  const oi = readAmountOrNull(...findMember(element, 'oi'));
   return oi === null ? [] : [toMapped(at, 'oi', { oi, oi_unit: 'base' as const }, element)];
 };
 
 /** The change is a fraction in all versions. */
 const toStats = (at: Stamps, element: Fields): Mapped[] => {
-  const volume_24h = readAmountOrNull(...memberOf(element, 'volume'));
-  const turnover_24h = readAmountOrNull(...memberOf(element, 'turnover'));
-  const change_24h = readFigureOrNull(...memberOf(element, 'change'));
+  const volume_24h = readAmountOrNull(...findMember(element, 'volume'));
+  const turnover_24h = readAmountOrNull(...findMember(element, 'turnover'));
+  const change_24h = readFigureOrNull(...findMember(element, 'change'));
   if (volume_24h === null && turnover_24h === null && change_24h === null) return [];
   return [toMapped(at, 'stats', { volume_24h, volume_unit: 'base' as const, turnover_24h, change_24h }, element)];
 };

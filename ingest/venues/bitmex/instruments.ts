@@ -2,10 +2,10 @@
 // said anew.
 import type { Digits, Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf } from '../shared/shape.ts';
+import { type At, bindRecords } from '../shared/shape.ts';
 import { badFrame, type Fields, readAmountOrNull, readFigureOrNull, readInstantOrNull } from '../shared/wire.ts';
 
-const toMapped = recordsOf('bitmex');
+const toMapped = bindRecords('bitmex');
 
 /** The venue writes zero where there is no price yet. */
 const readPriceUnlessZero = (value: unknown, name: string): Digits | null => {

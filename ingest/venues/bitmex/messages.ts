@@ -4,7 +4,7 @@
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
-import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { type At, bindRecords, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -32,7 +32,7 @@ import {
 import { type Instrument, mapChange, readInstrument } from './instruments.ts';
 import { type BookTable, isBookTable, isOtherType, isPerpetual, toChain } from './symbols.ts';
 
-const toMapped = recordsOf('bitmex');
+const toMapped = bindRecords('bitmex');
 
 type Source = { readonly receivedAt: Micros; readonly state: MapState; readonly query: URLSearchParams };
 const SIDES = ['Buy', 'Sell'] as const;
@@ -67,16 +67,25 @@ const readAction = (value: unknown): Action => {
 };
 
 /** Rows of perpetuals; a full row of an instrument says its type. */
-const readRows = (data: unknown): readonly Fields[] =>
-  readList(data, 'data')
-    .map((row) => readFields(row, 'row'))
-    .filter((row) => isPerpetual(readText(row.symbol, 'symbol')))
-    .filter(({ typ }) => !isOtherType(typ));
+const readRows = (data: unknown): readonly Fields[] => {
+  const rows: Fields[] = [];
+  // Most messages are about one symbol.
+  let symbol = '';
+  let isOne = false;
+  for (const item of readList(data, 'data')) {
+    const row = readFields(item, 'row');
+    const named = readText(row.symbol, 'symbol');
+    if (named !== symbol) isOne = isPerpetual(named);
+    symbol = named;
+    if (isOne && (row.typ === undefined || !isOtherType(row.typ))) rows.push(row);
+  }
+  return rows;
+};
 
-const symbolOf = (row: Fields): string => readText(row.symbol, 'symbol');
+const readSymbol = (row: Fields): string => readText(row.symbol, 'symbol');
 
-const atOf = (row: Fields, { receivedAt }: Source): At => ({
-  symbol: symbolOf(row),
+const toAt = (row: Fields, { receivedAt }: Source): At => ({
+  symbol: readSymbol(row),
   venueTs: readInstantOrNull(row.timestamp, 'timestamp'),
   receivedAt,
 });
@@ -90,17 +99,17 @@ const mapInstruments: TableMapper = (rows, action, source) => {
   const held = source.state.instruments as Record<string, Instrument>;
   const changed: Record<string, Instrument> = {};
   const mapped = rows.flatMap((row) => {
-    const symbol = symbolOf(row);
+    const symbol = readSymbol(row);
     const isFull = action === 'partial' || action === 'insert';
     const before = isFull ? {} : (changed[symbol] ?? held[symbol]);
     if (before === undefined || action === 'delete') return [];
     const after = { ...before, ...readInstrument(row) };
     changed[symbol] = after;
-    return mapChange(atOf(row, source), { before, after }, row);
+    return mapChange(toAt(row, source), { before, after }, row);
   });
   // Last, so that a message that cannot be read changes nothing.
   Object.assign(held, changed);
-  if (action === 'delete') for (const row of rows) delete held[symbolOf(row)];
+  if (action === 'delete') for (const row of rows) delete held[readSymbol(row)];
   return mapped;
 };
 
@@ -119,17 +128,22 @@ type Row = {
 };
 
 const mapBook = (frame: Fields, { table, action, source }: BookFrame): readonly Mapped[] => {
-  const rows = readRows(frame.data);
   const filter = isFields(frame.filter) && typeof frame.filter.symbol === 'string' ? frame.filter.symbol : null;
-  const asked = action === 'partial' && filter !== null && isPerpetual(filter) ? [filter] : [];
-  const symbols = [...new Set([...asked, ...rows.map(symbolOf)])];
+  const bySymbol = new Map<string, Row[]>();
+  if (action === 'partial' && filter !== null && isPerpetual(filter)) bySymbol.set(filter, []);
   // All are read before any is taken, so that a message that cannot be read changes nothing.
-  const bySymbol = symbols.map((symbol) => ({
+  for (const fields of readRows(frame.data)) {
+    const row = readRow(fields, action);
+    const own = bySymbol.get(readSymbol(fields));
+    if (own === undefined) bySymbol.set(readSymbol(fields), [row]);
+    else own.push(row);
+  }
+  const books = [...bySymbol].map(([symbol, rows]) => ({
     symbol,
-    rows: rows.filter((row) => row.symbol === symbol).map((row) => readRow(row, action)),
-    venueTs: readNewest(rows.filter((row) => row.symbol === symbol)),
+    rows,
+    venueTs: readNewest(rows.map(({ fields }) => fields)),
   }));
-  return bySymbol.flatMap((book) => takeRows(book, { table, action, source }, frame));
+  return books.flatMap((book) => takeRows(book, { table, action, source }, frame));
 };
 
 const readRow = (row: Fields, action: Action): Row => {
@@ -142,7 +156,11 @@ const readRow = (row: Fields, action: Action): Row => {
 
 /** Of the rows' stamps the newest; the matching engine's before the table's. */
 const readNewest = (rows: readonly Fields[]): Micros | null => {
-  const newest = (name: string): number => Math.max(0, ...rows.map((row) => readInstantOrNull(row[name], name) ?? 0));
+  const newest = (name: string): number => {
+    let most = 0;
+    for (const row of rows) most = Math.max(most, readInstantOrNull(row[name], name) ?? 0);
+    return most;
+  };
   return newest('transactTime') || newest('timestamp') || null;
 };
 
@@ -180,7 +198,7 @@ const takeLevels = (prices: Prices, rows: readonly Row[], action: Action): { bid
       continue;
     }
     if (action === 'delete') delete prices[id];
-    else prices[id] = price;
+    else if (named !== null) prices[id] = named;
     (isBid ? sides.bids : sides.asks).push([price, size]);
   }
   return sides;
@@ -192,12 +210,12 @@ const mapBook10: TableMapper = (rows, _action, source) =>
     .filter((row) => row.bids !== undefined && row.asks !== undefined)
     .map((row) => {
       const sides = sortSides(readLevels(row.bids, 'bids'), readLevels(row.asks, 'asks'));
-      return toMapped(atOf(row, source), 'book', { kind: 'snapshot', ...sides, sequence: null }, row);
+      return toMapped(toAt(row, source), 'book', { kind: 'snapshot', ...sides, sequence: null }, row);
     });
 
 /** The REST book, outside the chain of the socket. */
 const mapBookAnswer: TableMapper = (rows, _action, source) =>
-  [...new Set(rows.map(symbolOf))].map((symbol) => {
+  [...new Set(rows.map(readSymbol))].map((symbol) => {
     const own = rows.filter((row) => row.symbol === symbol);
     const { bids, asks } = takeLevels(
       {},
@@ -224,7 +242,7 @@ const toTrade = (row: Fields, source: Source): readonly Mapped[] => {
     quantity: readAmount(row.size, 'size'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(atOf(row, source), 'trade', values, row)];
+  return [toMapped(toAt(row, source), 'trade', values, row)];
 };
 
 /** An order of the liquidation engine as it is placed; its updates are fills of it, its deletion its end. It buys back a short or sells a long. */
@@ -240,7 +258,7 @@ const mapLiquidations: TableMapper = (rows, action, source) =>
           quantity: readAmount(row.leavesQty, 'leavesQty'),
           quantity_unit: 'contracts' as const,
         };
-        return toMapped(atOf(row, source), 'liquidation', values, row);
+        return toMapped(toAt(row, source), 'liquidation', values, row);
       });
 
 // ---- candles ----
@@ -266,7 +284,7 @@ const mapBins: TableMapper = (rows, _action, source) =>
       trades: readCountOrNull(row.trades, 'trades'),
       closed: null,
     };
-    return toMapped({ ...atOf(row, source), venueTs: null }, 'candle', values, row);
+    return toMapped({ ...toAt(row, source), venueTs: null }, 'candle', values, row);
   });
 
 /** Bins of a minute are the default of the request. */

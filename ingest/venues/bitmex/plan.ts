@@ -3,7 +3,7 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -47,17 +47,17 @@ const planSockets = (listings: readonly ListingRecord[], env: PlanEnv, plan: Soc
     most: LISTINGS_PER_CONNECTION,
     slot: (members, { shard, tag }) => {
       const symbols = members.map(({ venue_symbol }) => venue_symbol);
-      const topicsOf = (table: string): string[] => symbols.map((symbol) => `${table}:${symbol}`);
+      const listTopics = (table: string): string[] => symbols.map((symbol) => `${table}:${symbol}`);
       return {
         kind: 'socket',
         id: `${plan.id}.${tag}`,
         shards: [shard],
         url: env.endpoints.ws ?? '',
-        subscribe: toFrames('subscribe', plan.tables.flatMap(topicsOf)),
+        subscribe: toFrames('subscribe', plan.tables.flatMap(listTopics)),
         covers: [{ layers: plan.layers, symbols }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
-        watched: plan.watched.map((table): Watched => ({ subscriptions: topicsOf(table), silenceMs: SILENCE_MS })),
+        watched: plan.watched.map((table): Watched => ({ subscriptions: listTopics(table), silenceMs: SILENCE_MS })),
       };
     },
   });
@@ -75,9 +75,9 @@ const MINUTE_MS = 60_000;
 
 /** Minutes of trades from the one that opens at `fromMs` to the one after that of `toMs`, which may still run; bins are stamped with their end. */
 export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, { fromMs, toMs }, endpoints) => {
-  const endOf = (openMs: number): string => encodeURIComponent(new Date(openMs + MINUTE_MS).toISOString());
+  const formatEnd = (openMs: number): string => encodeURIComponent(new Date(openMs + MINUTE_MS).toISOString());
   const count = (toMs - fromMs) / MINUTE_MS + 2;
-  const range = `startTime=${endOf(fromMs)}&endTime=${endOf(toMs + MINUTE_MS)}&count=${count}`;
+  const range = `startTime=${formatEnd(fromMs)}&endTime=${formatEnd(toMs + MINUTE_MS)}&count=${count}`;
   const query = `binSize=1m&partial=true&symbol=${encodeURIComponent(venue_symbol)}&${range}`;
   return { method: 'GET', url: `${endpoints.rest}/trade/bucketed?${query}`, weight: 1 };
 };
@@ -85,12 +85,12 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 /** Bins of an answer where the request does not say. */
 const DEFAULT_COUNT = 100;
 
-const openOf = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);
+const parseOpen = (end: string | null): number | null => (end === null ? null : Date.parse(end) - MINUTE_MS);
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const symbol = query.get('symbol');
   if (!path.endsWith('/trade/bucketed') || symbol === null || query.get('binSize') !== '1m') return null;
-  const [fromMs, toMs] = [openOf(query.get('startTime')), openOf(query.get('endTime'))];
-  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'count') ?? DEFAULT_COUNT });
+  const [fromMs, toMs] = [parseOpen(query.get('startTime')), parseOpen(query.get('endTime'))];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: readNumber(query, 'count') ?? DEFAULT_COUNT });
 };

@@ -83,7 +83,7 @@ const STATUSES = words({
   Closed: 'delisted',
 });
 
-const statusOf = ({ contractType, status }: Fields): string =>
+const readStatus = ({ contractType, status }: Fields): string =>
   /^(Linear|Inverse)Perpetual$/.test(String(contractType)) ? (STATUSES[String(status)] ?? 'unknown') : 'unknown';
 
 const toValues = (instrument: Fields, market: Market): ListingValues => {
@@ -102,7 +102,7 @@ const toValues = (instrument: Fields, market: Market): ListingValues => {
     venue_kind: market,
     pair: null,
     post_only: null,
-    status: statusOf(instrument),
+    status: readStatus(instrument),
     contract_size: '1',
     multiplier,
     tick_size: rules.tick_size,

@@ -1,7 +1,7 @@
 // What every mapper of Bybit's messages shares: the message's source, its stamp, the record around its values.
 import type { Digits, Micros, NormalisedRecord } from '../../../schemas/records.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
-import { recordsOf } from '../shared/shape.ts';
+import { bindRecords } from '../shared/shape.ts';
 import { readAmountOrNull, readText } from '../shared/wire.ts';
 import { isDated, quantityUnitOf } from './symbols.ts';
 
@@ -15,7 +15,7 @@ export type MessageSource = {
 
 export type Stamps = { readonly symbol: string; readonly venueTs: Micros | null; readonly source: MessageSource };
 
-const toRecord = recordsOf('bybit');
+const toRecord = bindRecords('bybit');
 
 export const toMapped = <R extends NormalisedRecord>(
   { symbol, venueTs, source }: Stamps,
@@ -31,5 +31,5 @@ export const readSymbol = (value: unknown): string | null => {
 };
 
 /** The turnover of an inverse listing counts the base asset: it is no amount of quote. */
-export const turnoverOf = (symbol: string, value: unknown, name: string): Digits | null =>
+export const readTurnover = (symbol: string, value: unknown, name: string): Digits | null =>
   quantityUnitOf(symbol) === 'base' ? readAmountOrNull(value, name) : null;

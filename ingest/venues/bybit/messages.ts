@@ -1,7 +1,9 @@
 // Bybit's frames and answers as normalised records (records.md). Not read: premium index candles, funding history, spot, options, dated futures.
-import type { Level, PriceType } from '../../../schemas/records.ts';
+import type { PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped, MapState } from '../contract/mapping.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -20,21 +22,27 @@ import {
   readTaker,
   refusal,
 } from '../shared/wire.ts';
-import { type MessageSource, readSymbol, type Stamps, toMapped, turnoverOf } from './mapping.ts';
+import { type MessageSource, readSymbol, readTurnover, type Stamps, toMapped } from './mapping.ts';
 import { CONFIRMING_LEVELS } from './plan.ts';
 import { answerChain, bookKind, quantityUnitOf, toChain } from './symbols.ts';
 import { mapTickerAnswer, mapTickerFrame } from './tickers.ts';
 
+const cutLevels = createCutter({ names: ['b', 'a'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const request = parseRequest(message.request);
-    const fields = readFields(body, 'message');
-    const query = request?.query ?? new URLSearchParams();
-    const source: MessageSource = { receivedAt: message.received_at, context, state, query };
-    if (message.kind === 'frame') return mapFrame(fields, source);
-    return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const request = parseRequest(message.request);
+      const fields = readFields(body, 'message');
+      const query = request?.query ?? new URLSearchParams();
+      const source: MessageSource = { receivedAt: message.received_at, context, state, query };
+      if (message.kind === 'frame') return mapFrame(fields, source);
+      return mapAnswer(request && (/\/v5\/market\/([a-z/-]+)$/.exec(request.path)?.[1] ?? ''), fields, source);
+    },
+    cutLevels,
+  );
 
 const mapFrame = (frame: Fields, source: MessageSource): readonly Mapped[] => {
   if (frame.success === false) throw refusal(String(frame.ret_msg));
@@ -90,11 +98,6 @@ const mapBookAnswer: AnswerMapper = (result, source) => {
   if (source.query.get('limit') !== CONFIRMING_LEVELS) return [mapped];
   return [{ ...mapped, chain: { ...answerChain(symbol, BigInt(sequence)), kind: 'confirmation' } }];
 };
-
-const sortSides = (bids: Level[], asks: Level[]): { readonly bids: Level[]; readonly asks: Level[] } => ({
-  bids: bids.toSorted((a, b) => Number(b[0]) - Number(a[0])),
-  asks: asks.toSorted((a, b) => Number(a[0]) - Number(b[0])),
-});
 
 // ---- trades, liquidations, open interest ----
 
@@ -224,7 +227,7 @@ const toCandle = (at: Stamps, element: unknown, fields: CandleFields): Mapped =>
     close: readPrice(fields.close, 'close'),
     volume: isTraded ? readAmount(fields.volume, 'volume') : null,
     volume_unit: isTraded ? quantityUnitOf(at.symbol) : null,
-    turnover: isTraded ? turnoverOf(at.symbol, fields.turnover, 'turnover') : null,
+    turnover: isTraded ? readTurnover(at.symbol, fields.turnover, 'turnover') : null,
     trades: null,
     closed: fields.closed,
   };

@@ -4,7 +4,7 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, SymbolRequest, Watched, WatchedMember } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { byAge, chunks, isOpen } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type Market, marketOf } from './symbols.ts';
@@ -57,12 +57,12 @@ export const planBybit = (listings: readonly ListingRecord[], env: PlanEnv): Slo
 
 // ---- sockets ----
 
-const topicsOf = (kind: string, listings: readonly ListingRecord[]): readonly string[] =>
+const listTopics = (kind: string, listings: readonly ListingRecord[]): readonly string[] =>
   listings.map(({ venue_symbol }) => `${kind}.${venue_symbol}`);
 
 const planBooks = (group: Group): Slot[] =>
   chunks(group.listings, BOOKS_PER_CONNECTION).map((chunk, i) => {
-    const topics = topicsOf(`orderbook.${BOOK_DEPTH}`, chunk);
+    const topics = listTopics(`orderbook.${BOOK_DEPTH}`, chunk);
     const id = `${group.market}-book.${group.shard}.${i}`;
     const layers = ['book', 'venue_depth'];
     return toSocket(group, { id, layers, chunk, topics, watched: [{ subscriptions: topics, silenceMs: SILENCE_MS }] });
@@ -71,11 +71,16 @@ const planBooks = (group: Group): Slot[] =>
 /** Trades, candles and liquidations may rest for long; tickers, which do not, share their socket and tell that it lives. */
 const planPrices = (group: Group): Slot[] =>
   chunks(group.listings, PRICES_PER_CONNECTION).map((chunk, i) => {
-    const tickers = topicsOf('tickers', chunk);
-    const candles = topicsOf('kline.1', chunk);
+    const tickers = listTopics('tickers', chunk);
+    const candles = listTopics('kline.1', chunk);
     const id = `${group.market}-price.${group.shard}.${i}`;
     const layers = ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'];
-    const topics = [...tickers, ...candles, ...topicsOf('publicTrade', chunk), ...topicsOf('allLiquidation', chunk)];
+    const topics = [
+      ...tickers,
+      ...candles,
+      ...listTopics('publicTrade', chunk),
+      ...listTopics('allLiquidation', chunk),
+    ];
     const watched = [
       { subscriptions: tickers, silenceMs: SILENCE_MS, members: TICKER_MEMBERS },
       { subscriptions: candles, silenceMs: CANDLE_SILENCE_MS },
@@ -177,10 +182,10 @@ const PRICES: Readonly<Record<string, PriceType>> = {
 const DEFAULT_LIMIT = 200;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const priceType = PRICES[path.slice(path.lastIndexOf('/') + 1)];
   const symbol = query.get('symbol');
   if (priceType === undefined || symbol === null || query.get('interval') !== '1') return null;
-  const [fromMs, toMs] = [numberOf(query, 'start'), numberOf(query, 'end')];
-  return toAsked([symbol], priceType, { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+  const [fromMs, toMs] = [readNumber(query, 'start'), readNumber(query, 'end')];
+  return toAsked([symbol], priceType, { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
 };

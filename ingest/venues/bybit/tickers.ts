@@ -11,7 +11,7 @@ import {
   readMsOrNull,
   readPriceOrNull,
 } from '../shared/wire.ts';
-import { type Stamps, toMapped, turnoverOf } from './mapping.ts';
+import { readTurnover, type Stamps, toMapped } from './mapping.ts';
 import { quantityUnitOf } from './symbols.ts';
 
 /** A last price of zero means that nothing was traded yet. */
@@ -78,12 +78,12 @@ export const mapTickerFrame = (
   { isFull, ...said }: Sent,
 ): readonly Mapped[] => {
   if (isFull && !('markPrice' in data)) return [];
-  const all = tickersOf(source.state);
+  const all = openTickers(source.state);
   const held = Object.hasOwn(all, symbol) ? all[symbol] : undefined;
   const merged = merge(held, readTicker(data), { ...said, isFull });
   const at = { symbol, source, venueTs: merged.newest.venueTs };
-  const before = isFull || !held ? {} : valuesOf(held);
-  const after = valuesOf(merged);
+  const before = isFull || !held ? {} : takeValues(held);
+  const after = takeValues(merged);
   const changed = merged.isWhole ? LAYERS.filter((layer) => isChanged(at, layer, before, after)) : [];
   const mapped = changed.map((layer) => toLayer(at, layer, after, data));
   // Last, so that a message that cannot be read changes nothing.
@@ -117,7 +117,7 @@ const isOvertaken = (said: Said, by: Said): boolean => {
   return clock <= 0 && sequence <= 0n && (clock < 0 || sequence < 0n);
 };
 
-const valuesOf = ({ members }: Held): Ticker =>
+const takeValues = ({ members }: Held): Ticker =>
   Object.fromEntries(Object.entries(members).map(([name, [value]]) => [name, value]));
 
 /** A row of the REST answer: always full. */
@@ -126,7 +126,7 @@ export const mapTickerAnswer = (at: Stamps, data: Fields): readonly Mapped[] => 
   return LAYERS.filter((layer) => isChanged(at, layer, {}, ticker)).map((layer) => toLayer(at, layer, ticker, data));
 };
 
-const tickersOf = (state: Record<string, unknown>): Record<string, Held> => {
+const openTickers = (state: Record<string, unknown>): Record<string, Held> => {
   state.held ??= {};
   return state.held as Record<string, Held>;
 };
@@ -175,6 +175,6 @@ const toIntervalMs = (hours: string | null): number | null => {
 const toStats = (symbol: string, { volume24h, turnover24h, price24hPcnt }: Ticker) => ({
   volume_24h: volume24h ?? null,
   volume_unit: quantityUnitOf(symbol),
-  turnover_24h: turnoverOf(symbol, turnover24h, 'turnover24h'),
+  turnover_24h: readTurnover(symbol, turnover24h, 'turnover24h'),
   change_24h: price24hPcnt ?? null,
 });

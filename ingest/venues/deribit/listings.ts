@@ -73,14 +73,14 @@ const STATUSES = words({
   archivized: 'delisted',
 });
 
-const statusOf = ({ kind, settlement_period, state, is_active }: Fields): string => {
+const readStatus = ({ kind, settlement_period, state, is_active }: Fields): string => {
   if (kind !== 'future' || settlement_period !== 'perpetual') return 'unknown';
   if (state !== undefined && state !== null && state !== '') return STATUSES[String(state)] ?? 'unknown';
   if (is_active === true) return 'tradeable';
   return is_active === false ? 'halted' : 'unknown';
 };
 
-const kindOf = ({ instrument_type, future_type }: Fields, symbol: string): 'linear' | 'inverse' => {
+const readKind = ({ instrument_type, future_type }: Fields, symbol: string): 'linear' | 'inverse' => {
   const type = instrument_type ?? future_type;
   if (type === 'linear') return 'linear';
   return type === 'reversed' || !isLinear(symbol) ? 'inverse' : 'linear';
@@ -88,7 +88,7 @@ const kindOf = ({ instrument_type, future_type }: Fields, symbol: string): 'line
 
 const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
   const base = readText(instrument.base_currency, 'base_currency').toUpperCase();
-  const venue_kind = kindOf(instrument, venue_symbol);
+  const venue_kind = readKind(instrument, venue_symbol);
   const quantity = venue_kind === 'linear' ? 'base' : 'quote';
   const endMs = readCountOrNull(instrument.expiration_timestamp, 'expiration_timestamp') || NO_END_MS;
   // Amounts are multiples of the venue's contract size: it is the step, not what one unit of a quantity is worth.
@@ -105,7 +105,7 @@ const toValues = (instrument: Fields, venue_symbol: string): ListingValues => {
     venue_kind,
     pair: typeof instrument.price_index === 'string' ? instrument.price_index : null,
     post_only: null,
-    status: statusOf(instrument),
+    status: readStatus(instrument),
     contract_size: '1',
     multiplier: '1',
     tick_size,

@@ -1,12 +1,12 @@
 // Deribit's notifications and answers as normalised records (records.md). Not read: quote (the book is collected whole), price groups of books,
 // incremental tickers, anything but perpetuals.
-import { multiply } from '../../../schemas/decimals.ts';
+import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { Level } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -31,7 +31,7 @@ import {
 } from '../shared/wire.ts';
 import { isLinear, isPerpetual, quantityUnitOf, symbolsOfIndex } from './symbols.ts';
 
-const record = recordsOf('deribit');
+const record = bindRecords('deribit');
 
 type Source = { readonly receivedAt: VenueMessage['received_at']; readonly context: MapContext };
 
@@ -116,7 +116,7 @@ const toDay = (at: At, ticker: Fields): readonly Mapped[] => {
     volume_24h: readAmountOrNull(volume, 'volume'),
     volume_unit: 'base' as const,
     turnover_24h: readAmountOrNull(turnover, 'turnover'),
-    change_24h: percent === null ? null : multiply(percent, '0.01'),
+    change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = stats.volume_24h === null && stats.turnover_24h === null && stats.change_24h === null;
   return [...oiRecord, ...(isEmpty ? [] : [record(at, 'stats', stats, ticker)])];

@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, type Place, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -48,11 +48,11 @@ type SocketPlan = {
   readonly watched: readonly Watched[];
 };
 
-const channelsOf = (kind: string, symbols: readonly string[], interval: string): readonly string[] =>
+const listChannels = (kind: string, symbols: readonly string[], interval: string): readonly string[] =>
   symbols.map((symbol) => `${kind}.${symbol}.${interval}`);
 
 const toBooks = (symbols: readonly string[]): SocketPlan => {
-  const channels = channelsOf('book', symbols, '100ms');
+  const channels = listChannels('book', symbols, '100ms');
   return {
     name: 'book',
     layers: ['book', 'venue_depth'],
@@ -63,12 +63,12 @@ const toBooks = (symbols: readonly string[]): SocketPlan => {
 
 /** Trades may rest for long; tickers, which do not, share their socket and tell that it lives. Liquidations are marks of trades. */
 const toPrices = (symbols: readonly string[]): SocketPlan => {
-  const tickers = channelsOf('ticker', symbols, '100ms');
-  const candles = channelsOf('chart.trades', symbols, '1');
+  const tickers = listChannels('ticker', symbols, '100ms');
+  const candles = listChannels('chart.trades', symbols, '1');
   return {
     name: 'price',
     layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades', 'liquidation', 'candles'],
-    channels: [...tickers, ...channelsOf('trades', symbols, '100ms'), ...candles],
+    channels: [...tickers, ...listChannels('trades', symbols, '100ms'), ...candles],
     watched: [
       { subscriptions: tickers, silenceMs: SILENCE_MS, confirmAfterMs: CONFIRM_AFTER_MS },
       { subscriptions: candles, silenceMs: CANDLE_SILENCE_MS },
@@ -132,9 +132,9 @@ export const confirmRequest = (channel: string, endpoints: Endpoints): SymbolReq
 const CANDLES_LIMIT = 5_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"ticks"') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"ticks"') ?? {};
   const symbol = query.get('instrument_name');
   if (!path.endsWith('/get_tradingview_chart_data') || symbol === null || query.get('resolution') !== '1') return null;
-  const [fromMs, toMs] = [numberOf(query, 'start_timestamp'), numberOf(query, 'end_timestamp')];
+  const [fromMs, toMs] = [readNumber(query, 'start_timestamp'), readNumber(query, 'end_timestamp')];
   return toAsked([symbol], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
 };

@@ -5,7 +5,7 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -27,7 +27,7 @@ import {
   refusal,
 } from '../shared/wire.ts';
 
-const record = recordsOf('dydx');
+const record = bindRecords('dydx');
 
 type Received = VenueMessage['received_at'];
 
@@ -83,9 +83,9 @@ const mapAnswer = (body: Fields, { request, received_at }: VenueMessage): readon
 
 /** `markets` are whole, `trading` what changed of them, `oraclePrices` have a time. */
 const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Received): readonly Mapped[] => [
-  ...entriesOf(markets).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
-  ...entriesOf(trading).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
-  ...entriesOf(oraclePrices).flatMap(([symbol, oracle]) =>
+  ...listEntries(markets).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
+  ...listEntries(trading).flatMap(([symbol, market]) => mapMarket({ symbol, venueTs: null, receivedAt }, market)),
+  ...listEntries(oraclePrices).flatMap(([symbol, oracle]) =>
     toMark(
       { symbol, venueTs: readIsoOrNull(oracle.effectiveAt, 'effectiveAt'), receivedAt },
       oracle.oraclePrice ?? oracle.price,
@@ -94,7 +94,7 @@ const mapMarkets = ({ markets, trading, oraclePrices }: Fields, receivedAt: Rece
   ),
 ];
 
-const entriesOf = (value: unknown): readonly (readonly [string, Fields])[] =>
+const listEntries = (value: unknown): readonly (readonly [string, Fields])[] =>
   value === undefined || value === null
     ? []
     : Object.entries(readFields(value, 'markets')).map(([symbol, market]) => [symbol, readFields(market, symbol)]);

@@ -4,7 +4,7 @@ import { formatInstant, MICROS_PER_MS } from '../../../schemas/instants.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
 import { spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -44,7 +44,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
         shards: [shard],
         url,
         // Trades and candles may rest; books, which seldom do, share their socket and tell that it lives.
-        subscribe: [...books, ...symbols.flatMap(eventsOf)].map((name) => toCommand('subscribe', name)),
+        subscribe: [...books, ...symbols.flatMap(listEvents)].map((name) => toCommand('subscribe', name)),
         covers: [{ layers: ['book', 'venue_depth', 'trades', 'liquidation', 'candles'], symbols }],
         ...age,
         watched: [{ subscriptions: books, silenceMs: BOOK_SILENCE_MS }],
@@ -54,7 +54,7 @@ export const planDydx = (listings: readonly ListingRecord[], env: PlanEnv): Slot
   return [markets, ...sockets];
 };
 
-const eventsOf = (symbol: string): readonly string[] => [`v4_trades/${symbol}`, `v4_candles/${symbol}/1MIN`];
+const listEvents = (symbol: string): readonly string[] => [`v4_trades/${symbol}`, `v4_candles/${symbol}/1MIN`];
 
 /** The number of sockets doubles when it must: a new listing does not move the others. */
 const toPowerOfTwo = (wanted: number): number => 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, wanted))));
@@ -90,12 +90,12 @@ const DEFAULT_LIMIT = 100;
 const toMs = (iso: string | null): number | null => (iso === null ? null : Date.parse(iso));
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const symbol = /\/candles\/perpetualMarkets\/([^/]+)$/.exec(path)?.[1];
   if (symbol === undefined || query.get('resolution') !== '1MIN') return null;
   const bounds = { fromMs: toMs(query.get('fromISO')), toMs: shifted(toMs(query.get('toISO')), -1) };
   return toAsked([decodeURIComponent(symbol)], 'trade', {
     ...bounds,
-    limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT,
+    limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT,
   });
 };

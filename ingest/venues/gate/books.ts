@@ -3,34 +3,26 @@ import type { Digits, Level } from '../../../schemas/records.ts';
 import { VenueError } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
 import type { Chain, FullSides } from '../shared/book-sync.ts';
-import { sortSides } from '../shared/shape.ts';
+import { type Sides, sortSides } from '../shared/shape.ts';
 import {
   badFrame,
   type Fields,
-  readAmount,
   readFields,
   readFigure,
   readId,
   readLevels,
-  readList,
   readMsOrNull,
+  readNamedLevels,
   readPrice,
   readText,
 } from '../shared/wire.ts';
 import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
 import { isPerpetual, parseStream, snapshotChain, updateChain } from './symbols.ts';
 
-/** Levels `{p, s}`. */
-const readNamedLevels = (value: unknown, name: string): Level[] =>
-  readList(value, name).map((item): Level => {
-    const level = readFields(item, name);
-    return [readPrice(level.p, name), readAmount(level.s, name)];
-  });
+const NAMES = ['p', 's'] as const;
 
 /** One side may be left out of a message that does not touch it. */
 const orNone = (value: unknown): unknown => value ?? [];
-
-type Sides = { readonly bids: Level[]; readonly asks: Level[] };
 
 const readIds = (result: Fields): { readonly first: bigint; readonly last: bigint } => ({
   first: BigInt(readId(result.U, 'U')),
@@ -42,8 +34,8 @@ export const mapDiff: Frame = (result, envelope, source) => {
   const symbol = readText(body.s, 's');
   if (!isPerpetual(symbol)) return [];
   const sides = {
-    bids: readNamedLevels(orNone(body.b), 'b'),
-    asks: readNamedLevels(orNone(body.a), 'a'),
+    bids: readNamedLevels(orNone(body.b), NAMES, 'b'),
+    asks: readNamedLevels(orNone(body.a), NAMES, 'a'),
   };
   return [toBook(body, { symbol, sides, full: undefined }, { envelope, source })];
 };
@@ -91,7 +83,7 @@ const mapOldWhole: Frame = (result, envelope, source) => {
   const symbol = readText(body.contract, 'contract');
   if (!isPerpetual(symbol)) return [];
   const venueTs = readMsOrNull(body.t, 't') ?? sentAt(envelope);
-  const sides = sortSides(readNamedLevels(body.bids, 'bids'), readNamedLevels(body.asks, 'asks'));
+  const sides = sortSides(readNamedLevels(body.bids, NAMES, 'bids'), readNamedLevels(body.asks, NAMES, 'asks'));
   const id = body.id === undefined ? '0' : readId(body.id, 'id');
   const sequence = id === '0' ? null : id;
   const at = { symbol, venueTs, receivedAt: source.receivedAt };
@@ -119,7 +111,7 @@ const mapOldChanges = (rows: readonly unknown[], envelope: Fields, source: Sourc
 
 /** A size of zero does not say its side: the level is gone from whichever held it. */
 const toSides = (changes: readonly Fields[]): Sides => {
-  const sides: Sides = { bids: [], asks: [] };
+  const sides: { readonly bids: Level[]; readonly asks: Level[] } = { bids: [], asks: [] };
   for (const { p, s } of changes) {
     const price = readPrice(p, 'p');
     const signed = readFigure(s, 's');
@@ -137,7 +129,7 @@ export const mapBookAnswer = (body: unknown, source: Source): readonly Mapped[] 
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the order book names no contract and its request is not known');
   if (!isPerpetual(symbol)) return [];
   const book = readFields(body, 'order book');
-  const sides = sortSides(readNamedLevels(book.bids, 'bids'), readNamedLevels(book.asks, 'asks'));
+  const sides = sortSides(readNamedLevels(book.bids, NAMES, 'bids'), readNamedLevels(book.asks, NAMES, 'asks'));
   const venueTs = readSeconds(book.update, 'update') ?? readSeconds(book.current, 'current');
   const sequence = book.id === undefined ? null : readId(book.id, 'id');
   const at = { symbol, venueTs, receivedAt: source.receivedAt };

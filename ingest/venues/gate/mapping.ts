@@ -1,10 +1,10 @@
 // What every mapper of Gate's messages shares: the message's source, its stamps, the record around its values.
 import type { Micros } from '../../../schemas/records.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { recordsOf } from '../shared/shape.ts';
+import { bindRecords } from '../shared/shape.ts';
 import { badFrame, type Fields, readMsOrNull } from '../shared/wire.ts';
 
-export const toMapped = recordsOf('gate');
+export const toMapped = bindRecords('gate');
 
 /** `query` is the request's; empty for frames. */
 export type Source = { readonly receivedAt: Micros; readonly query: URLSearchParams };

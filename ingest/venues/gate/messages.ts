@@ -1,8 +1,9 @@
 // Gate's frames and answers as normalised records (records.md). Not read: top of book, premium index, past funding; contracts with a delivery.
-import { multiply } from '../../../schemas/decimals.ts';
+import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
+import { createCutter } from '../shared/level-lists.ts';
 import type { At } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
@@ -28,13 +29,19 @@ import { mapBookAnswer, mapDiff, mapOldBook, mapStream } from './books.ts';
 import { type Frame, readSeconds, type Source, sentAt, toMapped } from './mapping.ts';
 import { isPerpetual } from './symbols.ts';
 
+const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'], keys: ['p', 's'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const request = parseRequest(message.request);
-    const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
-    return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const request = parseRequest(message.request);
+      const source = { receivedAt: message.received_at, query: request?.query ?? NO_QUERY };
+      return message.kind === 'frame' ? mapFrame(body, source) : mapAnswer(request?.path ?? null, body, source);
+    },
+    cutLevels,
+  );
 
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
@@ -52,13 +59,13 @@ const mapAnswer = (path: string | null, body: unknown, source: Source): readonly
 };
 
 /** Elements of a result: a list, a list within a list (2021), or one alone; those of perpetuals. */
-const elementsOf = (result: unknown): readonly Fields[] =>
+const listElements = (result: unknown): readonly Fields[] =>
   [result]
     .flat(2)
     .map((element) => readFields(element, 'element'))
     .filter(({ contract }) => isPerpetual(readText(contract, 'contract')));
 
-const atOf = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Source): At => ({
+const toAt = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Source): At => ({
   symbol: readText(contract, 'contract'),
   venueTs,
   receivedAt,
@@ -67,7 +74,7 @@ const atOf = ({ contract }: Fields, venueTs: Micros | null, { receivedAt }: Sour
 // ---- tickers ----
 
 const mapTickers: Frame = (result, envelope, source) =>
-  elementsOf(result).flatMap((ticker) => mapTicker(ticker, atOf(ticker, sentAt(envelope), source)));
+  listElements(result).flatMap((ticker) => mapTicker(ticker, toAt(ticker, sentAt(envelope), source)));
 
 const mapTicker = (ticker: Fields, at: At): readonly Mapped[] => [
   ...toTicker(at, ticker),
@@ -112,7 +119,7 @@ const toStats = (at: At, ticker: Fields): Mapped[] => {
     volume_24h: readAmountOrNull(ticker.volume_24h, 'volume_24h'),
     volume_unit: 'contracts' as const,
     turnover_24h: readAmountOrNull(ticker.volume_24h_quote, 'volume_24h_quote'),
-    change_24h: percent === null ? null : multiply(percent, '0.01'),
+    change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
   return isEmpty ? [] : [toMapped(at, 'stats', values, ticker)];
@@ -120,8 +127,8 @@ const toStats = (at: At, ticker: Fields): Mapped[] => {
 
 /** Statistics of a minute, stamped with it: the mark and the open interest at its end. */
 const mapContractStats: Frame = (result, _envelope, source) =>
-  elementsOf(result).flatMap((stats) => {
-    const at = atOf(stats, readSeconds(stats.time, 'time'), source);
+  listElements(result).flatMap((stats) => {
+    const at = toAt(stats, readSeconds(stats.time, 'time'), source);
     return [...toMark(at, stats, [stats.mark_price, undefined]), ...toOi(at, stats, stats.open_interest)];
   });
 
@@ -145,7 +152,7 @@ const readTradeStamp = ({ create_time_ms, create_time }: Fields): Micros | null 
 
 /** An internal trade is the insurance fund's or an auto-deleveraging. */
 const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
-  elementsOf(result)
+  listElements(result)
     .filter(({ is_internal }) => is_internal !== true)
     .flatMap((trade) => {
       const { isNegative, amount } = toSigned(trade.size, 'size');
@@ -161,7 +168,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
         quantity: amount,
         quantity_unit: 'contracts' as const,
       };
-      return [toMapped(atOf(trade, readTradeStamp(trade), source), 'trade', values, trade)];
+      return [toMapped(toAt(trade, readTradeStamp(trade), source), 'trade', values, trade)];
     });
 
 /** The docs write `time_ms`; frames as they are sent have `time`, in milliseconds. */
@@ -171,7 +178,7 @@ const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
 
 /** The liquidation's order: one that sells (a size below zero) closes a long. */
 const mapLiquidations: Frame = (result, envelope, source) =>
-  elementsOf(result).map((order) => {
+  listElements(result).map((order) => {
     const { isNegative, amount } = toSigned(order.size, 'size');
     const values = {
       id: null,
@@ -181,12 +188,12 @@ const mapLiquidations: Frame = (result, envelope, source) =>
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(atOf(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
+    return toMapped(toAt(order, readOrderStamp(order) ?? sentAt(envelope), source), 'liquidation', values, order);
   });
 
 /** The answer names the position instead: above zero it was a long. A position closed in steps stands in each with its whole size: what was closed is the order's. */
 const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =>
-  elementsOf(body).map((order) => {
+  listElements(body).map((order) => {
     const { isNegative } = toSigned(order.size, 'size');
     const { amount } = toSigned(order.order_size ?? order.size, 'order_size');
     const filled = readPriceUnlessZero(order.fill_price, 'fill_price');
@@ -198,7 +205,7 @@ const mapPastLiquidations = (body: unknown, source: Source): readonly Mapped[] =
       quantity: amount,
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(atOf(order, readSeconds(order.time, 'time'), source), 'liquidation', values, order);
+    return toMapped(toAt(order, readSeconds(order.time, 'time'), source), 'liquidation', values, order);
   });
 
 // ---- candles ----

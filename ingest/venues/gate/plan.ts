@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { MARKETS, type Market, marketOf } from './symbols.ts';
@@ -113,11 +113,11 @@ const planSockets = (
 
 /** A new subscription begins with the newest value. */
 export const toRenewal = (subscriptions: readonly string[]): string[] => {
-  const namesOf = (channel: string): string[] =>
+  const listNames = (channel: string): string[] =>
     subscriptions.filter((name) => name.startsWith(`${channel}:`)).map((name) => name.slice(channel.length + 1));
   const frames = (event: 'subscribe' | 'unsubscribe'): string[] => [
-    ...chunks(namesOf('tickers'), CONTRACTS_PER_FRAME).map((payload) => toFrame(event, 'tickers', payload)),
-    ...namesOf('candlesticks').map((name) => toFrame(event, 'candlesticks', ['1m', name])),
+    ...chunks(listNames('tickers'), CONTRACTS_PER_FRAME).map((payload) => toFrame(event, 'tickers', payload)),
+    ...listNames('candlesticks').map((name) => toFrame(event, 'candlesticks', ['1m', name])),
   ];
   return [...frames('unsubscribe'), ...frames('subscribe')];
 };
@@ -161,16 +161,16 @@ const CANDLES_LIMIT = 2_000;
 const DEFAULT_LIMIT = 100;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const name = query.get('contract');
   if (!path.endsWith('/candlesticks') || name === null || query.get('interval') !== '1m') return null;
   const [, prefix, symbol = ''] = /^(mark_|index_)?(.+)$/.exec(name) ?? [];
   const priceType = prefix === 'mark_' ? 'mark' : prefix === 'index_' ? 'index' : 'trade';
-  const msOf = (bound: string): number | null => {
-    const seconds = numberOf(query, bound);
+  const parseBound = (bound: string): number | null => {
+    const seconds = readNumber(query, bound);
     return seconds === null ? null : seconds * 1_000;
   };
-  const [fromMs, toMs] = [msOf('from'), msOf('to')];
-  const limit = numberOf(query, 'limit') ?? (fromMs === null ? DEFAULT_LIMIT : CANDLES_LIMIT);
+  const [fromMs, toMs] = [parseBound('from'), parseBound('to')];
+  const limit = readNumber(query, 'limit') ?? (fromMs === null ? DEFAULT_LIMIT : CANDLES_LIMIT);
   return toAsked([symbol], priceType, { fromMs, toMs, limit });
 };

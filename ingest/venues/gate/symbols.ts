@@ -72,11 +72,12 @@ const readBodyChain = (text: string): Chain | null => {
   return id === undefined ? null : snapshotChain('', BigInt(id));
 };
 
-const channelOf = (text: string): string | undefined => /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
+const readChannel = (text: string): string | undefined =>
+  /"channel":"futures\.([a-z_]+)"/.exec(text.slice(0, 300))?.[1];
 
 /** `tickers:BTC_USDT`, `candlesticks:mark_BTC_USDT` of a frame of it; null for channels that may rest. */
 export const readSubscription = (text: string): string | null => {
-  const channel = channelOf(text);
+  const channel = readChannel(text);
   if (channel !== 'tickers' && channel !== 'candlesticks') return null;
   const subject = channel === 'tickers' ? /"contract":"([^"\\]+)"/ : /"n":"1m_(mark_[^"\\]+)"/;
   const name = subject.exec(text)?.[1];
@@ -87,7 +88,7 @@ type Candle = ClosedMinute & { readonly isClosed: boolean | null };
 
 /** The newest minute of trades in a frame; null closed where the venue does not say. */
 const readCandle = (text: string): Candle | null => {
-  if (channelOf(text) !== 'candlesticks') return null;
+  if (readChannel(text) !== 'candlesticks') return null;
   const candles = [...text.matchAll(/\{[^{}]*"n":"1m_(?!mark_|index_)([^"\\]+)"[^{}]*\}/g)];
   const last = candles.at(-1);
   const open = /"t":(\d+)/.exec(last?.[0] ?? '')?.[1];

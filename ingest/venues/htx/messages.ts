@@ -3,7 +3,8 @@
 import type { Level, Micros, PriceType } from '../../../schemas/records.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -25,7 +26,7 @@ import {
   readText,
 } from '../shared/wire.ts';
 import { readAnswer } from './listings.ts';
-import { depthOf, fullSides, isChained, isSwap, marketOf, splitChannel, toChain } from './symbols.ts';
+import { fullSides, isChained, isSwap, marketOf, readDepth, splitChannel, toChain } from './symbols.ts';
 
 /** What surrounds an element: its channel's contract (null: the element names its own), and the message's send time. */
 type Source = {
@@ -37,22 +38,28 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = recordsOf('htx');
+const toMapped = bindRecords('htx');
+
+const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const answer = readAnswer(body);
-    const source = {
-      receivedAt: message.received_at,
-      isFrame: message.kind === 'frame',
-      symbol: null,
-      sentAt: readMsOrNull(answer.ts, 'ts'),
-    };
-    if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
-    if (answer.op === 'notify') return mapNotice(answer, source);
-    return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const answer = readAnswer(body);
+      const source = {
+        receivedAt: message.received_at,
+        isFrame: message.kind === 'frame',
+        symbol: null,
+        sentAt: readMsOrNull(answer.ts, 'ts'),
+      };
+      if (typeof answer.ch === 'string') return mapChannel(answer, splitChannel(answer.ch), source);
+      if (answer.op === 'notify') return mapNotice(answer, source);
+      return mapAnswer(answer, parseRequest(message.request)?.path ?? '', source);
+    },
+    cutLevels,
+  );
 
 type Channel = ReturnType<typeof splitChannel>;
 
@@ -61,30 +68,32 @@ const mapChannel = (message: Fields, channel: Channel, source: Source): readonly
   if (channel === null) return [];
   const { symbol, topic } = channel;
   const named = { ...source, symbol: symbol === '*' ? null : symbol };
-  const mapper = depthOf(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
+  const mapper = readDepth(topic) === null ? TOPICS.get(topic) : mapDepth(topic);
   if (!mapper) return unread();
-  return elementsOf(message).flatMap((element) => mapper(element, named));
+  return listElements(message).flatMap((element) => mapper(element, named));
 };
 
-const elementsOf = ({ tick, data }: Fields): readonly Fields[] =>
+const listElements = ({ tick, data }: Fields): readonly Fields[] =>
   tick === undefined ? readList(data, 'data').map((item) => readFields(item, 'data')) : [readFields(tick, 'tick')];
 
 /** Pushes of the notification socket: `public.*.funding_rate` and its like. */
 const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
   const topic = /^public\.[^.]+\.(\w+)$/.exec(readText(message.topic, 'topic'))?.[1];
   const mapper = topic === undefined ? undefined : NOTICES.get(topic);
-  return mapper === undefined ? unread() : listOf(message.data, 'data').flatMap((element) => mapper(element, source));
+  return mapper === undefined
+    ? unread()
+    : readElements(message.data, 'data').flatMap((element) => mapper(element, source));
 };
 
 /** An answer that names no channel. */
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
-  return listOf(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
+  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
 };
 
 /** One element or many. */
-const listOf = (value: unknown, name: string): readonly Fields[] =>
+const readElements = (value: unknown, name: string): readonly Fields[] =>
   Array.isArray(value) ? value.map((item) => readFields(item, name)) : [readFields(value, name)];
 
 /** What an element is about; null when that is no swap. The first of `stamps` that is there is its time, else the message's. */
@@ -154,7 +163,7 @@ const mapOpenInterest = ofSwap((at, element) => [
 ]);
 
 /** An empty side is left out. */
-const readLevelsOrNone = (value: unknown, name: string): Level[] =>
+const readLevelsOrNone = (value: unknown, name: string): readonly Level[] =>
   value === undefined || value === null ? [] : readLevels(value, name);
 
 const mapDepth =
@@ -172,7 +181,7 @@ const mapDepth =
     const mapped = toMapped(at, 'book', values, element);
     if (!source.isFrame || !isChained(topic)) return [mapped];
     const chain = toChain(at.symbol, isUpdate, version === null ? null : BigInt(version));
-    const full = fullSides(depthOf(topic) ?? 0, { bids: bids.length, asks: asks.length });
+    const full = fullSides(readDepth(topic) ?? 0, { bids: bids.length, asks: asks.length });
     return [{ ...mapped, chain: isUpdate ? chain : { ...chain, full } }];
   };
 

@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 import { type Market, marketOf } from './symbols.ts';
@@ -73,14 +73,14 @@ const planSockets = (members: readonly ListingRecord[], env: PlanEnv, plan: Sock
     sockets: Math.ceil(members.length / plan.about),
     most: Math.floor(STREAMS_PER_CONNECTION / plan.topics.length),
     slot: (listings, { shard, tag }) => {
-      const watched = watch(channelsOf(listings, plan.steady));
+      const watched = watch(listChannels(listings, plan.steady));
       return {
         kind: 'socket',
         id: `${plan.name}.${tag}`,
         shards: [shard],
         url: plan.url ?? '',
-        subscribe: channelsOf(listings, plan.topics).map(toSubscribe),
-        covers: [{ layers: plan.layers, symbols: symbolsOf(listings) }],
+        subscribe: listChannels(listings, plan.topics).map(toSubscribe),
+        covers: [{ layers: plan.layers, symbols: listSymbols(listings) }],
         silenceMs: SILENCE_MS,
         renewAfterMs: RENEW_AFTER_MS,
         ...(watched.length === 0 ? {} : { watched }),
@@ -88,7 +88,7 @@ const planSockets = (members: readonly ListingRecord[], env: PlanEnv, plan: Sock
     },
   });
 
-const channelsOf = (listings: readonly ListingRecord[], topics: readonly string[]): string[] =>
+const listChannels = (listings: readonly ListingRecord[], topics: readonly string[]): string[] =>
   listings.flatMap(({ venue_symbol }) => topics.map((topic) => `market.${venue_symbol}.${topic}`));
 
 const watch = (subscriptions: readonly string[]): Watched[] =>
@@ -113,7 +113,7 @@ const planNotices = (market: Market, members: readonly ListingRecord[], { endpoi
   subscribe: ['funding_rate', 'liquidation_orders'].map((name) =>
     JSON.stringify({ op: 'sub', cid: name, topic: `public.*.${name}` }),
   ),
-  covers: [{ layers: ['funding', 'liquidation'], symbols: symbolsOf(members) }],
+  covers: [{ layers: ['funding', 'liquidation'], symbols: listSymbols(members) }],
   silenceMs: 2 * FUNDING_EVERY_MS + SILENCE_MS,
   renewAfterMs: RENEW_AFTER_MS,
 });
@@ -124,13 +124,13 @@ const planOpenInterest = (market: Market, members: readonly ListingRecord[], { e
   shards: Array.from({ length: shards }, (_, shard) => shard),
   requests: [{ method: 'GET', url: openInterestUrl(market, endpoints), weight: 1 }],
   everyMs: OI_EVERY_MS,
-  covers: [{ layers: ['oi'], symbols: symbolsOf(members) }],
+  covers: [{ layers: ['oi'], symbols: listSymbols(members) }],
 });
 
 const openInterestUrl = (market: Market, { rest }: Endpoints): string =>
   `${rest}/${market === 'linear' ? 'linear-swap' : 'swap'}-api/v1/swap_open_interest`;
 
-const symbolsOf = (listings: readonly ListingRecord[]): string[] =>
+const listSymbols = (listings: readonly ListingRecord[]): string[] =>
   listings.map(({ venue_symbol }) => venue_symbol).toSorted();
 
 /** Bounds are seconds and inclusive: the last one is that of the minute after `toMs`, which shows that it is over. */
@@ -145,9 +145,9 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 const CANDLES_LIMIT = 2_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"ch"') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"ch"') ?? {};
   const symbol = query.get('contract_code');
-  const [from, to] = [numberOf(query, 'from'), numberOf(query, 'to')];
+  const [from, to] = [readNumber(query, 'from'), readNumber(query, 'to')];
   if (!path.endsWith('/market/history/kline') || symbol === null || query.get('period') !== '1min') return null;
   if (from === null || to === null) return null;
   return toAsked([symbol], 'trade', { fromMs: from * 1_000, toMs: to * 1_000, limit: CANDLES_LIMIT });

@@ -26,7 +26,7 @@ export const splitChannel = (channel: string): { readonly symbol: string; readon
 const DEPTH = /^depth\.(?:(step0|step6)|size_(\d+)\.high_freq)$/;
 
 /** Levels a side the channel sends; null when it is no channel of unmerged levels. */
-export const depthOf = (topic: string): number | null => {
+export const readDepth = (topic: string): number | null => {
   const [, step, size] = DEPTH.exec(topic) ?? [];
   if (step !== undefined) return step === 'step0' ? 150 : 20;
   return size === undefined ? null : Number(size);
@@ -54,7 +54,8 @@ export const toChain = (symbol: string, isUpdate: boolean, version: bigint | nul
 export const readChain = (text: string): Chain | null => {
   const [, channel] = /"ch":"(market\.[^"]+\.depth\.[^"]+)"/.exec(text) ?? [];
   const named = channel === undefined ? null : splitChannel(channel);
-  if (named === null || depthOf(named.topic) === null || !isChained(named.topic) || !isSwap(named.symbol)) return null;
+  if (named === null || readDepth(named.topic) === null || !isChained(named.topic) || !isSwap(named.symbol))
+    return null;
   if (!text.includes('"tick"') || text.includes('"status"')) return null;
   const version = /"version":(\d+)/.exec(text)?.[1];
   return toChain(named.symbol, text.includes('"event":"update"'), version === undefined ? null : BigInt(version));

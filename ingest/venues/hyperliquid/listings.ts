@@ -28,14 +28,14 @@ export const isMeta = (value: unknown): value is Fields =>
   isFields(value) && Array.isArray(value.universe) && !Array.isArray(value.tokens);
 
 /** Metas of an answer: `meta`, `metaAndAssetCtxs` or `allPerpMetas`; empty when it is another. */
-export const metasOf = (body: unknown): readonly Fields[] => {
+export const listMetas = (body: unknown): readonly Fields[] => {
   if (isMeta(body)) return [body];
   if (!Array.isArray(body) || !isMeta(body[0])) return [];
   return body.length === 2 && Array.isArray(body[1]) ? [body[0]] : body.filter(isMeta);
 };
 
 /** Coins of a meta, by their place. */
-export const coinsOf = (meta: Fields): readonly Fields[] =>
+export const listCoins = (meta: Fields): readonly Fields[] =>
   readList(meta.universe, 'universe').map((coin) => readFields(coin, 'coin'));
 
 /** Collateral tokens by index: USDC for the venue's own perpetuals, the others as observed, all as spotMeta names them once it was asked. */
@@ -49,14 +49,14 @@ export const mapReference = (state: ReferenceState, message: VenueMessage): Refe
       state.tokens = toTokens(body.tokens);
       return null;
     }
-    const metas = metasOf(body);
+    const metas = listMetas(body);
     const [first] = metas;
     if (first === undefined) return null;
     const tokens = (state.tokens as Readonly<Record<string, string>> | undefined) ?? {};
     const isWhole = Array.isArray(body) && body.every(isMeta);
     const listings = metas.flatMap((meta) => toListings(meta, { tokens, receivedAt: message.received_at }));
     return {
-      scope: isWhole ? 'all' : `market ${marketOf(String(coinsOf(first)[0]?.name ?? ''))}`,
+      scope: isWhole ? 'all' : `market ${marketOf(String(listCoins(first)[0]?.name ?? ''))}`,
       listings: isWhole ? withinBudget(listings) : listings,
       elements: () => elementTexts(message.payload, 'name'),
     };
@@ -82,7 +82,7 @@ const toListings = (meta: Fields, source: Source): readonly ListingRecord[] => {
   const index = readId(meta.collateralToken ?? 0, 'collateralToken');
   const quote = tokens[index] ?? KNOWN_TOKENS[index];
   if (quote === undefined) return [];
-  return coinsOf(meta).map((coin) => {
+  return listCoins(meta).map((coin) => {
     const venue_symbol = readText(coin.name, 'name');
     return {
       layer: 'listing',

@@ -5,7 +5,8 @@ import type { ClosedMinute } from '../contract/feed.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped, MapState } from '../contract/mapping.ts';
 import type { Chain } from '../shared/book-sync.ts';
-import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
 import { note, unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -20,14 +21,15 @@ import {
   readList,
   readMessage,
   readMsOrNull,
+  readNamedLevels,
   readPrice,
   readTaker,
   readText,
   refusal,
 } from '../shared/wire.ts';
-import { coinsOf, isMeta, isPerpetual, marketOf, metasOf } from './listings.ts';
+import { isMeta, isPerpetual, listCoins, listMetas, marketOf } from './listings.ts';
 
-const record = recordsOf('hyperliquid');
+const record = bindRecords('hyperliquid');
 
 /** Levels a side of a book message that is not thinned; a side with fewer is all there is. */
 const LEVELS = 20;
@@ -40,13 +42,19 @@ export const GREETING = 'Websocket connection established.';
 const isGreeting = ({ byteLength, buffer, byteOffset }: Uint8Array): boolean =>
   byteLength === GREETING.length && Buffer.from(buffer, byteOffset, byteLength).toString('latin1') === GREETING;
 
+const cutLevels = createCutter({ names: ['levels'], keys: ['px', 'sz', 'n'], isPaired: true });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (state: MapState, message: VenueMessage): readonly Mapped[] => {
   if (isGreeting(message.payload)) return [];
-  return readMessage(message.payload, (body) => {
-    const source = { state, receivedAt: message.received_at };
-    return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
-  });
+  return readMessage(
+    message.payload,
+    (body) => {
+      const source = { state, receivedAt: message.received_at };
+      return isFields(body) && 'channel' in body ? mapFrame(body, source) : mapAnswer(body, source);
+    },
+    cutLevels,
+  );
 };
 
 const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] => {
@@ -77,7 +85,7 @@ const mapFrame = ({ channel, data }: Fields, source: Source): readonly Mapped[] 
 /** Requests carry their question in the body, which is not recorded: answers are told apart by their shape. */
 const mapAnswer = (body: unknown, source: Source): readonly Mapped[] => {
   if (isFields(body) && 'levels' in body) return mapBook(body, source);
-  const metas = metasOf(body);
+  const metas = listMetas(body);
   if (metas.length > 0) {
     rememberCoins(metas, source);
     return Array.isArray(body) && Array.isArray(body[1]) ? mapMarketContexts(body, source) : [];
@@ -105,13 +113,8 @@ const mapBook = (book: Fields, { receivedAt }: Source): readonly Mapped[] => {
   return [{ ...record(at, 'book', { kind: 'snapshot', ...sides, sequence: null }, book), chain }];
 };
 
-const toLevels = (side: unknown): Level[] =>
-  side === undefined || side === null
-    ? []
-    : readList(side, 'levels').map((item): Level => {
-        const level = readFields(item, 'level');
-        return [readPrice(level.px, 'px'), readAmount(level.sz, 'sz')];
-      });
+const toLevels = (side: unknown): readonly Level[] =>
+  side === undefined || side === null ? [] : readNamedLevels(side, ['px', 'sz'], 'levels');
 
 /** Book messages stand alone: no ids. */
 export const readChain = (text: string): Chain | null => {
@@ -184,7 +187,7 @@ const toDay = (at: At, context: Fields, element: unknown): readonly Mapped[] => 
 /** `metaAndAssetCtxs`: a context for each coin of the meta, by place. */
 const mapMarketContexts = ([meta, contexts]: readonly unknown[], source: Source): readonly Mapped[] => {
   if (!isMeta(meta)) throw badFrame('no meta before its contexts');
-  const coins = coinsOf(meta).map((coin) => readText(coin.name, 'name'));
+  const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
   return zip(coins, readList(contexts, 'contexts'), source);
 };
 
@@ -213,7 +216,7 @@ const coinsByMarket = (state: MapState): CoinsByMarket => (state.coins as CoinsB
 
 const rememberCoins = (metas: readonly Fields[], { state }: Source): void => {
   const named = metas.map((meta) => {
-    const coins = coinsOf(meta).map((coin) => readText(coin.name, 'name'));
+    const coins = listCoins(meta).map((coin) => readText(coin.name, 'name'));
     return [`market ${marketOf(coins[0] ?? '')}`, coins] as const;
   });
   state.coins = { ...coinsByMarket(state), ...Object.fromEntries(named) };

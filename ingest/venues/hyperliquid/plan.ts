@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { type Place, spreadListings } from '../shared/shape.ts';
 import { hasEvents } from './budget.ts';
 
@@ -23,12 +23,12 @@ const RENEW_AFTER_MS = 23 * 3_600_000;
 /** All of a coin on one socket, so that a new coin replaces one socket only: while both are open, their subscriptions count twice. */
 export const planHyperliquid = (listings: readonly ListingRecord[], env: PlanEnv): Slot[] =>
   spreadListings(listings, env, {
-    sockets: socketsOf(listings, env.shards),
+    sockets: countSockets(listings, env.shards),
     slot: (members, place) => toSocket(members, place, env.endpoints.ws ?? ''),
   });
 
 /** A whole number a shard; it doubles when it must, so that a new coin does not move the others. */
-const socketsOf = (listings: readonly ListingRecord[], shards: number): number => {
+const countSockets = (listings: readonly ListingRecord[], shards: number): number => {
   const subscriptions = listings.reduce((sum, listing) => sum + (hasEvents(listing) ? 4 : 2), 0);
   const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, subscriptions / SUBSCRIPTIONS_PLANNED)));
   return Math.max(1, Math.floor(Math.min(wanted, MOST_SOCKETS) / shards)) * shards;
@@ -102,8 +102,8 @@ const CANDLES_LIMIT = 5_000;
 /** Bounds are inclusive. An answer about a minute without candles is an empty list. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
   const [, question] = /#candleSnapshot\?(\S+)$/.exec(message.request ?? '') ?? [];
-  if (question === undefined || requestOf(message, '[') === null) return null;
+  if (question === undefined || readRequest(message, '[') === null) return null;
   const query = new URLSearchParams(question);
-  const [fromMs, toMs] = [numberOf(query, 'startTime'), numberOf(query, 'endTime')];
+  const [fromMs, toMs] = [readNumber(query, 'startTime'), readNumber(query, 'endTime')];
   return toAsked([query.get('coin') ?? ''], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
 };

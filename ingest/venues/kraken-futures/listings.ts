@@ -149,7 +149,7 @@ const readRules = (instrument: Fields): Rules => {
     normalisation.qty_decimals = { venue_field: PRECISION, transform: 'identity' };
   }
   const contract_size = read('contract_size', 'contractSize');
-  return { tick_size, lot_size: stepOf(qty_decimals), qty_decimals, contract_size, normalisation };
+  return { tick_size, lot_size: toStep(qty_decimals), qty_decimals, contract_size, normalisation };
 };
 
 /** Below zero, quantities come in tens, hundreds, thousands: -3 for PEPE. */
@@ -160,7 +160,7 @@ const readPrecision = (value: unknown): number | null => {
   return decimals;
 };
 
-const stepOf = (decimals: number | null): Digits | null => {
+const toStep = (decimals: number | null): Digits | null => {
   if (decimals === null) return null;
   return decimals > 0 ? `0.${'0'.repeat(decimals - 1)}1` : `1${'0'.repeat(-decimals)}`;
 };

@@ -1,11 +1,12 @@
 // Kraken Futures' frames and answers as normalised records (records.md). Instruments with a maturity and indices are never mapped.
 //
 // Figures are JSON numbers. A frame of the feed `ticker` always holds everything; a figure of zero may be left out (the docs), and is then none.
-import { multiply } from '../../../schemas/decimals.ts';
+import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { Digits, Level, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { createCutter, LevelList } from '../shared/level-lists.ts';
+import { type At, bindRecords, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -44,20 +45,26 @@ type Source = {
 type Subject = At & SymbolQuantity;
 type Mapper = (body: Fields, source: Source) => readonly Mapped[];
 
+const cutLevels = createCutter({ names: ['bids', 'asks'], keys: ['price', 'qty'] });
+
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(message.payload, (content) => {
-    const request = parseRequest(message.request);
-    const source = {
-      receivedAt: message.received_at,
-      path: request?.path ?? '',
-      query: request?.query ?? NO_QUERY,
-    };
-    const body = readFields(content, 'message');
-    if (message.kind === 'frame') return mapFrame(body, source);
-    if (body.result === 'error') throw refusal(String(body.error));
-    return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
-  });
+  readMessage(
+    message.payload,
+    (content) => {
+      const request = parseRequest(message.request);
+      const source = {
+        receivedAt: message.received_at,
+        path: request?.path ?? '',
+        query: request?.query ?? NO_QUERY,
+      };
+      const body = readFields(content, 'message');
+      if (message.kind === 'frame') return mapFrame(body, source);
+      if (body.result === 'error') throw refusal(String(body.error));
+      return ANSWERS.find(([member]) => member in body)?.[1](body, source) ?? [];
+    },
+    cutLevels,
+  );
 
 const mapFrame: Mapper = (body, source) => {
   if (body.event !== undefined || typeof body.feed !== 'string') return [];
@@ -67,18 +74,18 @@ const mapFrame: Mapper = (body, source) => {
 };
 
 /** Null when it is no perpetual. */
-const subjectOf = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
+const readSubject = (symbol: unknown, venueTs: Micros | null, source: Source): Subject | null => {
   const name = readText(symbol, 'symbol');
   const quantity = quantityOf(name);
   return quantity === null ? null : { ...quantity, symbol: name, venueTs, receivedAt: source.receivedAt };
 };
 
-const toMapped = recordsOf('kraken-futures');
+const toMapped = bindRecords('kraken-futures');
 
 // ---- ticker ----
 
 const mapTicker: Mapper = (body, source) => {
-  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   if (subject === null) return [];
   return [
     ...toTicker(subject, body),
@@ -91,7 +98,7 @@ const mapTicker: Mapper = (body, source) => {
 
 /** Top of book with the day's figures, and no stamp. */
 const mapTickerLite: Mapper = (body, source) => {
-  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   return subject === null ? [] : toStats(subject, body, ['volume', 'change']);
 };
 
@@ -100,7 +107,7 @@ const mapTickers: Mapper = (body, source) => {
   const sentAt = readInstantOrNull(body.serverTime, 'serverTime');
   const tickers = 'ticker' in body ? [body.ticker] : readList(body.tickers, 'tickers');
   return tickers.filter(isFields).flatMap((ticker) => {
-    const subject = subjectOf(ticker.symbol, sentAt, source);
+    const subject = readSubject(ticker.symbol, sentAt, source);
     if (subject === null) return [];
     const lastTime = readInstantOrNull(ticker.lastTime, 'lastTime');
     return [
@@ -145,7 +152,7 @@ const toStats = (subject: Subject, body: Fields, [volumeName, changeName]: reado
     volume_24h: readAmountOrNull(body[volumeName], volumeName),
     volume_unit: subject.quantity_unit,
     turnover_24h: readAmountOrNull(body.volumeQuote, 'volumeQuote'),
-    change_24h: percent === null ? null : multiply(percent, '0.01'),
+    change_24h: percent === null ? null : percentToFraction(percent),
   };
   const isEmpty = values.volume_24h === null && values.turnover_24h === null && values.change_24h === null;
   return isEmpty ? [] : [toMapped(subject, 'stats', values, body)];
@@ -163,7 +170,7 @@ const readSize = (value: unknown): Digits => {
 
 /** One level a message. */
 const mapBook: Mapper = (body, source) => {
-  const subject = subjectOf(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  const subject = readSubject(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
   if (subject === null) return [];
   const side = readSide(body.side, SIDES, 'side');
   const level: Level = [readPrice(body.price, 'price'), readSize(body.qty)];
@@ -174,23 +181,29 @@ const mapBook: Mapper = (body, source) => {
 };
 
 const mapBookSnapshot: Mapper = (body, source) => {
-  const subject = subjectOf(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
+  const subject = readSubject(body.product_id, readMsOrNull(body.timestamp, 'timestamp'), source);
   if (subject === null) return [];
   const sequence = readId(body.seq, 'seq');
-  const sides = sortSides(readNamedLevels(body.bids, 'bids'), readNamedLevels(body.asks, 'asks'));
+  const sides = sortSides(readSizedLevels(body.bids, 'bids'), readSizedLevels(body.asks, 'asks'));
   const mapped = toMapped(subject, 'book', { kind: 'snapshot', ...sides, sequence }, body);
   return [{ ...mapped, chain: toChain(subject.symbol, 'snapshot', BigInt(sequence)) }];
 };
 
-const readNamedLevels = (value: unknown, name: string): Level[] =>
-  readList(value, name).map((item): Level => {
-    const level = readFields(item, name);
-    return [readPrice(level.price, name), readSize(level.qty)];
-  });
+const readSizedLevels = (value: unknown, name: string): readonly Level[] =>
+  value instanceof LevelList
+    ? value.levels
+    : readList(value, name).map((item): Level => {
+        const level = readFields(item, name);
+        return [readPrice(level.price, name), readSize(level.qty)];
+      });
 
 /** Without a sequence: it stands outside the chain of the feed. */
 const mapOrderBook: Mapper = (body, source) => {
-  const subject = subjectOf(readAsked(source, 'order book'), readInstantOrNull(body.serverTime, 'serverTime'), source);
+  const subject = readSubject(
+    readAsked(source, 'order book'),
+    readInstantOrNull(body.serverTime, 'serverTime'),
+    source,
+  );
   if (subject === null) return [];
   const book = readFields(body.orderBook, 'orderBook');
   const sides = sortSides(readLevels(book.bids, 'bids'), readLevels(book.asks, 'asks'));
@@ -210,7 +223,7 @@ const readAsked = ({ query }: Source, what: string): string => {
 const HANDED_OVER: ReadonlySet<unknown> = new Set(['assignment', 'termination', 'unwind']);
 
 const mapTrade: Mapper = (body, source) => {
-  const subject = subjectOf(body.product_id, readMsOrNull(body.time, 'time'), source);
+  const subject = readSubject(body.product_id, readMsOrNull(body.time, 'time'), source);
   return subject === null ? [] : toTrades(subject, body, { id: body.uid, size: body.qty });
 };
 
@@ -219,7 +232,7 @@ const mapHistory: Mapper = (body, source) => {
   return readList(body.history, 'history')
     .filter(isFields)
     .flatMap((trade) => {
-      const subject = subjectOf(symbol, readInstantOrNull(trade.time, 'time'), source);
+      const subject = readSubject(symbol, readInstantOrNull(trade.time, 'time'), source);
       return subject === null ? [] : toTrades(subject, trade, { id: trade.uid ?? trade.trade_id, size: trade.size });
     });
 };
@@ -260,7 +273,7 @@ const mapExecutions: Mapper = (body, source) =>
     if (!isFields(event.Execution)) return [];
     const execution = readFields(event.Execution.execution, 'execution');
     const order = readFields(execution.takerOrder, 'takerOrder');
-    const subject = subjectOf(order.tradeable, readMsOrNull(execution.timestamp, 'timestamp'), source);
+    const subject = readSubject(order.tradeable, readMsOrNull(execution.timestamp, 'timestamp'), source);
     if (subject === null) return [];
     const side = typeof order.direction === 'string' ? order.direction.toLowerCase() : order.direction;
     return toTrades(subject, { ...execution, side }, { id: execution.uid, size: execution.quantity });
@@ -275,7 +288,7 @@ const mapCandles: Mapper = (body, source) => {
   if (symbol === undefined)
     throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no symbol and their request is not known');
   const priceType = PRICE_TYPES[type ?? ''];
-  const subject = subjectOf(decodeURIComponent(symbol), null, source);
+  const subject = readSubject(decodeURIComponent(symbol), null, source);
   if (resolution !== '1m' || priceType === undefined || subject === null) return [];
   return readList(body.candles, 'candles').map((candle) => toCandle(subject, readFields(candle, 'candle'), priceType));
 };

@@ -4,7 +4,7 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot, Watched } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -126,13 +126,13 @@ const PRICES: Readonly<Record<string, 'trade' | 'mark' | 'index'>> = { trade: 't
 
 /** An answer that is cut says so: it covers what lies between the candles it tells. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"candles"') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"candles"') ?? {};
   const [, type = '', symbol] = /\/charts\/v1\/([^/]+)\/([^/]+)\/1m$/.exec(path) ?? [];
   const priceType = PRICES[type];
-  const from = numberOf(query, 'from');
+  const from = readNumber(query, 'from');
   if (priceType === undefined || symbol === undefined || from === null) return null;
-  const to = numberOf(query, 'to');
-  const limit = requestOf(message, '"more_candles":true') === null ? Number.POSITIVE_INFINITY : 0;
+  const to = readNumber(query, 'to');
+  const limit = readRequest(message, '"more_candles":true') === null ? Number.POSITIVE_INFINITY : 0;
   const bounds = { fromMs: from * 1_000, toMs: to === null ? null : to * 1_000, limit };
   return toAsked([decodeURIComponent(symbol)], priceType, bounds);
 };

@@ -3,7 +3,8 @@
 import type { Level, Micros } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -51,16 +52,22 @@ type Source = {
 
 type Mapper = (data: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = recordsOf('kucoin');
+const toMapped = bindRecords('kucoin');
+
+const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
-    const request = parseRequest(message.request);
-    if (request !== null) return mapAnswer(body, source, request);
-    return message.kind === 'frame' ? mapFrame(body, source) : [];
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const source = { receivedAt: message.received_at, context, asked: null, query: NO_QUERY };
+      const request = parseRequest(message.request);
+      if (request !== null) return mapAnswer(body, source, request);
+      return message.kind === 'frame' ? mapFrame(body, source) : [];
+    },
+    cutLevels,
+  );
 
 // ---- frames ----
 

@@ -3,7 +3,7 @@
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { PlanEnv, Slot } from '../contract/feed.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -121,9 +121,9 @@ export const candlesRequest: NonNullable<Venue['candles']> = ({ venue_symbol }, 
 const CANDLES_LIMIT = 200;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"data":[') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"data":[') ?? {};
   const symbol = query.get('symbol');
-  const [fromMs, toMs] = [numberOf(query, 'from'), numberOf(query, 'to')];
+  const [fromMs, toMs] = [readNumber(query, 'from'), readNumber(query, 'to')];
   if (!path.endsWith('/kline/query') || symbol === null || query.get('granularity') !== '1') return null;
   return fromMs === null ? null : toAsked([symbol], 'trade', { fromMs, toMs, limit: CANDLES_LIMIT });
 };

@@ -85,7 +85,7 @@ const STATUSES = words({
 });
 
 /** `futureType` was not sent before 2025. */
-const statusOf = ({ futureType, state }: Fields): string =>
+const readStatus = ({ futureType, state }: Fields): string =>
   String(futureType ?? 1) === '1' ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
 
 const toListing = (item: Fields, { received_at }: VenueMessage, cycles: Cycles): ListingRecord => {
@@ -109,7 +109,7 @@ const toValues = (item: Fields, cycle: number | null): ListingValues => {
     venue_kind,
     pair: null,
     post_only: null,
-    status: statusOf(item),
+    status: readStatus(item),
     contract_size: rules.figures.contract_size,
     multiplier,
     tick_size: rules.figures.tick_size,

@@ -3,7 +3,8 @@
 import type { Digits, Micros, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf, snapshotChain, sortSides } from '../shared/shape.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, snapshotChain, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -41,15 +42,21 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = recordsOf('mexc');
+const toMapped = bindRecords('mexc');
+
+const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage): readonly Mapped[] =>
-  readMessage(message.payload, (body) => {
-    const request = parseRequest(message.request);
-    if (request !== null) return mapAnswer(body, message, request);
-    return message.kind === 'frame' ? mapFrame(body, message) : [];
-  });
+  readMessage(
+    message.payload,
+    (body) => {
+      const request = parseRequest(message.request);
+      if (request !== null) return mapAnswer(body, message, request);
+      return message.kind === 'frame' ? mapFrame(body, message) : [];
+    },
+    cutLevels,
+  );
 
 const mapFrame = (body: unknown, { received_at }: VenueMessage): readonly Mapped[] => {
   const frame = readFields(body, 'message');
@@ -84,7 +91,7 @@ const mapAnswer = (
 };
 
 /** Of its own stamps the first that is there, else when the frame was sent. */
-const atOf = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): At => {
+const toAt = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: readonly string[]): At => {
   const named = element.symbol ?? symbol;
   if (named === undefined) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the message names no symbol');
   const own = stamps.map((name) => readMsOrNull(element[name], name)).find((at) => at !== null);
@@ -94,7 +101,7 @@ const atOf = (element: Fields, { receivedAt, symbol, sentAt }: Source, stamps: r
 // ---- prices ----
 
 const mapTicker: Mapper = (element, source) => {
-  const at = atOf(element, source, ['timestamp']);
+  const at = toAt(element, source, ['timestamp']);
   return [
     ...toTicker(at, element),
     ...toMark(at, element, ['fairPrice', 'indexPrice']),
@@ -141,7 +148,7 @@ const mapPrice =
   (element, source) => {
     const price = readPrice(element[name], name);
     const values = { mark: type === 'mark' ? price : null, index: type === 'index' ? price : null };
-    return [toMapped(atOf(element, source, ['timestamp']), 'mark', values, element)];
+    return [toMapped(toAt(element, source, ['timestamp']), 'mark', values, element)];
   };
 
 /** The rate of the coming settlement, at `nextSettleTime`. */
@@ -153,14 +160,14 @@ const mapFunding =
       funding_interval_ms: readCycle(element),
       next_funding_at: readMsOrNull(element.nextSettleTime, 'nextSettleTime'),
     };
-    return [toMapped(atOf(element, source, ['timestamp']), 'funding', values, element)];
+    return [toMapped(toAt(element, source, ['timestamp']), 'funding', values, element)];
   };
 
 // ---- books ----
 
 /** Levels are `[price, contracts, orders]`. `cts` is the matching engine's time. */
 const readBook = (element: Fields, source: Source) => ({
-  at: atOf(element, source, ['cts', 'timestamp']),
+  at: toAt(element, source, ['cts', 'timestamp']),
   bids: readLevels(element.bids, 'bids'),
   asks: readLevels(element.asks, 'asks'),
   version: readId(element.version, 'version'),
@@ -203,7 +210,7 @@ const mapTrade: Mapper = (element, source) => {
     quantity: readAmount(element.v, 'v'),
     quantity_unit: 'contracts' as const,
   };
-  return [toMapped(atOf(element, source, ['cts', 't']), 'trade', values, element)];
+  return [toMapped(toAt(element, source, ['cts', 't']), 'trade', values, element)];
 };
 
 /** A number, or its text. */
@@ -215,7 +222,7 @@ type CandleFields = Readonly<Record<'t' | 'o' | 'h' | 'l' | 'c' | 'q' | 'a', unk
 const mapKline: Mapper = (element, source) => {
   if (element.interval !== 'Min1') return [];
   const { t, o, h, l, c, q, a } = element;
-  return [toCandle(atOf(element, source, []), element, { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
+  return [toCandle(toAt(element, source, []), element, { fields: { t, o, h, l, c, q, a }, priceType: 'trade' })];
 };
 
 /** Columns `time open high low close vol amount`. Minutes where the request does not say otherwise. */
@@ -223,7 +230,7 @@ const mapKlines =
   (priceType: PriceType): Mapper =>
   (element, source) => {
     if ((source.query.get('interval') ?? 'Min1') !== 'Min1') return [];
-    const at = atOf(element, source, []);
+    const at = toAt(element, source, []);
     const column = (name: string): readonly unknown[] =>
       element[name] === undefined ? [] : readList(element[name], name);
     const [o, h, l, c, q, a] = ['open', 'high', 'low', 'close', 'vol', 'amount'].map(column);

@@ -4,7 +4,7 @@ import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import type { PlanEnv, PollRequest, Slot } from '../contract/feed.ts';
 import type { Endpoints } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, toAsked } from '../shared/asked.ts';
 import { byAge, hasPriceCandles, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
 
@@ -166,9 +166,9 @@ const PRICES: Readonly<Record<string, PriceType>> = { fair_price: 'mark', index_
 const CANDLES_LIMIT = 2_000;
 
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message, '"time":[') ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message, '"time":[') ?? {};
   const [, price, symbol] = /\/contract\/kline\/(?:([a-z_]+)\/)?([^/]+)$/.exec(path) ?? [];
-  const [start, end] = [numberOf(query, 'start'), numberOf(query, 'end')];
+  const [start, end] = [readNumber(query, 'start'), readNumber(query, 'end')];
   const priceType = price === undefined ? 'trade' : PRICES[price];
   if (symbol === undefined || priceType === undefined || start === null) return null;
   if (query.get('interval') !== 'Min1') return null;

@@ -40,18 +40,18 @@ export const readChain = (text: string): Chain | null => {
   return updateChain(symbol, { begin: id('begin'), end: id('end') ?? version });
 };
 
-const symbolOf = (text: string): string | undefined => /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1];
+const readSymbol = (text: string): string | undefined => /"symbol":\s*"([^"\\]+)"/.exec(text)?.[1];
 
 /** `ticker:BTC_USDT` of a frame of it; null for what may rest. */
 export const readSubscription = (text: string): string | null => {
-  const symbol = text.includes('"channel":"push.ticker"') ? symbolOf(text) : undefined;
+  const symbol = text.includes('"channel":"push.ticker"') ? readSymbol(text) : undefined;
   return symbol === undefined ? null : `ticker:${symbol}`;
 };
 
 /** The minute a candle is about, which stands for the newest: none is marked as closed. */
 export const readNewestMinute = (text: string): ClosedMinute | null => {
   if (!text.includes('"channel":"push.kline"') || !text.includes('"interval":"Min1"')) return null;
-  const symbol = symbolOf(text);
+  const symbol = readSymbol(text);
   const start = /"t":(\d+)/.exec(text)?.[1];
   return symbol === undefined || start === undefined ? null : { symbol, openMs: Number(start) * 1000 };
 };

@@ -90,7 +90,7 @@ const STATUSES = words({
   expired: 'delisted',
 });
 
-const statusOf = ({ instType, ctType, state }: Fields): string =>
+const readStatus = ({ instType, ctType, state }: Fields): string =>
   instType === 'SWAP' && readKind(ctType) !== null ? (STATUSES[String(state)] ?? 'unknown') : 'unknown';
 
 const toListing = (item: Fields, message: VenueMessage, intervals: Intervals): ListingRecord => {
@@ -125,7 +125,7 @@ const toValues = (item: Fields, symbol: string, interval: number | undefined): L
     venue_kind: kind,
     pair: readPair(item),
     post_only: null,
-    status: statusOf(item),
+    status: readStatus(item),
     contract_size: rules.contract_size,
     // A contract may be worth a million coins, but its price is that of one.
     multiplier: '1',

@@ -3,7 +3,8 @@
 import type { Digits, PriceType } from '../../../schemas/records.ts';
 import { VenueError, type VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
-import { type At, recordsOf, sortSides } from '../shared/shape.ts';
+import { createCutter } from '../shared/level-lists.ts';
+import { type At, bindRecords, sortSides } from '../shared/shape.ts';
 import { unread } from '../shared/unexpected.ts';
 import {
   badFrame,
@@ -40,17 +41,23 @@ type Source = {
 
 type Mapper = (element: Fields, source: Source) => readonly Mapped[];
 
-const toMapped = recordsOf('okx');
+const toMapped = bindRecords('okx');
+
+const cutLevels = createCutter({ names: ['bids', 'asks'] });
 
 /** Records of one message, in its order. Throws `VenueError` only. */
 export const mapMessage = (message: VenueMessage, context: MapContext): readonly Mapped[] => {
   if (isPong(message.payload)) return [];
-  return readMessage(message.payload, (body) => {
-    const source = { receivedAt: message.received_at, context, channel: '', action: undefined, instId: null };
-    const request = parseRequest(message.request);
-    if (request !== null) return mapAnswer(body, source, request);
-    return message.kind === 'frame' ? mapFrame(body, source) : [];
-  });
+  return readMessage(
+    message.payload,
+    (body) => {
+      const source = { receivedAt: message.received_at, context, channel: '', action: undefined, instId: null };
+      const request = parseRequest(message.request);
+      if (request !== null) return mapAnswer(body, source, request);
+      return message.kind === 'frame' ? mapFrame(body, source) : [];
+    },
+    cutLevels,
+  );
 };
 
 /** The one frame that is no JSON. */
@@ -99,7 +106,7 @@ const readInstrument = (element: Fields, { instId }: Source): string => {
   return readText(named, 'instId');
 };
 
-const atOf = (symbol: string, element: Fields, { receivedAt }: Source): At => ({
+const toAt = (symbol: string, element: Fields, { receivedAt }: Source): At => ({
   symbol,
   venueTs: readMsOrNull(element.ts, 'ts'),
   receivedAt,
@@ -109,7 +116,7 @@ const ofSwap =
   (map: (at: At, element: Fields, source: Source) => readonly Mapped[]): Mapper =>
   (element, source) => {
     const symbol = readSwap(element, source);
-    return symbol === null ? [] : map(atOf(symbol, element, source), element, source);
+    return symbol === null ? [] : map(toAt(symbol, element, source), element, source);
   };
 
 /** A last price of zero or none means that nothing was traded yet. `volCcy24h` counts base: it is no turnover. */
@@ -131,7 +138,7 @@ const mapMark = ofSwap((at, element) => [
 const mapIndex: Mapper = (element, source) => {
   const index = readPrice(element.idxPx, 'idxPx');
   return symbolsOfIndex(readInstrument(element, source), source.context).map((symbol) =>
-    toMapped(atOf(symbol, element, source), 'mark', { mark: null, index }, element),
+    toMapped(toAt(symbol, element, source), 'mark', { mark: null, index }, element),
   );
 };
 
@@ -198,7 +205,7 @@ const mapLiquidations: Mapper = (element, source) => {
       quantity: readAmount(detail.sz, 'sz'),
       quantity_unit: 'contracts' as const,
     };
-    return toMapped(atOf(symbol, detail, source), 'liquidation', values, detail);
+    return toMapped(toAt(symbol, detail, source), 'liquidation', values, detail);
   });
 };
 

@@ -4,10 +4,10 @@ import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Cover, PlanEnv, Slot, SymbolRequest, Watched } from '../contract/feed.ts';
 import type { Endpoints, VenueRequest } from '../contract/listings.ts';
 import type { Venue } from '../contract/venue.ts';
-import { numberOf, requestOf, shifted, toAsked } from '../shared/asked.ts';
+import { readNumber, readRequest, shifted, toAsked } from '../shared/asked.ts';
 import { chunks, isOpen, spreadListings } from '../shared/shape.ts';
 import { NO_QUERY } from '../shared/wire.ts';
-import { indexOf } from './symbols.ts';
+import { toIndex } from './symbols.ts';
 
 /** Channels a connection holds; the docs name no limit, fewer keep a lost socket small. */
 export const STREAMS_PER_CONNECTION = 250;
@@ -61,33 +61,33 @@ type SocketPlan = {
   readonly watched: readonly Watched[];
 };
 
-const namesOf = (listings: readonly ListingRecord[]): readonly string[] =>
+const listNames = (listings: readonly ListingRecord[]): readonly string[] =>
   listings.map(({ venue_symbol }) => venue_symbol);
 
 /** An index is subscribed by pair and shared by the listings that use it. */
-const indexesOf = (listings: readonly ListingRecord[]): readonly string[] => [
-  ...new Set(listings.flatMap(({ values }) => (values.pair === null ? [] : [indexOf(values.pair)]))),
+const listIndexes = (listings: readonly ListingRecord[]): readonly string[] => [
+  ...new Set(listings.flatMap(({ values }) => (values.pair === null ? [] : [toIndex(values.pair)]))),
 ];
 
-const argsOf = (channels: readonly string[], subjects: readonly string[]): Argument[] =>
+const listArguments = (channels: readonly string[], subjects: readonly string[]): Argument[] =>
   channels.flatMap((channel) => subjects.map((instId) => ({ channel, instId })));
 
-const nameOf = ({ channel, instId = '' }: Argument): string => `${channel}:${instId}`;
+const formatName = ({ channel, instId = '' }: Argument): string => `${channel}:${instId}`;
 const watch = (args: readonly Argument[], rule: Omit<Watched, 'subscriptions'>): Watched => ({
-  subscriptions: args.map(nameOf),
+  subscriptions: args.map(formatName),
   ...rule,
 });
 
 /** Trades may rest for long; prices, which do not, share their socket and tell that it lives. */
 const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = namesOf(listings);
-  const steady = argsOf(['tickers', 'mark-price', 'open-interest'], symbols);
-  const indexes = argsOf(['index-tickers'], indexesOf(listings));
-  const funding = argsOf(['funding-rate'], symbols);
+  const symbols = listNames(listings);
+  const steady = listArguments(['tickers', 'mark-price', 'open-interest'], symbols);
+  const indexes = listArguments(['index-tickers'], listIndexes(listings));
+  const funding = listArguments(['funding-rate'], symbols);
   return {
     endpoint: 'public_ws',
     covers: [{ layers: ['ticker', 'mark', 'funding', 'oi', 'stats', 'trades'], symbols }],
-    args: [...steady, ...indexes, ...funding, ...argsOf(['trades'], symbols)],
+    args: [...steady, ...indexes, ...funding, ...listArguments(['trades'], symbols)],
     watched: [
       watch(steady, { silenceMs: SILENCE_MS, confirmAfterMs: CONFIRM_AFTER_MS }),
       watch(indexes, { silenceMs: INDEX_SILENCE_MS }),
@@ -97,8 +97,8 @@ const toPrices = (listings: readonly ListingRecord[]): SocketPlan => {
 };
 
 const toBooks = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = namesOf(listings);
-  const args = argsOf(['books'], symbols);
+  const symbols = listNames(listings);
+  const args = listArguments(['books'], symbols);
   return {
     endpoint: 'public_ws',
     covers: [{ layers: ['book', 'venue_depth'], symbols }],
@@ -108,9 +108,9 @@ const toBooks = (listings: readonly ListingRecord[]): SocketPlan => {
 };
 
 const toCandles = (listings: readonly ListingRecord[]): SocketPlan => {
-  const symbols = namesOf(listings);
-  const marks = argsOf(['mark-price-candle1m'], symbols);
-  const others = [...argsOf(['candle1m'], symbols), ...argsOf(['index-candle1m'], indexesOf(listings))];
+  const symbols = listNames(listings);
+  const marks = listArguments(['mark-price-candle1m'], symbols);
+  const others = [...listArguments(['candle1m'], symbols), ...listArguments(['index-candle1m'], listIndexes(listings))];
   return {
     endpoint: 'business_ws',
     covers: [{ layers: ['candles'], symbols }],
@@ -128,7 +128,7 @@ const planLiquidations = (open: readonly ListingRecord[], { shards, endpoints }:
     (a, b) => (a.values.listed_at ?? 0) - (b.values.listed_at ?? 0) || (a.venue_symbol < b.venue_symbol ? -1 : 1),
   );
   if (oldest === undefined) return [];
-  const pulse = argsOf(['mark-price'], [oldest.venue_symbol]);
+  const pulse = listArguments(['mark-price'], [oldest.venue_symbol]);
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
   return [
     toSocket('liquidations', everyShard, endpoints, {
@@ -217,9 +217,9 @@ const DEFAULT_LIMIT = 100;
 
 /** `before` and `after` are earlier and later than all that is told. */
 export const askedMinutes: NonNullable<Venue['askedMinutes']> = (message) => {
-  const { path = '', query = NO_QUERY } = requestOf(message) ?? {};
+  const { path = '', query = NO_QUERY } = readRequest(message) ?? {};
   const symbol = query.get('instId');
   if (!path.endsWith('/market/candles') || symbol === null || query.get('bar') !== '1m') return null;
-  const [fromMs, toMs] = [shifted(numberOf(query, 'before'), 1), shifted(numberOf(query, 'after'), -1)];
-  return toAsked([symbol], 'trade', { fromMs, toMs, limit: numberOf(query, 'limit') ?? DEFAULT_LIMIT });
+  const [fromMs, toMs] = [shifted(readNumber(query, 'before'), 1), shifted(readNumber(query, 'after'), -1)];
+  return toAsked([symbol], 'trade', { fromMs, toMs, limit: readNumber(query, 'limit') ?? DEFAULT_LIMIT });
 };

@@ -16,13 +16,13 @@ export const splitSymbol = (instId: string): { readonly base: string; readonly q
 export const isInverse = (instId: string): boolean => /^[^-]+-USD-SWAP$/.test(instId);
 
 /** Index of a pair: contracts in USDC follow the dollar's since 2023-04-20. */
-export const indexOf = (pair: string): string => pair.replace(/-USDC$/, '-USD');
+export const toIndex = (pair: string): string => pair.replace(/-USDC$/, '-USD');
 
 /** Listings that use an index: the known ones, or before any is known the perpetual of that name. */
 export const symbolsOfIndex = (index: string, { listings }: MapContext): readonly string[] => {
   if (listings.size === 0) return [`${index}-SWAP`];
   return [...listings.values()]
-    .filter(({ values }) => values.pair === index || (values.pair !== null && indexOf(values.pair) === index))
+    .filter(({ values }) => values.pair === index || (values.pair !== null && toIndex(values.pair) === index))
     .map(({ venue_symbol }) => venue_symbol);
 };
 

@@ -10,14 +10,14 @@ const MINUTE_MS = 60_000;
 type AskedRequest = { readonly path: string; readonly query: URLSearchParams };
 
 /** The request of an answer whose body holds `member` (where it names its candles); null of everything else. */
-export const requestOf = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
+export const readRequest = ({ kind, request, payload }: VenueMessage, member = ''): AskedRequest | null => {
   if (kind !== 'response') return null;
   const body = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   return body.includes(member) ? parseRequest(request) : null;
 };
 
 /** A figure of the query; null when it is not there. */
-export const numberOf = (query: URLSearchParams, name: string): number | null => {
+export const readNumber = (query: URLSearchParams, name: string): number | null => {
   const text = query.get(name);
   return text === null || text === '' ? null : Number(text);
 };

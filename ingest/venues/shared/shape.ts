@@ -24,7 +24,7 @@ export const hasPriceCandles = ({ off }: ListingRecord): boolean => !isPriceOff(
 export type At = { readonly symbol: string; readonly venueTs: Micros | null; readonly receivedAt: Micros };
 
 /** `of(at, layer, values, element)` builds a venue's mapped records. */
-export const recordsOf =
+export const bindRecords =
   (venue: string) =>
   <R extends NormalisedRecord>(
     { symbol, venueTs, receivedAt }: At,
@@ -44,15 +44,31 @@ export const recordsOf =
   });
 
 /** Prices rise (`1`) or fall (`-1`); what a venue sends in order, as most do, is only looked at. */
-const ordered = (levels: readonly Level[], direction: 1 | -1): Level[] => {
-  const prices = levels.map(([price]) => direction * Number(price));
-  return prices.every((price, i) => i === 0 || price >= (prices[i - 1] as number))
-    ? [...levels]
-    : levels.toSorted((a, b) => direction * (Number(a[0]) - Number(b[0])));
+const ordered = (levels: readonly Level[], direction: 1 | -1): readonly Level[] => {
+  for (let at = 1; at < levels.length; at++) {
+    if (direction * comparePrices((levels[at] as Level)[0], (levels[at - 1] as Level)[0]) < 0)
+      return levels.toSorted((a, b) => direction * comparePrices(a[0], b[0]));
+  }
+  return levels;
 };
 
+/** Of figures above zero, by their digits: the longer whole part is more, else the first digit that differs decides. */
+const comparePrices = (a: Digits, b: Digits): number => {
+  if (a === b) return 0;
+  const wholes = wholeLength(a) - wholeLength(b);
+  return wholes === 0 ? (a < b ? -1 : 1) : wholes;
+};
+
+const wholeLength = (digits: Digits): number => {
+  const point = digits.indexOf('.');
+  return point < 0 ? digits.length : point;
+};
+
+/** Levels of a book's message, best first where it is whole. */
+export type Sides = { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
+
 /** A snapshot's sides, best first. */
-export const sortSides = (bids: readonly Level[], asks: readonly Level[]): { bids: Level[]; asks: Level[] } => ({
+export const sortSides = (bids: readonly Level[], asks: readonly Level[]): Sides => ({
   bids: ordered(bids, -1),
   asks: ordered(asks, 1),
 });

@@ -1,76 +1,32 @@
 // Readers of venue messages: JSON in, checked figures, ids and instants out; whatever is wrong becomes a `VenueError`.
-//
-// Figures keep the venue's digits. A JSON number of up to fifteen significant digits comes out of a double as it went in (IEEE 754: any such decimal
-// is the only one of its length near its double); longer ones are kept as `LongNumber`. So messages are parsed once, and only those that hold a
-// long number, which few do, by the much slower way that sees each number's source text.
 import { canonicalDigits, isPositive, plainDouble } from '../../../schemas/decimals.ts';
 import { parseInstant } from '../../../schemas/instants.ts';
 import type { Digits, Level, Micros } from '../../../schemas/records.ts';
 import { type Unexpected, VenueError, VenueRefusal } from '../contract/listings.ts';
+import { type CutMessage, LevelList, placeLists } from './level-lists.ts';
+import { LongNumber, parseMessage } from './long-numbers.ts';
 import { note } from './unexpected.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** ES2026; not in the compiler's library yet. */
-const { rawJSON } = JSON as unknown as { readonly rawJSON: (text: string) => unknown };
-
-/** A number that a double may not hold, as the venue wrote it; in JSON it is that number again. */
-class LongNumber {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-  toString(): string {
-    return this.text;
-  }
-  toJSON(): unknown {
-    return rawJSON(this.text);
-  }
-}
-
-/** Sixteen digits or more, zeros ahead not counted; of whole numbers those that may be above 2^53. */
-const LONG = /[[:,]\s*-?(?:[1-9][\d.]{16}|9\d{15}|0\.(?:0*[1-9]\d{15}|0{99}))/;
-/** Exponents that leave what a double holds exactly, and overflow or vanish; told apart from ids in a second look, since hardly any text has either. */
-const MAYBE_FAR = /\d[eE][-+]?\d{3}/;
-const FAR = /[[:,]\s*-?[\d.]+[eE][-+]?\d{3}/;
-
-const isDigitOrPoint = (code: number): boolean => (code >= 48 && code <= 57) || code === 46;
-
-const LONG_RUN = 16;
-
-/** Whether so many digits and points stand in a row: one of every sixteen characters is then one of them, the others need no look. */
-const hasLongRun = (text: string): boolean => {
-  for (let at = LONG_RUN - 1; at < text.length; at += LONG_RUN) {
-    if (!isDigitOrPoint(text.charCodeAt(at))) continue;
-    let from = at;
-    while (from > 0 && isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
-    let to = at + 1;
-    while (to < text.length && isDigitOrPoint(text.charCodeAt(to))) to += 1;
-    if (to - from >= LONG_RUN) return true;
-  }
-  return false;
-};
-
-/** A message that is a number alone is not looked at: no venue says anything so. */
-const holdsLongNumber = (text: string): boolean =>
-  (hasLongRun(text) && LONG.test(text)) || (MAYBE_FAR.test(text) && FAR.test(text));
-
-const keepLong = (_key: string, value: unknown, context: { readonly source?: string }): unknown =>
-  typeof value === 'number' && context.source !== undefined && holdsLongNumber(`:${context.source}`)
-    ? new LongNumber(context.source)
-    : value;
-
-const parseMessage = (text: string): unknown =>
-  holdsLongNumber(text) ? JSON.parse(text, keepLong as (key: string, value: unknown) => unknown) : JSON.parse(text);
-
 /** What the engine says when an object is taken as text whose own members `toString` and `valueOf` are no functions: JSON may name them so. */
 const isNoWord = (error: unknown): boolean => error instanceof TypeError && /to primitive value/.test(error.message);
 
-/** Runs `map` over the parsed payload. Throws `VenueError` only. */
-export const readMessage = <T>(payload: Uint8Array, map: (message: unknown) => T): T => {
+type Cutter = (text: string) => CutMessage | null;
+
+/** The message with its level lists read from the text by `cut`, or parsed whole. */
+const parseCut = (text: string, cut: Cutter): unknown => {
+  const found = cut(text);
+  if (found === null) return parseMessage(text);
+  const message = parseMessage(found.rest);
+  return placeLists(message, found.lists) === found.lists.size ? message : parseMessage(text);
+};
+
+/** Runs `map` over the parsed payload; `cut` reads the lists of its books (level-lists.ts). Throws `VenueError` only. */
+export const readMessage = <T>(payload: Uint8Array, map: (message: unknown, text: string) => T, cut?: Cutter): T => {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
   try {
-    return map(parseMessage(text));
+    return map(cut === undefined ? parseMessage(text) : parseCut(text, cut), text);
   } catch (error) {
     if (error instanceof VenueError) throw error;
     if (error instanceof SyntaxError || error instanceof RangeError)
@@ -159,7 +115,8 @@ export const readRuleOrNull = (rule: string, value: unknown, name: string): Digi
 
 /** A venue's id as decimal text (may exceed 2^53). */
 export const readId = (value: unknown, name: string): string => {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
+  // Above 2^53 too: a number whose digits a double does not hold is a long one.
+  if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) return String(value);
   const text = value instanceof LongNumber ? value.text : value;
   if (typeof text !== 'string' || !/^-?\d{1,40}$/.test(text)) throw notA(value, `${name} is no id`);
   return text;
@@ -188,20 +145,40 @@ export const readMsOrNull = (value: unknown, name: string): Micros | null => {
   return ms * 1000;
 };
 
+/** Rows of one message mostly have one stamp. */
+let lastInstant: { readonly text: unknown; readonly at: Micros } = { text: '', at: 0 };
+
 /** RFC 3339 text to microseconds, what is finer cut (records.md). Null, absent and empty mean: no stamp. */
 export const readInstantOrNull = (value: unknown, name: string): Micros | null => {
   if (value === undefined || value === null || value === '') return null;
+  if (value === lastInstant.text) return lastInstant.at;
   const at = typeof value === 'string' ? parseInstant(value.replace(/(\.\d{6})\d+/, '$1')) : null;
   if (at === null) throw badFrame(`${name} is no instant`);
+  lastInstant = { text: value, at };
   return at;
 };
 
 /** `[price, size]` levels. Throws when a price is not above zero or a size is below it. */
-export const readLevels = (value: unknown, name: string): Level[] =>
-  readList(value, name).map((level): Level => {
+export const readLevels = (value: unknown, name: string): readonly Level[] => {
+  if (value instanceof LevelList) return value.levels;
+  return readList(value, name).map((level): Level => {
     if (!Array.isArray(level)) throw badFrame(`${name} holds no level`, 'bad_level');
     return [readPrice(level[0], name), readAmount(level[1], name)];
   });
+};
+
+/** The same of levels that are objects; `names` are those of price and size. */
+export const readNamedLevels = (
+  value: unknown,
+  [priceName, sizeName]: readonly [string, string],
+  name: string,
+): readonly Level[] => {
+  if (value instanceof LevelList) return value.levels;
+  return readList(value, name).map((item): Level => {
+    const level = readFields(item, name);
+    return [readPrice(level[priceName], name), readAmount(level[sizeName], name)];
+  });
+};
 
 type SideWords = readonly [buy: unknown, sell: unknown];
 
@@ -226,6 +203,7 @@ export const NO_QUERY = new URLSearchParams();
 export const parseRequest = (
   request: string | null,
 ): { readonly path: string; readonly query: URLSearchParams } | null => {
-  const match = /^(?:(?:GET|POST) )?(https?:\/\/[^/?#]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#\S*)?$/.exec(request ?? '');
+  if (request === null) return null;
+  const match = /^(?:(?:GET|POST) )?(https?:\/\/[^/?#]+)?(\/[^?#\s]*)(?:\?([^#\s]*))?(?:#\S*)?$/.exec(request);
   return match ? { path: match[2] ?? '/', query: new URLSearchParams(match[3] ?? '') } : null;
 };

@@ -1,15 +1,194 @@
-// Which chain a node serves: its CAIP-2 id and the hash of its first block (AN-04).
-import { createPublicClient, http } from 'viem';
-import type { ChainIdentity } from '../../../schemas/anchor-chain.ts';
+// The chain that day roots are posted on, as the poster asks it. No error of it shows the address of the node, which may hold a key.
+import {
+  BaseError,
+  createPublicClient,
+  getAbiItem,
+  type Hex,
+  HttpRequestError,
+  http,
+  type PublicClient,
+  TimeoutError,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from 'viem';
+import { type ChainIdentity, isBinding, toDayNumber } from '../../../schemas/anchor-chain.ts';
+import type { Day } from '../day.ts';
+import { ANCHOR_ABI } from './contract.ts';
 
 const ANSWERS_WITHIN_MS = 10_000;
+/** Depth of a confirmed block (AN-03). */
+const BINDING_DEPTH = 64;
+/** Nodes bound the blocks that one question about events may span; the least bound known is 10,000. */
+const PAGE_BLOCKS = 9_000;
+/** A block of Base lasts 2 s and its base fee rises by at most a tenth of itself: twice the fee holds for several blocks. */
+const BASE_FEE_FACTOR = 2n;
+const NO_ROOT = '0'.repeat(64);
 
-/** Rejects while the node does not answer. */
-export const identifyChain = async (rpcUrl: string): Promise<ChainIdentity> => {
-  const client = createPublicClient({ transport: http(rpcUrl, { timeout: ANSWERS_WITHIN_MS, retryCount: 1 }) });
-  const [id, { hash: genesisHash }] = await Promise.all([
-    client.getChainId(),
-    client.getBlock({ blockNumber: 0n, includeTransactions: false }),
+/** The node does not answer, or answers with an error. `isRefusal`: it was reached and refused what was asked. */
+export class ChainError extends Error {
+  override readonly name = 'ChainError';
+  readonly isRefusal: boolean;
+  constructor(message: string, isRefusal: boolean) {
+    super(message);
+    this.isRefusal = isRefusal;
+  }
+}
+
+/** Wei per unit of gas. */
+export type Fees = { readonly maxFee: bigint; readonly priorityFee: bigint };
+/** What the market asks for now. */
+export type Market = Fees & { readonly baseFee: bigint };
+export type Receipt = {
+  readonly succeeded: boolean;
+  readonly block: number;
+  readonly blockHash: Hex;
+  readonly minedAt: Date;
+};
+type Call = { readonly from: Hex; readonly to: Hex | null; readonly data: Hex };
+
+export type AnchorChain = ChainIdentity & {
+  readonly chainId: number;
+  readonly binding: boolean;
+  /** Head - block + 1 of a confirmed transaction (AN-03). */
+  readonly confirmations: number;
+  readonly head: () => Promise<number>;
+  /** `0x` where there is no contract. */
+  readonly codeAt: (address: Hex) => Promise<Hex>;
+  /** In lower case. */
+  readonly ownerOf: (contract: Hex) => Promise<Hex>;
+  /** 64 hex digits; null: the day is not posted. */
+  readonly rootOf: (contract: Hex, day: Day) => Promise<string | null>;
+  /** Transactions of the address that are mined. */
+  readonly nonceOf: (address: Hex) => Promise<number>;
+  readonly market: () => Promise<Market>;
+  /** Rejects with a refusal that says why when the transaction would revert or cannot be paid. */
+  readonly gasFor: (call: Call) => Promise<bigint>;
+  /** Null while no block of the chain holds the transaction. */
+  readonly receiptOf: (hash: Hex) => Promise<Receipt | null>;
+  /** Whether the node has it, mined or waiting. */
+  readonly isKnown: (hash: Hex) => Promise<boolean>;
+  readonly send: (raw: Hex) => Promise<void>;
+  /** The transaction that posted the day, by its event; looks back from the head to `fromBlock`. */
+  readonly findAnchored: (contract: Hex, day: Day, fromBlock: number) => Promise<Hex | null>;
+};
+
+const wordsOf = (error: unknown): string => {
+  if (!(error instanceof BaseError)) return error instanceof Error ? error.message : String(error);
+  const cause = error.walk((one) => one instanceof BaseError && !(one.cause instanceof BaseError));
+  const { shortMessage, details } = cause instanceof BaseError ? cause : error;
+  return details === '' || shortMessage.includes(details) ? shortMessage : `${shortMessage} ${details}`;
+};
+
+const isAway = (error: unknown): boolean =>
+  !(error instanceof BaseError) ||
+  error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError) !== null;
+
+/** Asks, and rejects with ChainError only. */
+const ask = async <T>(what: string, question: () => Promise<T>): Promise<T> => {
+  try {
+    return await question();
+  } catch (error) {
+    throw new ChainError(`${what}: ${wordsOf(error).replaceAll(/\bhttps?:\/\/\S+/g, 'the node')}`, !isAway(error));
+  }
+};
+
+/** Null for what the node does not know. */
+const orNull = async <T>(question: Promise<T>): Promise<T | null> => {
+  try {
+    return await question;
+  } catch (error) {
+    if (error instanceof TransactionNotFoundError || error instanceof TransactionReceiptNotFoundError) return null;
+    throw error;
+  }
+};
+
+const connect = (rpcUrl: string): PublicClient =>
+  createPublicClient({ transport: http(rpcUrl, { timeout: ANSWERS_WITHIN_MS, retryCount: 1 }), cacheTime: 0 });
+
+const identify = (client: PublicClient): Promise<ChainIdentity & { readonly chainId: number }> =>
+  ask('identity of the chain', async () => {
+    const [chainId, { hash: genesisHash }] = await Promise.all([
+      client.getChainId(),
+      client.getBlock({ blockNumber: 0n, includeTransactions: false }),
+    ]);
+    return { chainId, network: `eip155:${chainId}`, genesisHash };
+  });
+
+const readReceipt = async (client: PublicClient, hash: Hex): Promise<Receipt | null> => {
+  const receipt = await orNull(client.getTransactionReceipt({ hash }));
+  if (receipt === null) return null;
+  const block = await client.getBlock({ blockNumber: receipt.blockNumber, includeTransactions: false });
+  // A node may still know the receipt of a block that a reorganisation has removed.
+  if (block.hash !== receipt.blockHash) return null;
+  return {
+    succeeded: receipt.status === 'success',
+    block: Number(receipt.blockNumber),
+    blockHash: receipt.blockHash,
+    minedAt: new Date(Number(block.timestamp) * 1_000),
+  };
+};
+
+const searchAnchored = async (
+  client: PublicClient,
+  { contract, day, fromBlock }: { readonly contract: Hex; readonly day: Day; readonly fromBlock: number },
+): Promise<Hex | null> => {
+  const event = getAbiItem({ abi: ANCHOR_ABI, name: 'Anchored' });
+  for (let to = Number(await client.getBlockNumber()); to >= fromBlock; to -= PAGE_BLOCKS) {
+    const from = Math.max(fromBlock, to - PAGE_BLOCKS + 1);
+    const blocks = { fromBlock: BigInt(from), toBlock: BigInt(to) };
+    const [found] = await client.getLogs({ address: contract, event, args: { day: toDayNumber(day) }, ...blocks });
+    if (found !== undefined) return found.transactionHash;
+  }
+  return null;
+};
+
+const readMarket = async (client: PublicClient): Promise<Market> => {
+  const [{ baseFeePerGas: baseFee }, priorityFee] = await Promise.all([
+    client.getBlock({ includeTransactions: false }),
+    client.estimateMaxPriorityFeePerGas(),
   ]);
-  return { network: `eip155:${id}`, genesisHash };
+  return { baseFee: baseFee ?? 0n, maxFee: (baseFee ?? 0n) * BASE_FEE_FACTOR + priorityFee, priorityFee };
+};
+
+/** Which chain a node serves: a chain is what its first block is (AN-04). Rejects with ChainError while the node does not answer. */
+export const identifyChain = async (rpcUrl: string): Promise<ChainIdentity> => {
+  const { network, genesisHash } = await identify(connect(rpcUrl));
+  return { network, genesisHash };
+};
+
+/** Rejects with ChainError while the node does not answer; so does every question. */
+export const openAnchorChain = async (rpcUrl: string): Promise<AnchorChain> => {
+  const client = connect(rpcUrl);
+  const identity = await identify(client);
+  const binding = isBinding(identity);
+  return {
+    ...identity,
+    binding,
+    confirmations: binding ? BINDING_DEPTH : 1,
+    head: () => ask('head of the chain', async () => Number(await client.getBlockNumber())),
+    codeAt: (address) => ask('code of the contract', async () => (await client.getCode({ address })) ?? '0x'),
+    ownerOf: (address) =>
+      ask('owner of the contract', async () => {
+        const owner = await client.readContract({ address, abi: ANCHOR_ABI, functionName: 'owner' });
+        return owner.toLowerCase() as Hex;
+      }),
+    rootOf: (address, day) =>
+      ask('root of the day', async () => {
+        const args = [toDayNumber(day)] as const;
+        const root = await client.readContract({ address, abi: ANCHOR_ABI, functionName: 'roots', args });
+        return root.slice(2) === NO_ROOT ? null : root.slice(2).toLowerCase();
+      }),
+    nonceOf: (address) => ask('transactions of the owner', () => client.getTransactionCount({ address })),
+    market: () => ask('fees', () => readMarket(client)),
+    gasFor: ({ from, to, data }) =>
+      ask('trial of the transaction', () => client.estimateGas({ account: from, to, data })),
+    receiptOf: (hash) => ask('receipt', () => readReceipt(client, hash)),
+    isKnown: (hash) => ask('transaction', async () => (await orNull(client.getTransaction({ hash }))) !== null),
+    send: (raw) =>
+      ask('sending the transaction', async () => {
+        await client.sendRawTransaction({ serializedTransaction: raw });
+      }),
+    findAnchored: (contract, day, fromBlock) =>
+      ask('event of the day', () => searchAnchored(client, { contract, day, fromBlock })),
+  };
 };

@@ -34,7 +34,12 @@ const fileColumns = ({ columns }: AnchoredTable): readonly Pick<AnchoredColumn, 
 ];
 
 /** A file that is hashed and measured as it is written, and durable when it is closed. */
-type HashedFile = { readonly write: (bytes: Uint8Array) => Promise<void>; readonly close: () => Promise<WrittenFile> };
+type HashedFile = {
+  readonly write: (bytes: Uint8Array) => Promise<void>;
+  readonly close: () => Promise<WrittenFile>;
+  /** Closes what is still open; what was written stays. */
+  readonly release: () => Promise<void>;
+};
 
 const openHashed = async (format: ArchiveFormat, path: string): Promise<HashedFile> => {
   const handle: FileHandle = await open(path, 'w');
@@ -51,12 +56,14 @@ const openHashed = async (format: ArchiveFormat, path: string): Promise<HashedFi
       await handle.close();
       return { format, path, bytes, sha256: digest.digest('hex') };
     },
+    release: () => handle.close(),
   };
 };
 
-type RowWriter = {
+export type RowWriter = {
   readonly append: (rows: readonly FileRow[]) => Promise<void>;
   readonly finish: () => Promise<WrittenFile>;
+  readonly release: () => Promise<void>;
 };
 
 const PARQUET_KINDS: Readonly<Record<AnchoredKind, ParquetKind>> = {
@@ -73,7 +80,7 @@ const toParquetCell = (kind: AnchoredKind, cell: string | boolean | null): Parqu
   return kind === 'integer' ? Number(cell) : cell;
 };
 
-const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowWriter> => {
+export const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowWriter> => {
   const file = await openHashed('parquet', path);
   const columns = fileColumns(table).map(({ name, kind }) => ({ name, kind: PARQUET_KINDS[kind] }));
   const parquet = openParquet(columns, { write: file.write });
@@ -88,6 +95,7 @@ const openParquetRows = async (table: AnchoredTable, path: string): Promise<RowW
       await parquet.finish();
       return file.close();
     },
+    release: file.release,
   };
 };
 
@@ -102,9 +110,16 @@ const openTextRows = async (
   const written = (async () => {
     for await (const piece of zstd) await file.write(piece as Uint8Array);
   })();
+  // A full disk ends the compression at any moment; the next `put` or `finish` reports it.
+  written.catch(() => undefined);
   let held = Buffer.from(header);
-  const put = (piece: Buffer): Promise<void> =>
-    new Promise((settle, fail) => zstd.write(piece, (error) => (error ? fail(error) : settle())));
+  const put = async (piece: Buffer): Promise<void> => {
+    const failure = await new Promise<Error | null | undefined>((settle) => zstd.write(piece, settle));
+    if (failure == null) return;
+    // Why the stream ended, rather than that it has ended.
+    await written;
+    throw failure;
+  };
   return {
     append: async (rows) => {
       held = Buffer.concat([held, Buffer.from(rows.map(line).join(''))]);
@@ -114,6 +129,10 @@ const openTextRows = async (
       zstd.end(held);
       await written;
       return file.close();
+    },
+    release: async () => {
+      zstd.destroy();
+      await file.release();
     },
   };
 };
@@ -146,6 +165,14 @@ export type RowFiles = {
   readonly append: (rows: readonly FileRow[]) => Promise<void>;
   /** The files, durable on this machine's disk. */
   readonly finish: () => Promise<readonly WrittenFile[]>;
+  /** To be called however the writing ended. */
+  readonly release: () => Promise<void>;
+};
+
+/** Waits for all of them also when one fails, so that nothing is being written when the failure is seen. */
+const settleAll = async <T>(works: readonly Promise<T>[]): Promise<T[]> => {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 };
 
 /** Opens the files of one listing, table and day in `folder`, which exists and holds nothing else of these names. */
@@ -157,8 +184,11 @@ export const openRowFiles = async (table: AnchoredTable, folder: string): Promis
   ]);
   return {
     append: async (rows) => {
-      await Promise.all(writers.map((writer) => writer.append(rows)));
+      await settleAll(writers.map((writer) => writer.append(rows)));
     },
-    finish: () => Promise.all(writers.map((writer) => writer.finish())),
+    finish: () => settleAll(writers.map((writer) => writer.finish())),
+    release: async () => {
+      await settleAll(writers.map((writer) => writer.release()));
+    },
   };
 };

@@ -5,7 +5,8 @@ import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { formatInstantMicros } from '../../../schemas/instants.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { sealsAt } from '../../../schemas/windows.ts';
-import { DAY_MS, type Day, dayAfter, type NightlyContext, type Step, startOf } from '../step.ts';
+import { DAY_MS, type Day, dayAfter, startOf } from '../day.ts';
+import type { NightlyContext, Step } from '../step.ts';
 import { readDayListings, readInstruments } from './listings.ts';
 import { forgetFile, readClosing, readReplaced, readSets, recordSet } from './manifest.ts';
 import { fixTiers, tierOf } from './tiers.ts';
@@ -17,9 +18,15 @@ const REWRITTEN_DAYS = 5;
 /** Links end after 15 minutes; an hour is on the safe side of any clock. */
 const LINKS_END_MS = 3_600_000;
 
-export const archiveTarget = ({ database, questdb, namespace, store }: NightlyContext): ArchiveTarget => {
+/** Of the steps that write sets of files: the archive of a day rewrites sets of five others, and the closing ends that. */
+export const ARCHIVE_LOCK = 'archive';
+
+/** Places of the step in their order: tests end the process at each of them. */
+export const ARCHIVE_PLACES = ['tiers-fixed', 'rows-written', 'file-stored', 'set-recorded', 'file-removed'] as const;
+
+export const archiveTarget = ({ database, questdb, namespace, store, reached }: NightlyContext): ArchiveTarget => {
   if (store === null) throw new Error('set ARCHIVE_DIR: there is no place for archive files');
-  return { database, questdb, namespace, store };
+  return { database, questdb, namespace, store, reached };
 };
 
 /** Throws until every row of the day that can be in time is visible. */
@@ -37,6 +44,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
   const target = archiveTarget(context);
   const now: Micros = context.nowMs() * 1_000;
   const tiers = await fixTiers(context.database, day);
+  context.reached?.('tiers-fixed');
   const isClosing = (await readClosing(context.database, day)) !== null;
   const instruments = await readInstruments(target, formatInstantMicros(now));
   const known = new Map(
@@ -55,6 +63,7 @@ const archiveDay = async (day: Day, context: NightlyContext): Promise<Written> =
       const set = await writeSet(target, { table, listing, day, tier, closedAt: now, leaves: null });
       if (set === null) continue;
       await recordSet(context.database, set);
+      context.reached?.('set-recorded');
       written.rows += set.rows;
       written.sets += 1;
     }
@@ -67,6 +76,7 @@ const removeReplaced = async (context: NightlyContext): Promise<void> => {
   const { store } = archiveTarget(context);
   for (const key of await readReplaced(context.database, new Date(context.nowMs() - LINKS_END_MS))) {
     await store.remove(key);
+    context.reached?.('file-removed');
     await forgetFile(context.database, key);
   }
 };
@@ -75,6 +85,8 @@ export const archive: Step = {
   name: 'archive',
   summary: 'files of the day by listing and layer; late rows of the five days before',
   dueMs: DUE_MS,
+  lock: ARCHIVE_LOCK,
+  onlyWhenDue: true,
   run: async (day, context) => {
     await refuseUnsealed(day, context);
     const { sets, rows } = await archiveDay(day, context);

@@ -4,7 +4,7 @@ import { daySlice, type LeafSource, sliceConditions } from '../../../infra/runti
 import type { AnchoredTable } from '../../../schemas/anchored.ts';
 import { tableName } from '../../../schemas/tables.ts';
 import { compareBytes } from '../../../schemas/text-order.ts';
-import type { Day } from '../step.ts';
+import type { Day } from '../day.ts';
 
 export type DayListing = {
   /** `venue:venue_symbol`. */

@@ -4,7 +4,7 @@ import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION } from '../../../schemas/anchored.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { ArchiveFormat } from '../anchored/row-files.ts';
-import type { Day } from '../step.ts';
+import type { Day } from '../day.ts';
 import type { Tier } from './tiers.ts';
 
 /** Whose rows of which day a set of files holds. */

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg';
 import { add, compare, divide } from '../../../schemas/decimals.ts';
 import type { Digits } from '../../../schemas/records.ts';
-import { type Day, dayAfter } from '../step.ts';
+import { type Day, dayAfter } from '../day.ts';
 
 export type Tier = 'core' | 'top100' | 'other';
 /** Instrument to tier; an instrument that is not named is `other`. */

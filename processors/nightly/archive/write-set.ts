@@ -5,13 +5,18 @@ import { type LeafSource, readLeafRows } from '../../../infra/runtime/questdb/le
 import { type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
 import { type Hash, hashLeaf } from '../../../schemas/merkle/hash.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { type FileRow, openRowFiles, type WrittenFile } from '../anchored/row-files.ts';
-import type { Day } from '../step.ts';
+import { type FileRow, openRowFiles, type RowFiles, type WrittenFile } from '../anchored/row-files.ts';
+import type { Day } from '../day.ts';
 import type { DayListing } from './listings.ts';
 import type { FileSet, StoredFile } from './manifest.ts';
 import type { Tier } from './tiers.ts';
 
-export type ArchiveTarget = LeafSource & { readonly database: Pool; readonly store: ObjectStore };
+/** `reached` is called at places that a kill must not leave half. */
+export type ArchiveTarget = LeafSource & {
+  readonly database: Pool;
+  readonly store: ObjectStore;
+  readonly reached?: ((place: string) => void) | undefined;
+};
 
 export type SetQuestion = {
   readonly table: AnchoredTable;
@@ -34,7 +39,7 @@ const keyOf = ({ day, table, listing }: SetQuestion, { format, sha256 }: Written
   `${day}/${table.layer}/${encodeKey(listing.id)}/${sha256}.${ENDINGS[format]}`;
 
 const storeFiles = async (
-  store: ObjectStore,
+  { store, reached }: ArchiveTarget,
   question: SetQuestion,
   files: readonly WrittenFile[],
 ): Promise<StoredFile[]> => {
@@ -42,29 +47,42 @@ const storeFiles = async (
   for (const file of files) {
     const key = keyOf(question, file);
     await store.put(key, file.path);
+    reached?.('file-stored');
     stored.push({ key, format: file.format, bytes: file.bytes, sha256: file.sha256 });
   }
   return stored;
 };
 
-/** The set to be recorded; null for a listing without rows, which has none. */
-export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
+/** Writes every row of the question; answers how many there are. */
+const writeRows = async (target: ArchiveTarget, question: SetQuestion, files: RowFiles): Promise<number> => {
   const { table, listing, day, closedAt, leaves } = question;
-  const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);
-  const files = await openRowFiles(table, folder);
   const write = createRowWriter(table);
   let rows = 0;
   for await (const batch of readLeafRows(target, { table, listing: listing.id, day, closedAt })) {
     const first = leaves === null ? null : leaves.first + rows;
-    if (leaves !== null) for (const { cells } of batch) await leaves.take(hashLeaf(Buffer.from(write(cells))));
+    if (leaves !== null) for (const { cells } of batch) await leaves.take(hashLeaf(write(cells)));
     await files.append(batch.map((row, at): FileRow => ({ ...row, leafIndex: first === null ? null : first + at })));
     rows += batch.length;
   }
-  const written = await files.finish();
-  if (rows === 0) return null;
-  return {
-    ...{ day, venue: listing.venue, venueSymbol: listing.venueSymbol, layer: table.layer },
-    ...{ instrument: listing.instrument, tier: question.tier, rows, firstLeaf: leaves?.first ?? null },
-    files: await storeFiles(target.store, question, written),
-  };
+  return rows;
+};
+
+/** The set to be recorded; null for a listing without rows, which has none. Rejects with ENOSPC on a full disk, nothing of the set is stored then. */
+export const writeSet = async (target: ArchiveTarget, question: SetQuestion): Promise<FileSet | null> => {
+  const { table, listing, day, leaves } = question;
+  const folder = await target.store.workFolder(`${day}-${table.table}${leaves === null ? '' : '-final'}`);
+  const files = await openRowFiles(table, folder);
+  try {
+    const rows = await writeRows(target, question, files);
+    const written = await files.finish();
+    target.reached?.('rows-written');
+    if (rows === 0) return null;
+    return {
+      ...{ day, venue: listing.venue, venueSymbol: listing.venueSymbol, layer: table.layer },
+      ...{ instrument: listing.instrument, tier: question.tier, rows, firstLeaf: leaves?.first ?? null },
+      files: await storeFiles(target, question, written),
+    };
+  } finally {
+    await files.release();
+  }
 };

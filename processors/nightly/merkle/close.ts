@@ -5,19 +5,26 @@ import { formatInstantMicros } from '../../../schemas/instants.ts';
 import { hashLeaf } from '../../../schemas/merkle/hash.ts';
 import { createTree } from '../../../schemas/merkle/tree.ts';
 import type { Micros } from '../../../schemas/records.ts';
-import { archiveTarget } from '../archive/archive.ts';
+import { ARCHIVE_LOCK, archiveTarget } from '../archive/archive.ts';
 import { type DayListing, readDayListings, readInstruments } from '../archive/listings.ts';
 import { type FileSet, readClosing } from '../archive/manifest.ts';
 import { fixTiers, type Tiers, tierOf } from '../archive/tiers.ts';
 import { writeSet } from '../archive/write-set.ts';
+import { DAY_MS, type Day, startOf } from '../day.ts';
 import { openIncident } from '../incidents.ts';
-import { DAY_MS, type Day, type NightlyContext, type Step, startOf } from '../step.ts';
+import type { NightlyContext, Step } from '../step.ts';
 import { fixClosing, readLostSets, readPartitions, recordDay, recordPartition } from './closed-days.ts';
-import { openTreeFile } from './tree-file.ts';
+import { type FinishedTree, openTreeFile } from './tree-file.ts';
 
 const DUE_MS = 7 * DAY_MS;
 /** Cold classes in the order of leaves (AN-07). */
 const CLASSES = ['core', 'top100', 'other'];
+
+/** Places of the step in their order: tests end the process at each of them. */
+export const CLOSE_PLACES = [
+  ...['closing-fixed', 'rows-written', 'file-stored', 'tree-written', 'tree-stored', 'partition-recorded'],
+  'day-recorded',
+] as const;
 
 type Closing = {
   readonly day: Day;
@@ -44,29 +51,45 @@ const orderListings = (listings: readonly DayListing[], tiers: Tiers): DayListin
   return [...listings].sort((a, b) => classOf(a) - classOf(b));
 };
 
-/** Final files and tree of a table: nothing of it is told before all of it is in the store. Answers the rows. */
-const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
+type FinalSets = { readonly sets: readonly FileSet[]; readonly finished: FinishedTree | null };
+
+/** Final files of a table, and its tree in the work folder. */
+const writeFinal = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<FinalSets> => {
   const { day, closedAt, tiers } = closing;
   const target = archiveTarget(context);
   const tree = await openTreeFile(await target.store.workFolder(`${day}-${table.table}-tree`));
   const sets: FileSet[] = [];
   let first = 0;
-  for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
-    context.signal?.throwIfAborted();
-    const tier = tierOf(tiers, listing.instrument);
-    const leaves = { first, take: tree.append };
-    const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves });
-    if (set === null) continue;
-    sets.push(set);
-    first += set.rows;
+  try {
+    for (const listing of orderListings(await readDayListings(target, table, closing), tiers)) {
+      context.signal?.throwIfAborted();
+      const tier = tierOf(tiers, listing.instrument);
+      const leaves = { first, take: tree.append };
+      const set = await writeSet(target, { table, listing, day, tier, closedAt, leaves });
+      if (set === null) continue;
+      sets.push(set);
+      first += set.rows;
+    }
+    return { sets, finished: await tree.finish() };
+  } finally {
+    await tree.release();
   }
-  const finished = await tree.finish();
+};
+
+/** Final files and tree of a table: nothing of it is told before all of it is in the store. Answers the rows. */
+const closePartition = async (table: AnchoredTable, closing: Closing, context: NightlyContext): Promise<number> => {
+  const { day } = closing;
+  const { store } = archiveTarget(context);
+  const { sets, finished } = await writeFinal(table, closing, context);
   if (finished === null) return 0;
+  context.reached?.('tree-written');
   const partition = { day, table: table.table, rows: finished.size, root: finished.root.toString('hex') };
-  const leaf = hashLeaf(Buffer.from(partitionText(partition))).toString('hex');
+  const leaf = hashLeaf(partitionText(partition)).toString('hex');
   const key = treeKey(day, partition.table, partition.root);
-  await target.store.put(key, finished.path);
+  await store.put(key, finished.path);
+  context.reached?.('tree-stored');
   await recordPartition(context.database, { ...partition, leaf, treeKey: key }, sets);
+  context.reached?.('partition-recorded');
   return finished.size;
 };
 
@@ -89,12 +112,14 @@ export const close: Step = {
   name: 'close',
   summary: 'trees and root of the day, final files',
   dueMs: DUE_MS,
+  lock: ARCHIVE_LOCK,
   onlyWhenDue: true,
   run: async (day, context) => {
     const { database, progress } = context;
     const chosen = await chooseClosing(day, context);
     const tiers = await fixTiers(database, day);
     const closedAt = await fixClosing(database, day, chosen);
+    context.reached?.('closing-fixed');
     const instruments = await readInstruments(archiveTarget(context), formatInstantMicros(closedAt));
     const known = new Set((await readPartitions(database, day)).map(({ table }) => table));
     for (const table of ANCHORED_TABLES) {
@@ -106,6 +131,7 @@ export const close: Step = {
     const root = rootOfDay(partitions.map(({ leaf }) => leaf));
     if (root === null) return 'no rows: the day has no root';
     await recordDay(database, day, root);
+    context.reached?.('day-recorded');
     await reportLost(day, context);
     const rows = partitions.reduce((sum, partition) => sum + partition.rows, 0);
     return `${rows} leaves in ${partitions.length} partitions; root ${root}`;

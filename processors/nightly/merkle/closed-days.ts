@@ -4,7 +4,7 @@ import { inTransaction } from '../../../infra/runtime/postgres/postgres.ts';
 import { ANCHOR_SCHEMA_VERSION, type Partition } from '../../../schemas/anchored.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import { type FileSet, putSet, readClosing } from '../archive/manifest.ts';
-import type { Day } from '../step.ts';
+import type { Day } from '../day.ts';
 
 /** Fixes the closing instant of a day whose tiers are fixed; answers the one that holds, of an earlier run if there was one. */
 export const fixClosing = async (database: Pool, day: Day, closedAt: Micros): Promise<Micros> => {

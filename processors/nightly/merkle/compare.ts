@@ -1,15 +1,14 @@
 // Stored rows of closed days compared with the kept hashes of their leaves, whole partitions, each at least every 30 days (AN-05).
-import { buffer } from 'node:stream/consumers';
+import { compareLeaves, type LeafRange } from '../../../infra/runtime/kept-leaves.ts';
 import { countLeafRows, readLeafRows } from '../../../infra/runtime/questdb/leaf-rows.ts';
-import { ANCHORED_TABLES, type AnchoredTable, createRowWriter } from '../../../schemas/anchored.ts';
-import { HASH_BYTES, hashLeaf } from '../../../schemas/merkle/hash.ts';
-import type { Micros } from '../../../schemas/records.ts';
+import { ANCHORED_TABLES } from '../../../schemas/anchored.ts';
 import { listingId, RETENTION_DAYS } from '../../../schemas/tables.ts';
 import { archiveTarget } from '../archive/archive.ts';
 import { readDayListings } from '../archive/listings.ts';
 import type { ArchiveTarget } from '../archive/write-set.ts';
+import { DAY_MS, type Day, dayAfter, dayAt } from '../day.ts';
 import { openIncident } from '../incidents.ts';
-import { DAY_MS, type Day, dayAfter, dayAt, type NightlyContext, type Step } from '../step.ts';
+import type { NightlyContext, Step } from '../step.ts';
 
 const DUE_MS = 7 * 3_600_000;
 /** A night that is missed leaves time for another. */
@@ -30,9 +29,13 @@ order by p.compared_at nulls first, p.day, p.table_name`;
 const RECORD = `update anchor_partitions set compared_at = $4, difference = $3,
   changed_at = case when $3::text is null then null else coalesce(changed_at, $4) end where day = $1 and table_name = $2`;
 
-type LeafRange = { readonly listing: string; readonly first: number; readonly rows: number };
+type ListingRange = LeafRange & { readonly listing: string };
 
-const readRanges = async ({ database }: ArchiveTarget, { day }: Due, layer: string): Promise<readonly LeafRange[]> => {
+const readRanges = async (
+  { database }: ArchiveTarget,
+  { day }: Due,
+  layer: string,
+): Promise<readonly ListingRange[]> => {
   const { rows } = await database.query<{ venue: string; symbol: string; first: string; rows: number }>(
     `select venue, venue_symbol as symbol, first_leaf as first, rows from archive_sets
      where day = $1 and layer = $2 and final order by first_leaf`,
@@ -45,32 +48,6 @@ const readRanges = async ({ database }: ArchiveTarget, { day }: Due, layer: stri
   }));
 };
 
-/** What differs between the stored rows of a listing and its leaves; null: nothing. */
-const compareListing = async (
-  target: ArchiveTarget,
-  { day, treeKey }: Due,
-  question: { readonly table: AnchoredTable; readonly closedAt: Micros; readonly range: LeafRange },
-): Promise<string | null> => {
-  const { table, closedAt, range } = question;
-  const write = createRowWriter(table);
-  let seen = 0;
-  for await (const batch of readLeafRows(target, { table, listing: range.listing, day, closedAt })) {
-    const held = Math.min(batch.length, range.rows - seen);
-    const start = (range.first + seen) * HASH_BYTES;
-    const kept =
-      held <= 0
-        ? Buffer.of()
-        : await buffer(await target.store.read(treeKey, { start, end: start + held * HASH_BYTES }));
-    for (const [at, { cells }] of batch.slice(0, Math.max(0, held)).entries()) {
-      const leaf = kept.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES);
-      if (!hashLeaf(Buffer.from(write(cells))).equals(leaf))
-        return `${range.listing}: leaf ${range.first + seen + at} differs from its stored row`;
-    }
-    seen += batch.length;
-  }
-  return seen === range.rows ? null : `${range.listing}: ${seen} stored rows for ${range.rows} leaves`;
-};
-
 const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortSignal): Promise<string | null> => {
   const table = ANCHORED_TABLES.find(({ table }) => table === due.table);
   if (table === undefined) return `${due.table} is no anchored table`;
@@ -78,8 +55,10 @@ const comparePartition = async (target: ArchiveTarget, due: Due, signal?: AbortS
   const ranges = await readRanges(target, due, table.layer);
   for (const range of ranges) {
     signal?.throwIfAborted();
-    const difference = await compareListing(target, due, { table, closedAt, range });
-    if (difference !== null) return difference;
+    const rows = readLeafRows(target, { table, listing: range.listing, day: due.day, closedAt });
+    const kept = { store: target.store, treeKey: due.treeKey };
+    const { difference } = await compareLeaves({ table, rows, range, kept });
+    if (difference !== null) return `${range.listing}: ${difference}`;
   }
   const known = new Set(ranges.map(({ listing }) => listing));
   for (const { id } of await readDayListings(target, table, { day: due.day, instruments: new Map() })) {
@@ -100,6 +79,7 @@ export const compare: Step = {
   name: 'compare',
   summary: 'stored rows of closed days compared with their leaves',
   dueMs: DUE_MS,
+  lock: 'compare',
   run: async (_, context) => {
     const { database, nowMs, metrics, progress, signal } = context;
     const target = archiveTarget(context);

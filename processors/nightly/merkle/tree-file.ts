@@ -38,6 +38,8 @@ export type TreeFile = {
   readonly append: (leaf: Hash) => void | Promise<void>;
   /** The file, durable on this machine's disk; null for a tree without leaves, which has no root (AN-09). */
   readonly finish: () => Promise<FinishedTree | null>;
+  /** To be called however the writing ended. */
+  readonly release: () => Promise<void>;
 };
 
 /** `most` bounds the kept levels: 2^48 leaves have nine. */
@@ -71,6 +73,9 @@ export const openTreeFile = async (folder: string): Promise<TreeFile> => {
       await leaves.handle.close();
       const root = tree.root();
       return root === null ? null : { path: leaves.path, size: tree.size(), root };
+    },
+    release: async () => {
+      for (const { handle } of levels) await handle.close();
     },
   };
 };

@@ -21,7 +21,7 @@ import { listenPostgres } from '../../../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
 import { type Teardown, useEngines } from '../../support/engines.ts';
 import { until } from '../../support/pipeline.ts';
-import { type Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
+import { Feed, listing, listingValues, market, NOW, reading } from '../live-fixture.ts';
 
 const log = createLog('test', 'silent');
 
@@ -251,6 +251,51 @@ t.test(
     await tomorrow.refresh();
     const next = { venues: ['binance'], instruments: ['BTC-PERP'] };
     t.same(scopeChooser(changed.memory, tomorrow.current)(narrow, NOW), next, 'only served venues can be chosen');
+  },
+);
+
+t.test(
+  'a first day is chosen once every venue has statistics; one that is down is waited for two minutes',
+  async (t) => {
+    const { pool } = await freshStore(t);
+    const feed = new Feed(['binance', 'bybit', 'okx']);
+    for (const [venue, symbol] of [
+      ['binance', 'BTCUSDT'],
+      ['bybit', 'ETHUSDT'],
+    ] as const) {
+      feed.venue(venue);
+      const [instrument, base] = [symbol.replace('USDT', '-PERP'), symbol.replace('USDT', '')];
+      feed.list(listing(venue, listingValues({ instrument, venue_symbol: symbol, base })));
+    }
+    let at = NOW;
+    const kept = keepTurnover({ pool, live: feed.memory, nowMicros: () => at, log });
+    t.teardown(() => kept.stop());
+    feed.read('binance', 'BTCUSDT', stats('1000'));
+    await kept.refresh();
+    feed.read('bybit', 'ETHUSDT', stats('3000'));
+    await kept.refresh();
+    t.equal(kept.current(), null, 'of okx nothing is known, not even whether it publishes statistics');
+    at += 119_000_000;
+    await kept.refresh();
+    t.equal(kept.current(), null);
+    at += 2_000_000;
+    await kept.refresh();
+    t.same(
+      [...(kept.current()?.turnover.keys() ?? [])].sort(),
+      ['binance', 'bybit', 'okx'],
+      'half of what is expected is enough now',
+    );
+    const { pool: other } = await freshStore(t);
+    feed.venue('okx');
+    const next = keepTurnover({ pool: other, live: feed.memory, nowMicros: () => NOW, log });
+    t.teardown(() => next.stop());
+    await next.refresh();
+    t.equal(next.current(), null, 'a venue whose listings are not known yet');
+    feed.list(listing('okx', listingValues({ venue_symbol: 'SOL-USDT-SWAP', instrument: 'SOL-PERP', base: 'SOL' })));
+    feed.read('okx', 'SOL-USDT-SWAP', stats('9000'));
+    await next.refresh();
+    const choice = scopeChooser(feed.memory, next.current)({ ...PLANS.free, venues: 2 }, NOW);
+    t.same(choice.venues, ['bybit', 'okx'], 'the largest, not the first');
   },
 );
 

@@ -1,4 +1,5 @@
 // Every endpoint with every kind of credential and a good and a bad body, on keys in a real PostgreSQL: what E-01 says, no more, no less.
+
 import type { Pool } from 'pg';
 import t from 'tap';
 import { openAccountStore } from '../../../api/access/account-store.ts';
@@ -10,6 +11,7 @@ import { SERVICE_LIMITS } from '../../../api/contract/limits.ts';
 import { PLAN_CODES, PLANS, type PlanCode } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
 import { STREAM } from '../../../api/stream/request.ts';
+import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { createKey, revokeKey } from '../../../infra/dev/tools/key-admin.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
@@ -83,7 +85,7 @@ const urlOf = (
   credential: Credential,
 ): string => {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(example.input[name])));
+  const filled = fillPath(path, example.input);
   const asked = method === 'GET' ? Object.entries(input).filter(([name]) => !named.includes(name)) : [];
   const query = new URLSearchParams(asked.map(([k, v]): [string, string] => [k, String(v)]));
   if (credential === 'in URL') query.set('Api_Key', 'x');

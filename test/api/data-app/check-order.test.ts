@@ -1,8 +1,11 @@
 // Every endpoint with every two of the faults it can have, and with all of them at once: the list and the status are those that E-01 and E-05 give.
+
 import t from 'tap';
 import type { Endpoint } from '../../../api/contract/endpoint.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
+import type { Receipt } from '../../../api/payments/receipts.ts';
 import { STREAM } from '../../../api/stream/request.ts';
+import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { CATALOGUE, type ErrorCode } from '../../../schemas/errors.ts';
 import { listing, listingValues, market, testApp } from '../live-fixture.ts';
 
@@ -89,11 +92,22 @@ const SUM = query('sum as published', 'DQL_TYPE', 'sum(venues, oi) > 1', 'sum');
 type Row = { readonly lawful: Readonly<Record<string, unknown>>; readonly faults: readonly Fault[] };
 const WINDOW = { from: '2026-01-15T11:00:00Z', to: '2026-01-15T11:10:00Z' };
 const LATER = '2027-01-01T00:00:00Z';
+const PROOF = { venue: 'binance', symbol: 'BTCUSDT', layer: 'mark', at: '2026-01-10T12:00:00Z' };
+const NO_VENUE: Fault = {
+  ...{ name: 'unknown venue', step: 7, spoil: set('venue', 'nosuch') },
+  told: { code: 'DQL_UNKNOWN_VENUE', path: '/venue' },
+};
 
 /** Of two faults of one member only one can be made. */
 const TABLE: Readonly<Record<string, readonly Row[]>> = {
   venues: [{ lawful: {}, faults: [...EVERYWHERE] }],
   account: [{ lawful: {}, faults: [...EVERYWHERE] }],
+  agent_state: [
+    {
+      lawful: {},
+      faults: [...EVERYWHERE, instant('rule_id', 'rule_x', '/rule_id/0'), instant('fresh', 'soon')],
+    },
+  ],
   dql_catalogue: [{ lawful: {}, faults: [...EVERYWHERE] }],
   instruments: [
     { lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('as_of'), plan('include_raw', true)] },
@@ -171,6 +185,16 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       ],
     },
   ],
+  receipt: [{ lawful: { receipt_id: 'rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2' }, faults: EVERYWHERE }],
+  anchor_day: [{ lawful: { day: '2026-01-10' }, faults: [...EVERYWHERE, instant('day', '20261301')] }],
+  anchor_proof: [
+    { lawful: PROOF, faults: [...EVERYWHERE, NO_VENUE, instant('at'), instant('layer', 'book'), instant('seq', 'x')] },
+    { lawful: PROOF, faults: [COLOUR, NO_VENUE, instant('id', 'x'), plan('layer', 'book_bands')] },
+    {
+      lawful: { ...PROOF, layer: 'candles' },
+      faults: [NO_VENUE, instant('at', '2026-01-10T12:00:01Z'), instant('price_type')],
+    },
+  ],
   stream: [
     {
       lawful: {},
@@ -224,11 +248,16 @@ const crowd = () => {
 
 const toUrl = ({ path }: Endpoint, body: Readonly<Record<string, unknown>>): string => {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(body[name])));
+  const filled = fillPath(path, body);
   const parameters = Object.entries(body)
     .filter(([name]) => !named.includes(name))
     .map(([name, value]): [string, string] => [name, String(value)]);
   return parameters.length === 0 ? filled : `${filled}?${new URLSearchParams(parameters)}`;
+};
+
+const A_RECEIPT: Receipt = {
+  ...{ state: 'settled', network: 'eip155:8453', payer: '0x1', amount: '5000', class: 'snapshots', transaction: '0x1' },
+  settledAt: new Date(0),
 };
 
 type Errors = { readonly errors: readonly { code: ErrorCode; path?: string; position?: { offset: number } }[] };
@@ -236,7 +265,7 @@ type Errors = { readonly errors: readonly { code: ErrorCode; path?: string; posi
 t.test(
   'steps 6 and 7 are one list, step 8 is its own, on every endpoint with every two faults and with all',
   async (t) => {
-    const { app, table } = await testApp(crowd());
+    const { app, table } = await testApp(crowd(), { receipts: { find: async () => A_RECEIPT } });
     t.teardown(() => app.close());
     const endpoints: readonly Endpoint[] = [...OPERATIONS, STREAM];
     t.same(endpoints.map(({ name }) => name).sort(), Object.keys(TABLE).sort(), 'every endpoint has its rows');

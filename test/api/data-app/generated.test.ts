@@ -14,7 +14,7 @@ const AT = 1_273;
 /** What a key may ask at once, less some. */
 const SCREENS_A_KEY = 80;
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
 /** A second venue that lists what the first does not, and publishes little. */

@@ -11,12 +11,12 @@ import { openFolderStore } from '../../../infra/runtime/object-store.ts';
 import { waitFor } from '../../support/wait.ts';
 import { market, NOW, testApp } from '../live-fixture.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 const store = openFolderStore(folder);
 const secret = randomBytes(32);
 let now = NOW;
-const links = openFileLinks(store, secret, 'http://api.test/');
+const links = openFileLinks(store, async () => secret, 'http://api.test/');
 const { app, as } = await testApp(market(), { files: links, nowMicros: () => now });
 t.teardown(async () => {
   await app.close();
@@ -148,7 +148,7 @@ t.test('ranges and conditions', async (t) => {
 t.test('1,000 downloads at once are whole; a client that leaves leaves no open file', async (t) => {
   const large = randomBytes(400_000);
   const key = await put(large);
-  const url = new URL(await linkTo(key), await app.listen({ host: '127.0.0.1', port: 0 }));
+  const url = new URL(await linkTo(key), await app.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }));
   const openFiles = (): number =>
     readdirSync('/proc/self/fd').filter((fd) => {
       try {

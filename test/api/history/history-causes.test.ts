@@ -5,7 +5,7 @@ import { SECOND, START } from '../../support/task-driver.ts';
 import { begin, COVERS, reference, SPEC } from '../../support/task-logs.ts';
 import { workLog } from '../../support/worked-log.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);
 
 /** Seconds of the log in which something is wrong. */

@@ -17,7 +17,7 @@ const STAGES = [303, 583, 823, 1_093, 1_273, 1_503];
 /** How far the store is behind what memory knows, in watermarks of a second. */
 const BEHIND = [0, 40, 0, 7, 90, 0];
 
-t.setTimeout(600_000);
+t.setTimeout(900_000);
 const { history, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
 const TIMEFRAMES = { '1m': 1, '2m': 2, '3m': 3, '5m': 5, '15m': 15 } as const;

@@ -13,7 +13,7 @@ import { addArchivedSet, type SetOf } from '../../support/archived-sets.ts';
 import { useEngines } from '../../support/engines.ts';
 import { market, testApp } from '../live-fixture.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const engines = await useEngines(t, ['postgres']);
 const pool = openPostgres(await engines.database(), { max: 4 });
 await migrate(pool);
@@ -21,7 +21,7 @@ const folder = mkdtempSync(join(tmpdir(), 'archive-api-'));
 const store = openFolderStore(folder);
 const secret = await readLinkSecret(pool);
 const { app, as } = await testApp(market(), {
-  files: openFileLinks(store, secret, 'http://api.test'),
+  files: openFileLinks(store, async () => secret, 'http://api.test'),
   manifest: openManifest(pool),
 });
 t.teardown(async () => {
@@ -155,7 +155,7 @@ t.test('without a key: 404 for what is no file, else the price of its tier, or a
 
 t.test('each 302 counts a file, HEAD too; 403 and 404 come before the limit', async (t) => {
   const { app: fresh, as: asKey } = await testApp(market(), {
-    files: openFileLinks(store, secret, 'http://api.test'),
+    files: openFileLinks(store, async () => secret, 'http://api.test'),
     manifest: openManifest(pool),
   });
   const key = asKey('mini');

@@ -1,7 +1,7 @@
 // Longer candles of every timeframe and price type, from the log through task, store and answer, against sums in big integers that share nothing with them (H-12, H-13).
 import t from 'tap';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
-import { recordsOf } from '../../../ingest/venues/shared/shape.ts';
+import { bindRecords } from '../../../ingest/venues/shared/shape.ts';
 import type { ListingRecord, PriceType } from '../../../schemas/records.ts';
 import { useEngines } from '../../support/engines.ts';
 import { drawing, paperVenue } from '../../support/paper-log.ts';
@@ -9,7 +9,7 @@ import { SECOND, TestLog } from '../../support/task-driver.ts';
 import { workLog } from '../../support/worked-log.ts';
 import { listingValues, micros } from '../live-fixture.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(900_000);
 const engines = await useEngines(t, ['questdb']);
 
 const MINUTE = 60 * SECOND;
@@ -46,7 +46,7 @@ const BARS = new Map<string, Bar>();
 for (const priceType of PRICE_TYPES) for (let n = 0; n < DAYS * DAY; n++) BARS.set(`${priceType}|${n}`, barOf());
 
 type Frame = { readonly n: number; readonly priceType: PriceType };
-const recordOf = recordsOf('paper');
+const recordOf = bindRecords('paper');
 
 const listing = (receivedAt: number): ListingRecord => ({
   ...{ layer: 'listing', venue: 'paper', venue_symbol: 'BTCUSDT', venue_ts: null, received_at: receivedAt },

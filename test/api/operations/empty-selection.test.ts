@@ -10,7 +10,7 @@ import { useEngines } from '../../support/engines.ts';
 import { openTestStore } from '../../support/test-store.ts';
 import { market, NOW, testApp } from '../live-fixture.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const { history } = await openTestStore(t, await useEngines(t, ['questdb']));
 const { app, table } = await (async () => {
   const feed = market();

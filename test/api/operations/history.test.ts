@@ -12,7 +12,7 @@ import { openTestStore, storeAway } from '../../support/test-store.ts';
 import { capability, Feed, LISTED, listing, listingValues, market, micros, NOW, reading } from '../live-fixture.ts';
 import { ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const { history: store, reader, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
 const at = (seconds: number): Micros => ELEVEN + seconds * SECOND;

@@ -11,7 +11,7 @@ import { openTestStore, storeAway } from '../../support/test-store.ts';
 import { Feed, LISTED, listing, listingValues, NOW } from '../live-fixture.ts';
 import { BTCUSD, collecting, ELEVEN, type PastAnswer, pastAsker, SECOND } from '../past-fixture.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 
 const at = (seconds: number): Micros => ELEVEN + seconds * SECOND;

@@ -11,7 +11,7 @@ import { openTestStore } from '../../support/test-store.ts';
 import { Feed, LISTED, listing, listingValues, markReading, micros, NOW, reading, testApp } from '../live-fixture.ts';
 import { type Bar, candle, HOUR, MINUTE, sampled, withCandles } from '../screen/market.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(900_000);
 const { history: store, write } = await openTestStore(t, await useEngines(t, ['questdb']));
 /** Counts how often a store is asked. */
 const counting = () => {

@@ -10,7 +10,7 @@ import type { Row } from '../../../schemas/topics.ts';
 import { ownEngines } from '../../support/engines.ts';
 
 // A loaded machine takes its time to start a broker or a database again.
-t.setTimeout(180_000);
+t.setTimeout(900_000);
 const engines = await ownEngines(t, ['questdb', 'postgres']);
 const { endpoints } = engines;
 const log = createLog('runtime-test', 'silent');

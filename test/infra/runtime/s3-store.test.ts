@@ -11,7 +11,7 @@ import { openS3Store } from '../../../infra/runtime/s3-store.ts';
 import { startS3Server } from '../../support/s3-server.ts';
 import { waitFor } from '../../support/wait.ts';
 
-t.setTimeout(180_000);
+t.setTimeout(900_000);
 const server = await startS3Server(t);
 const folder = mkdtempSync(join(tmpdir(), 's3-work-'));
 t.teardown(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,12 +1,11 @@
 // Both verifiers of anchored data (AN-10) against a real chain: the posted root holds; another value, contract, chain or transaction is refused.
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Abi, createWalletClient, type Hex } from 'viem';
 import {
   type AnchorFacts,
   buildDay,
@@ -17,17 +16,14 @@ import {
   writeTable,
 } from '../../support/anchored-day.ts';
 import { useEngines } from '../../support/engines.ts';
-import { connectChain } from '../../support/local-chain.ts';
+import { openAnchorChain } from '../../support/posted-roots.ts';
 import { failedSteps, openVerifiers, runBoth } from '../../support/verifiers.ts';
 
-const ARTEFACT = JSON.parse(
-  readFileSync(new URL('../../../infra/contract/AnchorRoots.json', import.meta.url), 'utf8'),
-) as { abi: Abi; bytecode: Hex };
 const OTHER_ROOT = `0x${createHash('sha256').update('another day').digest('hex')}` as const;
 const STEPS = ['chain id', 'contract code', 'chain root', 'transaction'];
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-chain-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));
-t.setTimeout(200_000);
+t.setTimeout(900_000);
 
 const day = buildDay();
 const verifiers = openVerifiers(t, FOLDER);
@@ -51,38 +47,10 @@ const proofFile = async (facts: AnchorFacts, name = 'proof.json'): Promise<strin
   return name;
 };
 
-/** A chain with an owner who deploys contracts and posts roots. */
-const openChain = async (url: string) => {
-  const { transport, chain, reader, fund } = connectChain(url);
-  const owner = await fund();
-  const wallet = createWalletClient({ chain, transport, account: owner });
-  const deploy = async (): Promise<Hex> => {
-    const hash = await wallet.deployContract({ abi: ARTEFACT.abi, bytecode: ARTEFACT.bytecode, args: [owner.address] });
-    return (await reader.waitForTransactionReceipt({ hash })).contractAddress as Hex;
-  };
-  /** Gas is given, so that a call which reverts is mined too. */
-  const post = async (address: Hex, at: string, root: Hex): Promise<AnchorFacts> => {
-    const args = [Number(at.replaceAll('-', '')), root];
-    const hash = await wallet.writeContract({ address, abi: ARTEFACT.abi, functionName: 'post', args, gas: 200_000n });
-    const { blockNumber } = await reader.waitForTransactionReceipt({ hash });
-    const { timestamp } = await reader.getBlock({ blockNumber });
-    return {
-      network: 'eip155:8453',
-      contract: address,
-      tx_hash: hash,
-      block: Number(blockNumber),
-      anchored_at: new Date(Number(timestamp) * 1_000).toISOString(),
-    };
-  };
-  const setCode = (address: Hex, code: string): Promise<unknown> =>
-    reader.request({ method: 'anvil_setCode' as never, params: [address, code] as never });
-  return { deploy, post, setCode };
-};
-
 t.test('a posted root holds, anything else on the chain is refused by its step', async (t) => {
   const { endpoints } = await useEngines(t, ['anvil']);
   const rpc = ['--rpc', endpoints.rpc_url];
-  const chain = await openChain(endpoints.rpc_url);
+  const chain = await openAnchorChain(endpoints.rpc_url);
   const contract = await chain.deploy();
   const posted = await chain.post(contract, DAY, `0x${day.root}`);
   const root = `the root that ${contract.toLowerCase()} on eip155:8453 holds for ${DAY}`;
@@ -118,6 +86,8 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
     t.match(report, /^note rehearsal: the chain \(eip155:8453\) is not Base itself/m);
     const offline = [await proofFile({ ...posted, network: 'eip155:31337', binding: false })];
     await requireReport(t, offline, { code: 0, report: /^note rehearsal: the chain \(eip155:31337\) is not Base/m });
+    const unknown = [await proofFile({ ...posted, network: null, binding: false })];
+    await requireReport(t, unknown, { code: 0, report: /^note rehearsal: the chain \(not known yet\) is not Base/m });
   });
 
   const other = await chain.deploy();
@@ -163,6 +133,7 @@ t.test('a posted root holds, anything else on the chain is refused by its step',
       ['chain id'],
       /another chain\n {5}expected eip155:84532\n {5}found {4}eip155:8453/,
     ],
+    ['a network that is not known yet', { network: null }, ['chain id'], /network is null: the day is not posted yet/],
     ['a network that is none', { network: 'base' }, ['chain id'], /expected base\n/],
     [
       'another block',

@@ -18,7 +18,7 @@ import { runCommand, VERIFIERS } from '../../support/verifiers.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'verify-files-'));
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }));
-t.setTimeout(200_000);
+t.setTimeout(900_000);
 const SCRIPTS = join(VERIFIERS.python.script, '..');
 
 /** The same numbers in every run: a failure can be looked at again (xorshift32). */

@@ -58,7 +58,7 @@ const requireSteps = async (
   t.match(text, reason);
   t.match(text, `NOT VERIFIED: ${steps.join(', ')}\n`);
 };
-t.setTimeout(200_000);
+t.setTimeout(900_000);
 
 t.test('the scripts run on what they promise and hold the hash of the committed contract', async (t) => {
   const python = readFileSync(VERIFIERS.python.script, 'utf8');

@@ -5,35 +5,7 @@ import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { listingValues } from '../../api/live-fixture.ts';
-
-/** A listing of each market of a venue, and an answer without candles as its docs shape it. */
-const KNOWN: Readonly<Record<string, { readonly symbols: readonly string[]; readonly empty: unknown }>> = {
-  aster: { symbols: ['BTCUSDT'], empty: [] },
-  binance: { symbols: ['BTCUSDT', 'BTCUSD_PERP'], empty: [] },
-  bitget: { symbols: ['BTCUSDT', 'BTCPERP', 'BTCUSD'], empty: { code: '00000', requestTime: 1695865615662, data: [] } },
-  bitmex: { symbols: ['XBTUSD'], empty: [] },
-  bybit: { symbols: ['BTCUSDT', 'BTCUSD'], empty: { retCode: 0, result: { symbol: 'BTCUSDT', list: [] }, time: 1 } },
-  deribit: {
-    symbols: ['BTC-PERPETUAL'],
-    empty: {
-      jsonrpc: '2.0',
-      result: { status: 'no_data', ticks: [], open: [], high: [], low: [], close: [], volume: [], cost: [] },
-    },
-  },
-  dydx: { symbols: ['BTC-USD', 'BUFFI,uniswap_v3-USD'], empty: { candles: [] } },
-  gate: { symbols: ['BTC_USDT', 'BTC_USD'], empty: [] },
-  htx: { symbols: ['BTC-USDT', 'BTC-USD'], empty: { ch: 'market.BTC-USDT.kline.1min', data: [], status: 'ok', ts: 1 } },
-  hyperliquid: { symbols: ['BTC', 'xyz:GOLD'], empty: [] },
-  'kraken-futures': { symbols: ['PF_XBTUSD'], empty: { candles: [], more_candles: false } },
-  kucoin: { symbols: ['XBTUSDTM'], empty: { code: '200000', data: [] } },
-  mexc: {
-    symbols: ['BTC_USDT'],
-    empty: { success: true, code: 0, data: { time: [], open: [], close: [], high: [], low: [], vol: [] } },
-  },
-  okx: { symbols: ['BTC-USDT-SWAP'], empty: { code: '0', msg: '', data: [] } },
-};
-/** Binance is asked for the first ones since an instant. */
-const OPEN_ENDED = new Set(['binance', 'aster']);
+import { factsAbout } from '../../support/venue-facts.ts';
 
 const MINUTE = 60_000_000;
 const FROM = 1_768_478_400_000_000;
@@ -47,7 +19,7 @@ const listed = (venue: Venue, symbol: string): ListingRecord => {
 };
 
 const askedBy = (venue: Venue, request: string, body: unknown): AskedMinutes | null => {
-  const listings = new Map((KNOWN[venue.id]?.symbols ?? []).map((symbol) => [symbol, listed(venue, symbol)]));
+  const listings = new Map(factsAbout(venue).symbols.map((symbol) => [symbol, listed(venue, symbol)]));
   const payload = Buffer.from(JSON.stringify(body));
   const message = { kind: 'response' as const, received_at: RECEIVED, request, payload };
   const mapped = venue.map({}, message, { listings });
@@ -57,17 +29,13 @@ const askedBy = (venue: Venue, request: string, body: unknown): AskedMinutes | n
 
 t.test('an empty answer covers the minutes that were asked for, and the one after them', (t) => {
   for (const [id, venue] of venues) {
-    const known = KNOWN[id];
-    if (!known || !venue.candles) {
-      t.fail(`${id} has no line in this table`);
-      continue;
-    }
-    for (const venue_symbol of known.symbols) {
+    const { symbols, noCandles, asksWithoutEnd } = factsAbout(venue);
+    for (const venue_symbol of venue.candles ? symbols : []) {
       const range = { fromMs: FROM / 1_000, toMs: TO / 1_000 };
-      const { method, url } = venue.candles({ venue_symbol }, range, venue.endpoints);
-      const asked = askedBy(venue, `${method} ${url}`, known.empty);
+      const { method, url } = venue.candles?.({ venue_symbol }, range, venue.endpoints) ?? {};
+      const asked = askedBy(venue, `${method} ${url}`, noCandles);
       t.match(asked, { symbols: [venue_symbol], price_type: 'trade', from: FROM }, `${id} ${venue_symbol}`);
-      const to = OPEN_ENDED.has(id) ? null : TO + MINUTE;
+      const to = asksWithoutEnd === true ? null : TO + MINUTE;
       t.equal(asked?.to, to, `${id} ${venue_symbol}: to`);
       t.ok(
         (asked?.limit ?? 0) >= 3,
@@ -81,12 +49,13 @@ t.test('an empty answer covers the minutes that were asked for, and the one afte
 t.test('an answer of a poll covers its price, and every listing of its pair', (t) => {
   let polls = 0;
   for (const [id, venue] of venues) {
-    const listings = (KNOWN[id]?.symbols ?? []).map((symbol) => listed(venue, symbol));
+    const { symbols, noCandles } = factsAbout(venue);
+    const listings = symbols.map((symbol) => listed(venue, symbol));
     const env = { shards: 1, shardOf: () => 0, endpoints: venue.endpoints };
     for (const slot of venue.plan(listings, env)) {
       if (slot.kind !== 'poll' || !slot.covers.some(({ layers }) => layers.includes('price_candles'))) continue;
       for (const { method, url } of slot.requests) {
-        const asked = askedBy(venue, `${method} ${url.replace('{since}', String(FROM / 1e6 - 20))}`, KNOWN[id]?.empty);
+        const asked = askedBy(venue, `${method} ${url.replace('{since}', String(FROM / 1e6 - 20))}`, noCandles);
         t.match(asked, { price_type: /^(mark|index)$/, symbols: [/./] }, `${id} ${url}`);
         t.equal(asked?.to, null, 'up to now');
         t.ok([null, FROM].includes(asked?.from ?? null), 'since the first whole minute');
@@ -100,12 +69,12 @@ t.test('an answer of a poll covers its price, and every listing of its pair', (t
 
 t.test('nothing is covered by what is no answer of minutes', (t) => {
   for (const [id, venue] of venues) {
-    const { symbols = [], empty } = KNOWN[id] ?? {};
+    const { symbols, noCandles } = factsAbout(venue);
     for (const venue_symbol of symbols) {
       const request = venue.candles?.({ venue_symbol }, { fromMs: FROM / 1_000, toMs: TO / 1_000 }, venue.endpoints);
       const url = `${request?.method} ${request?.url}`;
       const { listings } = { listings: new Map([[venue_symbol, listed(venue, venue_symbol)]]) };
-      const payload = Buffer.from(JSON.stringify(empty));
+      const payload = Buffer.from(JSON.stringify(noCandles));
       const at = { received_at: RECEIVED, payload };
       t.equal(venue.askedMinutes?.({ ...at, kind: 'frame', request: null }, { listings }), null, `${id}: a frame`);
       for (const [one, other] of [

@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(aster);
 const TARDIS = 'tardis-tests-aster-futures.ndjson';
@@ -248,71 +248,6 @@ t.test('the recorded books join their snapshots and go on by pu; a hole is found
     if (mapped?.kind === 'snapshot') continue;
     t.same(aster.sequence(line.raw), mapped ?? null, 'the cheap look says what the mapper says');
   }
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  for (const probe of [
-    {
-      message: frame,
-      body: { e: 'markPriceUpdate', E: 1597536008000, s: 'A', p: '1', i: '2', P: '3', r: '0.4', T: 1597564800000 },
-      members: ['E', 'p', 'i', 'P', 'r', 'T'],
-    },
-    {
-      message: frame,
-      body: { e: '24hrTicker', E: 1597536008000, s: 'A', P: '1', c: '2', v: '3', q: '4', o: '5' },
-      members: ['E', 'P', 'c', 'v', 'q', 'o'],
-    },
-    {
-      message: frame,
-      body: {
-        e: 'depthUpdate',
-        E: 1573948821952,
-        T: 1573948821948,
-        s: 'A',
-        U: 11,
-        u: 12,
-        pu: 10,
-        b: [['1', '2']],
-        a: [['3', '4']],
-      },
-      members: ['T', 'U', 'u', 'pu', 'b', 'a'],
-    },
-    {
-      message: (body: unknown) => frame({ e: 'aggTrade', s: 'A', ...(body as object) }),
-      body: { E: 1568693103463, a: 11, p: '2', q: '3', f: 12, T: 1568693103462, m: false },
-      members: ['a', 'p', 'q', 'T'],
-    },
-    {
-      message: (body: unknown) =>
-        frame({ e: 'forceOrder', E: 1584059031426, o: { s: 'A', S: 'BUY', ...(body as object) } }),
-      body: { q: '1', p: '2', ap: '3', z: '4', T: 1584059031421 },
-      members: ['ap', 'z', 'T'],
-    },
-    {
-      message: (body: unknown) => frame({ e: 'kline', E: 5, s: 'A', k: { i: '1m', x: true, ...(body as object) } }),
-      body: { t: 1638747600000, o: '1', c: '2', h: '3', l: '4', v: '5', n: 6, q: '7' },
-      members: ['t', 'o', 'c', 'h', 'l', 'v', 'n', 'q'],
-    },
-  ])
-    t.same(findExchangeable({ venue: aster, ...probe }), []);
-  t.end();
-});
-
-t.test('damaged messages give records, nothing or VenueError only', (t) => {
-  for (const [what, file, line] of [
-    ['a trade', TARDIS, 1],
-    ['a diff', TARDIS, 4],
-    ['open interest', TARDIS, 5],
-    ['a snapshot', TARDIS, 6],
-    ['a mark', TARDIS, 11],
-    ['a liquidation', TARDIS, 13],
-    ['listings', JKORF, 20],
-    ['a premium index', JKORF, 25],
-  ] as const)
-    t.equal(findUnsafeDamage({ venue: aster, message: toVenueMessage(lineOf(file, line)) }), null, what);
-  const day = toVenueMessage(lineOf(JKORF, 32));
-  t.equal(findUnsafeDamage({ venue: aster, message: day }), null, 'a day');
   t.end();
 });
 

@@ -9,14 +9,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { canonicalDigits } from '../../../schemas/decimals.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import {
-  BANDS,
-  candlesOf,
-  findExchangeable,
-  findUnsafeDamage,
-  outcomeOf,
-  venueBench,
-} from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, outcomeOf, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const REST = 'jkorf-rest-examples.ndjson';
@@ -819,85 +812,6 @@ t.test('what cannot be read is refused with its code', (t) => {
   t.end();
 });
 
-// ---- every member counts ----
-
-type Body = Record<string, unknown>;
-const v2Ticker = (data: Body): VenueMessage =>
-  frame({
-    action: 'snapshot',
-    arg: { instType: 'USDT-FUTURES', channel: 'ticker', instId: 'AUSDT' },
-    data: [data],
-    ts: 1,
-  });
-const TICKERS: readonly Body[] = [
-  {
-    last: '21',
-    markPrice: '22',
-    indexPrice: '23',
-    capitalRate: '0.24',
-    nextSettleTime: 1700000025000,
-    systemTime: 1700000026000,
-    holding: '27',
-    baseVolume: '28',
-    quoteVolume: '29',
-    priceChangePercent: '0.30',
-  },
-  {
-    lastPr: '21',
-    markPrice: '22',
-    indexPrice: '23',
-    fundingRate: '0.24',
-    nextFundingTime: '1700000025000',
-    ts: '1700000026000',
-    holdingAmount: '27',
-    baseVolume: '28',
-    quoteVolume: '29',
-    change24h: '0.30',
-  },
-  {
-    lastPrice: '21',
-    markPrice: '22',
-    indexPrice: '23',
-    fundingRate: '0.24',
-    nextFundingTime: '1700000025000',
-    openInterest: '27',
-    volume24h: '28',
-    turnover24h: '29',
-    price24hPcnt: '0.30',
-  },
-];
-const DISTINCT: readonly { readonly message: (body: Body) => VenueMessage; readonly body: Body }[] = [
-  ...TICKERS.map((body) => ({ message: v2Ticker, body })),
-  {
-    message: (data) => v3('books', [data]),
-    body: { a: [['5', '6']], b: [['7', '8']], seq: 31, pseq: 32, ts: '1700000000001' },
-  },
-  {
-    message: (data) => v3('publicTrade', [{ S: 'buy', ...data }]),
-    body: { i: '41', p: '42', v: '43', T: '1700000000001' },
-  },
-  {
-    message: (data) => v3('liquidation', [{ symbol: 'AUSDT', side: 'buy', ...data }]),
-    body: { price: '41', amount: '42', ts: '1700000000001' },
-  },
-  {
-    message: (data) => v3('kline', [data], { interval: '1m' }),
-    body: { start: '1700000040000', open: '61', high: '62', low: '63', close: '64', volume: '65', turnover: '66' },
-  },
-  {
-    message: (data) => answer('v3/market/current-fund-rate', [{ symbol: 'AUSDT', ...data }]),
-    body: { fundingRate: '0.5', fundingRateInterval: '4', nextUpdate: '1700000025000' },
-  },
-];
-
-t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  for (const { message, body } of DISTINCT) {
-    const members = Object.keys(body);
-    t.same(findExchangeable({ venue: bitget, message, body, members }), [], members.join());
-  }
-  t.end();
-});
-
 // ---- listings ----
 
 const listingsOf = (message: VenueMessage): readonly ListingRecord[] =>
@@ -1232,33 +1146,5 @@ t.test('frames are told apart without reading them whole', (t) => {
   ] as const)
     t.equal(bitget.classify(lineOf(file, line).raw), 'data');
   t.same(bitget.ping, { everyMs: 30_000, frame: 'ping' });
-  t.end();
-});
-
-// ---- damaged frames ----
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const seeds: readonly (readonly [string, VenueMessage])[] = [
-    ...(
-      [
-        [SESSION, 9],
-        [SESSION, 34],
-        [SESSION, 37],
-        [TARDIS, 3],
-        [TARDIS, 5],
-        [TARDIS, 8],
-        [WS, 19],
-        [WS, 25],
-        [REST, 1],
-        [REST, 9],
-        [REST, 18],
-        [REST, 20],
-        [REST, 21],
-      ] as const
-    ).map(([file, line]) => [`${file}:${line}`, toVenueMessage(lineOf(file, line))] as const),
-    ['v3 book', frame(bookFrame('update', 1304314508780744705n, 1304314508780744704n))],
-    ['v3 trade', v3('publicTrade', [{ i: '1', p: '42.50', v: '43', S: 'sell', T: '1700000000001' }])],
-  ];
-  for (const [name, message] of seeds) t.equal(findUnsafeDamage({ venue: bitget, message }), null, name);
   t.end();
 });

@@ -7,7 +7,7 @@ import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../proc
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -408,96 +408,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     ['an answer to nothing', { ...frame([level]), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
   ];
   for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
-  t.end();
-});
-
-t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  const row = (name: string, action: string) => (body: unknown) => table(name, action, body as object);
-  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
-    [
-      row('instrument', 'partial'),
-      {
-        symbol: 'XBTUSD',
-        typ: 'FFWCSX',
-        lastPrice: 11,
-        markPrice: 12,
-        indicativeSettlePrice: 13,
-        fundingRate: 14,
-        openInterest: 15,
-        volume24h: 16,
-        foreignNotional24h: 17,
-        lastChangePcnt: 18,
-        fundingTimestamp: '2024-01-01T08:00:00Z',
-        timestamp: '2024-01-01T00:00:00Z',
-      },
-      [
-        'lastPrice',
-        'markPrice',
-        'indicativeSettlePrice',
-        'fundingRate',
-        'openInterest',
-        'volume24h',
-        'foreignNotional24h',
-        'lastChangePcnt',
-        'fundingTimestamp',
-        'timestamp',
-      ],
-    ],
-    [
-      row('orderBookL2', 'partial'),
-      { symbol: 'XBTUSD', id: 21, side: 'Buy', size: 22, price: 23, timestamp: '2024-01-01T00:00:00Z' },
-      ['side', 'size', 'price', 'timestamp'],
-    ],
-    [
-      row('trade', 'insert'),
-      { symbol: 'XBTUSD', timestamp: '2024-01-01T00:00:00Z', side: 'Buy', size: 31, price: 32, trdMatchID: 'm' },
-      ['size', 'price', 'trdMatchID'],
-    ],
-    [
-      row('liquidation', 'insert'),
-      { orderID: 'o', symbol: 'XBTUSD', side: 'Buy', price: 41, leavesQty: 42 },
-      ['price', 'leavesQty', 'orderID'],
-    ],
-    [
-      row('tradeBin1m', 'insert'),
-      {
-        symbol: 'XBTUSD',
-        timestamp: '2024-01-01T00:00:00Z',
-        open: 51,
-        high: 52,
-        low: 53,
-        close: 54,
-        volume: 55,
-        foreignNotional: 56,
-        trades: 57,
-      },
-      ['open', 'high', 'low', 'close', 'volume', 'foreignNotional', 'trades'],
-    ],
-  ];
-  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const seeds: readonly VenueMessage[] = [
-    table('instrument', 'partial', rowOf('XBTUSD')),
-    toVenueMessage(lineOf(TARDIS, 7)),
-    toVenueMessage(lineOf(TARDIS, 12)),
-    toVenueMessage(lineOf(SESSION, 241)),
-    toVenueMessage(lineOf(JKORF_WS, 6)),
-    answer('GET https://www.bitmex.com/api/v1/instrument/active', `[${rowOf('XBTUSD')},${rowOf('ETHUSD')}]`),
-  ];
-  for (const message of seeds)
-    t.equal(findUnsafeDamage({ venue, message }), null, message.payload.toString().slice(0, 40));
-  const partial = toVenueMessage(lineOf(TARDIS, 7));
-  const state = (): MapState => {
-    const held: MapState = {};
-    venue.map(held, partial, { listings: new Map() });
-    return held;
-  };
-  const update = toVenueMessage(lineOf(TARDIS, 8));
-  const before = partial.payload.toString();
-  t.equal(findUnsafeDamage({ venue, message: update, state, before }), null, 'an update by ids');
   t.end();
 });
 

@@ -7,14 +7,7 @@ import type { MapContext, MapState } from '../../../ingest/venues/contract/mappi
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord, NormalisedRecord } from '../../../schemas/records.ts';
 import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
-import {
-  BANDS,
-  candlesOf,
-  findExchangeable,
-  findUnsafeDamage,
-  outcomeOf,
-  venueBench,
-} from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, outcomeOf, venueBench } from '../../support/venue-checks.ts';
 
 const NO_LISTINGS: MapContext = { listings: new Map() };
 const REST = 'jkorf-rest-examples.ndjson';
@@ -730,65 +723,6 @@ t.test('figures sent as JSON numbers keep their digits', (t) => {
   t.end();
 });
 
-// ---- every member counts ----
-
-type Distinct = {
-  readonly message: (body: Record<string, unknown>) => VenueMessage;
-  readonly body: Record<string, unknown>;
-  readonly members: readonly string[];
-};
-const DISTINCT: readonly Distinct[] = [
-  {
-    message: (data) => tickerFrame('snapshot', data),
-    body: FULL,
-    members: Object.keys(FULL),
-  },
-  {
-    message: ({ u, ...data }) =>
-      frame({
-        topic: 'orderbook.50.AUSDT',
-        type: 'delta',
-        ts: data.ts,
-        cts: data.cts,
-        data: { ...data, s: 'AUSDT', u },
-      }),
-    body: { ts: 1700000000001, cts: 1700000000002, u: 31, seq: 32, b: [['5', '6']], a: [['7', '8']] },
-    members: ['cts', 'u', 'seq', 'b', 'a'],
-  },
-  {
-    message: (data) => frame({ topic: 'publicTrade.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
-    body: { T: 1700000000001, s: 'AUSDT', S: 'Buy', v: '42', p: '43', i: '44' },
-    members: ['T', 'v', 'p', 'i'],
-  },
-  {
-    message: (data) => frame({ topic: 'allLiquidation.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
-    body: { T: 1700000000001, s: 'AUSDT', S: 'Buy', v: '42', p: '43' },
-    members: ['T', 'v', 'p'],
-  },
-  {
-    message: (data) => frame({ topic: 'kline.1.AUSDT', type: 'snapshot', ts: 1, data: [data] }),
-    body: {
-      start: 1700000040000,
-      end: 1700000099999,
-      open: '61',
-      close: '62',
-      high: '63',
-      low: '64',
-      volume: '65',
-      turnover: '66',
-      confirm: false,
-      timestamp: 1700000098000,
-    },
-    members: ['start', 'end', 'open', 'close', 'high', 'low', 'volume', 'turnover', 'timestamp'],
-  },
-];
-
-t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  for (const { message, body, members } of DISTINCT)
-    t.same(findExchangeable({ venue: bybit, message, body, members }), [], members.join());
-  t.end();
-});
-
 // ---- listings ----
 
 const listingsOf = (message: VenueMessage, state = {}): readonly ListingRecord[] =>
@@ -1043,27 +977,5 @@ t.test('frames are told apart without reading them whole', (t) => {
   t.equal(bybit.classify('{"req_id":"1","op":"pong","args":["1675418560633"],"conn_id":"x"}'), 'heartbeat');
   t.equal(bybit.classify(lineOf(TARDIS, 12).raw), 'data', 'its topic stands behind its data');
   t.same(bybit.ping, { everyMs: 20_000, frame: '{"op":"ping"}' });
-  t.end();
-});
-
-// ---- damaged frames ----
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const seeds: readonly (readonly [string, number])[] = [
-    [WS, 6],
-    [TARDIS, 7],
-    [TARDIS, 14],
-    [TARDIS, 1],
-    [TARDIS, 12],
-    [TARDIS, 15],
-    [REST, 4],
-    [REST, 6],
-    [REST, 9],
-    [REST, 11],
-  ];
-  for (const [file, line] of seeds) {
-    const message = toVenueMessage(lineOf(file, line));
-    t.equal(findUnsafeDamage({ venue: bybit, message }), null, `${file}:${line}`);
-  }
   t.end();
 });

@@ -5,7 +5,7 @@ import type { Chain } from '../../../ingest/venues/shared/book-sync.ts';
 import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(deribit);
 const NAUTILUS = 'nautilus-ws-singles.ndjson';
@@ -295,74 +295,6 @@ t.test('figures keep the digits of their JSON numbers', (t) => {
     { venue_ts: 1765541474086_000, values: { mark: '92281.780000000000001', index: '100000' } },
     { values: { funding: '-0.00008477' } },
   ]);
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  const named = { instrument_name: 'BTC-PERPETUAL' };
-  for (const probe of [
-    {
-      message: (body: unknown) => frame(notify('ticker.BTC-PERPETUAL.100ms', body)),
-      body: {
-        ...named,
-        timestamp: 11,
-        last_price: 1,
-        mark_price: 2,
-        index_price: 3,
-        current_funding: 4,
-        funding_8h: 5,
-        open_interest: 6,
-      },
-      members: [
-        'timestamp',
-        'last_price',
-        'mark_price',
-        'index_price',
-        'current_funding',
-        'funding_8h',
-        'open_interest',
-      ],
-    },
-    {
-      message: (body: unknown) => frame(notify('ticker.BTC-PERPETUAL.100ms', { ...named, timestamp: 11, stats: body })),
-      body: { volume: 1, volume_usd: 2, volume_notional: 3, price_change: 4, high: 5 },
-      members: ['volume', 'volume_notional', 'price_change', 'high'],
-    },
-    {
-      message: (body: unknown) => frame(notify('trades.BTC-PERPETUAL.100ms', [body])),
-      body: {
-        ...named,
-        direction: 'buy',
-        price: 1,
-        amount: 2,
-        timestamp: 3,
-        trade_id: '4',
-        trade_seq: 5,
-        contracts: 6,
-        index_price: 7,
-      },
-      members: ['price', 'amount', 'timestamp', 'trade_id', 'contracts'],
-    },
-    {
-      message: (body: unknown) => frame(notify('chart.trades.BTC-PERPETUAL.1', body)),
-      body: { tick: 1767200040000, open: 2, high: 3, low: 1, close: 4, volume: 5, cost: 6 },
-      members: ['tick', 'open', 'high', 'low', 'close', 'volume', 'cost'],
-    },
-    {
-      message: (body: unknown) => frame(notify('book.BTC-PERPETUAL.100ms', body)),
-      body: {
-        ...named,
-        type: 'change',
-        timestamp: 1,
-        change_id: 7,
-        prev_change_id: 6,
-        bids: [['new', 5, 6]],
-        asks: [['new', 7, 8]],
-      },
-      members: ['timestamp', 'change_id', 'prev_change_id', 'bids', 'asks'],
-    },
-  ])
-    t.same(findExchangeable({ venue: deribit, ...probe }), []);
   t.end();
 });
 
@@ -690,43 +622,5 @@ t.test('a test request is answered, other frames are told apart', (t) => {
   t.equal(deribit.classify(lineOf(OPTIONS, 3).raw), 'ack');
   t.equal(deribit.classify(lineOf(NAUTILUS, 1).raw), 'data');
   t.equal(deribit.classify('{"jsonrpc":"2.0","id":2,"error":{"code":11050,"message":"bad_request"}}'), 'error');
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  for (const [kind, file, line] of [
-    ['ticker', NAUTILUS, 1],
-    ['trades', NAUTILUS, 2],
-    ['candle', NAUTILUS, 3],
-    ['change', NAUTILUS, 5],
-    ['best levels', NAUTILUS, 6],
-    ['snapshot', TARDIS, 14],
-    ['liquidation', TARDIS, 11],
-  ] as const) {
-    const message = toVenueMessage(lineOf(file, line));
-    t.equal(findUnsafeDamage({ venue: deribit, message }), null, kind);
-  }
-  const instruments = JSON.stringify({
-    usOut: 1626993723162185,
-    result: [
-      {
-        kind: 'future',
-        settlement_period: 'perpetual',
-        instrument_name: 'A-PERPETUAL',
-        base_currency: 'A',
-        quote_currency: 'USD',
-        tick_size: 0.5,
-        contract_size: 10,
-        min_trade_amount: 10,
-        expiration_timestamp: 32503708800000,
-        creation_timestamp: 1534242287000,
-      },
-    ],
-  });
-  t.equal(
-    findUnsafeDamage({ venue: deribit, message: answer('GET /public/get_instruments', instruments) }),
-    null,
-    'instruments',
-  );
   t.end();
 });

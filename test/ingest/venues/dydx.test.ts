@@ -7,7 +7,7 @@ import { normalise } from '../../../infra/dev/tools/normalise.ts';
 import { dydx } from '../../../ingest/venues/dydx/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, frame, answer, record, codeOf } = venueBench(dydx);
 const TARDIS = 'tardis-tests-dydx-v4.ndjson';
@@ -235,43 +235,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     ],
   ] as const)
     t.equal(codeOf(frame(body)), code, what);
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  for (const probe of [
-    {
-      message: (body: unknown) => frame(push('subscribed', 'v4_markets', '', { markets: { 'BTC-USD': body } })),
-      body: MARKET,
-      members: ['oraclePrice', 'volume24H', 'nextFundingRate', 'openInterest', 'baseOpenInterest'],
-    },
-    {
-      message: (body: unknown) => frame(push('channel_data', 'v4_markets', '', { oraclePrices: { 'BTC-USD': body } })),
-      body: { oraclePrice: '1', effectiveAt: '2024-08-23T00:00:54.301Z', effectiveAtHeight: '23455252', marketId: 86 },
-      members: ['oraclePrice', 'effectiveAt', 'effectiveAtHeight'],
-    },
-    {
-      message: (body: unknown) => frame(push('channel_data', 'v4_trades', 'BTC-USD', { trades: [body] })),
-      body: { id: '3', side: 'SELL', price: '1', size: '2', createdAt: '2024-08-23T00:00:00.000Z', type: 'LIQUIDATED' },
-      members: ['id', 'price', 'size', 'createdAt'],
-    },
-    {
-      message: (body: unknown) => frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', body)),
-      body: CANDLE,
-      members: ['startedAt', 'low', 'high', 'open', 'close', 'baseTokenVolume', 'usdVolume', 'trades'],
-    },
-    {
-      message: (body: unknown) => frame(push('subscribed', 'v4_orderbook', 'BTC-USD', { bids: [body], asks: [] })),
-      body: { price: '1', size: '2' },
-      members: ['price', 'size'],
-    },
-    {
-      message: (body: unknown) => frame(push('channel_data', 'v4_orderbook', 'BTC-USD', body)),
-      body: { bids: [['1', '2']], asks: [['3', '4']] },
-      members: ['bids', 'asks'],
-    },
-  ])
-    t.same(findExchangeable({ venue: dydx, ...probe }), []);
   t.end();
 });
 
@@ -545,22 +508,5 @@ t.test('frames are told apart without reading them whole', (t) => {
   t.equal(dydx.classify('{"type":"unsubscribed","channel":"v4_trades"}'), 'ack');
   t.equal(dydx.classify('{"type":"pong"}'), 'heartbeat');
   for (const line of [3, 4, 6, 8]) t.equal(dydx.classify(lineOf(TARDIS, line).raw), 'data');
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  for (const [kind, line] of [
-    ['trades', 2],
-    ['snapshot', 3],
-    ['change', 4],
-    ['markets', 6],
-    ['trading', 7],
-    ['oracle prices', 8],
-  ] as const)
-    t.equal(findUnsafeDamage({ venue: dydx, message: toVenueMessage(lineOf(TARDIS, line)) }), null, kind);
-  const candle = frame(push('channel_data', 'v4_candles', 'BTC-USD/1MIN', CANDLE));
-  t.equal(findUnsafeDamage({ venue: dydx, message: candle }), null, 'candle');
-  const markets = answer('GET https://indexer.dydx.trade/v4/perpetualMarkets', { markets: { 'BTC-USD': MARKET } });
-  t.equal(findUnsafeDamage({ venue: dydx, message: markets }), null, 'reference answer');
   t.end();
 });

@@ -5,7 +5,7 @@ import { gate as venue } from '../../../ingest/venues/gate/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -454,94 +454,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     ['an answer to nothing', { ...frame([]), kind: 'response' }, 'VENUE_UNKNOWN_LISTING'],
   ];
   for (const [what, message, code] of cases) t.equal(codeOf(message), code, what);
-  t.end();
-});
-
-t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  const of = (channel: string) => (body: unknown) =>
-    update(channel, channel === 'futures.order_book_update' ? body : [body]);
-  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
-    [
-      of('futures.tickers'),
-      {
-        contract: 'A_USDT',
-        last: '11',
-        mark_price: '12',
-        index_price: '13',
-        funding_rate: '0.14',
-        funding_rate_indicative: '0.15',
-        total_size: '16',
-        volume_24h: '17',
-        volume_24h_quote: '18',
-        volume_24h_base: '19',
-        volume_24h_settle: '20',
-        change_percentage: '21',
-      },
-      [
-        'last',
-        'mark_price',
-        'index_price',
-        'funding_rate',
-        'funding_rate_indicative',
-        'total_size',
-        'volume_24h',
-        'volume_24h_quote',
-        'change_percentage',
-      ],
-    ],
-    [
-      of('futures.order_book_update'),
-      { t: 31, s: 'A_USDT', U: 32, u: 33, b: [{ p: '5', s: 6 }], a: [{ p: '7', s: 8 }] },
-      ['t', 'U', 'u', 'b', 'a'],
-    ],
-    [
-      of('futures.trades'),
-      { size: 41, id: 42, create_time: 1700000001, create_time_ms: 1700000002003, price: '43', contract: 'A_USDT' },
-      ['size', 'id', 'create_time_ms', 'price'],
-    ],
-    [
-      of('futures.public_liquidates'),
-      { size: -51, price: 52, time_ms: 53, contract: 'A_USDT' },
-      ['size', 'price', 'time_ms'],
-    ],
-    [
-      of('futures.candlesticks'),
-      { t: 61, o: '62', h: '63', l: '64', c: '65', v: '66', n: '1m_A_USDT' },
-      ['t', 'o', 'h', 'l', 'c', 'v'],
-    ],
-    [
-      (body) => answer(`${REST}/usdt/order_book?contract=A_USDT&limit=1`, body),
-      { id: 71, current: 72, update: 73, bids: [{ p: '5', s: 6 }], asks: [{ p: '7', s: 8 }] },
-      ['id', 'update', 'bids', 'asks'],
-    ],
-  ];
-  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const seeds: readonly VenueMessage[] = [
-    ...(
-      [
-        [TARDIS, 21],
-        [TARDIS, 14],
-        [TARDIS, 19],
-        [TARDIS, 20],
-        [SESSION, 47],
-        [JKORF_WS, 15],
-        [JKORF_WS, 9],
-        [BOOKS, 6],
-      ] as const
-    ).map(([file, line]) => toVenueMessage(lineOf(file, line))),
-    update('futures.public_liquidates', [{ price: 215.1, size: '-124', time_ms: 1541486601123, contract: 'BTC_USDT' }]),
-    update('futures.candlesticks', [
-      { t: 1545129300, v: '275', c: '95.4', h: '96.9', l: '89.5', o: '94.3', n: '1m_ETH_USDT' },
-    ]),
-    toVenueMessage(lineOf(JKORF_REST, 2)),
-  ];
-  // Signs of sizes become sides.
-  for (const message of seeds)
-    t.equal(findUnsafeDamage({ venue, message }), null, message.payload.toString().slice(0, 60));
   t.end();
 });
 

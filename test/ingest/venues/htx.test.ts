@@ -6,7 +6,7 @@ import { htx } from '../../../ingest/venues/htx/index.ts';
 import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sync.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(htx);
 
@@ -774,124 +774,5 @@ t.test('a minute is closed by a candle sent after its end; others are asked for,
   t.equal(htx.subscriptionOf?.(candle(1)), null, 'trades may rest');
   t.same(htx.renew?.([mark]), [JSON.stringify({ unsub: mark, id: mark }), JSON.stringify({ sub: mark, id: mark })]);
   t.equal(htx.classify(`{"id":"1","unsubbed":"${mark}","ts":1,"status":"ok"}`), 'ack');
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  const code = 'A-USDT';
-  const push =
-    (topic: string) =>
-    (body: unknown): ReturnType<typeof frame> =>
-      frame({ ch: `market.${code}.${topic}`, ts: 1700000000009, tick: body });
-  const notice =
-    (topic: string) =>
-    (body: unknown): ReturnType<typeof frame> =>
-      frame({ op: 'notify', topic: `public.*.${topic}`, ts: 1700000000009, data: [body] });
-  const ask =
-    (path: string, member: string) =>
-    (body: unknown): ReturnType<typeof frame> =>
-      answer(`${REST_URL}${path}`, { status: 'ok', [member]: [body], ts: 1700000000009 });
-  const ts = 1700000000001;
-  type Build = typeof frame;
-  const tick = (body: unknown): ReturnType<Build> => push('trade.detail')({ id: 1, ts: 2, data: [body] });
-  /** `idle`: members that are not ours; exchanged among themselves they change nothing. */
-  const cases: readonly {
-    readonly message: Build;
-    readonly body: Record<string, unknown>;
-    readonly idle?: string[];
-  }[] = [
-    { message: push('detail'), body: { ts, close: 11.5, vol: 12, trade_turnover: 13 } },
-    {
-      message: push('depth.size_150.high_freq'),
-      body: { ts, bids: [[5, 6]], asks: [[7, 8]], version: 61, mrid: 62, id: 63 },
-      idle: ['mrid', 'id'],
-    },
-    {
-      message: push('basis.1min.close'),
-      body: { id: 1700000040, index_price: '21', contract_price: '22', basis: '-1' },
-      idle: ['id', 'contract_price', 'basis'],
-    },
-    { message: push('mark_price.1min'), body: { id: 1700000040, open: '31', close: '32', high: '33', low: '30' } },
-    {
-      message: push('kline.1min'),
-      body: {
-        id: 1700000040,
-        open: 41,
-        close: 42,
-        high: 43,
-        low: 40,
-        vol: 44,
-        amount: 45,
-        trade_turnover: 46,
-        count: 47,
-      },
-    },
-    { message: tick, body: { id: 51, ts, price: 52, amount: 53, quantity: 54, direction: 'buy' } },
-    {
-      message: notice('funding_rate'),
-      body: {
-        contract_code: code,
-        funding_rate: '0.6',
-        estimated_rate: '0.7',
-        settlement_time: '1700000000002',
-        funding_time: '1700000000001',
-      },
-      idle: ['estimated_rate', 'funding_time'],
-    },
-    {
-      message: notice('liquidation_orders'),
-      body: {
-        contract_code: code,
-        direction: 'sell',
-        volume: 71,
-        price: 72,
-        amount: 73,
-        trade_turnover: 74,
-        created_at: ts,
-      },
-      idle: ['amount', 'trade_turnover'],
-    },
-    {
-      message: ask('/linear-swap-api/v1/swap_open_interest', 'data'),
-      body: { contract_code: code, volume: 81, amount: 82, value: 83 },
-      idle: ['amount', 'value'],
-    },
-    {
-      message: ask('/linear-swap-api/v1/swap_index', 'data'),
-      body: { contract_code: code, index_price: 91, index_ts: ts },
-    },
-    {
-      message: ask('/v2/linear-swap-ex/market/detail/batch_merged', 'ticks'),
-      body: { contract_code: code, ts, close: '101', vol: '102', number_of: '103', amount: '104' },
-    },
-  ];
-  for (const { message, body, idle = [] } of cases) {
-    const members = Object.keys(body).filter((name) => name !== 'direction');
-    const found = findExchangeable({ venue: htx, message, body, members });
-    const ours = found.filter((pair) => !pair.split(' and ').every((name) => idle.includes(name)));
-    t.same(ours, [], members.join());
-  }
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const messages = {
-    book: toVenueMessage(lineOf(WS, 33)),
-    update: toVenueMessage(lineOf(TARDIS, 5)),
-    trade: toVenueMessage(lineOf(SESSION, 45)),
-    detail: toVenueMessage(lineOf(WS, 45)),
-    basis: toVenueMessage(lineOf(TARDIS, 6)),
-    funding: toVenueMessage(lineOf(WS, 15)),
-    liquidation: toVenueMessage(lineOf(WS, 27)),
-    candle: toVenueMessage(lineOf(REST, 8)),
-    'open interest': toVenueMessage(lineOf(REST, 16)),
-    index: toVenueMessage(lineOf(REST, 15)),
-    batch: toVenueMessage(lineOf(REST, 20)),
-    'contract info': toVenueMessage(lineOf(REST, 3)),
-    ping: toVenueMessage(lineOf(SESSION, 162)),
-  };
-  for (const [kind, message] of Object.entries(messages)) {
-    t.equal(findUnsafeDamage({ venue: htx, message }), null, kind);
-  }
   t.end();
 });

@@ -4,7 +4,7 @@ import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
 import { hyperliquid } from '../../../ingest/venues/hyperliquid/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(hyperliquid);
 const SESSION = 'hftbacktest-btc-20250126.ndjson.gz';
@@ -267,43 +267,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     t.equal(codeOf(frame(body)), code, what);
   const market = { universe: [{ name: 'A', szDecimals: 400 }] };
   t.throws(() => hyperliquid.mapReference({}, answer('POST /info', market)), { code: 'VENUE_BAD_FRAME' });
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  const at = (name: string, body: unknown): unknown => ({ channel: name, data: body });
-  for (const probe of [
-    {
-      message: (body: unknown) => frame(at('activeAssetCtx', { coin: 'A', ctx: body })),
-      body: {
-        markPx: '1',
-        oraclePx: '2',
-        funding: '0.3',
-        openInterest: '4',
-        dayNtlVlm: '5',
-        dayBaseVlm: '6',
-        midPx: '7',
-      },
-      members: ['markPx', 'oraclePx', 'funding', 'openInterest', 'dayNtlVlm', 'dayBaseVlm', 'midPx'],
-    },
-    {
-      message: (body: unknown) => frame(at('trades', [body])),
-      body: { coin: 'A', side: 'A', px: '1', sz: '2', time: 1737918860049, tid: 3 },
-      members: ['px', 'sz', 'time', 'tid'],
-      state: () => heard('A', '1', '2', '3'),
-    },
-    {
-      message: (body: unknown) => frame(at('candle', body)),
-      body: { t: 1764842820000, T: 1764842879999, s: 'A', i: '1m', o: '61', c: '62', h: '63', l: '60', v: '64', n: 65 },
-      members: ['t', 'o', 'c', 'h', 'l', 'v', 'n'],
-    },
-    {
-      message: (body: unknown) => frame(at('l2Book', { coin: 'A', time: 1764842820000, levels: [[body], []] })),
-      body: { px: '1', sz: '2', n: 3 },
-      members: ['px', 'sz', 'n'],
-    },
-  ])
-    t.same(findExchangeable({ venue: hyperliquid, ...probe }), []);
   t.end();
 });
 
@@ -596,31 +559,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  for (const [kind, file, line] of [
-    ['book', TARDIS, 6],
-    ['asked book', METAS, 3],
-    ['context', TARDIS, 7],
-    ['trades', TARDIS, 3],
-    ['contexts of a market', JKORF_REST, 2],
-    ['metas', METAS, 1],
-  ] as const) {
-    const message = toVenueMessage(lineOf(file, line));
-    t.equal(findUnsafeDamage({ venue: hyperliquid, message, state: () => heard('BTC') }), null, kind);
-  }
-  const body = {
-    t: 1764842820000,
-    T: 1764842879999,
-    s: 'A',
-    i: '1m',
-    o: '61',
-    c: '62',
-    h: '63',
-    l: '60',
-    v: '64',
-    n: 65,
-  };
-  t.equal(findUnsafeDamage({ venue: hyperliquid, message: frame({ channel: 'candle', data: body }) }), null, 'candle');
-  t.end();
-});

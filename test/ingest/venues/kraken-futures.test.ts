@@ -5,7 +5,7 @@ import { krakenFutures as venue } from '../../../ingest/venues/kraken-futures/in
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { chainsOf, followBooks } from '../../support/book-sessions.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, mapFile, listingsOf, frame, answer, record, codeOf } = venueBench(venue);
 
@@ -418,123 +418,6 @@ t.test('what cannot be read is refused with its code', (t) => {
     ],
   ];
   for (const [what, message, code] of table) t.equal(codeOf(message), code, what);
-  t.end();
-});
-
-t.test('exchanging any two members of a frame changes its records or is refused', (t) => {
-  const cases: readonly (readonly [(body: unknown) => VenueMessage, Record<string, unknown>, readonly string[]])[] = [
-    [
-      frame,
-      {
-        feed: 'ticker',
-        product_id: 'PF_AUSD',
-        time: 1700000000001,
-        last: 11,
-        markPrice: 12,
-        index: 13,
-        relative_funding_rate: 0.14,
-        funding_rate: 0.15,
-        relative_funding_rate_prediction: 0.16,
-        next_funding_rate_time: 1700000000004,
-        openInterest: 17,
-        volume: 18,
-        volumeQuote: 19,
-        change: 20,
-        bid: 21,
-        ask: 22,
-      },
-      [
-        'time',
-        'last',
-        'markPrice',
-        'index',
-        'relative_funding_rate',
-        'next_funding_rate_time',
-        'openInterest',
-        'volume',
-        'volumeQuote',
-        'change',
-      ],
-    ],
-    [
-      frame,
-      { feed: 'book', product_id: 'PF_AUSD', side: 'buy', seq: 31, price: 32, qty: 33, timestamp: 34 },
-      ['seq', 'price', 'qty', 'timestamp'],
-    ],
-    [
-      frame,
-      {
-        feed: 'book_snapshot',
-        product_id: 'PF_AUSD',
-        timestamp: 41,
-        seq: 42,
-        bids: [{ price: 1, qty: 2 }],
-        asks: [{ price: 3, qty: 4 }],
-      },
-      ['timestamp', 'seq', 'bids', 'asks'],
-    ],
-    [
-      frame,
-      {
-        feed: 'trade',
-        product_id: 'PF_AUSD',
-        uid: 'u',
-        side: 'buy',
-        type: 'fill',
-        seq: 1,
-        time: 51,
-        qty: 52,
-        price: 53,
-      },
-      ['time', 'qty', 'price', 'uid'],
-    ],
-    [
-      (body) => answer('GET /derivatives/api/v3/history?symbol=PF_AUSD', { history: [body] }),
-      { time: '2024-05-03T13:05:43.974Z', uid: 'u', side: 'sell', type: 'liquidation', size: 54, price: 55 },
-      ['size', 'price', 'uid'],
-    ],
-    [
-      (body) => answer('GET /derivatives/api/v3/tickers', { serverTime: '2024-05-03T13:15:34.1Z', tickers: [body] }),
-      {
-        symbol: 'PF_AUSD',
-        last: 61,
-        lastTime: '2024-05-03T13:15:33.1Z',
-        markPrice: 62,
-        indexPrice: 63,
-        vol24h: 64,
-        volumeQuote: 65,
-        openInterest: 66,
-        change24h: 67,
-      },
-      ['last', 'markPrice', 'indexPrice', 'vol24h', 'volumeQuote', 'openInterest', 'change24h'],
-    ],
-    [
-      (body) => answer('GET /api/charts/v1/trade/PF_AUSD/1m', { candles: [body] }),
-      { time: 1731715200000, open: '71', high: '72', low: '73', close: '74', volume: '75' },
-      ['time', 'open', 'high', 'low', 'close', 'volume'],
-    ],
-  ];
-  for (const [message, body, members] of cases) t.same(findExchangeable({ venue, message, body, members }), []);
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const seeds: readonly (readonly [string, number])[] = [
-    [JKORF_WS, 3],
-    [SESSION, 46],
-    [SESSION, 57],
-    [NAUTILUS_WS, 4],
-    [SESSION, 262],
-    [NAUTILUS_REST, 2],
-    [NAUTILUS_REST, 7],
-  ];
-  for (const [file, line] of seeds) {
-    const message = toVenueMessage(lineOf(file, line));
-    // A size below zero becomes zero, which the damaged frame may not hold.
-    t.equal(findUnsafeDamage({ venue, message }), null, `${file}:${line}`);
-  }
-  const reference = toVenueMessage(lineOf(NAUTILUS_REST, 1));
-  t.equal(findUnsafeDamage({ venue, message: reference }), null, 'instruments');
   t.end();
 });
 

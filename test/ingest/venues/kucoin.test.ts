@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(kucoin);
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
@@ -419,90 +419,6 @@ t.test('the cheap look at a book frame says what the mapper says', (t) => {
     }
   }
   t.equal(kucoin.sequence('{"topic":"/contractMarket/level2:XBTMM22","data":{"sequence":1,"change":"5,buy,1"}}'), null);
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  for (const probe of [
-    {
-      message: (body: unknown) => push('/contract/instrument:A', 'mark.index.price', body),
-      body: { markPrice: '1', indexPrice: '2', timestamp: 1551770400000 },
-      members: ['markPrice', 'indexPrice', 'timestamp'],
-    },
-    {
-      message: (body: unknown) => push('/contractMarket/snapshot:A', 'snapshot.24h', body),
-      body: { volume: '1', turnover: '2', lastPrice: '3', priceChgPct: '0.4', ts: 1551770400000, lowPrice: '5' },
-      members: ['volume', 'turnover', 'lastPrice', 'priceChgPct', 'ts', 'lowPrice'],
-    },
-    {
-      message: (body: unknown) => push('/contractMarket/execution:A', 'match', body),
-      body: { side: 'buy', size: '2', price: '3', tradeId: '4', ts: 1551770400000 },
-      members: ['side', 'size', 'price', 'tradeId', 'ts'],
-    },
-    {
-      message: (body: unknown) => push('/contractMarket/level2Depth5:A', 'level2', body),
-      body: { bids: [['1', '2']], asks: [['3', '4']], sequence: '5', ts: 1551770400000 },
-      members: ['bids', 'asks', 'sequence', 'ts'],
-    },
-    {
-      message: (body: unknown) =>
-        push('/contractMarket/limitCandle:A_1min', 'candle.stick', {
-          candles: Object.values(body as Record<string, string>),
-          time: 1551770400000,
-        }),
-      // The docs call the sixth wrong.
-      body: { t: '1551770400', o: '1', c: '2', h: '3', l: '4', wrong: '6', v: '5' },
-      members: ['t', 'o', 'c', 'h', 'l', 'v'],
-    },
-    {
-      message: (body: unknown) => answer('/api/v1/contracts/active', { code: '200000', data: [body] }),
-      body: {
-        symbol: 'A',
-        type: 'FFWCSX',
-        lastTradePrice: '1',
-        markPrice: '2',
-        indexPrice: '3',
-        fundingFeeRate: '0.4',
-        predictedFundingFeeRate: '0.5',
-        currentFundingRateGranularity: 3_600_000,
-        nextFundingRateDateTime: 1551770400000,
-        openInterest: '6',
-        volumeOf24h: '7',
-        turnoverOf24h: '8',
-        priceChgPct: '0.9',
-      },
-      members: [
-        'lastTradePrice',
-        'markPrice',
-        'indexPrice',
-        'fundingFeeRate',
-        'predictedFundingFeeRate',
-        'currentFundingRateGranularity',
-        'nextFundingRateDateTime',
-        'openInterest',
-        'volumeOf24h',
-        'turnoverOf24h',
-        'priceChgPct',
-      ],
-    },
-  ])
-    t.same(findExchangeable({ venue: kucoin, ...probe }), []);
-  t.end();
-});
-
-t.test('damaged messages give records, nothing or VenueError only', (t) => {
-  for (const [what, file, line] of [
-    ['a mark', JKORF_WS, 12],
-    ['funding', JKORF_WS, 6],
-    ['an update', SDK_WS, 5],
-    ['best levels', SDK_WS, 7],
-    ['a day', SDK_WS, 8],
-    ['a trade', SDK_WS, 2],
-    ['a candle', SDK_WS, 4],
-    ['a contract', SDK_REST, 1],
-    ['a whole book', SDK_REST, 3],
-  ] as const)
-    t.equal(findUnsafeDamage({ venue: kucoin, message: toVenueMessage(lineOf(file, line)) }), null, what);
   t.end();
 });
 

@@ -1,30 +1,12 @@
 // The element that `include_raw` shows of a listing is the venue's own text of it (V-02), for every listing of the recorded reference answers.
-import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { type ReferenceAnswer, VenueError } from '../../../ingest/venues/contract/listings.ts';
+import type { ReferenceAnswer, VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import { elementTexts } from '../../../ingest/venues/shared/elements.ts';
-import { fixturePath, type Recorded, readRecording, toVenueMessage } from '../../support/recordings.ts';
-
-/** Where the venues' own pages put the elements of an answer, and the member that names a listing; `*` is every member. */
-const PLACES: Readonly<Record<string, { readonly paths: readonly string[]; readonly name: string }>> = {
-  aster: { paths: ['symbols.*'], name: 'symbol' },
-  binance: { paths: ['symbols.*'], name: 'symbol' },
-  bitget: { paths: ['data.*'], name: 'symbol' },
-  bitmex: { paths: ['*'], name: 'symbol' },
-  bybit: { paths: ['result.list.*'], name: 'symbol' },
-  deribit: { paths: ['result.*'], name: 'instrument_name' },
-  dydx: { paths: ['markets.*'], name: 'ticker' },
-  gate: { paths: ['*', ''], name: 'name' },
-  htx: { paths: ['data.*'], name: 'contract_code' },
-  hyperliquid: { paths: ['universe.*', '*.universe.*'], name: 'name' },
-  'kraken-futures': { paths: ['instruments.*'], name: 'symbol' },
-  kucoin: { paths: ['data.*', 'data'], name: 'symbol' },
-  mexc: { paths: ['data.*', 'data'], name: 'symbol' },
-  okx: { paths: ['data.*'], name: 'instId' },
-};
+import { factsAbout } from '../../support/venue-facts.ts';
+import { answersOf, readReference } from '../../support/venue-seeds.ts';
 
 const valuesAt = (value: unknown, path: string): readonly unknown[] =>
   path
@@ -40,48 +22,29 @@ const valuesAt = (value: unknown, path: string): readonly unknown[] =>
 
 /** The parsed element of a listing, found the slow way. */
 const elementIn = (venue: Venue, raw: string, symbol: string): unknown => {
-  const { paths, name } = PLACES[venue.id] ?? { paths: [], name: '' };
+  const { paths, name } = factsAbout(venue).elements;
   const body: unknown = JSON.parse(raw);
   return paths
     .flatMap((path) => valuesAt(body, path))
     .find((one) => typeof one === 'object' && one !== null && (one as Record<string, unknown>)[name] === symbol);
 };
 
-const filesOf = (venue: Venue): readonly string[] =>
-  readdirSync(fixturePath(venue.id)).filter((name) => /\.ndjson(\.gz)?$/.test(name) && !name.includes('binary'));
+type Answered = { readonly message: VenueMessage; readonly answer: ReferenceAnswer };
 
-/** No answer of dYdX is recorded: its markets channel opens with the same object. */
-const asAnswer = (line: Recorded): Recorded => {
-  const [, contents] = /^\{"type":"subscribed".*"channel":"v4_markets","contents":(\{.*\})\}$/.exec(line.raw) ?? [];
-  return contents === undefined ? line : { ...line, kind: 'rest', raw: contents };
-};
-
-type Answered = { readonly line: Recorded; readonly answer: ReferenceAnswer };
-
-const answersOf = (venue: Venue): readonly Answered[] =>
-  filesOf(venue).flatMap((file) =>
-    readRecording(`${venue.id}/${file}`)
-      .filter(({ dir }) => dir === 'in')
-      .map(asAnswer)
-      .filter(({ kind }) => kind === 'rest')
-      .flatMap((line) => {
-        try {
-          const answer = venue.mapReference({}, toVenueMessage(line));
-          return answer === null ? [] : [{ line, answer }];
-        } catch (error) {
-          if (error instanceof VenueError) return [];
-          throw error;
-        }
-      }),
-  );
+const referencesOf = (venue: Venue): readonly Answered[] =>
+  answersOf(venue).flatMap((message) => {
+    const answer = readReference(venue, message);
+    return answer === null ? [] : [{ message, answer }];
+  });
 
 /** What is wrong with a listing's element; null when nothing is. */
-const faultOf = (venue: Venue, { line, answer }: Answered, symbol: string): string | null => {
+const faultOf = (venue: Venue, { message, answer }: Answered, symbol: string): string | null => {
   const text = answer.elements().get(symbol);
   if (text === undefined) return `${symbol} has no element`;
   if (!text.startsWith('{') || !text.endsWith('}')) return `${symbol} is cut wrongly`;
-  if (!line.raw.includes(text)) return `${symbol} is not the text of the answer`;
-  const expected = elementIn(venue, line.raw, symbol);
+  const raw = Buffer.from(message.payload).toString();
+  if (!raw.includes(text)) return `${symbol} is not the text of the answer`;
+  const expected = elementIn(venue, raw, symbol);
   return JSON.stringify(JSON.parse(text)) === JSON.stringify(expected) ? null : `${symbol} is another element`;
 };
 
@@ -90,7 +53,7 @@ const sampleOf = <T>(all: readonly T[]): readonly T[] => all.filter((_, i) => i 
 
 for (const venue of venues.values())
   t.test(`${venue.id}: the element of a listing is exactly its text in the answer`, (t) => {
-    const answers = answersOf(venue);
+    const answers = referencesOf(venue);
     const symbols = answers.flatMap((answered) => answered.answer.listings.map(({ venue_symbol }) => venue_symbol));
     t.ok(symbols.length > 0, 'there are listings');
     for (const answered of answers) {
@@ -100,7 +63,7 @@ for (const venue of venues.values())
       t.same(
         faults.filter((fault) => fault !== null),
         [],
-        answered.line.url ?? answered.line.kind,
+        answered.message.request ?? answered.message.kind,
       );
     }
     t.end();
@@ -108,7 +71,7 @@ for (const venue of venues.values())
 
 t.test('bybit: a listing before its launch keeps the element of its own answer until the market has one', (t) => {
   const bybit = venues.get('bybit') as Venue;
-  const [recorded] = answersOf(bybit);
+  const [recorded] = referencesOf(bybit);
   const url = 'GET https://api.bybit.com/v5/market/instruments-info?category=linear';
   const state = {};
   const say = (symbols: readonly string[], query: string): ReferenceAnswer | null => {

@@ -1,11 +1,12 @@
 // What every listing of the recorded reference answers counts in (V-04): a table that a person has read. GOLDEN_UPDATE=1 writes it anew.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import t from 'tap';
-import { VenueError } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
-import { fixturePath, readRecording, toVenueMessage } from '../../support/recordings.ts';
+import { fixturePath, readRecording, recordingsIn, toVenueMessage } from '../../support/recordings.ts';
+import { readReference } from '../../support/venue-seeds.ts';
 
 const GOLDEN = fixturePath('listings.tsv');
 const COLUMNS = [
@@ -22,19 +23,11 @@ const COLUMNS = [
   'recording',
 ];
 
-const answersOf = (venue: Venue, file: string): readonly ListingRecord[] => {
+const listingsIn = (venue: Venue, recording: string): readonly ListingRecord[] => {
   const state = {};
-  return readRecording(`${venue.id}/${file}`)
+  return readRecording(recording)
     .filter(({ dir, kind }) => dir === 'in' && kind === 'rest')
-    .flatMap((line) => {
-      try {
-        return venue.mapReference(state, toVenueMessage(line))?.listings ?? [];
-      } catch (error) {
-        // Other answers of the same recording, and refusals.
-        if (error instanceof VenueError) return [];
-        throw error;
-      }
-    });
+    .flatMap((line) => readReference(venue, toVenueMessage(line), state)?.listings ?? []);
 };
 
 const toLine = ({ venue, venue_symbol, values }: ListingRecord, file: string): string =>
@@ -53,10 +46,9 @@ const toLine = ({ venue, venue_symbol, values }: ListingRecord, file: string): s
   ].join('\t');
 
 const linesOf = (venue: Venue): readonly string[] =>
-  readdirSync(fixturePath(venue.id))
-    .filter((name) => /\.ndjson(\.gz)?$/.test(name) && !name.includes('binary'))
-    .toSorted()
-    .flatMap((file) => [...new Set(answersOf(venue, file).map((record) => toLine(record, file)))].toSorted());
+  recordingsIn(venue.id).flatMap((recording) =>
+    [...new Set(listingsIn(venue, recording).map((record) => toLine(record, basename(recording))))].toSorted(),
+  );
 
 t.test('every recorded listing has the base, multiplier, contract size and kind of the table', (t) => {
   const now = [COLUMNS.join('\t'), ...[...venues.values()].flatMap(linesOf)];

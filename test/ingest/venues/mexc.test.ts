@@ -5,7 +5,7 @@ import { newBookSync, stepBookSync } from '../../../ingest/venues/shared/book-sy
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { shardOf } from '../../../schemas/shards.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { lineOf, map, mapLine, listingsOf, frame, answer, record, codeOf } = venueBench(mexc);
 const JKORF_REST = 'jkorf-rest-examples.ndjson';
@@ -388,93 +388,6 @@ t.test('the cheap look at a book frame says what the mapper says', (t) => {
       t.equal(seen?.first, chain?.first);
     }
   }
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  for (const probe of [
-    {
-      message: (body: unknown) => push('ticker', body),
-      body: {
-        fairPrice: '1',
-        indexPrice: '2',
-        lastPrice: '3',
-        fundingRate: '0.4',
-        holdVol: '5',
-        volume24: '6',
-        amount24: '7',
-        riseFallRate: '0.8',
-        riseFallValue: '9',
-        timestamp: 1587442022003,
-        bid1: '10',
-      },
-      members: [
-        'fairPrice',
-        'indexPrice',
-        'lastPrice',
-        'fundingRate',
-        'holdVol',
-        'volume24',
-        'amount24',
-        'riseFallRate',
-        'timestamp',
-      ],
-    },
-    {
-      message: (body: unknown) => ask('funding_rate/BTC_USDT', body),
-      body: {
-        fundingRate: '0.1',
-        maxFundingRate: '0.2',
-        collectCycle: 8,
-        nextSettleTime: 1587445200000,
-        timestamp: 1587442022003,
-      },
-      members: ['fundingRate', 'maxFundingRate', 'collectCycle', 'nextSettleTime', 'timestamp'],
-    },
-    {
-      message: (body: unknown) => push('deal', [body]),
-      body: { p: '1', v: '3', T: 2, t: 1755487578276, i: '4', cts: '1755487578277' },
-      members: ['p', 'v', 'T', 'i', 'cts'],
-    },
-    {
-      message: (body: unknown) => push('depth', body),
-      body: { asks: [['1', '2', '3']], bids: [['4', '5', '6']], cts: 1587442021983, begin: 7, end: 8, version: 8 },
-      members: ['asks', 'bids', 'cts', 'begin', 'end'],
-    },
-    {
-      message: (body: unknown) => push('kline', body),
-      body: { interval: 'Min1', a: '1', c: '2', h: '3', l: '4', o: '5', q: '6', t: 1587448800 },
-      members: ['a', 'c', 'h', 'l', 'o', 'q', 't'],
-    },
-    {
-      message: (body: unknown) =>
-        ask(
-          'kline/BTC_USDT?interval=Min1',
-          Object.fromEntries(Object.entries(body as object).map(([name, value]) => [name, [value]])),
-        ),
-      body: { time: 1587448800, open: 5, close: 2, high: 3, low: 4, vol: 6, amount: 1 },
-      members: ['time', 'open', 'close', 'high', 'low', 'vol', 'amount'],
-    },
-  ])
-    t.same(findExchangeable({ venue: mexc, ...probe }), []);
-  t.end();
-});
-
-t.test('damaged messages give records, nothing or VenueError only', (t) => {
-  for (const [what, file, line] of [
-    ['a ticker', TARDIS, 8],
-    ['tickers', JKORF_WS, 35],
-    ['a mark', TARDIS, 7],
-    ['funding', TARDIS, 9],
-    ['an update', TARDIS, 5],
-    ['a snapshot', TARDIS, 3],
-    ['trades', TARDIS, 1],
-    ['rates', JKORF_REST, 3],
-    ['contracts', JKORF_REST, 8],
-  ] as const)
-    t.equal(findUnsafeDamage({ venue: mexc, message: toVenueMessage(lineOf(file, line)) }), null, what);
-  const kline = { a: 5.25, c: 3, h: 4, interval: 'Min1', l: 1, o: 2, q: 7, symbol: 'BTC_USDT', t: 1587448800 };
-  t.equal(findUnsafeDamage({ venue: mexc, message: push('kline', kline) }), null, 'a candle');
   t.end();
 });
 

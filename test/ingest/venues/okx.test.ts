@@ -7,7 +7,7 @@ import { type BookSync, newBookSync, stepBookSync } from '../../../ingest/venues
 import { applySnapshot, applyUpdate, createBook, topLevels } from '../../../processors/task/book.ts';
 import type { BookRecord, ListingRecord } from '../../../schemas/records.ts';
 import { readRecording, toVenueMessage } from '../../support/recordings.ts';
-import { BANDS, candlesOf, findExchangeable, findUnsafeDamage, venueBench } from '../../support/venue-checks.ts';
+import { BANDS, candlesOf, venueBench } from '../../support/venue-checks.ts';
 
 const { answer, codeOf, frame, lineOf, listingsOf, map, mapLine, record } = venueBench(okx);
 
@@ -843,62 +843,5 @@ t.test('frames are told apart without reading them whole', (t) => {
   t.equal(okx.classify('{"event":"notice","code":"64008","msg":"upgrade"}'), 'error');
   t.equal(okx.classify(lineOf(SESSION, 24).raw), 'data');
   t.same(okx.ping, { everyMs: 20_000, frame: 'ping' });
-  t.end();
-});
-
-t.test('exchanging any two members of a message changes its records or is refused', (t) => {
-  const push =
-    (channel: string) =>
-    (body: unknown): ReturnType<typeof frame> =>
-      frame({ arg: { channel, instId: 'A-USDT-SWAP' }, action: 'update', data: [body] });
-  const ids = { instId: 'A-USDT-SWAP', ts: '1700000000001' };
-  const bodies = {
-    tickers: { ...ids, last: '11', vol24h: '12' },
-    'mark-price': { ...ids, markPx: '21' },
-    'index-tickers': { instId: 'A-USDT', idxPx: '31', ts: '1700000000001' },
-    'funding-rate': { ...ids, fundingRate: '0.4', fundingTime: '1700000000000', nextFundingTime: '1700014400000' },
-    'open-interest': { ...ids, oi: '51' },
-    books: { ...ids, bids: [['5', '6']], asks: [['7', '8']], seqId: 62, prevSeqId: 61 },
-    trades: { ...ids, tradeId: '71', px: '72', sz: '73', side: 'buy' },
-    'liquidation-orders': {
-      instId: 'A-USDT-SWAP',
-      details: [{ bkPx: '81', sz: '82', posSide: 'long', ts: '1700000000001' }],
-    },
-  };
-  for (const [channel, body] of Object.entries(bodies)) {
-    const members = Object.keys(body).filter((name) => name !== 'side');
-    t.same(findExchangeable({ venue: okx, message: push(channel), body, members }), [], channel);
-  }
-  const detail = { bkPx: '81', sz: '82', ts: '1700000000001', posSide: 'long' };
-  const ofDetail = (body: unknown): ReturnType<typeof frame> =>
-    frame({ arg: { channel: 'liquidation-orders' }, data: [{ instId: 'A-USDT-SWAP', details: [body] }] });
-  t.same(findExchangeable({ venue: okx, message: ofDetail, body: detail, members: ['bkPx', 'sz', 'ts'] }), []);
-  const row = { 0: '1700000040000', 1: '91', 2: '94', 3: '90', 4: '92', 5: '95', 7: '97', 8: '1' };
-  const ofRow = (body: unknown): ReturnType<typeof frame> =>
-    push('candle1m')(Array.from({ length: 9 }, (_, i) => (body as Record<string, string>)[i] ?? '96'));
-  t.same(findExchangeable({ venue: okx, message: ofRow, body: row, members: Object.keys(row) }), []);
-  t.end();
-});
-
-t.test('a damaged message never throws but VenueError and never gives a figure it does not hold', (t) => {
-  const candle = ['1597026360000', '8533.02', '8553.74', '8527.17', '8548.26', '45247', '529.58', '5529.58', '0'];
-  const chained =
-    '{"arg":{"channel":"books","instId":"BTC-USDT-SWAP"},"action":"update","data":[{"asks":[["8476.98","415","0","13"]],"bids":[["8476.97","256","0","12"]],"ts":"1597026383085","checksum":0,"prevSeqId":123455,"seqId":123456}]}';
-  const messages = {
-    ticker: toVenueMessage(lineOf(SESSION, 24)),
-    trade: toVenueMessage(lineOf(SESSION, 27)),
-    update: toVenueMessage(lineOf(SESSION, 366)),
-    chained: frame(chained),
-    funding: toVenueMessage(lineOf(WS, 6)),
-    mark: toVenueMessage(lineOf(SWAP, 6)),
-    index: toVenueMessage(lineOf(SWAP, 5)),
-    'open interest': toVenueMessage(lineOf(SWAP, 7)),
-    candle: frame({ arg: { channel: 'candle1m', instId: 'BTC-USDT-SWAP' }, data: [candle] }),
-    liquidation: frame(lineOf(FUTURES, 13).raw.replace('XRP-USD-230929', 'XRP-USD-SWAP')),
-    instruments: answer(`${REST_URL}/public/instruments?instType=SWAP`, lineOf(REST, 24).raw.replace('SPOT', 'SWAP')),
-  };
-  for (const [kind, message] of Object.entries(messages)) {
-    t.equal(findUnsafeDamage({ venue: okx, message }), null, kind);
-  }
   t.end();
 });

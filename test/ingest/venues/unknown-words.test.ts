@@ -1,33 +1,13 @@
 // A word that a venue did not use before (a contract type, a status) makes no listed perpetual vanish: it stays listed, its status `unknown` (V-02).
 // What is no perpetual stays out by what names it otherwise: a date in its symbol, its symbol's form.
 import t from 'tap';
-import { VenueError, type VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
 import { venues } from '../../../ingest/venues/index.ts';
 import type { ListingRecord } from '../../../schemas/records.ts';
 import { isRaw, parseExact } from '../../support/mutations.ts';
-import { readRecording } from '../../support/recordings.ts';
-import { recordingsOf } from '../../support/venue-seeds.ts';
-
-/** Members of a listing's element whose words are its kind or its state; those that no recording has are put in. */
-const DECIDING: Readonly<Record<string, readonly string[]>> = {
-  aster: ['contractType', 'status'],
-  binance: ['contractType', 'status'],
-  bitget: ['type', 'symbolStatus'],
-  bitmex: ['typ', 'state'],
-  bybit: ['contractType', 'status'],
-  deribit: ['kind', 'settlement_period', 'state'],
-  dydx: ['status'],
-  gate: ['status'],
-  htx: ['contract_status'],
-  // Its universes hold perpetuals only, and flags instead of words.
-  hyperliquid: [],
-  // By the prefix of its symbols, and flags.
-  'kraken-futures': [],
-  kucoin: ['type', 'status'],
-  mexc: ['futureType', 'state'],
-  okx: ['instType', 'ctType', 'state'],
-};
+import { factsAbout } from '../../support/venue-facts.ts';
+import { answersOf, readReference } from '../../support/venue-seeds.ts';
 
 /** Every other member that may hold such a word. */
 const WORDY = /(status|state|typ|type|kind|period|category)$/i;
@@ -41,22 +21,8 @@ const objectsOf = (value: unknown): readonly Fields[] => {
   return isFields(value) ? [value, ...Object.values(value).flatMap(objectsOf)] : [];
 };
 
-/** dYdX tells its markets on its socket as in its answer; no recording holds the answer. */
-const referencesOf = (venue: Venue): readonly VenueMessage[] => {
-  if (venue.id !== 'dydx') return recordingsOf(venue).filter(({ kind }) => kind === 'response');
-  const frame = JSON.parse(readRecording('dydx/tardis-tests-dydx-v4.ndjson')[5]?.raw ?? '') as { contents: unknown };
-  const request = 'GET https://indexer.dydx.trade/v4/perpetualMarkets';
-  return [{ kind: 'response', received_at: 0, request, payload: Buffer.from(JSON.stringify(frame.contents)) }];
-};
-
-const listingsOf = (venue: Venue, message: VenueMessage): readonly ListingRecord[] => {
-  try {
-    return venue.mapReference({}, message)?.listings ?? [];
-  } catch (error) {
-    if (error instanceof VenueError) return [];
-    throw error;
-  }
-};
+const listingsOf = (venue: Venue, message: VenueMessage): readonly ListingRecord[] =>
+  readReference(venue, message)?.listings ?? [];
 
 type Change = { readonly names: ReadonlySet<string>; readonly word: unknown };
 
@@ -93,8 +59,8 @@ const symbolsOf = (listings: readonly ListingRecord[]): string =>
 
 for (const venue of venues.values())
   t.test(`${venue.id}: a perpetual stays listed whatever words describe it`, (t) => {
-    const deciding = DECIDING[venue.id] ?? [];
-    const answers = referencesOf(venue).filter((message) => listingsOf(venue, message).length > 0);
+    const { deciding } = factsAbout(venue);
+    const answers = answersOf(venue).filter((message) => listingsOf(venue, message).length > 0);
     t.ok(answers.length > 0);
     const faults: string[] = [];
     for (const message of answers) {

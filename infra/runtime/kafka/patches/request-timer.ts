@@ -7,6 +7,8 @@ type RequestQueue = {
   readonly pending: readonly unknown[];
   checkPendingRequests: () => void;
   scheduleCheckPendingRequests: () => void;
+  requestTimeoutIntervalId: NodeJS.Timeout | null;
+  scheduleRequestTimeoutCheck: () => void;
 };
 
 /**
@@ -29,3 +31,14 @@ const repairTimer = (): void => {
   };
 };
 repairTimer();
+
+/** A connection that has gone while it was being made leaves its interval behind: it must not keep a process from ending, which sockets do. */
+const releaseInterval = (): void => {
+  const { prototype } = requirePart<{ readonly prototype: RequestQueue }>('kafkajs/src/network/requestQueue');
+  const schedule = prototype.scheduleRequestTimeoutCheck;
+  prototype.scheduleRequestTimeoutCheck = function scheduleWithoutHold(this: RequestQueue) {
+    schedule.call(this);
+    this.requestTimeoutIntervalId?.unref();
+  };
+};
+releaseInterval();

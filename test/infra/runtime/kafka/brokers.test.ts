@@ -17,13 +17,15 @@ import { createLog } from '../../../../infra/runtime/log.ts';
 import { busiestBroker, inStep, ownCluster } from '../../../support/own-cluster.ts';
 
 const PARTITIONS = 6;
+/** Of the demonstration that kafkajs alone loses messages: so often it is tried. */
+const STOCK_ROUNDS = 10;
 const KILLS = Number(process.env['BROKERS_KILLS'] ?? 1);
 const BATCH = 200;
 const PAUSE_MS = 5;
 /** Records are published so long after the last kill, beside the time in which the leaders move. */
 const AFTER_MS = 2_000;
 
-t.setTimeout(240_000);
+t.setTimeout(900_000);
 const { engines, cluster } = await ownCluster(t);
 const brokers = cluster.endpoint.split(',');
 const handle = openKafka({ brokers, clientId: 'brokers-test' }, createLog('brokers-test', 'silent'));
@@ -148,8 +150,9 @@ t.test('what our publisher had acknowledged is in the log, in order, and readers
   await stop();
 });
 
-t.test('kafkajs as it comes acknowledges what is not in the log: that is why it does not repeat for us', async (t) => {
-  const topic = await newTopic('stock');
+/** Sends through kafkajs without our patches, beside the same kills; answers how many acknowledged messages the log lacks. */
+const countStockLosses = async (t: Test, name: string): Promise<number> => {
+  const topic = await newTopic(name);
   const producer = handle.kafka.producer({ maxInFlightRequests: 1 });
   await producer.connect();
   const { total } = await sendUnderKills(topic, async (first) => {
@@ -162,9 +165,17 @@ t.test('kafkajs as it comes acknowledges what is not in the log: that is why it 
       );
   });
   await producer.disconnect();
-  const { seen } = await readNumbers(topic);
-  t.comment(`${total} acknowledged, ${missingOf(seen, total)} missing`);
-  t.ok(missingOf(seen, total) > 0, 'the loss that the other test would not find otherwise');
+  const missing = missingOf((await readNumbers(topic)).seen, total);
+  t.comment(`${total} acknowledged, ${missing} missing`);
+  return missing;
+};
+
+t.test('kafkajs as it comes acknowledges what is not in the log: that is why it does not repeat for us', async (t) => {
+  let missing = 0;
+  // A kill hits a request under way by chance.
+  for (let round = 0; missing === 0 && round < STOCK_ROUNDS; round += 1)
+    missing = await countStockLosses(t, `stock${round}`);
+  t.ok(missing > 0, 'the loss that the other test would not find otherwise');
 });
 
 /** The end of a partition's only copy is lost, as in a power cut. */

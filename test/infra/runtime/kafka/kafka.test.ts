@@ -22,7 +22,7 @@ import { waitFor } from '../../../support/wait.ts';
 
 const PARTITIONS = 3;
 // A loaded machine takes its time to start a broker or a database again.
-t.setTimeout(180_000);
+t.setTimeout(900_000);
 const engines = await ownEngines(t, ['kafka']);
 const brokers = [engines.endpoints.kafka];
 const log = createLog('runtime-test', 'silent');

@@ -13,35 +13,10 @@ import { venues } from '../../../../ingest/venues/index.ts';
 import { watchUnexpected } from '../../../../ingest/venues/shared/unexpected.ts';
 import { createProcessorMetrics } from '../../../../processors/metrics.ts';
 import { isRaw, parseExact } from '../../../support/mutations.ts';
+import { factsAbout } from '../../../support/venue-facts.ts';
 import { recordingsOf, seedsOf } from '../../../support/venue-seeds.ts';
 
-type Words = {
-  /** Members that name a frame's channel, with a name that no venue has. */
-  readonly channel: Readonly<Record<string, string>>;
-  /** Members that are a trade's side, by the layer of the records. */
-  readonly side: readonly string[];
-  /** Of a trade that has none. */
-  readonly none?: readonly unknown[];
-};
-
 const NONE = ['', null];
-const WORDS: Readonly<Record<string, Words>> = {
-  aster: { channel: { e: 'noSuchEvent' }, side: ['m', 'isBuyerMaker'] },
-  binance: { channel: { e: 'noSuchEvent' }, side: ['m', 'isBuyerMaker'] },
-  bitget: { channel: { channel: 'nosuch', topic: 'nosuch' }, side: ['side', 'S', '3'] },
-  bitmex: { channel: { table: 'nosuch' }, side: ['side'] },
-  bybit: { channel: { topic: 'nosuch.BTCUSDT' }, side: ['S', 'side'] },
-  deribit: { channel: { channel: 'nosuch.BTC-PERPETUAL.100ms' }, side: ['direction'] },
-  dydx: { channel: { channel: 'v4_nosuch' }, side: ['side'] },
-  // The sign of the size is the side.
-  gate: { channel: { channel: 'futures.nosuch' }, side: ['size'], none: ['0', 0] },
-  htx: { channel: { ch: 'market.BTC-USDT.nosuch', topic: 'public.*.nosuch' }, side: ['direction'] },
-  hyperliquid: { channel: { channel: 'nosuch' }, side: ['side'] },
-  'kraken-futures': { channel: { feed: 'nosuch' }, side: ['side', 'direction'] },
-  kucoin: { channel: { topic: '/contractMarket/nosuch:XBTUSDTM' }, side: ['side'] },
-  mexc: { channel: { channel: 'push.nosuch' }, side: ['T'] },
-  okx: { channel: { channel: 'nosuch' }, side: ['side'] },
-};
 
 type Fields = Record<string, unknown>;
 const objectsOf = (value: unknown): readonly Fields[] => {
@@ -92,7 +67,7 @@ const withMembers = (message: VenueMessage, members: Readonly<Record<string, unk
 const isTrade = ({ record }: Mapped): boolean => record.layer === 'trade';
 
 for (const venue of venues.values()) {
-  const { channel, side, none = NONE } = WORDS[venue.id] ?? { channel: {}, side: [] };
+  const { unknownChannel, side } = factsAbout(venue);
   const messages = recordingsOf(venue);
   const seeds = seedsOf(messages);
 
@@ -102,14 +77,14 @@ for (const venue of venues.values()) {
     for (const seed of new Map(trades.map((message) => [beginningOf(message), message])).values()) {
       const before = readAgain(venue, seed, seed).mapped.filter(isTrade).length;
       const saying = (value: unknown): Outcome =>
-        readAgain(venue, withMembers(seed, Object.fromEntries(side.map((name) => [name, value]))), seed);
+        readAgain(venue, withMembers(seed, Object.fromEntries(side.members.map((name) => [name, value]))), seed);
       const text = Buffer.from(seed.payload).toString('utf8').slice(0, 200);
-      for (const value of none) {
+      for (const value of side.none ?? NONE) {
         const { mapped, error, counts } = saying(value);
         const events = mapped.filter(({ record }) => ['trade', 'liquidation'].includes(record.layer));
         t.same({ events, error, none: counts.no_side }, { events: [], error: null, none: before }, text);
       }
-      if (none !== NONE) continue;
+      if (side.none !== undefined) continue;
       t.match(saying('NO_SUCH_SIDE'), { error: { code: 'VENUE_BAD_FRAME' }, counts: { unknown_side: 1 } }, text);
     }
     t.end();
@@ -118,14 +93,14 @@ for (const venue of venues.values()) {
   t.test(`${venue.id}: a frame of a channel that nobody reads gives nothing and is counted`, (t) => {
     const named = (seed: VenueMessage): boolean =>
       objectsOf(parseExact(Buffer.from(seed.payload).toString('utf8'))).some((fields) =>
-        Object.keys(channel).some((name) => name in fields),
+        Object.keys(unknownChannel).some((name) => name in fields),
       );
     const frames = seeds.filter(
       (seed) => seed.kind === 'frame' && named(seed) && readWatched(venue, seed).mapped.length > 0,
     );
     t.ok(frames.length > 0);
     for (const seed of frames) {
-      const { mapped, error, counts } = readWatched(venue, withMembers(seed, channel));
+      const { mapped, error, counts } = readWatched(venue, withMembers(seed, unknownChannel));
       const text = Buffer.from(seed.payload).toString('utf8').slice(0, 200);
       t.same({ mapped, error }, { mapped: [], error: null }, text);
       t.ok((counts.unread_channel ?? 0) > 0, text);

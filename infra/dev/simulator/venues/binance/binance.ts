@@ -17,7 +17,7 @@ import {
 } from './frames.ts';
 import { extraListing, listings, type Market as MarketName } from './listings.ts';
 import { answerRest, costOf, DELIVERY, refuse } from './rest.ts';
-import { COMBINED, doorOf, refOf } from './session.ts';
+import { COMBINED, findDoor, refOf } from './session.ts';
 
 export const binance: SimulatedVenue = {
   id: 'binance',
@@ -76,7 +76,7 @@ function open(deps: VenueDeps): RunningVenue {
   const { market, limits } = deps;
   return {
     events: eventsOf(deps),
-    door: doorOf(deps),
+    door: findDoor(deps),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, market }, request),
     refuse: (status, waitMs) => refuse(limits.weightPerMinute, status, waitMs),

@@ -3,7 +3,8 @@ import type { Change } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { FINE, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
-import type { Diff, Instrument, Trade } from '../../market.ts';
+import type { Diff, Instrument } from '../../market.ts';
+import type { Trade } from '../../trade.ts';
 import { changeOf } from '../../truth-log.ts';
 
 /** COIN-M frames carry the pair after the symbol. */

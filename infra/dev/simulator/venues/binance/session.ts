@@ -1,7 +1,8 @@
 // Conversations on Binance's sockets: paths, subscribe commands, and what the names of streams mean.
+
+import type { Connection, Door, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
-import type { Connection } from '../../sockets.ts';
-import type { Door, RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import type { RunningVenue, VenueDeps } from '../../venue.ts';
 
 /** Since April 2026 USD-M is split; the legacy paths acknowledge everything and deliver only public streams. */
 type SocketPath = 'public' | 'market' | 'legacy' | 'coinm';
@@ -40,7 +41,7 @@ function isDelivered(path: SocketPath, { kind }: StreamRef): boolean {
   return PUBLIC_KINDS.test(kind) === (path !== 'market');
 }
 
-export const doorOf =
+export const findDoor =
   (deps: VenueDeps): RunningVenue['door'] =>
   (url): Door | null => {
     const found = PATH.exec(url.pathname);

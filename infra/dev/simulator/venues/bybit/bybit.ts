@@ -1,7 +1,8 @@
 // The simulated Bybit, linear and inverse: its addresses and limits, and frames of what happens in the market.
+
+import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
   allLiquidation,
@@ -9,17 +10,17 @@ import {
   changedMembers,
   deltaData,
   kline,
+  makeTicker,
   orderbook,
   publicTrade,
   snapshotData,
   type Ticker,
-  tickerOf,
   tickers,
   tradeId,
 } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { DEPTHS, doorOf, refOf } from './session.ts';
+import { DEPTHS, findDoor, refOf } from './session.ts';
 
 export const bybit: SimulatedVenue = {
   id: 'bybit',
@@ -68,7 +69,7 @@ function open(deps: VenueDeps): RunningVenue {
   const topics = createTopics(deps);
   return {
     events: topics.events,
-    door: doorOf({ ...deps, greet: topics.greet }),
+    door: findDoor({ ...deps, greet: topics.greet }),
     cost: costOf,
     answer: (request) => answerRest(deps, request),
     refuse,
@@ -96,7 +97,7 @@ function createTopics({ market, delivery, sockets, truth, crossings, nowMs }: Ve
       told.delete(instrument);
       return;
     }
-    const after = tickerOf(instrument);
+    const after = makeTicker(instrument);
     const members = changedMembers(before, after);
     if (members === null) return;
     const isTold = emit(ref, () => tickers(instrument, { type: 'delta', members, atMs: eventMs }));
@@ -108,7 +109,7 @@ function createTopics({ market, delivery, sockets, truth, crossings, nowMs }: Ve
     const atMs = nowMs();
     truth.moment(instrument, atMs);
     tellTicker(instrument, atMs);
-    const members = tickerOf(instrument);
+    const members = makeTicker(instrument);
     if (!told.has(instrument)) told.set(instrument, members);
     emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
   }

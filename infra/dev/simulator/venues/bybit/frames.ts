@@ -3,7 +3,8 @@ import type { Change, Levels } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { FINE, fine, fixed, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
-import type { Diff, Instrument, Trade } from '../../market.ts';
+import type { Diff, Instrument } from '../../market.ts';
+import type { Trade } from '../../trade.ts';
 import { bankruptcyPrice, changeOf } from '../../truth-log.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
@@ -14,7 +15,7 @@ const size = ({ qtyDecimals }: SimListing, units: number): string => fixed(units
 /** A ticker's members as text, in the venue's order; a delta holds those that changed. */
 export type Ticker = Readonly<Record<string, string>>;
 
-export function tickerOf(instrument: Instrument): Ticker {
+export function makeTicker(instrument: Instrument): Ticker {
   const { listing, day, last, book, mark, index, openInterest } = instrument;
   const { decimals, qtyDecimals } = listing;
   const markPrice = fine(mark, decimals.mark);
@@ -92,7 +93,7 @@ function levelsText(listing: SimListing, { prices, sizes }: Levels): string {
     .join(',');
 }
 
-export type BookData = { readonly b: string; readonly a: string; readonly seq: number };
+type BookData = { readonly b: string; readonly a: string; readonly seq: number };
 
 export const snapshotData = ({ listing, book, diffId }: Instrument, bids: Levels): BookData => ({
   b: levelsText(listing, bids),

@@ -4,7 +4,7 @@ import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Instrument } from '../../market.ts';
 import type { RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
-import { bookMembers, snapshotData, tickerOf } from './frames.ts';
+import { bookMembers, makeTicker, snapshotData } from './frames.ts';
 import type { Market } from './listings.ts';
 
 const PATH = /^\/v5\/market\/([a-z-]+)$/;
@@ -35,14 +35,14 @@ type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'>;
 /** Faults of a request are answers of status 200 with a code. */
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
   try {
-    return ok(request, resultOf(deps, request, PATH.exec(request.path)?.[1] ?? ''));
+    return ok(request, makeResult(deps, request, PATH.exec(request.path)?.[1] ?? ''));
   } catch (error) {
     if (error instanceof Refused) return refused(request, error.message);
     throw error;
   }
 }
 
-function resultOf(deps: Deps, request: RestRequest, name: string): unknown {
+function makeResult(deps: Deps, request: RestRequest, name: string): unknown {
   if (name === 'time') return timeOf(request.nowMs);
   const category = request.query.get('category');
   if (category !== 'linear' && category !== 'inverse') throw new Refused('params error: category invalid');
@@ -147,7 +147,7 @@ function tickers({ truth }: Deps, { nowMs }: RestRequest, listed: readonly Instr
     truth.moment(instrument, nowMs);
     return {
       symbol: instrument.listing.symbol,
-      ...tickerOf(instrument),
+      ...makeTicker(instrument),
       predictedDeliveryPrice: '',
       deliveryTime: '0',
     };

@@ -1,8 +1,9 @@
 // Conversations on Bybit's public sockets: one path a market, topics, pings; a topic of state begins with its snapshot.
+
+import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market as MarketModel } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
-import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import type { RunningVenue, VenueDeps } from '../../venue.ts';
 
 const PATH = /^\/v5\/public\/(linear|inverse)$/;
 /** Depths that carry the whole simulated book. */
@@ -28,7 +29,7 @@ type Deps = Pick<VenueDeps, 'market' | 'sockets'> & {
   readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
 };
 
-export const doorOf =
+export const findDoor =
   (deps: Deps): RunningVenue['door'] =>
   (url) => {
     const scope = PATH.exec(url.pathname)?.[1];

@@ -1,13 +1,14 @@
 // The simulated Deribit, inverse and linear perpetuals: its addresses and limits, and notifications of what happens in the market.
+
+import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
-import type { Connection } from '../../sockets.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { doorOf, type Kind, refOf } from './session.ts';
+import { findDoor, type Kind, refOf } from './session.ts';
 
 export const deribit: SimulatedVenue = {
   id: 'deribit',
@@ -45,7 +46,7 @@ function open(deps: VenueDeps): RunningVenue {
   const channels = createChannels({ ...deps, recent });
   return {
     events: channels.events,
-    door: doorOf({ ...deps, recent, greet: channels.greet }),
+    door: findDoor({ ...deps, recent, greet: channels.greet }),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,

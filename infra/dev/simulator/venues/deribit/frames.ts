@@ -4,7 +4,8 @@ import type { Change, Levels, Side } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { FINE, float, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
-import type { Diff, Instrument, Trade } from '../../market.ts';
+import type { Diff, Instrument } from '../../market.ts';
+import type { Trade } from '../../trade.ts';
 import { changeOf } from '../../truth-log.ts';
 import { indexOf } from './listings.ts';
 

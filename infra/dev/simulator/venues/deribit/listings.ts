@@ -98,7 +98,7 @@ function inverse(of: Perpetual): SimListing {
   };
 }
 
-const rulesOf = ([base, priceDecimals, tick, qtyDecimals]: Row, age: number): Perpetual => ({
+const makeRules = ([base, priceDecimals, tick, qtyDecimals]: Row, age: number): Perpetual => ({
   base,
   priceDecimals,
   tick,
@@ -120,8 +120,8 @@ export const extraListing = (number: number): SimListing =>
 /** `count` listings, at most two of them inverse. */
 export const listings = (count: number): readonly SimListing[] =>
   fillUp(count, {
-    first: USDC.map((row, i) => linear(rulesOf(row, 1_380 + i * 40))),
-    second: USD.slice(0, Math.min(count - 1, 2)).map((row, i) => inverse(rulesOf(row, i * 160))),
+    first: USDC.map((row, i) => linear(makeRules(row, 1_380 + i * 40))),
+    second: USD.slice(0, Math.min(count - 1, 2)).map((row, i) => inverse(makeRules(row, i * 160))),
     madeUp: extraListing,
   });
 

@@ -1,8 +1,9 @@
 // Conversations on Deribit's socket: JSON-RPC calls with ids, channels, and heartbeats whose questions must be answered.
+
+import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
-import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { answerText, type CallDeps, CallError, call, type Parameters, wrongParameter } from './calls.ts';
 import { indexOf, SCOPE } from './listings.ts';
 
@@ -15,7 +16,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   deribit_price_index: ['mark'],
 };
 
-const channelOf = {
+const parseChannel = {
   ticker: (symbol: string) => `ticker.${symbol}.100ms`,
   book: (symbol: string) => `book.${symbol}.100ms`,
   trades: (symbol: string) => `trades.${symbol}.100ms`,
@@ -23,11 +24,11 @@ const channelOf = {
   chart: (symbol: string) => `chart.trades.${symbol}.1`,
   deribit_price_index: (index: string) => `deribit_price_index.${index}`,
 } as const;
-export type Kind = keyof typeof channelOf;
-const KINDS = Object.keys(channelOf) as readonly Kind[];
+export type Kind = keyof typeof parseChannel;
+const KINDS = Object.keys(parseChannel) as readonly Kind[];
 
 export function refOf(kind: Kind, { listing }: Instrument): StreamRef {
-  const name = channelOf[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
+  const name = parseChannel[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
   return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
 }
 
@@ -50,7 +51,7 @@ type Deps = CallDeps &
     readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
   };
 
-export const doorOf =
+export const findDoor =
   (deps: Deps): RunningVenue['door'] =>
   (url) =>
     url.pathname === '/ws/api/v2' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;

@@ -4,7 +4,8 @@ import type { Levels } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
 import { FINE, float } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
-import type { Instrument, Trade } from '../../market.ts';
+import type { Instrument } from '../../market.ts';
+import type { Trade } from '../../trade.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => float(units, priceDecimals);
 const size = ({ qtyDecimals }: SimListing, units: number): string => float(units, qtyDecimals);

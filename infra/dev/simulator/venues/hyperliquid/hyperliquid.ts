@@ -1,13 +1,14 @@
 // The simulated Hyperliquid, its own perpetuals and a builder's: its addresses and limits, and frames of what happens in the market.
+
+import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
-import type { Connection } from '../../sockets.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { doorOf, refOf } from './session.ts';
+import { findDoor, refOf } from './session.ts';
 
 export const hyperliquid: SimulatedVenue = {
   id: 'hyperliquid',
@@ -47,7 +48,7 @@ function open(deps: VenueDeps): RunningVenue {
   const channels = createChannels({ ...deps, recent });
   return {
     events: channels.events,
-    door: doorOf({ ...deps, greet: channels.greet }),
+    door: findDoor({ ...deps, greet: channels.greet }),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,

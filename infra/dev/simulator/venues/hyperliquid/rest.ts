@@ -35,12 +35,12 @@ const UNREADABLE: RestAnswer = {
 type Deps = Pick<VenueDeps, 'market' | 'truth' | 'crossings'> & { readonly recent: RecentTrades };
 
 export function answerRest(deps: Deps, request: RestRequest): RestAnswer {
-  const body = answerOf(deps, readQuestion(request.body), request.nowMs);
+  const body = answerRequest(deps, readQuestion(request.body), request.nowMs);
   return body === null ? UNREADABLE : { status: 200, body };
 }
 
 /** Null when the question is none that can be read. */
-function answerOf(deps: Deps, question: Question, nowMs: number): string | null {
+function answerRequest(deps: Deps, question: Question, nowMs: number): string | null {
   switch (question.type) {
     case 'spotMeta':
       return JSON.stringify(SPOT_META);

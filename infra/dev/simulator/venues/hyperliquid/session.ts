@@ -1,8 +1,9 @@
 // Conversations on Hyperliquid's socket: a greeting, one subscription a command, pings by method, and the end of a connection that was told nothing.
+
+import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
-import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { frame } from './frames.ts';
 import { SCOPE } from './listings.ts';
 
@@ -48,7 +49,7 @@ type Deps = Pick<VenueDeps, 'market' | 'sockets'> & {
   readonly greet: (connection: Connection, ref: StreamRef, instrument: Instrument) => void;
 };
 
-export const doorOf =
+export const findDoor =
   (deps: Deps): RunningVenue['door'] =>
   (url) =>
     url.pathname === '/ws' ? { scope: SCOPE, open: (connection) => openSession(deps, connection) } : null;

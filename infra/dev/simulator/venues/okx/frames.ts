@@ -4,7 +4,8 @@ import type { Change, Levels } from '../../book-model.ts';
 import type { PriceCandle, TradeCandle } from '../../candles.ts';
 import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
-import type { Diff, Instrument, Trade } from '../../market.ts';
+import type { Diff, Instrument } from '../../market.ts';
+import type { Trade } from '../../trade.ts';
 import { bankruptcyPrice } from '../../truth-log.ts';
 import { indexOf, worth } from './listings.ts';
 

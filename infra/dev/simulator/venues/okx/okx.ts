@@ -1,8 +1,8 @@
 // The simulated OKX, linear and inverse swaps: its addresses and limits, and frames of what happens in the market.
 import type { PriceCandle } from '../../candles.ts';
+import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
   bookFrame,
@@ -22,7 +22,7 @@ import {
 } from './frames.ts';
 import { extraListing, indexOf, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { doorOf, followersOf, indexRef, refOf } from './session.ts';
+import { findDoor, followersOf, indexRef, refOf } from './session.ts';
 
 /** Seconds between two pushes of a channel that has no event of its own. */
 const OI_EVERY = 3;
@@ -79,7 +79,7 @@ function open(deps: VenueDeps): RunningVenue {
   const channels = createChannels(deps);
   return {
     events: channels.events,
-    door: doorOf({ ...deps, greet: channels.greet }),
+    door: findDoor({ ...deps, greet: channels.greet }),
     cost: costOf,
     answer: (request) => answerRest(deps, request),
     refuse,

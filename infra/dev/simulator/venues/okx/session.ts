@@ -1,8 +1,9 @@
 // Conversations on OKX's public and business sockets: channels and their arguments, text pings, and how a silent connection ends.
+
+import type { Connection, Session } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, Market } from '../../market.ts';
-import type { Connection } from '../../sockets.ts';
-import type { RunningVenue, Session, VenueDeps } from '../../venue.ts';
+import type { RunningVenue, VenueDeps } from '../../venue.ts';
 import { argument } from './frames.ts';
 import { indexOf, SCOPE } from './listings.ts';
 
@@ -74,7 +75,7 @@ type Deps = Pick<VenueDeps, 'market' | 'sockets' | 'nowMs'> & {
   readonly greet: (connection: Connection, ref: StreamRef, instruments: readonly Instrument[]) => void;
 };
 
-export const doorOf =
+export const findDoor =
   (deps: Deps): RunningVenue['door'] =>
   (url) => {
     const path = PATH.exec(url.pathname)?.[1] as SocketPath | undefined;

@@ -1,0 +1,73 @@
+// One call on its way through the checks: what was sent, what it costs, what the checks let it have, and the refusal as it goes out.
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ApiError } from '../../schemas/errors.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
+import type { Account } from './key-store.ts';
+
+export type Lease = (status: number) => void;
+
+export type Call = {
+  readonly operation: Endpoint;
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly query: URLSearchParams;
+  /** Parameters of the path, and the path as it was sent. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly path: string;
+  readonly address: string;
+  readonly receiptId: string;
+  readonly nowMs: number;
+  /** Set by the credentials step: the key, or what the call costs without one. */
+  account: Account | null;
+  price: Price | null;
+  /** Set by the payment step. */
+  payment: Payment | null;
+  /** What the limits let this call have; each is ended once, with the status of the answer. */
+  readonly leases: { request: Lease | null; stream: Lease | null };
+};
+
+/** What one call costs, in atomic USDC. */
+export type Price = { readonly amount: number; readonly class: string; readonly path: string };
+
+/** A refusal as it goes out; the first step that gives one answers. */
+export type Refused = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly errors: readonly ApiError[] };
+};
+
+/** A payment for this call that was presented (E-01 step 4). */
+export type CallPayment = {
+  readonly buys: 'call';
+  /** Address that pays, lower case. */
+  readonly payer: string;
+  /** Step 9, once the request was found lawful. A refusal locks nothing. */
+  readonly take: () => Promise<Refused | null>;
+  /**
+   * Step 11: a complete answer is charged; of anything else the payment is let go and may be presented again. What was not taken has no
+   * end, and the first end stands. Rejects never.
+   */
+  readonly end: (isServed: boolean) => Promise<void>;
+};
+
+/** The answer to the purchase of a plan; `end` hears whether it was delivered whole. */
+export type PlanAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+  readonly end?: (isDelivered: boolean) => Promise<void>;
+};
+
+/** A payment for a plan: nothing of the request but the payment is looked at (P-06). */
+export type PlanPayment = { readonly buys: 'plan'; readonly buy: () => Promise<PlanAnswer> };
+export type Payment = CallPayment | PlanPayment;
+
+/** What the checks know of payments. */
+export type PaymentChecks = {
+  /** Step 3: what to pay, or that the address has asked too often. */
+  readonly challenge: (call: Call, price: Price) => Refused;
+  /** Step 4: the header has the shape of a payment that may be presented now. */
+  readonly present: (call: Call, price: Price) => Promise<Payment | Refused>;
+};
+
+export const isRefused = (outcome: Payment | Refused): outcome is Refused => 'status' in outcome;

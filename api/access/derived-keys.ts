@@ -1,0 +1,15 @@
+// Keys that are derived from a secret and a name, so that they are stored nowhere and can be made again for each call.
+import { createHmac, hkdfSync } from 'node:crypto';
+import { base62Of, keyOf } from './keys.ts';
+
+const KEY_CHARACTERS = 32;
+
+/** 32 bytes. What is derived from a secret for one purpose is of no use for another. */
+export const deriveSecret = (secret: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
+
+/** Makes the key of a name; it has the shape of every key. */
+export const openDerivedKeys = (secret: Buffer, purpose: string): ((name: string) => string) => {
+  const own = deriveSecret(secret, purpose);
+  return (name) => keyOf(base62Of(createHmac('sha256', own).update(name).digest(), KEY_CHARACTERS));
+};

@@ -1,0 +1,106 @@
+// Scripts and styles of the pages: bundled once at start, named by their content, kept by browsers for ever.
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { build } from 'esbuild';
+import type { FastifyInstance } from 'fastify';
+
+export type AssetFiles = Readonly<Record<string, URL>>;
+export type Assets = {
+  /** The address of a script or a style sheet by its name; throws for a name that no module gave. */
+  readonly script: (name: string) => string;
+  readonly style: (name: string) => string;
+  readonly icon: string;
+  readonly serve: (app: FastifyInstance) => void;
+};
+
+type Asset = {
+  readonly path: string;
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** The same by brotli: scripts are sent in a third of their bytes. */
+  readonly packed: Buffer;
+};
+
+const PREFIX = '/assets/';
+const YEAR_S = 31_536_000;
+/** Smaller by a few in a hundred at most would take seconds at every start. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
+
+const named = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): Asset => {
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
+  const types = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' };
+  return {
+    path: `${PREFIX}${name}-${hash}.${extension}`,
+    type: types[extension],
+    bytes,
+    packed: brotliCompressSync(bytes, BROTLI),
+  };
+};
+
+const inPage = (name: string): string => fileURLToPath(new URL(`./islands/node/${name}.ts`, import.meta.url));
+/** Programs for Node that pages run too, as the verifier is one. */
+const STAND_INS = {
+  inject: [inPage('buffer')],
+  alias: {
+    'node:crypto': inPage('crypto'),
+    ...Object.fromEntries(['node:fs', 'node:url', 'node:zlib'].map((name) => [name, inPage('nothing')])),
+  },
+};
+
+/** Each file is bundled for itself: islands are small and share nothing worth a request of its own. */
+const bundle = async (files: AssetFiles, extension: 'js' | 'css'): Promise<ReadonlyMap<string, Asset>> => {
+  const entries = Object.entries(files).map(([name, url]) => ({ out: name, in: fileURLToPath(url) }));
+  if (entries.length === 0) return new Map();
+  const { outputFiles } = await build({
+    entryPoints: entries,
+    bundle: true,
+    ...STAND_INS,
+    minify: true,
+    write: false,
+    outdir: '/',
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'silent',
+  });
+  return new Map(
+    outputFiles.map(({ path, contents }) => {
+      const name = basename(path, `.${extension}`);
+      return [name, named(name, extension, Buffer.from(contents))];
+    }),
+  );
+};
+
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b6e5a"/>
+<path d="M6 21h5l4-11 4 14 3-7h4" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
+
+/** Bundles everything that the modules gave; throws when a file has an error. */
+export const buildAssets = async (scripts: AssetFiles, styles: AssetFiles): Promise<Assets> => {
+  const [js, css] = await Promise.all([bundle(scripts, 'js'), bundle(styles, 'css')]);
+  const icon = named('icon', 'svg', Buffer.from(ICON));
+  const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));
+  const pathOf = (kind: ReadonlyMap<string, Asset>, name: string): string => {
+    const asset = kind.get(name);
+    if (asset === undefined) throw new Error(`no module has an asset "${name}"`);
+    return asset.path;
+  };
+  return {
+    script: (name) => pathOf(js, name),
+    style: (name) => pathOf(css, name),
+    icon: icon.path,
+    serve: (app) => {
+      app.get(`${PREFIX}:file`, { config: { isForeign: true } }, (request, reply) => {
+        const asset = byPath.get(request.url.split('?')[0] ?? '');
+        if (asset === undefined) return reply.callNotFound();
+        const isPacked = /\bbr\b/.test(String(request.headers['accept-encoding'] ?? ''));
+        if (isPacked) reply.header('content-encoding', 'br');
+        return reply
+          .header('cache-control', `public, max-age=${YEAR_S}, immutable`)
+          .header('vary', 'accept-encoding')
+          .type(asset.type)
+          .send(isPacked ? asset.packed : asset.bytes);
+      });
+    },
+  };
+};

@@ -1,0 +1,150 @@
+// The account site as an app of its own: guards and frame here, pages in modules that join by a line of `api/web-modules.ts`. `web.ts` listens.
+import { timingSafeEqual } from 'node:crypto';
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import rateLimit from '@fastify/rate-limit';
+import fastify, { type FastifyInstance, LogController } from 'fastify';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { PasswordsBusy } from '../accounts/passwords.ts';
+import { openSessions } from '../accounts/sessions.ts';
+import type { MessageChain } from '../payments/recover-key.ts';
+import { buildAssets } from './assets.ts';
+import { createFormTokens } from './form-tokens.ts';
+import { addSessions, addWriteChecks } from './guards.ts';
+import { addHeaders } from './headers.ts';
+import { sendProblem } from './shell.ts';
+import type { Site, SiteModule, SiteUrls } from './site.ts';
+
+export type AccountAppDeps = {
+  readonly pool: Pool;
+  readonly urls: SiteUrls;
+  readonly modules: readonly SiteModule[];
+  readonly formSecret: Buffer;
+  readonly connectionSecret: Buffer;
+  /** Without it the explorer is for those who are signed in. */
+  readonly explorerKey?: string | null;
+  /** Without it proofs are checked up to the root of the day. */
+  readonly chainUrl?: string | null;
+  /** Without it only plain wallets link keys. */
+  readonly wallets?: MessageChain;
+  readonly simulated: boolean;
+  readonly sendsMail: boolean;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[];
+  /** Counts the requests. */
+  readonly watch?: (app: FastifyInstance) => void;
+};
+
+const BODY_BYTES = 65_536;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Requests a minute from one address, of whatever page; forms that check a secret have limits of their own. */
+const REQUESTS_A_MINUTE = 600;
+
+const OWN_SCRIPTS = { site: new URL('./islands/site.ts', import.meta.url) };
+const OWN_STYLES = { site: new URL('./styles/site.css', import.meta.url) };
+
+const newApp = ({ log, trustedProxies = [] }: AccountAppDeps): FastifyInstance =>
+  fastify({
+    loggerInstance: log,
+    // A line a request would hold addresses of pages with what people typed into them.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+  }) as unknown as FastifyInstance;
+
+const openSite = async (deps: AccountAppDeps): Promise<Site> => {
+  const { pool, urls, modules, formSecret, connectionSecret, simulated, sendsMail, nowMs, log } = deps;
+  const scripts = Object.assign({}, OWN_SCRIPTS, ...modules.map(({ islands }) => islands ?? {}));
+  const styles = Object.assign({}, OWN_STYLES, ...modules.map((module) => module.styles ?? {}));
+  return {
+    ...{ pool, urls, connectionSecret, simulated, sendsMail, nowMs, log },
+    explorerKey: deps.explorerKey ?? null,
+    chainUrl: deps.chainUrl ?? null,
+    wallets: deps.wallets ?? { isMessageOf: async () => false },
+    sessions: openSessions(pool),
+    forms: createFormTokens({ secret: formSecret, isSecure: urls.account.startsWith('https:') }),
+    assets: await buildAssets(scripts, styles),
+    onClose: modules.flatMap(({ onClose }) => onClose ?? []),
+    exportParts: modules.flatMap(({ exportPart }) => exportPart ?? []),
+    nav: {
+      member: modules.flatMap(({ nav }) => nav?.member ?? []),
+      open: modules.flatMap(({ nav }) => nav?.open ?? []),
+    },
+  };
+};
+
+type Failure = { readonly statusCode?: number };
+
+/** What the person behind a failed request is told; what happened stands in the log alone. */
+const problemOf = (error: Failure): { status: number; code: string; text: string } => {
+  const { statusCode: status = 500 } = error;
+  if (error instanceof PasswordsBusy)
+    return { status: 503, code: 'UNAVAILABLE', text: 'Too many people sign in at this moment. Try again in a second.' };
+  if (status === 429) return { status, code: 'RATE_LIMITED', text: 'Too many requests. Wait a minute and try again.' };
+  if (status === 413) return { status, code: 'PAYLOAD_TOO_LARGE', text: 'What was sent is too large.' };
+  if (status === 415) return { status, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send a form, or JSON below /api/.' };
+  if (status < 500) return { status, code: 'BAD_REQUEST', text: 'This request could not be read.' };
+  return { status: 500, code: 'INTERNAL', text: 'Something failed on our side. Nothing was changed; try again.' };
+};
+
+const addFailures = (app: FastifyInstance, site: Site): void => {
+  app.setErrorHandler((error: Failure, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status === 500)
+      site.log.error({ err: error, route: request.routeOptions.url }, 'request of the account site failed');
+    if (problem.status === 503) reply.header('retry-after', '1');
+    return sendProblem(site, { request, reply }, problem);
+  });
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(
+      site,
+      { request, reply },
+      { status: 404, code: 'NOT_FOUND', text: 'There is nothing at this address.' },
+    ),
+  );
+};
+
+/** Builds the app; nothing listens yet. Close with `app.close()`. */
+export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: FastifyInstance; site: Site }> => {
+  const site = await openSite(deps);
+  const app = newApp(deps);
+  deps.watch?.(app);
+  addHeaders(app, site.urls.account.startsWith('https:'));
+  await app.register(cookie);
+  await app.register(formbody, { bodyLimit: BODY_BYTES });
+  await app.register(rateLimit, { max: REQUESTS_A_MINUTE, timeWindow: '1 minute' });
+  addSessions(app, site);
+  addWriteChecks(app, site);
+  addFailures(app, site);
+  site.assets.serve(app);
+  app.get('/healthz', { config: { isForeign: true, rateLimit: false } }, (_request, reply) =>
+    reply.send({ status: 'ok' }),
+  );
+  for (const module of deps.modules) await app.register(async (scope) => module.register(scope, site));
+  await app.ready();
+  return { app, site };
+};
+
+const BEARER = /^Bearer ([\w-]{1,100})$/;
+
+/** The private listener: what modules offer to other processes of ours, each request with the secret as its bearer. */
+export const buildInternalApp = async (
+  { modules, log }: Pick<AccountAppDeps, 'modules' | 'log'>,
+  { site, secret }: { readonly site: Site; readonly secret: Buffer },
+): Promise<FastifyInstance> => {
+  const app = newApp({ log } as AccountAppDeps);
+  app.addHook('onRequest', async (request, reply) => {
+    const given = Buffer.from(BEARER.exec(request.headers.authorization ?? '')?.[1] ?? '', 'base64url');
+    if (given.length !== secret.length || !timingSafeEqual(given, secret)) return reply.code(401).send();
+    return undefined;
+  });
+  for (const { registerInternal } of modules)
+    if (registerInternal !== undefined) await app.register(async (scope) => registerInternal(scope, site));
+  await app.ready();
+  return app;
+};

@@ -1,0 +1,101 @@
+// Small pieces that several pages are made of.
+import { html } from 'htm/preact';
+import type { Content } from './shell.ts';
+
+export type Tone = 'good' | 'bad' | 'warn';
+
+/** Told to screen readers at once when it is about a failure. */
+export const message = (tone: Tone, content: Content): Content =>
+  html`<div class=${`message ${tone}`} role=${tone === 'bad' ? 'alert' : 'status'}>${content}</div>`;
+
+/** The fault of a form, or nothing. */
+export const fault = (text: string | null): Content => (text === null ? null : message('bad', html`<p>${text}</p>`));
+
+export type Field = {
+  readonly name: string;
+  readonly label: string;
+  readonly type?: 'text' | 'email' | 'password' | 'date';
+  readonly value?: string;
+  readonly autocomplete?: string;
+  readonly hint?: string;
+  readonly isOptional?: boolean;
+  readonly attributes?: Readonly<Record<string, string | number | boolean>>;
+};
+
+export const field = ({
+  name,
+  label,
+  type = 'text',
+  value,
+  autocomplete,
+  hint,
+  isOptional,
+  attributes,
+}: Field): Content =>
+  html`<div class="field">
+    <label for=${name}>${label}</label>
+    <input
+      id=${name}
+      name=${name}
+      type=${type}
+      value=${value}
+      autocomplete=${autocomplete ?? 'off'}
+      required=${isOptional !== true}
+      aria-describedby=${hint === undefined ? undefined : `${name}-hint`}
+      ...${attributes ?? {}}
+    />
+    ${hint === undefined ? null : html`<span class="hint" id=${`${name}-hint`}>${hint}</span>`}
+  </div>`;
+
+/** A text to take away; its button appears once the script can copy. */
+export const copyable = (
+  id: string,
+  text: string,
+  options: { readonly isSecret?: boolean; readonly wraps?: boolean } = {},
+): Content =>
+  html`<div class="copyable">
+    <pre id=${id} class=${`${options.wraps ? 'wrap' : ''} ${options.isSecret ? 'secret' : ''}`.trim() || undefined} tabindex="0"><code>${text}</code></pre>
+    <button type="button" class="quiet small" data-copy=${id} hidden>Copy</button>
+  </div>`;
+
+const two = (figure: number): string => String(figure).padStart(2, '0');
+
+/** An instant in UTC, to the minute; the local time is in its title once the script runs. */
+export const when = (at: Date | null, fallback = 'Never'): Content => {
+  if (at === null) return fallback;
+  const day = at.toISOString().slice(0, 10);
+  const clock = `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}`;
+  return html`<time datetime=${at.toISOString()} data-local>${`${day} ${clock} UTC`}</time>`;
+};
+
+/** The day alone, where the minute is of no use; its instant is in the title. */
+export const onDay = (at: Date | null, fallback = 'Never'): Content => {
+  if (at === null) return fallback;
+  const text = at.toISOString();
+  return html`<time datetime=${text} title=${text} data-local>${text.slice(0, 10)}</time>`;
+};
+
+export const tag = (tone: Tone | 'plain', text: string): Content =>
+  html`<span class=${tone === 'plain' ? 'tag' : `tag ${tone}`}>${text}</span>`;
+
+export type Column = { readonly label: string; readonly isNumber?: boolean; readonly isAction?: boolean };
+
+/** A table that scrolls by itself on a phone. */
+export const table = (caption: string, columns: readonly Column[], rows: readonly Content[]): Content =>
+  html`<div class="table" role="region" aria-label=${caption} tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(
+            ({ label, isNumber, isAction }) =>
+              html`<th scope="col" class=${isNumber ? 'number' : undefined}>
+                ${isAction ? html`<span class="hidden-text">${label}</span>` : label}
+              </th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;

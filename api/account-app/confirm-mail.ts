@@ -1,0 +1,87 @@
+// /security: the owner confirms the address of mail with a code that is sent there; only where letters are sent.
+import type { FastifyInstance } from 'fastify';
+import { html } from 'htm/preact';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import type { Account } from '../accounts/accounts.ts';
+import { tellEvent } from '../accounts/events.ts';
+import { takeCode } from '../accounts/recovery-codes.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { mailCode } from '../accounts/signing-in.ts';
+import { takeTry } from '../accounts/tries.ts';
+import { fault, field, message, tag } from './components.ts';
+import { textOf } from './fields.ts';
+import { requireSession } from './guards.ts';
+import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import type { Site } from './site.ts';
+
+export const CONFIRM_PATH = '/security/mail';
+const CODE_PATH = `${CONFIRM_PATH}/code`;
+
+/** On the page of security: whether the address is confirmed, and the way to it. */
+export const confirmPart = (site: Site, exchange: Exchange, { email, confirmedAt }: Account): Content => {
+  if (!site.sendsMail) return null;
+  if (confirmedAt !== null) return html`<h2>Address ${tag('good', 'Confirmed')}</h2><p>${email}</p>`;
+  return html`<h2>Address</h2>
+    <p>${email} is not confirmed yet: letters may not reach you.</p>
+    <form method="post" action=${CONFIRM_PATH}>
+      ${formField(site, exchange, CONFIRM_PATH)}
+      <button type="submit" class="quiet">Send me a code</button>
+    </form>`;
+};
+
+const showCodeForm = (site: Site, exchange: Exchange, problem: Content, status = 200) =>
+  sendPage(site, exchange, {
+    title: 'Confirm your address',
+    status,
+    width: 'narrow',
+    body: html`<h1>Confirm your address</h1>
+      ${problem}
+      <p>A code is on its way to ${exchange.request.session?.email}. It is good for half an hour, once.</p>
+      <form method="post" action=${CODE_PATH}>
+        ${formField(site, exchange, CODE_PATH)}
+        ${field({ name: 'code', label: 'Code of the letter', autocomplete: 'one-time-code' })}
+        <button type="submit">Confirm</button>
+      </form>`,
+  });
+
+/** Uses the code up; false: it is none of this account's. */
+const confirm = ({ pool }: Site, accountId: string, code: string): Promise<boolean> =>
+  inTransaction(pool, async (client) => {
+    // Codes that the owner keeps prove nothing of a mailbox, and are not used up here.
+    if ((await takeCode(client, accountId, { code, only: 'mailed' })) === null) return false;
+    await client.query('update accounts set confirmed_at = coalesce(confirmed_at, now()) where account_id = $1', [
+      accountId,
+    ]);
+    await tellEvent(client, { accountId, action: 'mail_confirmed' });
+    return true;
+  });
+
+export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
+  const signedIn = { onRequest: requireSession };
+  const limited = { ...signedIn, config: { rateLimit: { max: 5, timeWindow: '10 minutes' } } };
+  app.post(CONFIRM_PATH, limited, async (request, reply) => {
+    const { email } = request.session as Session;
+    await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
+    return showCodeForm(site, { request, reply }, null);
+  });
+  app.post(CODE_PATH, signedIn, async (request, reply) => {
+    const { accountId, email } = request.session as Session;
+    const exchange = { request, reply };
+    const wait = await takeTry(site.pool, [{ kind: 'mail', value: `confirm ${email}` }]);
+    if (wait > 0) return showCodeForm(site, exchange, fault(`Too many tries. Wait ${wait} seconds.`), 429);
+    if (!(await confirm(site, accountId, textOf(request.body, 'code', 100))))
+      return showCodeForm(
+        site,
+        exchange,
+        fault('This code is not good: it was used, has expired, or is another one.'),
+        400,
+      );
+    return sendPage(site, exchange, {
+      title: 'Address confirmed',
+      width: 'narrow',
+      body: html`<h1>Address confirmed</h1>
+        ${message('good', html`<p>Letters reach you at ${email}.</p>`)}
+        <p><a href="/security">Back to security</a></p>`,
+    });
+  });
+};

@@ -1,0 +1,92 @@
+// /connections: the applications that may read market data for the account, each ended by one press; and the same as JSON (AC-04).
+import { html } from 'htm/preact';
+import { type Connection, endConnection, listConnections } from '../accounts/connections.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { PLANS } from '../contract/plans.ts';
+import { copyable, table, when } from './components.ts';
+import { requireSession } from './guards.ts';
+import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/connections';
+const MOST = 5;
+
+const hostOf = (uri: string): string => (URL.canParse(uri) ? new URL(uri).host : uri);
+
+const row = (site: Site, exchange: Exchange, connection: Connection): Content => {
+  const { connection_id, client_name, redirect_uri, plan, created_at, last_used_at } = connection;
+  const path = `${PATH}/${connection_id}/end`;
+  const name = client_name ?? 'An application without a name';
+  return html`<tr>
+    <th scope="row">${name}</th>
+    <td>${hostOf(redirect_uri)}</td>
+    <td>${PLANS[plan].name}</td>
+    <td>${when(created_at)}</td>
+    <td>${when(last_used_at)}</td>
+    <td class="act">
+      <form method="post" action=${path}>
+        ${formField(site, exchange, path)}
+        <button type="submit" class="danger small" aria-label=${`End ${name}`}>End</button>
+      </form>
+    </td>
+  </tr>`;
+};
+
+const COLUMNS = [
+  ...['Application', 'Returns to', 'Plan', 'Connected', 'Last used'].map((label) => ({ label })),
+  { label: 'End', isAction: true },
+];
+
+const how = ({ urls }: Site): Content =>
+  urls.mcp === null
+    ? null
+    : html`<h2>Connect an agent</h2>
+        <p>Give its client this address of the tool server. The client opens a page of this site, and you press Allow. Claude Code, for example:</p>
+        ${copyable('connect', `claude mcp add --transport http perp ${urls.mcp}`, { wraps: true })}`;
+
+const show = async (site: Site, exchange: Exchange) => {
+  const { accountId } = exchange.request.session as Session;
+  const connections = await listConnections(site.pool, accountId);
+  return sendPage(site, exchange, {
+    title: 'Connected applications',
+    body: html`<h1>Connected applications</h1>
+      <p class="lead">
+        They read market data with limits of their own, and can change nothing of your account. ${connections.length} of ${MOST} are connected.
+      </p>
+      ${
+        connections.length === 0
+          ? html`<p class="muted">Nothing is connected.</p>`
+          : table(
+              'Connected applications',
+              COLUMNS,
+              connections.map((connection) => row(site, exchange, connection)),
+            )
+      }
+      ${how(site)}`,
+  });
+};
+
+const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'You have no such connection.' } as const;
+
+export const connectionsPage: SiteModule = {
+  name: 'connections',
+  nav: { member: [{ path: PATH, label: 'Connections' }] },
+  register: (app, site) => {
+    app.addHook('preHandler', requireSession);
+    const end = (request: Exchange['request']): Promise<boolean> => {
+      const { id } = request.params as { readonly id: string };
+      return endConnection(site.pool, (request.session as Session).accountId, id.replaceAll('\0', ''));
+    };
+    app.get(PATH, (request, reply) => show(site, { request, reply }));
+    app.post(`${PATH}/:id/end`, async (request, reply) =>
+      (await end(request)) ? reply.redirect(PATH, 303) : sendProblem(site, { request, reply }, UNKNOWN),
+    );
+    app.get('/api/connections', async (request, reply) => {
+      const items = await listConnections(site.pool, (request.session as Session).accountId);
+      return reply.header('cache-control', 'no-store').send({ items });
+    });
+    app.delete('/api/connections/:id', async (request, reply) =>
+      (await end(request)) ? reply.code(204).send() : sendProblem(site, { request, reply }, UNKNOWN),
+    );
+  },
+};

@@ -1,0 +1,104 @@
+// Who is signed in, and whose requests are refused: the session of each request, origins of other sites, forms without their token (AC-05).
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FORM_FIELD } from './form-tokens.ts';
+import { sendProblem } from './shell.ts';
+import type { Site } from './site.ts';
+
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SESSION_DAYS = 30;
+
+const isSecure = ({ urls }: Site): boolean => urls.account.startsWith('https:');
+const cookieName = (site: Site): string => (isSecure(site) ? '__Host-session' : 'session');
+
+/** Puts the token of a session that has just begun into the browser. */
+export const setSessionCookie = (site: Site, reply: FastifyReply, token: string): void => {
+  reply.setCookie(cookieName(site), token, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: isSecure(site),
+    maxAge: SESSION_DAYS * 86_400,
+  });
+};
+
+export const clearSessionCookie = (site: Site, reply: FastifyReply): void => {
+  reply.clearCookie(cookieName(site), { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(site) });
+};
+
+export const isJsonPath = ({ url }: Pick<FastifyRequest, 'url'>): boolean => url.startsWith('/api/');
+
+/** Reads the session of every request that may have one. */
+export const addSessions = (app: FastifyInstance, site: Site): void => {
+  app.decorateRequest('session', null);
+  app.addHook('onRequest', async (request) => {
+    if (request.routeOptions.config?.isForeign === true) return;
+    const token = request.cookies[cookieName(site)];
+    request.session = token === undefined ? null : await site.sessions.find(token);
+  });
+};
+
+/** A browser says where a write comes from; a program, which says nothing, has no session that another site could use. */
+export const comesFromElsewhere = (
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  { urls }: Pick<Site, 'urls'>,
+): boolean => {
+  const { origin, 'sec-fetch-site': site } = headers;
+  if (site !== undefined && site !== 'same-origin') return true;
+  return origin !== undefined && origin !== new URL(urls.account).origin;
+};
+
+const tokenOf = (body: unknown): unknown =>
+  typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[FORM_FIELD] : undefined;
+
+/** Refuses writes of other sites; a form must bring its token, a JSON body cannot come from another site's form. */
+export const addWriteChecks = (app: FastifyInstance, site: Site): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true) return undefined;
+    if (comesFromElsewhere(request, site))
+      return sendProblem(
+        site,
+        { request, reply },
+        { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' },
+      );
+    return undefined;
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    if (SAFE.has(request.method) || !isJsonPath(request)) return undefined;
+    const type = request.headers['content-type'];
+    // What a form of another site can send is not read here.
+    if (type === undefined || /^application\/json\b/i.test(type)) return undefined;
+    return sendProblem(site, { request, reply }, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', text: 'Send JSON.' });
+  });
+  app.addHook('preHandler', async (request, reply) => {
+    if (SAFE.has(request.method) || request.routeOptions.config?.isForeign === true || request.is404) return undefined;
+    const isForm = !isJsonPath(request);
+    const path = request.url.split('?')[0] ?? '';
+    if (isForm && !site.forms.isGood(request, path, tokenOf(request.body)))
+      return sendProblem(
+        site,
+        { request, reply },
+        {
+          status: 403,
+          code: 'FORBIDDEN',
+          text: 'This form has expired. Go back, load the page again and repeat what you did.',
+        },
+      );
+    return undefined;
+  });
+};
+
+/** Where somebody goes after the sign-in: a path of this site, or `fallback`. `//host` and `/\host` lead elsewhere. */
+export const safeNext = (next: unknown, fallback = '/keys'): string =>
+  typeof next === 'string' && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) && !next.includes('\\') && next.length <= 2_000
+    ? next
+    : fallback;
+
+/** A hook for pages and JSON of members: leads to the sign-in, or answers 401. */
+export const requireSession = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  if (request.session !== null) return undefined;
+  reply.header('cache-control', 'no-store');
+  if (isJsonPath(request))
+    return reply.code(401).send({ errors: [{ code: 'AUTH_REQUIRED', message: 'Sign in first.' }] });
+  const next = request.method === 'GET' ? `?next=${encodeURIComponent(request.url)}` : '';
+  return reply.redirect(`/sign-in${next}`, 303);
+};

@@ -1,0 +1,33 @@
+// The start: what the service is and how to begin; who is signed in goes to their keys.
+import { html } from 'htm/preact';
+import { SITE_NAME, sendPage } from './shell.ts';
+import type { SiteModule } from './site.ts';
+
+export const homePage: SiteModule = {
+  name: 'home',
+  register: (app, site) => {
+    app.get('/', (request, reply) => {
+      if (request.session !== null) return reply.redirect('/keys', 303);
+      return sendPage(
+        site,
+        { request, reply },
+        {
+          title: 'Perpetual-futures market data',
+          description:
+            'Perpetual-futures market data that says how old each number is, who said it and whether it still holds.',
+          body: html`<div class="hero">
+          <h1>Market data that says how old it is</h1>
+          <p class="lead">
+            ${SITE_NAME} collects what perpetual-futures venues publish and serves each number with its age, its source and its validity.
+            What is not current is withheld with the reason.
+          </p>
+          <p class="actions">
+            <a class="button" href="/sign-up">Create a free account</a>
+            <a class="button quiet" href="/sign-in">Sign in</a>
+          </p>
+        </div>`,
+        },
+      );
+    });
+  },
+};

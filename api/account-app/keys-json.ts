@@ -1,0 +1,71 @@
+// GET and POST /api/keys, DELETE /api/keys/{key_id}: what the page of keys does, for programs with the owner's session (AC-04).
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { textOf } from './fields.ts';
+import { sendProblem } from './shell.ts';
+import type { Site } from './site.ts';
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Null: never; undefined: it is no instant, or has passed. */
+const expiryOf = (body: unknown, nowMs: number): Date | null | undefined => {
+  const given = (body as { readonly expires_at?: unknown } | null)?.expires_at ?? null;
+  if (given === null) return null;
+  if (typeof given !== 'string' || !INSTANT.test(given)) return undefined;
+  const at = new Date(given);
+  return at.getTime() > nowMs && at.getUTCFullYear() < 2100 ? at : undefined;
+};
+
+const entryOf = ({ state, key_id, name, display, plan, kind, ...rest }: OwnKey) => ({
+  ...{ key_id, name, display, plan, kind, state },
+  created_at: rest.created_at,
+  expires_at: rest.expires_at,
+  revoked_at: rest.revoked_at,
+  compromised_at: rest.compromised_at,
+  last_used_on: rest.last_used_on,
+});
+
+export const keysJson = (app: FastifyInstance, site: Site): void => {
+  app.get('/api/keys', async (request, reply) => {
+    const { accountId } = request.session as Session;
+    const items = (await listOwnKeys(site.pool, accountId)).map(entryOf);
+    return reply.header('cache-control', 'no-store').send({ items });
+  });
+  app.post('/api/keys', async (request, reply) => {
+    const exchange = { request, reply };
+    const { accountId, plan } = request.session as Session;
+    const name = textOf(request.body, 'name', LONGEST_NAME).trim();
+    const expiresAt = expiryOf(request.body, site.nowMs());
+    if (name === '')
+      return sendProblem(site, exchange, {
+        status: 400,
+        code: 'BAD_REQUEST',
+        text: `"name" must be a text of 1 to ${LONGEST_NAME} characters.`,
+      });
+    if (expiresAt === undefined)
+      return sendProblem(site, exchange, {
+        status: 400,
+        code: 'BAD_REQUEST',
+        text: '"expires_at" must be null or an instant to come, such as 2030-01-01T00:00:00Z.',
+      });
+    const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId: randomUUID() });
+    if (made.is !== 'made')
+      return sendProblem(site, exchange, {
+        status: 403,
+        code: 'PLAN_LIMIT',
+        text: 'All keys of the plan are in use; revoke one.',
+      });
+    return reply
+      .code(201)
+      .header('cache-control', 'no-store')
+      .send({ key: made.key, ...entryOf(made.entry) });
+  });
+  app.delete<{ Params: { keyId: string } }>('/api/keys/:keyId', async (request, reply) => {
+    const { accountId } = request.session as Session;
+    if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
+      return reply.code(204).send();
+    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });
+  });
+};

@@ -1,0 +1,230 @@
+// /keys: make, name, expire and revoke API keys; a new one is shown once, with its first call and what an agent's client needs.
+import { randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { html } from 'htm/preact';
+import { isKey } from '../access/keys.ts';
+import {
+  findOwnKey,
+  LONGEST_NAME,
+  listOwnKeys,
+  makeOwnKey,
+  type OwnKey,
+  revokeOwnKey,
+} from '../accounts/account-keys.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { PLANS } from '../contract/plans.ts';
+import { agentSetup } from './agent-setup.ts';
+import { copyable, fault, field, message, onDay, table, tag } from './components.ts';
+import { textOf } from './fields.ts';
+import { requireSession } from './guards.ts';
+import { keysJson } from './keys-json.ts';
+import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+import { exampleCurl, type TriedCall, tryCall } from './try-call.ts';
+
+const PATH = '/keys';
+const RUN_PATH = '/keys/run';
+const DAY_MS = 86_400_000;
+
+/** Choices of the form: days until the key ends; empty: never. */
+const EXPIRIES = [
+  ['', 'Never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+] as const;
+
+const stateTags = ({ state, kind, compromised_at }: OwnKey): Content => [
+  state === 'live' ? tag('good', 'Live') : tag('plain', state === 'expired' ? 'Expired' : 'Revoked'),
+  kind === 'purchased' ? tag('plain', 'Bought') : null,
+  compromised_at !== null && state === 'live' ? tag('bad', 'Compromised') : null,
+];
+
+const keyRow = (site: Site, exchange: Exchange, key: OwnKey): Content => {
+  const path = `${PATH}/${key.key_id}/revoke`;
+  return html`<tr class=${key.state === 'live' ? undefined : 'off'}>
+    <th scope="row">${key.name}</th>
+    <td><code>${key.display}…</code></td>
+    <td><span class="tags">${stateTags(key)}</span></td>
+    <td>${PLANS[key.plan].name}</td>
+    <td>${onDay(key.created_at)}</td>
+    <td>${onDay(key.expires_at)}</td>
+    <td>${key.last_used_on ?? 'Never'}</td>
+    <td class="act">
+      ${
+        key.state === 'live'
+          ? html`<form method="post" action=${path}>
+              ${formField(site, exchange, path)}
+              <button type="submit" class="danger small" aria-label=${`Revoke ${key.name}`}>Revoke</button>
+            </form>`
+          : null
+      }
+    </td>
+  </tr>`;
+};
+
+const COLUMNS = [
+  ...['Name', 'Key', 'State', 'Plan', 'Made', 'Expires', 'Last used'].map((label) => ({ label })),
+  { label: 'Revoke', isAction: true },
+];
+
+const newKeyForm = (site: Site, exchange: Exchange): Content =>
+  html`<form method="post" action=${PATH} class="panel">
+    ${formField(site, exchange, PATH)}
+    <input type="hidden" name="form_id" value=${randomUUID()} />
+    <div class="row">
+      ${field({ name: 'name', label: 'Name of the new key', value: 'my first key', attributes: { maxlength: LONGEST_NAME } })}
+      <div class="field">
+        <label for="expires">Expires</label>
+        <select id="expires" name="expires">
+          ${EXPIRIES.map(([value, label]) => html`<option value=${value}>${label}</option>`)}
+        </select>
+      </div>
+      <button type="submit">Make a key</button>
+    </div>
+  </form>`;
+
+const compromised = (keys: readonly OwnKey[]): Content => {
+  const named = keys.filter(({ state, compromised_at }) => state === 'live' && compromised_at !== null);
+  if (named.length === 0) return null;
+  return message(
+    'bad',
+    html`<p>
+      ${named.map(({ name }) => `“${name}”`).join(', ')} was sent in a URL, where proxies and logs keep it. It still works: make another key, put
+      it in its place, and revoke this one.
+    </p>`,
+  );
+};
+
+type Shown = { readonly problem?: Content; readonly status?: number };
+
+const showKeys = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
+  const session = exchange.request.session as Session;
+  const keys = await listOwnKeys(site.pool, session.accountId);
+  const { limits, name } = PLANS[session.plan];
+  const held = keys.filter(({ state, kind }) => state === 'live' && kind === 'account').length;
+  return sendPage(site, exchange, {
+    title: 'API keys',
+    status,
+    body: html`<h1>API keys</h1>
+      <p class="lead">A key is sent as a header with each request. ${held} of ${limits.keys} keys of the plan ${name} are in use.</p>
+      ${problem}${compromised(keys)}${newKeyForm(site, exchange)}
+      ${
+        keys.length === 0
+          ? html`<p class="muted">You have no key yet. Make one: its first call is one press away.</p>`
+          : table(
+              'Your keys',
+              COLUMNS,
+              keys.map((key) => keyRow(site, exchange, key)),
+            )
+      }`,
+  });
+};
+
+const answerOf = (tried: TriedCall): Content =>
+  tried.is === 'away'
+    ? message('warn', html`<p>The data API does not answer at this moment. Run it again in some seconds.</p>`)
+    : html`<h3 id="answer">
+          Answer ${tried.status === 200 ? tag('good', '200') : tag('bad', String(tried.status))}
+          <span class="muted small-text">${tried.ms} ms</span>
+        </h3>
+        <pre tabindex="0" aria-labelledby="answer" role="region"><code>${tried.text}</code></pre>
+        ${tried.cutLines === 0 ? null : html`<p class="muted small-text">${tried.cutLines} more lines are not shown.</p>`}`;
+
+type NewKey = { readonly key: string; readonly name: string; readonly isNew: boolean; readonly tried?: TriedCall };
+
+/** The page of a key whose text is known; the first call is a form that brings it along. */
+const showKey = (site: Site, exchange: Exchange, { key, name, isNew, tried }: NewKey) =>
+  sendPage(site, exchange, {
+    title: name,
+    status: isNew ? 201 : 200,
+    body: html`<h1>${name}</h1>
+      ${message('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
+      ${copyable('key', key, { isSecret: true, wraps: true })}
+      <section aria-labelledby="first">
+        <h2 id="first">Your first call</h2>
+        <p>Marks and funding of every bitcoin perpetual that your plan covers, each value with its age.</p>
+        ${copyable('curl', exampleCurl(site.urls, key))}
+        <form method="post" action=${RUN_PATH}>
+          ${formField(site, exchange, RUN_PATH)}
+          <input type="hidden" name="key" value=${key} />
+          <button type="submit">${tried === undefined ? 'Run it here' : 'Run it again'}</button>
+        </form>
+        ${tried === undefined ? null : answerOf(tried)}
+      </section>
+      ${agentSetup(site.urls, key)}
+      <p class="end"><a href=${PATH}>All keys</a></p>`,
+  });
+
+/** Null: a text that is no choice of the form. */
+const expiryOf = (text: string, nowMs: number): Date | null | undefined => {
+  if (!EXPIRIES.some(([value]) => value === text)) return undefined;
+  return text === '' ? null : new Date(nowMs + Number(text) * DAY_MS);
+};
+
+const makeKey = async (site: Site, exchange: Exchange) => {
+  const { body } = exchange.request;
+  const { accountId, plan } = exchange.request.session as Session;
+  const [name, formId] = [textOf(body, 'name', LONGEST_NAME).trim(), textOf(body, 'form_id', 36)];
+  const expiresAt = expiryOf(textOf(body, 'expires', 3), site.nowMs());
+  if (name === '' || formId === '' || expiresAt === undefined)
+    return showKeys(site, exchange, {
+      problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`),
+      status: 400,
+    });
+  const made = await makeOwnKey(site.pool, { accountId, name, expiresAt, plan, formId });
+  switch (made.is) {
+    case 'made':
+      return showKey(site, exchange, { key: made.key, name, isNew: true });
+    case 'again':
+      return showKeys(site, exchange, {
+        problem: message(
+          'warn',
+          html`<p>This key was made and shown before. If you did not keep it, revoke it and make another.</p>`,
+        ),
+      });
+    case 'full':
+      return showKeys(site, exchange, {
+        problem: fault(`Your plan has ${made.most} keys, and all are in use. Revoke one that you do not need.`),
+        status: 403,
+      });
+  }
+};
+
+const addPages = (app: FastifyInstance, site: Site): void => {
+  app.get(PATH, (request, reply) => showKeys(site, { request, reply }));
+  app.post(PATH, (request, reply) => makeKey(site, { request, reply }));
+  app.post(RUN_PATH, { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } }, async (request, reply) => {
+    const { accountId } = request.session as Session;
+    const key = textOf(request.body, 'key', 100);
+    const own = isKey(key) ? await findOwnKey(site.pool, key, accountId) : null;
+    if (own === null)
+      return sendProblem(
+        site,
+        { request, reply },
+        { status: 404, code: 'NOT_FOUND', text: 'You have no such key, or it was revoked.' },
+      );
+    return showKey(
+      site,
+      { request, reply },
+      { key, name: own.name, isNew: false, tried: await tryCall(site.urls, key) },
+    );
+  });
+  app.post<{ Params: { keyId: string } }>(`${PATH}/:keyId/revoke`, async (request, reply) => {
+    const { accountId } = request.session as Session;
+    if (await revokeOwnKey(site.pool, request.params.keyId.replaceAll('\0', ''), accountId))
+      return reply.redirect(PATH, 303);
+    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such key.' });
+  });
+};
+
+export const keysPage: SiteModule = {
+  name: 'keys',
+  nav: { member: [{ path: PATH, label: 'Keys' }] },
+  register: (app, site) => {
+    app.addHook('preHandler', requireSession);
+    addPages(app, site);
+    keysJson(app, site);
+  },
+};

@@ -1,0 +1,109 @@
+// /plan/link: the wallet that bought a key signs a message, and the key's replacement joins the account; works with a pasted signature too.
+import { html } from 'htm/preact';
+import { linkKey } from '../accounts/link-key.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { PLANS } from '../contract/plans.ts';
+import { type Recovery, recoveryMessage } from '../payments/recover-key.ts';
+import { agentSetup } from './agent-setup.ts';
+import { copyable, fault, field, message, when } from './components.ts';
+import { textOf } from './fields.ts';
+import { requireSession } from './guards.ts';
+import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+import { exampleCurl } from './try-call.ts';
+
+const PATH = '/plan/link';
+const SIGN_PATH = '/plan/link/sign';
+const TRANSACTION = /^0x[0-9a-f]{64}$/;
+const WALLET = /^0x[0-9a-fA-F]{40}$/;
+
+type Asked = Pick<Recovery, 'transaction' | 'payer' | 'issuedAt'>;
+
+const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
+  sendPage(site, exchange, {
+    title: 'Link a bought key',
+    status: problem === null ? 200 : 400,
+    body: html`<h1>Link a bought key</h1>
+      <p class="lead">The wallet that paid proves that the key is yours. You get a replacement with the same end; the lost key is revoked.</p>
+      ${problem}
+      <form method="post" action=${SIGN_PATH} class="panel">
+        ${formField(site, exchange, SIGN_PATH)}
+        ${field({ name: 'transaction', label: 'Transaction of the purchase', hint: 'The hash in the answer to the purchase, and in your wallet.', attributes: { placeholder: '0x…', maxlength: 66, spellcheck: 'false' } })}
+        ${field({ name: 'payer', label: 'Address of the wallet that paid', attributes: { placeholder: '0x…', maxlength: 42, spellcheck: 'false' } })}
+        <button type="submit">Continue</button>
+      </form>`,
+  });
+
+const showMessage = (site: Site, exchange: Exchange, asked: Asked, problem: Content = null) =>
+  sendPage(site, exchange, {
+    title: 'Sign with the wallet',
+    status: problem === null ? 200 : 400,
+    islands: ['wallet'],
+    body: html`<h1>Sign this message</h1>
+      <p class="lead">Sign it within ten minutes with ${asked.payer}. It moves no funds.</p>
+      ${problem} ${copyable('wallet-message', recoveryMessage(site.urls.base, asked), { wraps: true })}
+      <form method="post" action=${PATH} class="panel" data-wallet=${asked.payer}>
+        ${formField(site, exchange, PATH)}
+        ${Object.entries(asked).map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}
+        ${field({ name: 'signature', label: 'Signature', hint: 'Of any tool that signs a personal message (EIP-191).', attributes: { placeholder: '0x…', maxlength: 8_196, spellcheck: 'false' } })}
+        <p class="actions">
+          <button type="button" class="quiet" data-sign hidden>Sign with the wallet of this browser</button>
+          <button type="submit">Link the key</button>
+        </p>
+        <p class="small-text muted" data-sign-fault role="status"></p>
+      </form>`,
+  });
+
+const askedOf = (body: unknown, issuedAt: string): Asked | null => {
+  const transaction = textOf(body, 'transaction', 66).trim().toLowerCase();
+  const payer = textOf(body, 'payer', 42).trim();
+  return TRANSACTION.test(transaction) && WALLET.test(payer) ? { transaction, payer, issuedAt } : null;
+};
+
+const NO_PURCHASE =
+  'This wallet has no live purchase with this transaction, or the signature is of another message, older than ten minutes, or used already.';
+
+const link = async (site: Site, exchange: Exchange) => {
+  const { body, session } = exchange.request;
+  const asked = askedOf(body, textOf(body, 'issuedAt', 40));
+  if (asked === null) return showStart(site, exchange, fault('Enter the transaction and the wallet again.'));
+  const recovery = { ...asked, signature: textOf(body, 'signature', 8_196).trim() };
+  const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
+  const linked = await linkKey(recovery, (session as Session).accountId, deps);
+  if (linked === null)
+    return showMessage(
+      site,
+      exchange,
+      { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
+      fault(NO_PURCHASE),
+    );
+  return sendPage(site, exchange, {
+    title: 'Your linked key',
+    body: html`<h1>Your linked key</h1>
+      ${message('warn', html`<p><strong>Copy your key now.</strong> It is shown only here; we keep no more than its hash.</p>`)}
+      ${copyable('key', linked.key, { isSecret: true, wraps: true })}
+      <p>Plan ${PLANS[linked.plan].name} until ${when(linked.expiresAt)}. The key that it replaces is revoked.</p>
+      ${copyable('curl', exampleCurl(site.urls, linked.key))} ${agentSetup(site.urls, linked.key)}
+      <p class="end"><a href="/keys">All keys</a></p>`,
+  });
+};
+
+/** Signatures that one address may try a minute: each may ask the chain. */
+const SIGNATURES = { max: 20, timeWindow: '1 minute' };
+
+export const linkPage: SiteModule = {
+  name: 'link',
+  islands: { wallet: new URL('./islands/wallet.ts', import.meta.url) },
+  register: (app, site) => {
+    app.addHook('preHandler', requireSession);
+    app.get(PATH, (request, reply) => showStart(site, { request, reply }));
+    app.post(SIGN_PATH, (request, reply) => {
+      const exchange = { request, reply };
+      const asked = askedOf(request.body, new Date(site.nowMs()).toISOString());
+      if (asked === null)
+        return showStart(site, exchange, fault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'));
+      return showMessage(site, exchange, asked);
+    });
+    app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => link(site, { request, reply }));
+  },
+};

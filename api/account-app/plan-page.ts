@@ -1,0 +1,133 @@
+// /plan: the plan with its limits, today's counters of each key as GET /v2/account counts them, and what the other plans have.
+import type { FastifyInstance } from 'fastify';
+import { html } from 'htm/preact';
+import { dayOf } from '../../schemas/instants.ts';
+import { openAccountStore } from '../access/account-store.ts';
+import { listOwnKeys, type OwnKey } from '../accounts/account-keys.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { PLAN_CODES, PLANS, type Plan, type PlanLimits } from '../contract/plans.ts';
+import { type Today, todayOf } from '../operations/account.ts';
+import { message, table, tag } from './components.ts';
+import { requireSession } from './guards.ts';
+import { figure, meterBar } from './meter-bar.ts';
+import { type Content, type Exchange, sendPage } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/plan';
+
+const countOr = (count: number | null, words: string): string => (count === null ? words : figure(count));
+
+/** The lines that a person compares plans by; all limits of a key stand in GET /v2/account. */
+const LINES: readonly (readonly [label: string, of: (plan: Plan) => string])[] = [
+  ['Price, 30 days', ({ price_usd }) => (price_usd === 0 ? 'Free' : `$${price_usd}`)],
+  ['Venues', ({ venues }) => countOr(venues, 'All')],
+  ['Instruments', ({ instruments }) => countOr(instruments, 'All')],
+  ['History', ({ history_days }) => (history_days === null ? 'All kept' : `${history_days} days`)],
+  ['Requests a second', ({ limits }) => figure(limits.requests_per_second)],
+  ['Requests a day', ({ limits }) => figure(limits.requests_per_day)],
+  ['Queries a day', ({ limits }) => figure(limits.dql_per_day)],
+  ['Listings in a snapshot', ({ limits }) => figure(limits.snapshots_listings)],
+  ['Levels of a book', ({ limits }) => figure(limits.book_depth)],
+  ['Streams', ({ limits }) => figure(limits.streams)],
+  ['Agent rules', ({ limits }) => figure(limits.agent_rules)],
+  ['Archive files a day', ({ limits }) => figure(limits.archive_files_per_day)],
+  ['Keys', ({ limits }) => figure(limits.keys)],
+];
+
+const plansTable = (current: Plan): Content =>
+  table(
+    'Plans',
+    [{ label: 'Limit of a key' }, ...PLAN_CODES.map((code) => ({ label: PLANS[code].name, isNumber: true }))],
+    LINES.map(
+      ([label, of]) =>
+        html`<tr>
+          <th scope="row">${label}</th>
+          ${PLAN_CODES.map((code) => html`<td class=${code === current.code ? 'number current' : 'number'}>${of(PLANS[code])}</td>`)}
+        </tr>`,
+    ),
+  );
+
+type Counted = { readonly key: OwnKey; readonly today: Today };
+
+const countKeys = async (site: Site, keys: readonly OwnKey[]): Promise<readonly Counted[]> => {
+  const store = openAccountStore(site.pool);
+  const at = site.nowMs() * 1_000;
+  const facts = await Promise.all(keys.map(({ key_id }) => store.read(key_id, dayOf(at))));
+  return keys.map((key, i) => ({ key, today: todayOf(PLANS[key.plan], facts[i] ?? { used: {} }, at) }));
+};
+
+const byClass = ({ by_class }: Today['requests']): string =>
+  Object.entries(by_class)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${name.replaceAll('_', ' ')} ${figure(count)}`)
+    .join(', ');
+
+const keyCard = ({ key, today }: Counted): Content =>
+  html`<section class="card" aria-label=${`Today of ${key.name}`}>
+    <h3>${key.name} ${tag('plain', PLANS[key.plan].name)}</h3>
+    ${meterBar('Requests', today.requests)} ${meterBar('Queries', today.dql)}
+    ${meterBar('Fresh rule evaluations', today.agent_evaluations)} ${meterBar('Archive files', today.archive_files)}
+    <p class="muted small-text">${byClass(today.requests) || 'No request yet today.'}</p>
+  </section>`;
+
+const limitName = (name: keyof PlanLimits): string => name.replaceAll('_', ' ');
+
+const allLimits = ({ limits }: Plan): Content =>
+  html`<details>
+    <summary>All limits of your plan</summary>
+    <dl class="facts">
+      ${Object.entries(limits).map(
+        ([name, value]) =>
+          html`<dt>${limitName(name as keyof PlanLimits)}</dt>
+            <dd>${typeof value === 'number' ? figure(value) : value}</dd>`,
+      )}
+    </dl>
+  </details>`;
+
+const whyPlan = ({ plan, ownPlan }: Session): Content =>
+  plan === ownPlan
+    ? null
+    : message(
+        'good',
+        html`<p>
+          ${PLANS[plan].name} is the plan of your best live key; the account's own plan is ${PLANS[ownPlan].name}. Agents that you connect have
+          the better one, and keys that you make here have the account's.
+        </p>`,
+      );
+
+const showPlan = async (site: Site, exchange: Exchange) => {
+  const session = exchange.request.session as Session;
+  const plan = PLANS[session.plan];
+  const live = (await listOwnKeys(site.pool, session.accountId)).filter(({ state }) => state === 'live');
+  const counted = await countKeys(site, live);
+  const resets = counted[0]?.today.resets_at.slice(0, 10);
+  return sendPage(site, exchange, {
+    title: 'Plan',
+    body: html`<h1>Plan ${plan.name}</h1>
+      <p class="lead">Limits hold for each key by itself; the day is the UTC day.</p>
+      ${whyPlan(session)}
+      <h2>Today</h2>
+      ${
+        counted.length === 0
+          ? html`<p class="muted">No key is live. <a href="/keys">Make one</a>.</p>`
+          : html`<div class="cards">${counted.map(keyCard)}</div>
+              <p class="muted small-text">Counters begin again on ${resets} at 00:00 UTC.</p>`
+      }
+      ${allLimits(plan)}
+      <h2>Plans</h2>
+      <p>
+        A larger plan is bought with USDC, 30 days at a time, by the API itself: a request without a key is answered 402 with the price of each
+        plan. No card and no subscription. <a href="/plan/link">Link a bought key</a> to this account.
+      </p>
+      ${plansTable(plan)}`,
+  });
+};
+
+export const planPage: SiteModule = {
+  name: 'plan',
+  nav: { member: [{ path: PATH, label: 'Plan' }] },
+  register: (app: FastifyInstance, site) => {
+    app.addHook('preHandler', requireSession);
+    app.get(PATH, (request, reply) => showPlan(site, { request, reply }));
+  },
+};

@@ -1,0 +1,95 @@
+// /prove: who changes how one signs in, hours after signing in, shows the password or a passkey again.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import { findAccount } from '../accounts/accounts.ts';
+import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { isPasswordOf } from '../accounts/passwords.ts';
+import { proveSession, type Session } from '../accounts/sessions.ts';
+import { forgiveTries, takeTry } from '../accounts/tries.ts';
+import { fault, field } from './components.ts';
+import { textOf } from './fields.ts';
+import { requireSession, safeNext } from './guards.ts';
+import { relyingParty } from './relying-party.ts';
+import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import { passkeyButton, SECRET_CHECKS, waitText } from './sign-in-page.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/prove';
+const PROOF_MS = 12 * 3_600_000;
+
+/** A hook for changes that let somebody in: the session is new, or has just been proven. */
+export const requireProof =
+  (site: Site) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { session } = request;
+    if (session === null || site.nowMs() - session.provenAt.getTime() < PROOF_MS) return undefined;
+    const isForm = request.method !== 'GET';
+    return reply.redirect(`${PATH}?next=${encodeURIComponent(isForm ? '/security' : request.url)}`, 303);
+  };
+
+const show = (
+  site: Site,
+  exchange: Exchange,
+  { next, problem, status = 200 }: { next: string; problem?: Content; status?: number },
+) =>
+  sendPage(site, exchange, {
+    title: 'Confirm that it is you',
+    status,
+    width: 'narrow',
+    islands: ['passkeys'],
+    body: html`<h1>Confirm that it is you</h1>
+      <p class="lead">You signed in some time ago, and what comes next changes how you sign in.</p>
+      ${problem}
+      <form method="post" action=${PATH}>
+        ${formField(site, exchange, PATH)}
+        <input type="hidden" name="next" value=${next} />
+        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        <button type="submit">Continue</button>
+      </form>
+      ${passkeyButton('Use a passkey', { 'data-to': '/api/passkeys/prove', 'data-next': next })}`,
+  });
+
+const prove = async (site: Site, exchange: Exchange) => {
+  const { body, session } = exchange.request;
+  const next = safeNext(textOf(body, 'next', 2_000), '/security');
+  const { email, sessionId } = session as Session;
+  const subjects = [{ kind: 'mail', value: email }] as const;
+  const seconds = await takeTry(site.pool, subjects);
+  if (seconds > 0) return show(site, exchange, { next, problem: fault(waitText(seconds)), status: 429 });
+  const account = await findAccount(site.pool, email);
+  if (!(await isPasswordOf(account?.passwordHash ?? null, textOf(body, 'password'))))
+    return show(site, exchange, { next, problem: fault('This is not your password.'), status: 401 });
+  await forgiveTries(site.pool, subjects);
+  await proveSession(site.pool, sessionId);
+  return exchange.reply.redirect(next, 303);
+};
+
+export const provePage: SiteModule = {
+  name: 'prove',
+  register: (app, site) => {
+    const rp = relyingParty(site);
+    app.addHook('preHandler', requireSession);
+    app.get(PATH, (request, reply) =>
+      show(site, { request, reply }, { next: safeNext((request.query as { next?: unknown }).next, '/security') }),
+    );
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => prove(site, { request, reply }));
+    app.post('/api/passkeys/prove/options', async (request, reply) => {
+      const { sessionId: binding, accountId } = request.session as Session;
+      return reply.header('cache-control', 'no-store').send(await askPasskey(site.pool, { binding, accountId }, rp));
+    });
+    app.post('/api/passkeys/prove', async (request, reply) => {
+      const { sessionId, accountId } = request.session as Session;
+      const { response } = (request.body ?? {}) as { readonly response?: unknown };
+      if ((await checkPasskey(site.pool, { response, binding: sessionId }, rp)) !== accountId)
+        return sendProblem(
+          site,
+          { request, reply },
+          { status: 401, code: 'AUTH_INVALID', text: 'This is no passkey of your account.' },
+        );
+      await proveSession(site.pool, sessionId);
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ next: safeNext(textOf(request.body, 'next', 2_000), '/security') });
+    });
+  },
+};

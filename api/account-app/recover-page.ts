@@ -1,0 +1,107 @@
+// /recover: a recovery code, kept or mailed, sets a new password; every session ends and a new one begins.
+import { html } from 'htm/preact';
+import { normalEmail } from '../accounts/accounts.ts';
+import { passwordFault } from '../accounts/passwords.ts';
+import { mailCode, resetPassword } from '../accounts/signing-in.ts';
+import { fault, field, message } from './components.ts';
+import { agentOf, textOf } from './fields.ts';
+import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import { enter, SECRET_CHECKS, showPasskeyStep, waitText } from './sign-in-page.ts';
+import { NEW_PASSWORD } from './sign-up-page.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/recover';
+const MAIL_PATH = '/recover/mail';
+
+type Shown = { readonly email?: string; readonly problem?: Content; readonly status?: number };
+
+const codeForm = (site: Site, exchange: Exchange, email: string): Content =>
+  html`<form method="post" action=${PATH}>
+    ${formField(site, exchange, PATH)}
+    ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email })}
+    ${field({ name: 'code', label: 'Recovery code', hint: 'One of the ten that you kept, or one that was mailed to you.', attributes: { spellcheck: 'false' } })}
+    ${field({ ...NEW_PASSWORD, label: 'New password' })}
+    <button type="submit">Set the password and sign in</button>
+  </form>`;
+
+const mailForm = (site: Site, exchange: Exchange): Content =>
+  html`<details>
+    <summary>No code?</summary>
+    <form method="post" action=${MAIL_PATH}>
+      ${formField(site, exchange, MAIL_PATH)}
+      ${field({
+        name: 'mail-to',
+        label: 'Your email address',
+        type: 'email',
+        autocomplete: 'username',
+        hint: site.sendsMail
+          ? 'We mail you a code that is good for half an hour.'
+          : 'This service sends no mail. Its operator finds the code that you ask for here: tell them who you are.',
+      })}
+      <button type="submit" class="quiet">Ask for a code</button>
+    </form>
+  </details>`;
+
+const show = (site: Site, exchange: Exchange, { email = '', problem, status = 200 }: Shown = {}) =>
+  sendPage(site, exchange, {
+    title: 'New password',
+    status,
+    width: 'narrow',
+    islands: ['passkeys'],
+    body: html`<h1>Set a new password</h1>
+      ${problem}
+      ${codeForm(site, exchange, email)}
+      <div class="divider">or</div>
+      ${mailForm(site, exchange)}`,
+  });
+
+const reset = async (site: Site, exchange: Exchange) => {
+  const { body, ip, headers } = exchange.request;
+  const [typed, password] = [textOf(body, 'email'), textOf(body, 'password')];
+  const email = normalEmail(typed) ?? 'nobody';
+  const weak = passwordFault(password, email);
+  if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
+  const outcome = await resetPassword(site.pool, {
+    ...{ email, password, address: ip, agent: agentOf(headers) },
+    code: textOf(body, 'code', 100),
+  });
+  switch (outcome.is) {
+    case 'in':
+      await enter(site, exchange, outcome.token);
+      return exchange.reply.redirect('/keys', 303);
+    case 'passkey':
+      return showPasskeyStep(site, exchange, { accountId: outcome.accountId, next: '/keys' });
+    case 'wait':
+      exchange.reply.header('retry-after', String(outcome.seconds));
+      return show(site, exchange, { email: typed, problem: fault(waitText(outcome.seconds)), status: 429 });
+    case 'wrong':
+      return show(site, exchange, {
+        email: typed,
+        problem: fault('The email address or the code is not right, or the code was used before.'),
+        status: 401,
+      });
+  }
+};
+
+export const recoverPage: SiteModule = {
+  name: 'recover',
+  register: (app, site) => {
+    app.get(PATH, (request, reply) => show(site, { request, reply }));
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => reset(site, { request, reply }));
+    app.post(MAIL_PATH, { config: { rateLimit: { max: 5, timeWindow: '1 minute' } } }, (request, reply) => {
+      const email = normalEmail(textOf(request.body, 'mail-to'));
+      // After the answer, which is the same whether there is an account or not.
+      if (email !== null)
+        mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs() }).catch((err: unknown) =>
+          site.log.error({ err }, 'a code could not be mailed'),
+        );
+      return show(
+        site,
+        { request, reply },
+        {
+          problem: message('good', html`<p>If this address has an account, a code is on its way. Enter it here.</p>`),
+        },
+      );
+    });
+  },
+};

@@ -1,0 +1,9 @@
+// The site as authenticators know it.
+import type { RelyingParty } from '../accounts/passkeys.ts';
+import { SITE_NAME } from './shell.ts';
+import type { Site } from './site.ts';
+
+export const relyingParty = ({ urls }: Pick<Site, 'urls'>): RelyingParty => {
+  const { hostname, origin } = new URL(urls.account);
+  return { id: hostname, origin, name: SITE_NAME };
+};

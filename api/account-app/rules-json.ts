@@ -1,0 +1,75 @@
+// `GET|POST /api/rules`, `PUT|DELETE /api/rules/{rule_id}`: the rules of who is signed in, as JSON (AC-04, AG-01).
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { RULE_UNITS, ruleJson } from '../rules/rule.ts';
+import { changeRule, createRule, findRule, listRules, removeRule } from '../rules/store.ts';
+import { textOf } from './fields.ts';
+import { requireSession } from './guards.ts';
+import { checkDraft, checkQuery, readWords } from './rule-check.ts';
+import type { Site } from './site.ts';
+
+const PATH = '/api/rules';
+/** Characters; longer texts are no query (the language refuses far shorter ones). */
+export const LONGEST_QUERY = 65_536;
+type OneRule = { readonly Params: { readonly rule_id: string } };
+
+export const accountOf = ({ session }: FastifyRequest): string => (session as Session).accountId;
+/** Stands in the versions of a rule. */
+export const actorOf = ({ session }: FastifyRequest): string => `account ${(session as Session).accountId}`;
+
+const answer = async (reply: FastifyReply, work: () => Promise<FastifyReply>): Promise<FastifyReply> => {
+  reply.header('cache-control', 'no-store');
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return reply.code(error.status).send({ errors: error.errors });
+  }
+};
+
+/** For the form while somebody types: `POST /api/rules/check` with `query` and `units`; `GET /api/rules/words` for completion. */
+const addEditorJson = (app: FastifyInstance, site: Site): void => {
+  const signedIn = { onRequest: requireSession };
+  app.post(`${PATH}/check`, signedIn, (request, reply) =>
+    answer(reply, async () => {
+      const units = RULE_UNITS.find((one) => one === textOf(request.body, 'units')) ?? 'published';
+      return reply.send(await checkQuery(site, textOf(request.body, 'query', LONGEST_QUERY), units));
+    }),
+  );
+  app.get(`${PATH}/words`, signedIn, (_request, reply) =>
+    answer(reply, async () => reply.send({ words: await readWords(site) })),
+  );
+};
+
+export const addRulesJson = (app: FastifyInstance, site: Site): void => {
+  const { pool } = site;
+  const signedIn = { onRequest: requireSession };
+  addEditorJson(app, site);
+  app.get(PATH, signedIn, (request, reply) =>
+    answer(reply, async () => reply.send({ items: (await listRules(pool, accountOf(request))).map(ruleJson) })),
+  );
+  app.post(PATH, signedIn, (request, reply) =>
+    answer(reply, async () => {
+      const draft = await checkDraft(site, request.body);
+      const rule = await createRule(pool, draft, { accountId: accountOf(request), actor: actorOf(request) });
+      return reply.code(201).send(ruleJson(rule));
+    }),
+  );
+  app.put<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
+    answer(reply, async () => {
+      const { rule_id: ruleId } = request.params;
+      // Whose it is comes first: of another's rule nothing is told but that it is not there.
+      await findRule(pool, ruleId, accountOf(request));
+      const draft = await checkDraft(site, request.body);
+      const owner = { accountId: accountOf(request), actor: actorOf(request) };
+      return reply.send(ruleJson(await changeRule(pool, { ruleId, draft }, owner)));
+    }),
+  );
+  app.delete<OneRule>(`${PATH}/:rule_id`, signedIn, (request, reply) =>
+    answer(reply, async () => {
+      await removeRule(pool, request.params.rule_id, { accountId: accountOf(request), actor: actorOf(request) });
+      return reply.code(204).send();
+    }),
+  );
+};

@@ -1,0 +1,161 @@
+// Parts of the pages of rules: the form with its check, the states, what matches now, the moves.
+import { html } from 'htm/preact';
+import type { ServiceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { RULE_UNITS, type Rule } from '../rules/rule.ts';
+import type { OwnState, Transition } from '../rules/store.ts';
+import { field, message, onDay, table, tag, when } from './components.ts';
+import type { MatchedNow } from './rule-check.ts';
+import type { RuleFields } from './rule-fields.ts';
+import { type Content, type Exchange, formField } from './shell.ts';
+import type { Site } from './site.ts';
+
+export const RULES_PATH = '/rules';
+/** Codes that are listed of what matches now. */
+const SHOWN_CODES = 50;
+
+const MICROS_A_MS = 1_000;
+const dateOf = (micros: number): Date => new Date(micros / MICROS_A_MS);
+
+const reasonWords = (reason: string | null): string => (reason ?? 'unknown').replaceAll('_', ' ');
+
+const codesWords = (codes: readonly string[], total: number): string =>
+  `${codes.join(', ')}${total > codes.length ? ` and ${total - codes.length} more` : ''}`;
+
+export const stateWords = ({ state, reason, matched, matchedTotal }: OwnState): string => {
+  if (state === 'unknown') return `unknown: ${reasonWords(reason)}`;
+  return state === 'false' ? 'false' : `true: ${codesWords(matched, matchedTotal)}`;
+};
+
+/** Every fault of what was sent, with its place in the query. */
+export const faultList = ({ errors }: ServiceError): Content =>
+  message(
+    'bad',
+    html`<ul class="plain">
+      ${errors.map(
+        ({ message: text, hint, position }) =>
+          html`<li>
+            ${position === undefined ? '' : `Line ${position.line}, column ${position.column}: `}${text} ${hint}
+          </li>`,
+      )}
+    </ul>`,
+  );
+
+const shown = (codes: readonly string[]): string => codesWords(codes.slice(0, SHOWN_CODES), codes.length);
+
+/** What a lawful query matches at this moment; null: the data API could not be asked. */
+export const matchedNow = (now: MatchedNow | null): Content => {
+  if (now === null)
+    return message('warn', html`<p>The query is lawful. What it matches now cannot be read at this moment.</p>`);
+  const { at, matched, unknown, isMore } = now;
+  return message(
+    'good',
+    html`<p>The query is lawful.</p>
+      <p>
+        ${matched.length === 0 ? 'It matches nothing' : html`It matches <strong>${shown(matched)}</strong>`} at
+        ${' '}<time datetime=${at}>${at}</time>${isMore ? ', as far as one page of your plan shows' : ''}.
+        ${unknown.length === 0 ? '' : ` Unknown, for want of an input: ${shown(unknown)}.`}
+      </p>`,
+  );
+};
+
+const check = (name: 'enabled' | 'shared', label: string, fields: RuleFields): Content =>
+  html`<label class="check"><input type="checkbox" name=${name} checked=${fields[name] === 'on'} /> ${label}</label>`;
+
+const queryField = ({ query }: RuleFields): Content =>
+  html`<div class="field">
+    <label for="query">Query</label>
+    <textarea
+      id="query"
+      name="query"
+      rows="4"
+      required
+      spellcheck="false"
+      autocomplete="off"
+      aria-describedby="query-hint query-told"
+      data-check="/api/rules/check"
+      data-words="/api/rules/words"
+    >${query}</textarea>
+    <p class="hint" id="query-told" role="status"></p>
+    <span class="hint" id="query-hint">DQL without as of, select and order by, such as any(venues where funding > 5bps).</span>
+  </div>`;
+
+const unitsField = ({ units }: RuleFields): Content =>
+  html`<div class="field">
+    <label for="units">Units</label>
+    <select id="units" name="units">
+      ${RULE_UNITS.map((unit) => html`<option value=${unit} selected=${units === unit}>${unit}</option>`)}
+    </select>
+  </div>`;
+
+export type RuleForm = { readonly path: string; readonly fields: RuleFields; readonly verb: string };
+
+export const ruleForm = (site: Site, exchange: Exchange, { path, fields, verb }: RuleForm): Content =>
+  html`<form method="post" action=${path} class="panel">
+    ${formField(site, exchange, path)} ${field({ name: 'name', label: 'Name', value: fields.name })}
+    ${queryField(fields)}
+    <div class="row even">
+      ${field({ name: 'interval', label: 'Every', value: fields.interval })}
+      ${unitsField(fields)}
+      ${field({ name: 'freshness', label: 'Freshness', value: fields.freshness, isOptional: true, attributes: { placeholder: 'the defaults' } })}
+    </div>
+    ${check('enabled', 'Enabled', fields)}
+    ${check('shared', 'Shared: others may read its state by its name', fields)}
+    <p class="actions">
+      <button type="submit" name="do" value="save">${verb}</button>
+      <button type="submit" name="do" value="check" class="quiet">Check, and show what it matches now</button>
+    </p>
+  </form>`;
+
+/** A form of one button; what it is about stands in its name for those who hear it. */
+export const oneButton = (
+  site: Site,
+  exchange: Exchange,
+  { path, label, of }: { readonly path: string; readonly label: string; readonly of: string },
+): Content =>
+  html`<form method="post" action=${path}>
+    ${formField(site, exchange, path)}
+    <button type="submit" class="small quiet" aria-label=${`${label} ${of}`}>${label}</button>
+  </form>`;
+
+const TONES = { true: 'good', false: 'plain', unknown: 'warn' } as const;
+
+const ruleRow = (rule: Rule, state: OwnState | undefined): Content =>
+  html`<tr class=${rule.enabled ? undefined : 'off'}>
+    <th scope="row"><a href=${`${RULES_PATH}/${rule.ruleId}`}>${rule.name}</a></th>
+    <td><code>${rule.query}</code></td>
+    <td>${state === undefined ? '' : tag(TONES[state.state], stateWords(state))}</td>
+    <td>${state === undefined ? '' : when(dateOf(state.since))}</td>
+    <td>${rule.shared ? 'Shared' : ''}</td>
+  </tr>`;
+
+const columns = (...labels: readonly string[]) => labels.map((label) => ({ label }));
+
+export const ruleTable = (rules: readonly Rule[], states: ReadonlyMap<string, OwnState>): Content =>
+  rules.length === 0
+    ? html`<p class="muted">You have no rule yet.</p>`
+    : table(
+        'Your rules',
+        columns('Name', 'Query', 'State', 'Since', 'Shared'),
+        rules.map((rule) => ruleRow(rule, states.get(rule.ruleId))),
+      );
+
+/** Instants of moves to the microsecond, as the answer of the API has them. */
+const moveRow = ({ at, from, to, reason, matched, matchedTotal }: Transition): Content =>
+  html`<tr>
+    <td><time datetime=${formatInstant(at)}>${formatInstant(at)}</time></td>
+    <td>${from}</td>
+    <td>${to}</td>
+    <td>${reason === null ? codesWords(matched, matchedTotal) : reasonWords(reason)}</td>
+  </tr>`;
+
+export const moveTable = (moves: readonly Transition[]): Content =>
+  moves.length === 0
+    ? html`<p class="muted">It has not moved yet.</p>`
+    : table('Last moves', columns('At', 'From', 'To', 'Why'), moves.map(moveRow));
+
+export const stateLead = (state: OwnState, rule: Rule): Content =>
+  html`<p class="lead">
+    ${stateWords(state)}, since ${formatInstant(state.since)};
+    ${state.evaluatedAt === null ? ' not evaluated yet' : ` evaluated at ${formatInstant(state.evaluatedAt)}`}. Made on ${onDay(rule.createdAt)}.
+  </p>`;

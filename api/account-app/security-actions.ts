@@ -1,0 +1,197 @@
+// What the security page changes: password, passkeys, codes, sessions; export and end of the account. Each is one transaction.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { readAccount, setPassword } from '../accounts/accounts.ts';
+import { closeAccount } from '../accounts/close-account.ts';
+import { tellEvent } from '../accounts/events.ts';
+import { exportAccount } from '../accounts/export-account.ts';
+import { addPasskey, askNewPasskey, removePasskey } from '../accounts/passkeys.ts';
+import { hashPassword, isPasswordOf, passwordFault } from '../accounts/passwords.ts';
+import { renewCodes } from '../accounts/recovery-codes.ts';
+import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
+import { forgiveTries, takeTry } from '../accounts/tries.ts';
+import { copyable, fault, message } from './components.ts';
+import { agentOf, textOf } from './fields.ts';
+import { clearSessionCookie, setSessionCookie } from './guards.ts';
+import { relyingParty } from './relying-party.ts';
+import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
+import { SECRET_CHECKS, waitText } from './sign-in-page.ts';
+import type { Site } from './site.ts';
+
+const PATH = '/security';
+const LONGEST_NAME = 60;
+
+type Show = (exchange: Exchange, shown: { problem?: Content; status?: number }) => Promise<unknown>;
+
+const sessionOf = ({ session }: FastifyRequest): Session => session as Session;
+
+/** The new password, and a new session in the place of all. */
+const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
+  const { body, headers } = exchange.request;
+  const { accountId, email } = sessionOf(exchange.request);
+  const password = textOf(body, 'password');
+  const weak = passwordFault(password, email);
+  if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
+  const subjects = [{ kind: 'mail', value: email }] as const;
+  const seconds = await takeTry(site.pool, subjects);
+  if (seconds > 0) return show(exchange, { problem: fault(waitText(seconds)), status: 429 });
+  const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;
+  if (held !== null && !(await isPasswordOf(held, textOf(body, 'current'))))
+    return show(exchange, { problem: fault('The current password is not right.'), status: 401 });
+  const passwordHash = await hashPassword(password);
+  const token = await inTransaction(site.pool, async (client) => {
+    await setPassword(client, accountId, passwordHash);
+    await endOtherSessions(client, accountId, null);
+    await tellEvent(client, { accountId, action: 'password_changed' });
+    return (await beginSession(client, { accountId, agent: agentOf(headers) })).token;
+  });
+  await forgiveTries(site.pool, subjects);
+  setSessionCookie(site, exchange.reply, token);
+  return exchange.reply.redirect(PATH, 303);
+};
+
+const NEEDS = `update accounts set needs_passkey = not needs_passkey where account_id = $1 and password_hash is not null
+  and exists (select 1 from account_passkeys where account_id = $1) returning needs_passkey`;
+const NO_PASSWORD = `update accounts set password_hash = null, needs_passkey = false where account_id = $1 and password_hash is not null
+  and exists (select 1 from account_passkeys where account_id = $1)`;
+
+const addPasswordRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
+  app.post(`${PATH}/password`, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) =>
+    changePassword(site, { request, reply }, show),
+  );
+  app.post(`${PATH}/password/remove`, async (request, reply) => {
+    const { accountId } = sessionOf(request);
+    await inTransaction(site.pool, async (client) => {
+      if ((await client.query(NO_PASSWORD, [accountId])).rowCount === 1)
+        await tellEvent(client, { accountId, action: 'password_changed', details: { removed: true } });
+    });
+    return reply.redirect(PATH, 303);
+  });
+  app.post(`${PATH}/passkey-needed`, async (request, reply) => {
+    const { accountId } = sessionOf(request);
+    await inTransaction(site.pool, async (client) => {
+      const { rows } = await client.query<{ needs_passkey: boolean }>(NEEDS, [accountId]);
+      const needed = rows[0]?.needs_passkey;
+      if (needed !== undefined)
+        await tellEvent(client, { accountId, action: 'password_changed', details: { passkey_needed: needed } });
+    });
+    return reply.redirect(PATH, 303);
+  });
+};
+
+const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void => {
+  const rp = relyingParty(site);
+  app.post('/api/passkeys/options', async (request, reply) => {
+    const { sessionId: binding, accountId, email } = sessionOf(request);
+    return reply
+      .header('cache-control', 'no-store')
+      .send(await askNewPasskey(site.pool, { accountId, email, binding }, rp));
+  });
+  app.post('/api/passkeys', async (request, reply) => {
+    const { sessionId: binding, accountId, email } = sessionOf(request);
+    const { response } = (request.body ?? {}) as { readonly response?: unknown };
+    const name = textOf(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
+    if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
+      return reply.code(201).header('cache-control', 'no-store').send({ next: PATH });
+    return sendProblem(
+      site,
+      { request, reply },
+      { status: 400, code: 'BAD_REQUEST', text: 'This passkey was not taken. Load the page again and repeat.' },
+    );
+  });
+  app.post<{ Params: { id: string } }>(`${PATH}/passkeys/:id/remove`, async (request, reply) => {
+    const removed = await removePasskey(
+      site.pool,
+      sessionOf(request).accountId,
+      request.params.id.replaceAll('\0', ''),
+    );
+    if (removed === 'removed') return reply.redirect(PATH, 303);
+    if (removed === 'last')
+      return show(
+        { request, reply },
+        {
+          problem: fault('This is your only way to sign in. Set a password or add another passkey first.'),
+          status: 409,
+        },
+      );
+    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such passkey.' });
+  });
+};
+
+const showCodes = async (site: Site, exchange: Exchange) => {
+  const { accountId } = sessionOf(exchange.request);
+  const codes = await inTransaction(site.pool, async (client) => {
+    await tellEvent(client, { accountId, action: 'codes_made' });
+    return renewCodes(client, accountId);
+  });
+  return sendPage(site, exchange, {
+    title: 'Recovery codes',
+    body: html`<h1>Your new recovery codes</h1>
+      ${message('warn', html`<p><strong>Keep them now.</strong> They are shown only here, and all earlier codes have ended.</p>`)}
+      ${copyable('codes-text', codes.join('\n'))}
+      <p><a class="button" href=${PATH}>I have kept them</a></p>`,
+  });
+};
+
+const addSessionRoutes = (app: FastifyInstance, site: Site): void => {
+  app.post(`${PATH}/sessions/end-others`, async (request, reply) => {
+    const { accountId, sessionId } = sessionOf(request);
+    await inTransaction(site.pool, async (client) => {
+      const ended = await endOtherSessions(client, accountId, sessionId);
+      await tellEvent(client, { accountId, action: 'sessions_ended', details: { ended } });
+    });
+    return reply.redirect(PATH, 303);
+  });
+  app.post<{ Params: { id: string } }>(`${PATH}/sessions/:id/end`, async (request, reply) => {
+    const { accountId } = sessionOf(request);
+    const isEnded = await inTransaction(site.pool, async (client) => {
+      const done = await endSession(client, request.params.id.replaceAll('\0', ''), accountId);
+      if (done) await tellEvent(client, { accountId, action: 'session_ended' });
+      return done;
+    });
+    if (isEnded) return reply.redirect(PATH, 303);
+    return sendProblem(site, { request, reply }, { status: 404, code: 'NOT_FOUND', text: 'You have no such session.' });
+  });
+};
+
+const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
+  app.get(`${PATH}/export`, { config: { rateLimit: { max: 10, timeWindow: '1 minute' } } }, async (request, reply) => {
+    const told = await exportAccount(site.pool, sessionOf(request).accountId, site.exportParts);
+    return reply
+      .header('cache-control', 'no-store')
+      .header('content-disposition', 'attachment; filename="account.json"')
+      .type('application/json')
+      .send(JSON.stringify(told, null, 2));
+  });
+  app.post(`${PATH}/close`, async (request, reply) => {
+    const { accountId, email } = sessionOf(request);
+    if (textOf(request.body, 'confirm').trim().toLowerCase() !== email)
+      return show(
+        { request, reply },
+        { problem: fault('Type the email address of this account to close it.'), status: 400 },
+      );
+    await closeAccount(site.pool, accountId, site.onClose);
+    clearSessionCookie(site, reply);
+    request.session = null;
+    return sendPage(
+      site,
+      { request, reply },
+      {
+        title: 'Account closed',
+        width: 'narrow',
+        body: html`<h1>Your account is closed</h1>
+        <p>Its keys are revoked, and every session and connection has ended.</p>
+        <p><a href="/">Back to the start</a></p>`,
+      },
+    );
+  });
+};
+
+export const securityActions = (app: FastifyInstance, site: Site, show: Show): void => {
+  addPasswordRoutes(app, site, show);
+  addPasskeyRoutes(app, site, show);
+  app.post(`${PATH}/codes`, (request, reply) => showCodes(site, { request, reply }));
+  addSessionRoutes(app, site);
+  addLeaving(app, site, show);
+};

@@ -1,0 +1,207 @@
+// /security: how one signs in (password, passkeys, recovery codes), where one is signed in, and what happened.
+import { html } from 'htm/preact';
+import { type Account, readAccount } from '../accounts/accounts.ts';
+import { agentName } from '../accounts/agent-name.ts';
+import { listEvents, type ToldEvent } from '../accounts/events.ts';
+import { listPasskeys, type Passkey } from '../accounts/passkeys.ts';
+import { countCodes } from '../accounts/recovery-codes.ts';
+import { type ListedSession, listSessions, type Session } from '../accounts/sessions.ts';
+import { field, table, tag, when } from './components.ts';
+import { addConfirmForms, confirmPart } from './confirm-mail.ts';
+import { requireSession } from './guards.ts';
+import { requireProof } from './prove-page.ts';
+import { securityActions } from './security-actions.ts';
+import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import { passkeyButton } from './sign-in-page.ts';
+import { NEW_PASSWORD } from './sign-up-page.ts';
+import type { Site, SiteModule } from './site.ts';
+
+export const SECURITY_PATH = '/security';
+const MOST_EVENTS = 50;
+
+export type Shown = { readonly problem?: Content; readonly status?: number };
+
+/** One button in a form of its own. */
+const action = (
+  site: Site,
+  exchange: Exchange,
+  { path, label, says, style = 'danger small' }: { path: string; label: string; says?: string; style?: string },
+): Content =>
+  html`<form method="post" action=${path}>
+    ${formField(site, exchange, path)}
+    <button type="submit" class=${style} aria-label=${says}>${label}</button>
+  </form>`;
+
+const passwordPart = (site: Site, exchange: Exchange, { passwordHash }: Account): Content => {
+  const path = `${SECURITY_PATH}/password`;
+  return html`<h2>Password</h2>
+    <form method="post" action=${path} class="panel">
+      ${formField(site, exchange, path)}
+      <input type="hidden" name="username" autocomplete="username" value=${exchange.request.session?.email} />
+      ${
+        passwordHash === null
+          ? html`<p class="muted">You sign in with a passkey alone.</p>`
+          : field({ name: 'current', label: 'Current password', type: 'password', autocomplete: 'current-password' })
+      }
+      ${field({ ...NEW_PASSWORD, label: 'New password' })}
+      <button type="submit" class="quiet">${passwordHash === null ? 'Set a password' : 'Change the password'}</button>
+      <p class="hint">Every other session ends.</p>
+    </form>`;
+};
+
+const passkeyRow = (
+  site: Site,
+  exchange: Exchange,
+  { credentialId, name, createdAt, lastUsedAt }: Passkey,
+): Content => {
+  const path = `${SECURITY_PATH}/passkeys/${encodeURIComponent(credentialId)}/remove`;
+  return html`<tr>
+    <th scope="row">${name}</th>
+    <td>${when(createdAt)}</td>
+    <td>${when(lastUsedAt)}</td>
+    <td class="act">${action(site, exchange, { path, label: 'Remove', says: `Remove the passkey ${name}` })}</td>
+  </tr>`;
+};
+
+const needsPart = (site: Site, exchange: Exchange, { needsPasskey, passwordHash }: Account): Content => {
+  if (passwordHash === null) return null;
+  const path = `${SECURITY_PATH}/passkey-needed`;
+  const label = needsPasskey ? 'Let the password alone sign in' : 'Ask for a passkey after the password';
+  return html`<div class="actions">
+    ${action(site, exchange, { path, label, style: 'quiet' })}
+    ${action(site, exchange, { path: `${SECURITY_PATH}/password/remove`, label: 'Remove the password', style: 'quiet' })}
+  </div>`;
+};
+
+const passkeysPart = (
+  site: Site,
+  exchange: Exchange,
+  { account, passkeys }: { account: Account; passkeys: readonly Passkey[] },
+): Content =>
+  html`<h2>Passkeys ${account.needsPasskey ? tag('good', 'Asked for after the password') : null}</h2>
+    <p>A passkey of your device or password manager signs you in without anything to type or to steal.</p>
+    ${
+      passkeys.length === 0
+        ? html`<p class="muted">You have none yet.</p>`
+        : [
+            table(
+              'Your passkeys',
+              [{ label: 'Name' }, { label: 'Made' }, { label: 'Last used' }, { label: 'Remove', isAction: true }],
+              passkeys.map((passkey) => passkeyRow(site, exchange, passkey)),
+            ),
+            needsPart(site, exchange, account),
+          ]
+    }
+    <div class="panel">
+      ${field({ name: 'passkey-name', label: 'Name of a new passkey', value: 'this device', attributes: { maxlength: 60 } })}
+      ${passkeyButton('Add a passkey', { 'data-to': '/api/passkeys', 'data-adds': 'passkey-name', 'data-next': SECURITY_PATH })}
+      <noscript><p class="muted">A passkey needs a browser with JavaScript.</p></noscript>
+    </div>`;
+
+const codesPart = (site: Site, exchange: Exchange, left: number): Content =>
+  html`<h2>Recovery codes</h2>
+    <p>${left === 0 ? 'You have none left.' : `${left} of your codes are unused.`} New ones end all earlier ones.</p>
+    ${action(site, exchange, { path: `${SECURITY_PATH}/codes`, label: 'Make new codes', style: 'quiet' })}`;
+
+const sessionRow = (site: Site, exchange: Exchange, session: ListedSession): Content => {
+  const name = agentName(session.agent);
+  const isThis = session.sessionId === exchange.request.session?.sessionId;
+  const path = `${SECURITY_PATH}/sessions/${session.sessionId}/end`;
+  return html`<tr>
+    <th scope="row">${name}</th>
+    <td>${when(session.createdAt)}</td>
+    <td>${when(session.seenAt)}</td>
+    <td class="act">${isThis ? tag('good', 'This one') : action(site, exchange, { path, label: 'End', says: `End the session of ${name}` })}</td>
+  </tr>`;
+};
+
+const sessionsPart = (site: Site, exchange: Exchange, sessions: readonly ListedSession[]): Content =>
+  html`<h2>Sessions</h2>
+    ${table(
+      'Where you are signed in',
+      [{ label: 'Browser' }, { label: 'Begun' }, { label: 'Last seen' }, { label: 'End', isAction: true }],
+      sessions.map((session) => sessionRow(site, exchange, session)),
+    )}
+    ${
+      sessions.length < 2
+        ? null
+        : action(site, exchange, {
+            path: `${SECURITY_PATH}/sessions/end-others`,
+            label: 'End all others',
+            style: 'quiet',
+          })
+    }`;
+
+const detailsOf = ({ key, details }: ToldEvent): string => {
+  const told = Object.entries(details ?? {}).filter(([, value]) => value !== null && typeof value !== 'object');
+  return [
+    ...(key === null ? [] : [key]),
+    ...told.map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`),
+  ].join(', ');
+};
+
+const eventRow = (event: ToldEvent): Content =>
+  html`<tr>
+    <td>${when(event.at)}</td>
+    <th scope="row">${event.action.replaceAll('_', ' ')}</th>
+    <td>${event.actor}</td>
+    <td>${detailsOf(event)}</td>
+  </tr>`;
+
+const leavePart = (site: Site, exchange: Exchange): Content => {
+  const path = `${SECURITY_PATH}/close`;
+  return html`<h2>Your data, and leaving</h2>
+    <p>
+      <a href=${`${SECURITY_PATH}/export`} download>Download everything that is kept about this account</a> (JSON). Of passwords, keys and codes only
+      hashes are kept; they are left out.
+    </p>
+    <details>
+      <summary>Close this account</summary>
+      <form method="post" action=${path} class="panel">
+        ${formField(site, exchange, path)}
+        <p>
+          All keys are revoked, bought ones too. All sessions and connected applications end, agent rules stop, and your address is forgotten. This
+          cannot be undone.
+        </p>
+        ${field({ name: 'confirm', label: 'Type your email address to confirm', type: 'email', attributes: { placeholder: exchange.request.session?.email ?? '' } })}
+        <button type="submit" class="danger">Close this account for good</button>
+      </form>
+    </details>`;
+};
+
+export const showSecurity = async (site: Site, exchange: Exchange, { problem, status = 200 }: Shown = {}) => {
+  const { accountId } = exchange.request.session as Session;
+  const { pool } = site;
+  const [account, passkeys, left, sessions, events] = await Promise.all([
+    readAccount(pool, accountId),
+    listPasskeys(pool, accountId),
+    countCodes(pool, accountId),
+    listSessions(pool, accountId),
+    listEvents(pool, accountId, MOST_EVENTS),
+  ]);
+  if (account === null) return exchange.reply.redirect('/sign-in', 303);
+  return sendPage(site, exchange, {
+    title: 'Security',
+    status,
+    islands: ['passkeys'],
+    body: html`<h1>Security</h1>
+      <p class="lead">${account.email}, since ${when(account.createdAt)}</p>
+      ${problem} ${confirmPart(site, exchange, account)} ${passwordPart(site, exchange, account)} ${passkeysPart(site, exchange, { account, passkeys })}
+      ${codesPart(site, exchange, left)} ${sessionsPart(site, exchange, sessions)}
+      <h2>What happened</h2>
+      ${table('The last events', [{ label: 'When' }, { label: 'What' }, { label: 'By' }, { label: 'Details' }], events.map(eventRow))}
+      ${leavePart(site, exchange)}`,
+  });
+};
+
+export const securityPage: SiteModule = {
+  name: 'security',
+  nav: { member: [{ path: SECURITY_PATH, label: 'Security' }] },
+  register: (app, site) => {
+    app.addHook('preHandler', requireSession);
+    app.addHook('preHandler', requireProof(site));
+    app.get(SECURITY_PATH, (request, reply) => showSecurity(site, { request, reply }));
+    addConfirmForms(app, site);
+    securityActions(app, site, (exchange, shown) => showSecurity(site, exchange, shown));
+  },
+};

@@ -1,0 +1,140 @@
+// The frame of every page: head, navigation, main part, foot; rendered on the server, whole without script.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { render } from 'preact-render-to-string';
+import { FORM_FIELD } from './form-tokens.ts';
+import type { NavEntry, Site } from './site.ts';
+
+/** What `html` takes between tags. */
+export type Content = VNode | string | number | null | undefined | false | readonly Content[];
+
+export type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+
+export type PageContent = {
+  readonly title: string;
+  readonly body: Content;
+  /** 200 when left out. */
+  readonly status?: number;
+  /** Names of scripts and style sheets that modules gave, beside those of every page. */
+  readonly islands?: readonly string[];
+  readonly styles?: readonly string[];
+  /** `narrow`: one form in the middle; `wide`: tables and charts over the whole width. */
+  readonly width?: 'narrow' | 'normal' | 'wide';
+  readonly description?: string;
+};
+
+export const SITE_NAME = 'Perp Market Data';
+
+const isCurrent = (path: string, url: string): boolean => {
+  const current = url.split('?')[0] ?? '';
+  return current === path || current.startsWith(`${path}/`);
+};
+
+const navLinks = (entries: readonly NavEntry[], url: string): Content =>
+  entries.map(
+    ({ path, label }) =>
+      html`<li><a href=${path} aria-current=${isCurrent(path, url) ? 'page' : undefined}>${label}</a></li>`,
+  );
+
+/** The field that every form has; `<form method="post" action=${path}>${formField(…)}`. */
+export const formField = (site: Site, { request, reply }: Exchange, path: string): Content =>
+  html`<input type="hidden" name=${FORM_FIELD} value=${site.forms.make(request, reply, path)} />`;
+
+const signOut = (site: Site, exchange: Exchange): Content =>
+  html`<form method="post" action="/sign-out" class="sign-out">
+    ${formField(site, exchange, '/sign-out')}
+    <button class="link" type="submit">Sign out</button>
+  </form>`;
+
+const header = (site: Site, exchange: Exchange): Content => {
+  const { session, url } = exchange.request;
+  return html`<header class="top">
+    <a class="brand" href="/"><img src=${site.assets.icon} alt="" width="22" height="22" />${SITE_NAME}</a>
+    <nav aria-label="Main">
+      <ul>
+        ${session === null ? null : navLinks(site.nav.member, url)}${navLinks(site.nav.open, url)}
+      </ul>
+    </nav>
+    <div class="who">
+      ${
+        session === null
+          ? html`<a href="/sign-in">Sign in</a><a class="button small" href="/sign-up">Sign up</a>`
+          : html`<span class="email" title=${session.email}>${session.email}</span>${signOut(site, exchange)}`
+      }
+    </div>
+  </header>`;
+};
+
+const links = (site: Site, { islands = [], styles = [] }: PageContent): Content => [
+  ...['site', ...styles].map((name) => html`<link rel="stylesheet" href=${site.assets.style(name)} />`),
+  ...['site', ...islands].map((name) => html`<script type="module" src=${site.assets.script(name)}></script>`),
+];
+
+const page = (site: Site, exchange: Exchange, content: PageContent): VNode => html`<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    ${content.description === undefined ? null : html`<meta name="description" content=${content.description} />`}
+    <title>${`${content.title} · ${SITE_NAME}`}</title>
+    <link rel="icon" type="image/svg+xml" href=${site.assets.icon} />
+    ${links(site, content)}
+  </head>
+  <body>
+    <a class="skip" href="#main">Skip to content</a>
+    ${header(site, exchange)}
+    ${
+      site.simulated
+        ? html`<p class="notice" role="note">Simulated venues: the figures of this service are invented.</p>`
+        : null
+    }
+    <main id="main" class=${content.width ?? 'normal'} tabindex="-1">${content.body}</main>
+    <footer class="foot">
+      <a href=${`${site.urls.base}/openapi.json`}>OpenAPI</a>
+      <a href=${`${site.urls.base}/docs/verify`}>Verify a day</a>
+    </footer>
+  </body>
+</html>`;
+
+/** Sends a page; what somebody is signed in for, or a form is on, is kept by no cache. */
+export const sendPage = (site: Site, exchange: Exchange, content: PageContent): FastifyReply => {
+  const text = `<!doctype html>${render(page(site, exchange, content))}`;
+  const { reply } = exchange;
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+  return reply
+    .code(content.status ?? 200)
+    .type('text/html; charset=utf-8')
+    .send(text);
+};
+
+export type Problem = { readonly status: number; readonly code: string; readonly text: string };
+
+const PROBLEM_TITLES: Readonly<Record<number, string>> = {
+  403: 'Refused',
+  404: 'Not found',
+  409: 'Not possible now',
+  413: 'Too large',
+  415: 'Not a form',
+  429: 'Too many requests',
+  503: 'Not available',
+};
+
+/** A refusal as a page, or as JSON below `/api/`. */
+export const sendProblem = (site: Site, exchange: Exchange, { status, code, text }: Problem): FastifyReply => {
+  const { request, reply } = exchange;
+  if (request.url.startsWith('/api/'))
+    return reply
+      .header('cache-control', 'no-store')
+      .code(status)
+      .send({ errors: [{ code, message: text }] });
+  const title = PROBLEM_TITLES[status] ?? (status >= 500 ? 'Something failed' : 'Not accepted');
+  return sendPage(site, exchange, {
+    title,
+    status,
+    width: 'narrow',
+    body: html`<h1>${title}</h1>
+      <p>${text}</p>
+      <p><a href="/">Back to the start</a></p>`,
+  });
+};

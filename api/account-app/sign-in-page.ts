@@ -1,0 +1,185 @@
+// /sign-in and /sign-out: password or passkey, or one after the other; the answer to a wrong address is that to a wrong password.
+import { html } from 'htm/preact';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { normalEmail } from '../accounts/accounts.ts';
+import { tellEvent } from '../accounts/events.ts';
+import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
+import { endSession } from '../accounts/sessions.ts';
+import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
+import { fault, field } from './components.ts';
+import { agentOf, textOf } from './fields.ts';
+import { clearSessionCookie, safeNext, setSessionCookie } from './guards.ts';
+import { relyingParty } from './relying-party.ts';
+import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/sign-in';
+/** Of one address of the network; each mailbox and each network has its own growing wait besides. */
+export const SECRET_CHECKS = { max: 60, timeWindow: '1 minute' };
+/** Longer than any answer of an authenticator. */
+const PASSKEY_BYTES = 32_768;
+
+type Shown = { readonly email?: string; readonly next: string; readonly problem?: Content; readonly status?: number };
+
+/** Hidden until the script runs: a passkey needs one. */
+export const passkeyButton = (label: string, data: Readonly<Record<string, string>>): Content =>
+  html`<div class="passkey" hidden data-passkey ...${data}>
+    <button type="button" class="quiet full">${label}</button>
+    <p class="passkey-fault small-text" role="alert" hidden></p>
+  </div>`;
+
+const showForm = (site: Site, exchange: Exchange, { email, next, problem, status = 200 }: Shown) =>
+  sendPage(site, exchange, {
+    title: 'Sign in',
+    status,
+    width: 'narrow',
+    islands: ['passkeys'],
+    body: html`<h1>Sign in</h1>
+      ${problem}
+      <form method="post" action=${PATH}>
+        ${formField(site, exchange, PATH)}
+        <input type="hidden" name="next" value=${next} />
+        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', ...(email === undefined ? {} : { value: email }) })}
+        ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}
+        <button type="submit">Sign in</button>
+      </form>
+      ${passkeyButton('Sign in with a passkey', { 'data-to': '/api/passkeys/sign-in', 'data-next': next })}
+      <p class="small-text muted after-form">
+        <a href="/recover">Password lost?</a> · New here? <a href=${`/sign-up?next=${encodeURIComponent(next)}`}>Create an account</a>
+      </p>`,
+  });
+
+/** The second step where the password alone is not enough. */
+export const showPasskeyStep = async (
+  site: Site,
+  exchange: Exchange,
+  { accountId, next }: { accountId: string; next: string },
+) => {
+  const binding = site.forms.bindingOf(exchange.request) ?? '';
+  const options = await askPasskey(site.pool, { binding, accountId }, relyingParty(site));
+  return sendPage(site, exchange, {
+    title: 'Passkey',
+    width: 'narrow',
+    islands: ['passkeys'],
+    body: html`<h1>Now your passkey</h1>
+      <p>Your password is right. This account asks for a passkey too.</p>
+      ${passkeyButton('Continue with a passkey', {
+        'data-to': '/api/passkeys/sign-in',
+        'data-next': next,
+        'data-options': JSON.stringify(options),
+      })}
+      <noscript><p>A passkey needs a browser with JavaScript.</p></noscript>
+      <p class="small-text muted after-form">Passkey lost? <a href="/recover">Use a recovery code</a></p>`,
+  });
+};
+
+export const waitText = (seconds: number): string =>
+  `Too many tries. Wait ${seconds === 1 ? 'a second' : `${seconds} seconds`}, then try again.`;
+
+/** Ends what this browser was signed in as, and puts the new session in its place. */
+export const enter = async (site: Site, { request, reply }: Exchange, token: string): Promise<void> => {
+  const { session } = request;
+  if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
+  setSessionCookie(site, reply, token);
+};
+
+const answer = async (
+  site: Site,
+  exchange: Exchange,
+  { outcome, email, next }: { outcome: SignInOutcome; email: string; next: string },
+) => {
+  const { reply } = exchange;
+  switch (outcome.is) {
+    case 'in':
+      await enter(site, exchange, outcome.token);
+      return reply.redirect(next, 303);
+    case 'passkey':
+      return showPasskeyStep(site, exchange, { accountId: outcome.accountId, next });
+    case 'wait':
+      reply.header('retry-after', String(outcome.seconds));
+      return showForm(site, exchange, { email, next, problem: fault(waitText(outcome.seconds)), status: 429 });
+    case 'wrong':
+      return showForm(site, exchange, {
+        email,
+        next,
+        problem: fault('The email address or the password is not right.'),
+        status: 401,
+      });
+  }
+};
+
+const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site): void => {
+  const rp = relyingParty(site);
+  app.post('/api/passkeys/sign-in/options', { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
+    const binding = site.forms.bindingOf(request);
+    if (binding === null)
+      return sendProblem(
+        site,
+        { request, reply },
+        { status: 403, code: 'FORBIDDEN', text: 'Load the sign-in page again.' },
+      );
+    return reply
+      .header('cache-control', 'no-store')
+      .send(await askPasskey(site.pool, { binding, accountId: null }, rp));
+  });
+  app.post(
+    '/api/passkeys/sign-in',
+    { bodyLimit: PASSKEY_BYTES, config: { rateLimit: SECRET_CHECKS } },
+    async (request, reply) => {
+      const { response } = (request.body ?? {}) as { readonly response?: unknown };
+      const binding = site.forms.bindingOf(request) ?? '';
+      const accountId = await checkPasskey(site.pool, { response, binding }, rp);
+      if (accountId === null)
+        return sendProblem(
+          site,
+          { request, reply },
+          { status: 401, code: 'AUTH_INVALID', text: 'This passkey is not known here.' },
+        );
+      const { token } = await beginSignedIn(site.pool, {
+        accountId,
+        agent: agentOf(request.headers),
+        method: 'passkey',
+      });
+      await enter(site, { request, reply }, token);
+      return reply.header('cache-control', 'no-store').send({ next: safeNext(textOf(request.body, 'next', 2_000)) });
+    },
+  );
+};
+
+export const signInPage: SiteModule = {
+  name: 'sign-in',
+  islands: { passkeys: new URL('./islands/passkeys.ts', import.meta.url) },
+  register: (app, site) => {
+    app.get(PATH, (request, reply) => {
+      const next = safeNext((request.query as { next?: unknown }).next);
+      return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect(next, 303);
+    });
+    app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
+      const { body, ip, headers } = request;
+      const [typed, password, next] = [
+        textOf(body, 'email'),
+        textOf(body, 'password'),
+        safeNext(textOf(body, 'next', 2_000)),
+      ];
+      // An address that cannot be one is checked like any other: it has no account.
+      const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: agentOf(headers) };
+      const outcome = await signIn(site.pool, credentials, (accountId, action) => {
+        tellEvent(site.pool, { accountId, action }).catch((err: unknown) =>
+          site.log.warn({ err }, 'a failed sign-in was not noted'),
+        );
+      });
+      return answer(site, { request, reply }, { outcome, email: typed, next });
+    });
+    addPasskeyRoutes(app, site);
+    app.post('/sign-out', async (request, reply) => {
+      const { session } = request;
+      clearSessionCookie(site, reply);
+      if (session !== null)
+        await inTransaction(site.pool, async (client) => {
+          await endSession(client, session.sessionId, session.accountId);
+          await tellEvent(client, { accountId: session.accountId, action: 'signed_out' });
+        });
+      return reply.redirect('/sign-in', 303);
+    });
+  },
+};

@@ -1,0 +1,99 @@
+// /sign-up: an address and a password make a free account; the recovery codes are shown once, then the way leads to the keys.
+import { html } from 'htm/preact';
+import { normalEmail } from '../accounts/accounts.ts';
+import { passwordFault, SHORTEST_PASSWORD } from '../accounts/passwords.ts';
+import { KEPT_CODES } from '../accounts/recovery-codes.ts';
+import { endSession } from '../accounts/sessions.ts';
+import { mailCode, signUp } from '../accounts/signing-in.ts';
+import { copyable, fault, field, message } from './components.ts';
+import { agentOf, textOf } from './fields.ts';
+import { safeNext, setSessionCookie } from './guards.ts';
+import { type Content, type Exchange, formField, sendPage } from './shell.ts';
+import type { Site, SiteModule } from './site.ts';
+
+const PATH = '/sign-up';
+/** Accounts that one address of the network may make in an hour. */
+const SIGN_UPS = { max: 60, timeWindow: '1 hour' };
+
+export const NEW_PASSWORD = {
+  name: 'password',
+  label: 'Password',
+  type: 'password',
+  autocomplete: 'new-password',
+  hint: `At least ${SHORTEST_PASSWORD} characters. A few unrelated words are easy to keep and hard to guess.`,
+} as const;
+
+type Shown = { readonly email?: string; readonly next: string; readonly problem?: Content; readonly status?: number };
+
+const showForm = (site: Site, exchange: Exchange, { email, next, problem, status = 200 }: Shown) =>
+  sendPage(site, exchange, {
+    title: 'Sign up',
+    status,
+    width: 'narrow',
+    body: html`<h1>Create a free account</h1>
+      <p class="lead">No card. You get an API key in the next step.</p>
+      ${problem}
+      <form method="post" action=${PATH}>
+        ${formField(site, exchange, PATH)}
+        <input type="hidden" name="next" value=${next} />
+        ${field({ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', ...(email === undefined ? {} : { value: email }) })}
+        ${field(NEW_PASSWORD)}
+        <button type="submit">Sign up</button>
+      </form>
+      <p class="small-text muted after-form">
+        You have an account? <a href=${`/sign-in?next=${encodeURIComponent(next)}`}>Sign in</a>
+      </p>`,
+  });
+
+export const codesList = (codes: readonly string[]): Content =>
+  html`<ol class="codes" id="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ol>`;
+
+const showCodes = (site: Site, exchange: Exchange, { codes, next }: { codes: readonly string[]; next: string }) =>
+  sendPage(site, exchange, {
+    title: 'Recovery codes',
+    body: html`<h1>Keep your recovery codes</h1>
+      ${message('good', html`<p>Your account is ready, and you are signed in.</p>`)}
+      <p>
+        Each of these ${KEPT_CODES} codes sets a new password once, if you lose yours. They are shown only now: put them into your password
+        manager or print them.
+      </p>
+      ${copyable('codes-text', codes.join('\n'))}
+      <p><a class="button" href=${next}>I have kept them: continue</a></p>`,
+  });
+
+const TAKEN = html`<p>
+  There is an account with this address. <a href="/sign-in">Sign in</a>, or <a href="/recover">set a new password</a> with a recovery code.
+</p>`;
+
+export const signUpPage: SiteModule = {
+  name: 'sign-up',
+  register: (app, site) => {
+    app.get(PATH, (request, reply) => {
+      const next = safeNext((request.query as { next?: unknown }).next, '/keys?first=yes');
+      return request.session === null ? showForm(site, { request, reply }, { next }) : reply.redirect('/keys', 303);
+    });
+    app.post(PATH, { config: { rateLimit: SIGN_UPS } }, async (request, reply) => {
+      const { body, session } = request;
+      const exchange = { request, reply };
+      const [typed, password, next] = [
+        textOf(body, 'email'),
+        textOf(body, 'password'),
+        safeNext(textOf(body, 'next'), '/keys?first=yes'),
+      ];
+      const refuse = (problem: Content, status = 400) =>
+        showForm(site, exchange, { email: typed, next, problem, status });
+      const email = normalEmail(typed);
+      if (email === null) return refuse(fault('Enter an email address, such as name@example.com.'));
+      const weak = passwordFault(password, email);
+      if (weak !== null) return refuse(fault(weak));
+      const made = await signUp(site.pool, { email, password, address: request.ip, agent: agentOf(request.headers) });
+      if (made === null) return refuse(message('bad', TAKEN), 409);
+      if (session !== null) await endSession(site.pool, session.sessionId, session.accountId);
+      if (site.sendsMail)
+        await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
+      setSessionCookie(site, reply, made.token);
+      request.session = await site.sessions.find(made.token);
+      return showCodes(site, exchange, { codes: made.codes, next });
+    });
+  },
+};

@@ -1,0 +1,89 @@
+// Webhooks on the page of rules: where moves are sent, what became of the messages; a secret is shown once (AG-06).
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { html } from 'htm/preact';
+import { addWebhook, enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../rules/webhooks.ts';
+import { copyable, field, message, table } from './components.ts';
+import { textOf } from './fields.ts';
+import { requireSession } from './guards.ts';
+import { accountOf } from './rules-json.ts';
+import { oneButton, RULES_PATH } from './rules-view.ts';
+import { type Content, type Exchange, formField } from './shell.ts';
+import type { Site } from './site.ts';
+
+const HOOKS_PATH = `${RULES_PATH}/webhooks`;
+const LONGEST_URL = 2_000;
+
+const COLUMNS = [
+  ...[{ label: 'Address' }, { label: 'Last attempt' }],
+  ...['Waiting', 'Delivered', 'Given up'].map((label) => ({ label, isNumber: true })),
+  { label: 'Change', isAction: true },
+];
+
+const hookRow = (site: Site, exchange: Exchange, hook: Webhook): Content => {
+  const change = (label: 'Enable' | 'Remove'): Content =>
+    oneButton(site, exchange, {
+      path: `${HOOKS_PATH}/${hook.webhook_id}/${label.toLowerCase()}`,
+      label,
+      of: hook.url,
+    });
+  return html`<tr class=${hook.disabled_at === null ? undefined : 'off'}>
+    <th scope="row">${hook.url}</th>
+    <td>${hook.notice ?? hook.outcome ?? 'nothing sent yet'}</td>
+    <td class="number">${hook.waiting}</td>
+    <td class="number">${hook.delivered}</td>
+    <td class="number">${hook.dead}</td>
+    <td class="act">${hook.disabled_at === null ? null : change('Enable')} ${change('Remove')}</td>
+  </tr>`;
+};
+
+export const hooksPart = async (site: Site, exchange: Exchange): Promise<Content> => {
+  const hooks = await listWebhooks(site.pool, accountOf(exchange.request));
+  const rows = hooks.map((hook) => hookRow(site, exchange, hook));
+  return html`<section>
+    <h2>Webhooks</h2>
+    <p>Each is sent every move of your rules, signed with its own secret.</p>
+    ${rows.length === 0 ? null : table('Your webhooks', COLUMNS, rows)}
+    <form method="post" action=${HOOKS_PATH} class="panel">
+      ${formField(site, exchange, HOOKS_PATH)}
+      ${field({ name: 'url', label: 'Address of the new webhook', value: 'https://', attributes: { maxlength: LONGEST_URL } })}
+      <button type="submit">Add a webhook</button>
+    </form>
+  </section>`;
+};
+
+const secretOf = (secret: string): Content =>
+  message('good', [
+    html`<p>The secret of the new webhook, shown once:</p>`,
+    copyable('webhook-secret', secret, { isSecret: true, wraps: true }),
+  ]);
+
+type OneHook = { readonly Params: { readonly webhook_id: string } };
+export type ShowRules = (exchange: Exchange, problem: Content) => Promise<FastifyReply>;
+export type Attempt = (exchange: Exchange, work: () => Promise<FastifyReply>) => Promise<FastifyReply>;
+
+/** `attempt` does the work, or shows the page of rules with its faults. */
+export const addHookForms = (
+  app: FastifyInstance,
+  site: Site,
+  { show, attempt }: { readonly show: ShowRules; readonly attempt: Attempt },
+): void => {
+  const { pool } = site;
+  const signedIn = { onRequest: requireSession };
+  app.post(HOOKS_PATH, signedIn, (request, reply) =>
+    attempt({ request, reply }, async () => {
+      const url = textOf(request.body, 'url', LONGEST_URL).trim();
+      const wanted = { accountId: accountOf(request), url, allowsLoopback: site.simulated };
+      const { secret } = await addWebhook(pool, wanted);
+      return show({ request, reply }, secretOf(secret));
+    }),
+  );
+  const forms = { enable: enableWebhook, remove: removeWebhook };
+  for (const [name, work] of Object.entries(forms)) {
+    app.post<OneHook>(`${HOOKS_PATH}/:webhook_id/${name}`, signedIn, (request, reply) =>
+      attempt({ request, reply }, async () => {
+        await work(pool, request.params.webhook_id, accountOf(request));
+        return reply.redirect(RULES_PATH, 303);
+      }),
+    );
+  }
+};

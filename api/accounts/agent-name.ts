@@ -1,0 +1,29 @@
+// What a browser calls itself, in words that an owner knows it by.
+
+const BROWSERS = [
+  ['Edg/', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+  ['curl/', 'curl'],
+] as const;
+const SYSTEMS = [
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Android', 'Android'],
+  ['Windows', 'Windows'],
+  ['Mac OS X', 'macOS'],
+  ['CrOS', 'ChromeOS'],
+  ['Linux', 'Linux'],
+] as const;
+
+const named = (text: string, names: readonly (readonly [mark: string, name: string])[]): string | undefined =>
+  names.find(([mark]) => text.includes(mark))?.[1];
+
+/** `Chrome on Linux`; the first words of a text that names neither. */
+export const agentName = (agent: string): string => {
+  const [browser, system] = [named(agent, BROWSERS), named(agent, SYSTEMS)];
+  if (browser === undefined && system === undefined) return agent === '' ? 'Unknown browser' : agent.slice(0, 40);
+  return system === undefined ? (browser ?? '') : `${browser ?? 'Browser'} on ${system}`;
+};

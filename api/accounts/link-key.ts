@@ -1,0 +1,21 @@
+// A bought key joins an account: whoever signs with the wallet that paid gets a replacement with the same expiry, and the lost one is revoked (P-06).
+import type { Pool } from 'pg';
+import type { Purchase } from '../payments/purchases.ts';
+import { type MessageChain, type Recovery, recoverKey } from '../payments/recover-key.ts';
+import { type Db, tellEvent } from './events.ts';
+
+const MOVE = `update api_keys set account_id = $2 where key_id = $1`;
+
+export type LinkDeps = {
+  readonly pool: Pool;
+  readonly chain: MessageChain;
+  readonly baseUrl: string;
+  readonly nowMs: number;
+};
+
+/** The key in plain, this once; null: there is no such purchase, the message is old or was used, or another wallet signed. */
+export const linkKey = (recovery: Recovery, accountId: string, deps: LinkDeps): Promise<Purchase | null> =>
+  recoverKey(recovery, deps, async (client: Db, { keyId, plan, transaction }: Purchase) => {
+    await client.query(MOVE, [keyId, accountId]);
+    await tellEvent(client, { accountId, action: 'key_linked', details: { key_id: keyId, plan, transaction } });
+  });

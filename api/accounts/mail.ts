@@ -1,0 +1,113 @@
+// Letters to owners: a row first, then sent where there is a mail server; without one the operator reads the table.
+import { setTimeout as pause } from 'node:timers/promises';
+import { createTransport } from 'nodemailer';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { Db } from './events.ts';
+
+export type Letter = {
+  readonly accountId: string;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: string;
+};
+
+/** Written in the transaction of what the letter tells of. */
+export const writeLetter = async (db: Db, { accountId, recipient, subject, body }: Letter): Promise<void> => {
+  await db.query('insert into mail_outbox (account_id, recipient, subject, body) values ($1, $2, $3, $4)', [
+    accountId,
+    recipient,
+    subject,
+    body,
+  ]);
+};
+
+type Due = { readonly mail_id: string; readonly recipient: string; readonly subject: string; readonly body: string };
+
+/** Taken for ten minutes: a process that dies meanwhile leaves it to the next. A letter about a code of yesterday helps nobody. */
+const TAKE = `
+  update mail_outbox m set due_at = now() + interval '10 minutes', failures = failures + 1
+  where mail_id in (select mail_id from mail_outbox where sent_at is null and due_at <= now() and made_at > now() - interval '1 day'
+    order by due_at, mail_id limit $1 for update skip locked)
+  returning mail_id, recipient, subject, body`;
+/** What was sent is kept without its text, which may hold a code. */
+const SENT = `update mail_outbox set sent_at = now(), body = '' where mail_id = $1`;
+/** A refusal for now is tried again soon, and later each time. */
+const FAILED = `
+  update mail_outbox set due_at = now() + make_interval(secs => least(600, 15 * 2 ^ least(failures - 1, 10))) where mail_id = $1`;
+const BACKLOG = `
+  select count(*)::int as waiting, coalesce(extract(epoch from now() - min(made_at)), 0)::float8 as "oldestS"
+  from mail_outbox where sent_at is null and made_at > now() - interval '1 day'`;
+
+const LOOK_EVERY_MS = 3_000;
+/** Letters on their way at a time. */
+const AT_ONCE = 5;
+/** A server that accepts a connection and says nothing holds up so many letters for so long, and nothing else. */
+const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 } as const;
+
+export type MailServer = { readonly url: string; readonly from: string };
+
+/** Letters of the last day that were not sent, and the age of the oldest. */
+export const readLetterBacklog = async (db: Db): Promise<{ readonly waiting: number; readonly oldestS: number }> =>
+  (await db.query<{ waiting: number; oldestS: number }>(BACKLOG)).rows[0] ?? { waiting: 0, oldestS: 0 };
+
+type Post = (letter: Due) => Promise<unknown>;
+export type MailDeps = {
+  readonly pool: Pool;
+  readonly log: Pick<Logger, 'warn'>;
+  readonly count: (outcome: 'sent' | 'failed') => void;
+};
+
+/** What the log may hold of a failure: servers repeat addresses in their words, so those are left out. */
+const causeOf = (error: unknown) => {
+  const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
+  return { code, response_code: responseCode, command };
+};
+
+const sendOne = async (letter: Due, post: Post, { pool, log, count }: MailDeps): Promise<void> => {
+  try {
+    await post(letter);
+  } catch (error) {
+    count('failed');
+    log.warn({ mail_id: letter.mail_id, ...causeOf(error) }, 'a letter was not sent, trying again later');
+    await pool.query(FAILED, [letter.mail_id]);
+    return;
+  }
+  await pool.query(SENT, [letter.mail_id]);
+  count('sent');
+};
+
+/** Sends what is due, again and again, until it is stopped; what is under way then is left to the next process. */
+export const sendLetters = (
+  { url, from }: MailServer,
+  deps: MailDeps,
+  {
+    everyMs = LOOK_EVERY_MS,
+    timeouts = TIMEOUTS,
+  }: { everyMs?: number; timeouts?: Readonly<Record<keyof typeof TIMEOUTS, number>> } = {},
+) => {
+  const transport = createTransport({ url, ...timeouts });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const post: Post = ({ recipient, subject, body }) => transport.sendMail({ from, to: recipient, subject, text: body });
+  const round = async (): Promise<void> => {
+    const { rows } = await deps.pool.query<Due>(TAKE, [AT_ONCE]);
+    await Promise.all(rows.map((letter) => sendOne(letter, post, deps)));
+  };
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await round().catch((err: unknown) => deps.log.warn({ err }, 'letters cannot be read now, trying again'));
+      await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const ended = loop();
+  const aborted = new Promise<void>((done) => signal.addEventListener('abort', () => done(), { once: true }));
+  return {
+    stop: async (): Promise<void> => {
+      stopping.abort();
+      // A server that hangs is not waited for: its letter is due again in ten minutes.
+      await Promise.race([ended, aborted]);
+      transport.close();
+    },
+  };
+};

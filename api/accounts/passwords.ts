@@ -1,0 +1,66 @@
+// Passwords: argon2id, a few at a time, so that many who sign in at once take neither the memory nor the threads of the others.
+import { hash, verify } from '@node-rs/argon2';
+import { Turns } from '../../infra/runtime/turns.ts';
+import { isCommonPassword } from './common-passwords.ts';
+
+export const SHORTEST_PASSWORD = 12;
+/** Longer texts are refused: hashing them costs more than typing them proves. */
+export const LONGEST_PASSWORD = 256;
+
+/** OWASP's figures for argon2id with 19 MiB. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+/** Of four threads that Node has for such work: the others stay free for files and names. */
+const AT_ONCE = 2;
+/** `refuse`: whoever comes when so many wait is told to come again. At 25 ms each that is half a second. */
+const MOST_WAITING = 40;
+
+/** Too many ask for a password to be checked at this moment. */
+export class PasswordsBusy extends Error {
+  override readonly name = 'PasswordsBusy';
+}
+
+const turns = new Turns(AT_ONCE);
+let asked = 0;
+let refused = 0;
+
+/** Passwords that are checked or wait for it, and how many were turned away since the start of the process. */
+export const passwordLoad = () => ({ waiting: asked, refused });
+
+const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (asked >= MOST_WAITING) {
+    refused++;
+    throw new PasswordsBusy('too many passwords are being checked');
+  }
+  asked++;
+  try {
+    return await turns.run(work);
+  } finally {
+    asked--;
+  }
+};
+
+/** Typed on different keyboards the same password may come in different code points. */
+const normal = (password: string): string => password.normalize('NFKC');
+
+/** Throws PasswordsBusy when too many wait. */
+export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(normal(password), COST));
+
+/** Checked where there is no account or no password, so that the answer takes as long. Of a text nobody knows. */
+const DUMMY = '$argon2id$v=19$m=19456,t=2,p=1$+1uuOsOQ/LNGBccl9gmbDw$hKl6CKOPshhUINU48oFG1sdHNPncu3VCCbd1XHowpJc';
+
+/** Takes as long for null (no such account, or one without a password). Throws PasswordsBusy when too many wait. */
+export const isPasswordOf = async (passwordHash: string | null, password: string): Promise<boolean> => {
+  const matches = await inTurn(() => verify(passwordHash ?? DUMMY, normal(password)));
+  return matches && passwordHash !== null;
+};
+
+/** Why a new password is not taken, for its owner; null: it is. */
+export const passwordFault = (password: string, email: string): string | null => {
+  const text = normal(password);
+  if ([...text].length < SHORTEST_PASSWORD) return `Use at least ${SHORTEST_PASSWORD} characters.`;
+  if (password.length > LONGEST_PASSWORD) return `Use at most ${LONGEST_PASSWORD} characters.`;
+  const name = email.split('@')[0] ?? '';
+  if (isCommonPassword(text) || (name.length > 3 && text.toLowerCase().replaceAll(name, '').length < 6))
+    return 'This password is easily guessed. Three or four unrelated words make a good one.';
+  return null;
+};

@@ -1,0 +1,142 @@
+// Signing up, in and back in by a code: each is one transaction, and says the same of an address with an account and of one without.
+import type { Pool } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { createAccount, findAccount, setPassword } from './accounts.ts';
+import { type AccountAction, tellEvent } from './events.ts';
+import { writeLetter } from './mail.ts';
+import { hashPassword, isPasswordOf } from './passwords.ts';
+import { makeMailedCode, renewCodes, takeCode } from './recovery-codes.ts';
+import { beginSession, endOtherSessions } from './sessions.ts';
+import { forgiveTries, type Subject, takeTry } from './tries.ts';
+
+export type Credentials = {
+  /** In its normal form. */
+  readonly email: string;
+  readonly password: string;
+  /** Address of the network. */
+  readonly address: string;
+  readonly agent: string;
+};
+
+export type SignedIn = { readonly is: 'in'; readonly token: string; readonly accountId: string };
+/** `wait`: too many tries. `wrong`: nothing more is said. `passkey`: the password was right and is not enough. */
+export type SignInOutcome =
+  | SignedIn
+  | { readonly is: 'wrong' }
+  | { readonly is: 'wait'; readonly seconds: number }
+  | { readonly is: 'passkey'; readonly accountId: string };
+
+const subjectsOf = ({ email, address }: Pick<Credentials, 'email' | 'address'>): readonly Subject[] => [
+  { kind: 'mail', value: email },
+  { kind: 'network', value: address },
+];
+
+/** The account, its codes and its first session, or nothing; null: the address has an account. */
+export const signUp = async (
+  pool: Pool,
+  { email, password, agent }: Credentials,
+): Promise<{ readonly token: string; readonly codes: readonly string[]; readonly accountId: string } | null> => {
+  const passwordHash = await hashPassword(password);
+  return inTransaction(pool, async (client) => {
+    const accountId = await createAccount(client, { email, passwordHash });
+    if (accountId === null) return null;
+    const codes = await renewCodes(client, accountId);
+    await tellEvent(client, { accountId, action: 'signed_up' });
+    const { token } = await beginSession(client, { accountId, agent });
+    return { token, codes, accountId };
+  });
+};
+
+/** Begins a session of somebody who has proven who they are. */
+export const beginSignedIn = (
+  pool: Pool,
+  { accountId, agent, method }: { readonly accountId: string; readonly agent: string; readonly method: string },
+): Promise<SignedIn> =>
+  inTransaction(pool, async (client) => {
+    const { token } = await beginSession(client, { accountId, agent });
+    await tellEvent(client, { accountId, action: 'signed_in', details: { method } });
+    return { is: 'in', token, accountId };
+  });
+
+/** `note` tells the audit of a failure after the answer has gone: a write would show that there is an account. */
+export const signIn = async (
+  pool: Pool,
+  credentials: Credentials,
+  note: (accountId: string, action: AccountAction) => void,
+): Promise<SignInOutcome> => {
+  const { email, password, agent } = credentials;
+  const subjects = subjectsOf(credentials);
+  const seconds = await takeTry(pool, subjects);
+  if (seconds > 0) return { is: 'wait', seconds };
+  const account = await findAccount(pool, email);
+  if (!(await isPasswordOf(account?.passwordHash ?? null, password)) || account === null) {
+    if (account !== null) note(account.accountId, 'sign_in_failed');
+    return { is: 'wrong' };
+  }
+  await forgiveTries(pool, subjects);
+  const { accountId, needsPasskey } = account;
+  if (needsPasskey) return { is: 'passkey', accountId };
+  return beginSignedIn(pool, { accountId, agent, method: 'password' });
+};
+
+/** A new password for whoever has a code; every session ends. A mailed code is not enough where a passkey is asked for. */
+export const resetPassword = async (
+  pool: Pool,
+  credentials: Credentials & { readonly code: string },
+): Promise<SignInOutcome> => {
+  const { email, password, agent, code } = credentials;
+  const subjects = subjectsOf(credentials);
+  const seconds = await takeTry(pool, subjects);
+  if (seconds > 0) return { is: 'wait', seconds };
+  const passwordHash = await hashPassword(password);
+  const outcome = await inTransaction<SignInOutcome>(pool, async (client) => {
+    const account = await findAccount(client, email);
+    const kind = await takeCode(client, account?.accountId ?? '', { code });
+    if (account === null || kind === null) return { is: 'wrong' };
+    const { accountId } = account;
+    await setPassword(client, accountId, passwordHash);
+    if (kind === 'kept')
+      await client.query('update accounts set needs_passkey = false where account_id = $1', [accountId]);
+    else
+      await client.query('update accounts set confirmed_at = coalesce(confirmed_at, now()) where account_id = $1', [
+        accountId,
+      ]);
+    await endOtherSessions(client, accountId, null);
+    await tellEvent(client, { accountId, action: 'password_reset', details: { code: kind } });
+    if (account.needsPasskey && kind === 'mailed') return { is: 'passkey', accountId };
+    const { token } = await beginSession(client, { accountId, agent });
+    return { is: 'in', token, accountId };
+  });
+  if (outcome.is !== 'wrong') await forgiveTries(pool, subjects);
+  return outcome;
+};
+
+/** Mails a code to the account of the address, if there is one; whoever asks is told the same. */
+export const mailCode = async (
+  pool: Pool,
+  {
+    email,
+    site,
+    nowMs,
+    use = 'password',
+  }: { email: string; site: string; nowMs: number; use?: 'password' | 'address' },
+): Promise<void> => {
+  await inTransaction(pool, async (client) => {
+    const account = await findAccount(client, email);
+    if (account === null) return;
+    const { accountId } = account;
+    const code = await makeMailedCode(client, accountId, nowMs);
+    const body = [
+      `Your code for ${site} is`,
+      '',
+      `    ${code}`,
+      '',
+      use === 'password'
+        ? `Enter it at ${site}/recover within half an hour to set a new password.`
+        : `Enter it on the page that you asked on (${site}/security) within half an hour to confirm your address.`,
+      'If you did not ask for it, somebody else did: nothing has changed, and you need not do anything.',
+      '',
+    ].join('\n');
+    await writeLetter(client, { accountId, recipient: email, subject: 'Your code', body });
+  });
+};

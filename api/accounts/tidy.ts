@@ -1,0 +1,68 @@
+// Forgets what is past its time of the tables that strangers make grow: a few rows at a time, by any number of processes.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { Db } from './events.ts';
+
+/** What is over, by table. Each condition is answered by an index. Ends of connections stand in `processors/nightly/sign-in.ts`. */
+const OVER: readonly (readonly [table: string, condition: string])[] = [
+  // A day without a try forgets them anyway (`take_try`).
+  ['sign_in_tries', "last_at < now() - interval '1 day'"],
+  ['passkey_challenges', 'expires_at < now()'],
+  // Also those that were ended: none expires later than 30 days after its last use.
+  ['account_sessions', "expires_at < now() - interval '1 day'"],
+  // Letters that were not sent within a day never are, and may hold a code.
+  ['mail_outbox', "made_at < now() - interval '2 days' and sent_at is null"],
+  ['mail_outbox', "made_at < now() - interval '90 days'"],
+  ['recovery_codes', "kind = 'mailed' and expires_at < now() - interval '1 day'"],
+  // Consent pages that nobody answered, codes and tokens.
+  ['oidc_items', 'expires_at < now()'],
+];
+
+/** Rows of one statement: its locks are held for milliseconds. */
+const ROWS = 1_000;
+/** Statements of one table in a round, so that a flood of rows is no flood of writes. */
+const STATEMENTS = 20;
+const EVERY_MS = 60_000;
+
+/** Whoever comes to rows that another process is deleting passes them over. */
+const statementOf = (table: string, condition: string): string => `
+  delete from ${table} where ctid = any (array(
+    select ctid from ${table} where ${condition} limit ${ROWS} for update skip locked))`;
+
+export type CountTidied = (table: string, rows: number) => void;
+
+/** One round over all tables. Rejects when the store is away; what was done until then stays done. */
+export const tidyOnce = async (db: Db, count: CountTidied): Promise<void> => {
+  for (const [table, condition] of OVER) {
+    for (let i = 0; i < STATEMENTS; i++) {
+      const rows = (await db.query(statementOf(table, condition))).rowCount ?? 0;
+      count(table, rows);
+      if (rows < ROWS) break;
+    }
+  }
+};
+
+/** A round a minute until it is stopped. */
+export const keepTidy = (
+  pool: Pool,
+  { count, log, everyMs = EVERY_MS }: { readonly count: CountTidied; readonly log: Logger; readonly everyMs?: number },
+): { readonly stop: () => Promise<void> } => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await tidyOnce(pool, count).catch((err: unknown) =>
+        log.warn({ err }, 'old rows were not forgotten, they are later'),
+      );
+      await pause(everyMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  const ended = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+};

@@ -1,0 +1,53 @@
+// Anchored days as operations get them: what is known of a day, the proof of a row, and where verifiers are served.
+import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import type { LeafSource } from '../../infra/runtime/questdb/leaf-rows.ts';
+import { Turns } from '../../infra/runtime/turns.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import { explainStore } from '../history/store.ts';
+import type { ClosedDays } from './closed-days.ts';
+import { createComparedListings } from './compared.ts';
+import { type Proof, type ProofDeps, type ProofQuestion, proveRow } from './proof.ts';
+
+export type Anchors = {
+  readonly days: Pick<ClosedDays, 'find' | 'first' | 'leavesOf'>;
+  /** Throws ServiceError: ANCHOR_CHANGED, ANCHOR_NOT_FOUND for no such row, UNAVAILABLE. */
+  readonly prove: (question: ProofQuestion) => Promise<Proof>;
+  /** Where both verifiers are served (AN-10). */
+  readonly verifyUrl: string;
+};
+
+/** Proofs at a time: each reads a day of rows of its listing, and other answers need the processor too. */
+const AT_A_TIME = 2;
+
+/** Failures of stored history in the words of an answer. */
+const explainHistory = ({ questdb, namespace }: LeafSource): LeafSource => ({
+  namespace,
+  questdb: {
+    ...questdb,
+    query: (query) =>
+      questdb.query(query).catch((error: unknown) => {
+        throw explainStore(error);
+      }),
+  },
+});
+
+/** Failures of the object store in the words of an answer. */
+const explainObjects = (store: ObjectStore): ObjectStore => ({
+  ...store,
+  read: (key, range) =>
+    store.read(key, range).catch(() => {
+      throw serviceError('UNAVAILABLE', 'The archive cannot be read now.', { hint: 'Repeat the call in a minute.' });
+    }),
+});
+
+export const openAnchors = ({ days, store, stored }: ProofDeps, verifyUrl: string): Anchors => {
+  const compared = createComparedListings();
+  const deps = {
+    days,
+    store: explainObjects(store),
+    stored: stored === null ? null : explainHistory(stored),
+    compared,
+  };
+  const turns = new Turns(AT_A_TIME);
+  return { days, prove: (question) => turns.run(() => proveRow(question, deps)), verifyUrl };
+};

@@ -1,0 +1,32 @@
+// Headers of an endpoint that will go (VER-01): Deprecation (RFC 9745), Sunset (RFC 8594) and a link to the announcement.
+
+export type Deprecation = {
+  /** Day of its entry in the changelog. */
+  readonly announced: string;
+  /** First day on which it may be gone: at least 180 days later. */
+  readonly sunset: string;
+};
+
+const LEAST_DAYS = 180;
+const DAY_MS = 86_400_000;
+
+const startOfDay = (day: string): number => {
+  const at = Date.parse(`${day}T00:00:00Z`);
+  if (Number.isNaN(at)) throw new Error(`"${day}" is no day`);
+  return at;
+};
+
+/** Throws when the time between announcement and end is too short. */
+export const deprecationHeaders = (
+  { announced, sunset }: Deprecation,
+  baseUrl: string,
+): Readonly<Record<string, string>> => {
+  const [from, to] = [startOfDay(announced), startOfDay(sunset)];
+  if (to - from < LEAST_DAYS * DAY_MS)
+    throw new Error(`an endpoint works for ${LEAST_DAYS} days after ${announced}, not until ${sunset}`);
+  return {
+    deprecation: `@${from / 1_000}`,
+    sunset: new Date(to).toUTCString(),
+    link: `<${baseUrl}/changelog.json>; rel="deprecation"; type="application/json"`,
+  };
+};

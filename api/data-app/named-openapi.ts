@@ -1,0 +1,189 @@
+// The OpenAPI document as it is served: each shape stands once under `components.schemas`, and every place refers to it by name (OP-01).
+import { STREAM_EVENTS } from '../stream/events.ts';
+import { described, type OpenApi, type OpenApiOptions, openApiOf } from './openapi.ts';
+import { SHAPE_PLACES } from './openapi-shapes.ts';
+
+/** A JSON Schema as far as ours go. */
+type Shape = {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly patternProperties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+  readonly allOf?: readonly Shape[];
+};
+type Members = Readonly<Record<string, Shape>>;
+type Content = Readonly<Record<string, { readonly schema: Shape }>>;
+type Parameter = { readonly name: string; readonly schema: Shape };
+type PathItem = {
+  readonly operationId: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+};
+
+const REF = '#/components/schemas/';
+
+const mapMembers = (members: Members, change: (part: Shape) => Shape): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, part]) => [name, change(part)]));
+
+/** A shape with its direct parts changed, members in their order. */
+const withParts = (shape: Shape, change: (part: Shape) => Shape): Shape => {
+  const { properties, patternProperties, items, anyOf, allOf } = shape;
+  return {
+    ...shape,
+    ...(properties === undefined ? {} : { properties: mapMembers(properties, change) }),
+    ...(patternProperties === undefined ? {} : { patternProperties: mapMembers(patternProperties, change) }),
+    ...(items === undefined ? {} : { items: change(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(change) }),
+    ...(allOf === undefined ? {} : { allOf: allOf.map(change) }),
+  };
+};
+
+/** Shapes that differ in nothing but words are one. */
+const withoutWords = ({ description: _, ...shape }: Shape): Shape => withParts(shape, withoutWords);
+const keyOf = (shape: Shape): string => JSON.stringify(withoutWords(shape));
+
+/** Lists and maps are not named in a path. */
+const unwrapped = (shape: Shape): Shape => {
+  const { items, patternProperties, properties } = shape;
+  if (items !== undefined) return unwrapped(items);
+  const [values] = properties === undefined ? Object.values(patternProperties ?? {}) : [];
+  return values === undefined ? shape : unwrapped(values);
+};
+
+const partOf = (shape: Shape, name: string): Shape | undefined =>
+  /^\d$/.test(name) ? shape.anyOf?.[Number(name)] : unwrapped(shape).properties?.[name];
+
+/** Whole questions and answers, by the name of their operation. */
+type Roots = ReadonlyMap<string, Shape>;
+
+const shapeAt = (roots: Roots, place: string): Shape => {
+  const [operation = '', ...names] = place.split('.');
+  const found = names.reduce<Shape | undefined>((shape, name) => shape && partOf(shape, name), roots.get(operation));
+  if (found === undefined) throw new Error(`There is no shape at ${place}.`);
+  return unwrapped(found);
+};
+
+/** Replaces what has a name by a reference, and collects what it stands for. */
+class Names {
+  readonly schemas: Record<string, Shape> = {};
+  readonly #names = new Map<string, string>();
+
+  add(name: string, shape: Shape): void {
+    const key = keyOf(shape);
+    const known = this.#names.get(key);
+    this.schemas[name] = known === undefined ? shape : ({ $ref: REF + known } as Shape);
+    if (known === undefined) this.#names.set(key, name);
+  }
+
+  /** To be called once, when every name is known. */
+  resolve(): void {
+    for (const [name, { description: _, ...shape }] of Object.entries(this.schemas)) {
+      this.schemas[name] = withParts(shape, (part) => this.refer(part));
+    }
+  }
+
+  /** What a place says of itself stays there. */
+  refer(shape: Shape): Shape {
+    const name = this.#names.get(keyOf(shape));
+    if (name === undefined) return withParts(shape, (part) => this.refer(part));
+    const { description } = shape;
+    return { $ref: REF + name, ...(description === undefined ? {} : { description }) } as Shape;
+  }
+}
+
+const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+
+const isJson = (content: Content): boolean => 'application/json' in content;
+const schemaOf = (content: Content): Shape | undefined => content['application/json']?.schema;
+
+const answerOf = ({ responses }: PathItem): Content => (responses[200] ?? responses[302])?.content ?? {};
+
+/** Of a GET its parameters as members. */
+const questionOf = ({ parameters = [], requestBody }: PathItem): Shape | undefined =>
+  requestBody === undefined
+    ? { properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])) }
+    : schemaOf(requestBody.content);
+
+const EVENTS: readonly (readonly [string, Shape])[] = Object.entries(STREAM_EVENTS).map(([event, schema]) => [
+  event,
+  described(schema, ['stream', event]) as Shape,
+]);
+/** The event named `event` carries rows. */
+const eventName = (event: string): string => `${pascal(event === 'event' ? 'rows' : event)}Event`;
+
+const rootsOf = (items: readonly PathItem[]): Roots => {
+  const called = items.flatMap((item): [string, Shape | undefined][] => [
+    [item.operationId, schemaOf(answerOf(item))],
+    [`<${item.operationId}`, questionOf(item)],
+  ]);
+  const told = EVENTS.map(([event, shape]): [string, Shape] => [`stream:${event}`, shape]);
+  return new Map([...called, ...told].flatMap(([name, shape]) => (shape === undefined ? [] : [[name, shape]])));
+};
+
+const EVENT_DATA = [...EVENTS.map(([event]) => [event, eventName(event)] as const), ['error', 'ErrorBody'] as const];
+
+const STREAM_EVENT = {
+  description: 'An event of the stream: its name, and what its `data` line holds.',
+  anyOf: EVENT_DATA.map(([event, name]) => ({
+    type: 'object',
+    required: ['event', 'data'],
+    properties: { event: { const: event }, data: { $ref: REF + name } },
+  })),
+};
+
+const namesFor = (items: readonly PathItem[]): Names => {
+  const names = new Names();
+  const roots = rootsOf(items);
+  for (const item of items) {
+    const name = pascal(item.operationId);
+    const answer = schemaOf(answerOf(item));
+    if (answer !== undefined) names.add(`${name}Answer`, answer);
+    const asked = item.requestBody === undefined ? undefined : schemaOf(item.requestBody.content);
+    if (asked !== undefined) names.add(`${name}Request`, asked);
+  }
+  for (const [name, place] of Object.entries(SHAPE_PLACES)) names.add(name, shapeAt(roots, place));
+  for (const [event, shape] of EVENTS) names.add(eventName(event), shape);
+  return names;
+};
+
+const namedContent = (content: Content, names: Names): Content =>
+  isJson(content)
+    ? Object.fromEntries(
+        Object.entries(content).map(([type, part]) => [type, { ...part, schema: names.refer(part.schema) }]),
+      )
+    : content;
+
+const namedItem = (item: PathItem, names: Names): PathItem => {
+  const { parameters, requestBody, responses } = item;
+  return {
+    ...item,
+    ...(parameters === undefined
+      ? {}
+      : { parameters: parameters.map((one) => ({ ...one, schema: names.refer(one.schema) })) }),
+    ...(requestBody === undefined
+      ? {}
+      : { requestBody: { ...requestBody, content: namedContent(requestBody.content, names) } }),
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([status, answer]) => [
+        status,
+        { ...answer, content: namedContent(answer.content, names) },
+      ]),
+    ),
+  };
+};
+
+export const namedOpenApiOf = (options: OpenApiOptions): OpenApi => {
+  const document = openApiOf(options);
+  const paths = Object.entries(document.paths) as [string, Record<string, PathItem>][];
+  const names = namesFor(paths.flatMap(([, methods]) => Object.values(methods)));
+  names.resolve();
+  const named = paths.map(([path, methods]) => [
+    path,
+    Object.fromEntries(Object.entries(methods).map(([method, item]) => [method, namedItem(item, names)])),
+  ]);
+  const { components } = document;
+  const schemas = { ...components.schemas, ...names.schemas, StreamEvent: STREAM_EVENT };
+  return { ...document, paths: Object.fromEntries(named), components: { ...components, schemas } } as OpenApi;
+};

@@ -1,0 +1,51 @@
+// Payments on their way through a request: refused, taken before the evaluation, ended with the answer; and plans bought (E-01 steps 9 and 11).
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { CallPayment, PlanPayment, Refused } from '../access/call.ts';
+
+type Sendable = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: object };
+
+/** Answers of access and of payments: bodies that no operation made. */
+export const sendRefused = (reply: FastifyReply, { status, headers, body }: Sendable): FastifyReply => {
+  reply.headers(headers).header('cache-control', 'no-store').type('application/json; charset=utf-8');
+  return reply.code(status).send(JSON.stringify(body));
+};
+
+/**
+ * Calls `end` once with whether the last byte was handed to the socket without error. `finish` comes for a client that left in the
+ * middle of a large answer too: then the socket is destroyed.
+ */
+const onEnd = (reply: FastifyReply, end: (isComplete: boolean) => void): void => {
+  const { raw } = reply;
+  let isOver = false;
+  const once = (isComplete: boolean): void => {
+    if (!isOver) end(isComplete);
+    isOver = true;
+  };
+  raw.once('finish', () => once(raw.req.socket?.destroyed !== true));
+  raw.once('close', () => once(false));
+  if (raw.destroyed) once(false);
+};
+
+/** What is charged: 200, and the redirect to a file. */
+const CHARGED: ReadonlySet<number> = new Set([200, 302]);
+
+/** Step 9; null: the call may be evaluated, and the payment ends with its answer. */
+export const takePayment = async (reply: FastifyReply, payment: CallPayment): Promise<Refused | null> => {
+  const refused = await payment.take();
+  if (refused === null) onEnd(reply, (isComplete) => void payment.end(isComplete));
+  return refused;
+};
+
+/** Before an answer leaves that costs nothing its payment is let go: whoever reads it may present the payment again at once. */
+export const addLettingGo = (app: FastifyInstance): void => {
+  app.addHook('onSend', async ({ call }, reply) => {
+    if (call?.payment?.buys === 'call' && !CHARGED.has(reply.statusCode)) await call.payment.end(false);
+  });
+};
+
+/** Nothing of the request but its payment is looked at (P-06). */
+export const buyPlan = async (reply: FastifyReply, payment: PlanPayment): Promise<FastifyReply> => {
+  const answer = await payment.buy();
+  if (answer.end !== undefined) onEnd(reply, (isComplete) => void answer.end?.(isComplete));
+  return sendRefused(reply, answer);
+};

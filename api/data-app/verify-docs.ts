@@ -1,0 +1,66 @@
+// GET /docs/verify: both verifiers of anchored data and how they are used, open to everyone (AN-10).
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { anchorDay } from '../operations/anchor-day.ts';
+import { anchorProof } from '../operations/anchor-proof.ts';
+
+export const VERIFY_PATH = '/docs/verify';
+
+const SCRIPTS = [
+  { name: 'verify.mjs', type: 'text/javascript; charset=utf-8', needs: 'Node 22.15 or newer', runs: 'node' },
+  { name: 'verify.py', type: 'text/x-python; charset=utf-8', needs: 'Python 3.9 or newer', runs: 'python3' },
+] as const;
+/** The scripts change only with a release. */
+const CACHING = 'public, max-age=60';
+
+/** The example of an operation as a query of a URL, in HTML. */
+const EXAMPLE = new URLSearchParams(anchorProof.example.input as Record<string, string>)
+  .toString()
+  .replaceAll('&', '&amp;');
+
+const pageOf = (baseUrl: string): string => {
+  const scripts = SCRIPTS.map(
+    ({ name, needs }) => `<li><a href="${baseUrl}${VERIFY_PATH}/${name}">${name}</a>: ${needs}, nothing else</li>`,
+  );
+  const runs = SCRIPTS.map(({ name, runs: command }) => `${command} ${name} PROOF.json --rpc URL`);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Verify anchored data</title></head><body>
+<h1>Verify anchored data</h1>
+<p>Every stored row of a UTC day is a leaf of a hash tree, and the root of the tree is posted on a public chain a week later. Two scripts recompute
+every step from a row to the posted root. Each is one file, needs nothing of this service, and can be read before it is run.</p>
+<ul>
+${scripts.join('\n')}
+</ul>
+<h2>One row</h2>
+<pre>
+curl -sO ${baseUrl}${VERIFY_PATH}/verify.py
+curl -s -H "Authorization: Bearer $KEY" "${baseUrl}${anchorProof.path}?${EXAMPLE}" &gt; PROOF.json
+${runs.join('\n')}
+</pre>
+<p>URL is any node of the chain that the answer names, such as https://mainnet.base.org. Without <code>--rpc</code> the steps on the chain are
+skipped.</p>
+<h2>A whole table of a day</h2>
+<pre>
+curl -s ${baseUrl}/v2/anchors/${anchorDay.example.input.day} &gt; DAY.json
+python3 verify.py DAY.json FILE... --rpc URL
+</pre>
+<p>FILE... are the final archive files of all listings of one table, in any format (<code>GET /v2/archive</code> lists them).</p>
+<h2>The result</h2>
+<p>Each step is a line: <code>ok</code>, <code>FAIL</code> with what was expected and what was found, or <code>skip</code>. The exit code is 0 when
+everything that was checked holds, 1 when a step fails, 2 when a file cannot be used. Compare <code>anchor.contract</code> with the address that this
+service publishes: anyone can deploy the same code.</p>
+</body></html>
+`;
+};
+
+const send = (reply: FastifyReply, type: string, text: string | Buffer): FastifyReply =>
+  reply.header('cache-control', CACHING).type(type).send(text);
+
+export const addVerifyDocs = (app: FastifyInstance, baseUrl: string): void => {
+  const page = pageOf(baseUrl);
+  app.get(VERIFY_PATH, (_request, reply) => send(reply, 'text/html; charset=utf-8', page));
+  for (const { name, type } of SCRIPTS) {
+    const script = readFileSync(new URL(`../../infra/verify/${name}`, import.meta.url));
+    app.get(`${VERIFY_PATH}/${name}`, (_request, reply) => send(reply, type, script));
+  }
+};

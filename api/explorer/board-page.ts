@@ -1,0 +1,220 @@
+// The board: instruments by venues, one measure at a time, live (issue of the explorer). The address holds measure, order and filter.
+import type { FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import { message } from '../account-app/components.ts';
+import { type Content, sendProblem } from '../account-app/shell.ts';
+import type { SiteModule } from '../account-app/site.ts';
+import { type BoardView, boardAddress, pressed, readBoardView } from './board/board-address.ts';
+import {
+  type BoardListing,
+  type BoardRow,
+  boardRows,
+  filterListings,
+  fitListings,
+  SORT_BY_NAME,
+  SORT_BY_RANGE,
+} from './board/board-rows.ts';
+import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
+import { listingKey } from './board/reading.ts';
+import { AWAY, type Directory, openDirectory, openScopes, type Scope, withinScope } from './directory.ts';
+import { EXPLORE, sendExplorer } from './frame.ts';
+import { requireExplorer } from './guard.ts';
+import { cellTip, liveCell, liveLine } from './live-cell.ts';
+
+/** More is a page nobody reads, whatever the plan allows. */
+const MOST_LISTINGS = 400;
+/** Codes in one list of a selection. */
+const MOST_IN_LIST = 32;
+
+type Shown = {
+  readonly view: BoardView;
+  readonly measure: Measure;
+  readonly directory: Directory;
+  readonly scope: Scope;
+  /** What the plan and the filter admit, and what of it fits. */
+  readonly admitted: readonly BoardListing[];
+  readonly fitting: readonly BoardListing[];
+};
+
+const distinct = (listings: readonly BoardListing[], member: 'base' | 'quote' | 'venue'): string[] =>
+  [...new Set(listings.map((listing) => listing[member]))].sort();
+
+const term = (name: string, codes: readonly string[]): string[] =>
+  codes.length === 0 ? [] : [`${name} in (${codes.join(', ')})`];
+
+/** The selection that gives exactly the rows of the page; null: everything that the plan covers. */
+const whereOf = ({ view: { filter }, admitted, fitting }: Shown): string | null => {
+  const bases = fitting.length < admitted.length ? distinct(fitting, 'base') : filter.bases;
+  const terms = [...term('base', bases), ...term('quote', filter.quotes), ...term('venue', filter.venues)];
+  return terms.length === 0 ? null : terms.join(' and ');
+};
+
+/** Names that nothing has are left aside: the API would refuse them. */
+const knownOnly = (view: BoardView, listings: readonly BoardListing[]): BoardView => {
+  const known = (codes: readonly string[], member: 'base' | 'quote' | 'venue'): string[] => {
+    const all = distinct(listings, member);
+    return codes.filter((code) => all.includes(code));
+  };
+  const { bases, quotes, venues } = view.filter;
+  return {
+    ...view,
+    filter: { bases: known(bases, 'base'), quotes: known(quotes, 'quote'), venues: known(venues, 'venue') },
+  };
+};
+
+const shownOf = (asked: BoardView, directory: Directory, scope: Scope): Shown => {
+  const inScope = withinScope(directory.listings, scope);
+  const view = knownOnly(asked, inScope);
+  const admitted = filterListings(inScope, view.filter);
+  const most = Math.min(Number(scope.limits['stream_listings'] ?? 0), MOST_LISTINGS);
+  const fits = fitListings(admitted, most);
+  const bases = new Set(
+    fits
+      .map(({ base }) => base)
+      .filter((base, i, all) => all.indexOf(base) === i)
+      .slice(0, MOST_IN_LIST),
+  );
+  const fitting = fits.length === admitted.length ? fits : fits.filter(({ base }) => bases.has(base));
+  return { view, measure: measureOf(view.measure), directory, scope, admitted, fitting };
+};
+
+const measureLinks = ({ view, scope }: Shown): Content =>
+  html`<nav class="measures" aria-label="Measure">
+    <ul>
+      ${MEASURES.filter(({ planLayer }) => scope.layers.includes(planLayer)).map(
+        ({ id, label }) =>
+          html`<li>
+            <a href=${boardAddress({ ...view, measure: id })} aria-current=${id === view.measure ? 'true' : undefined}>${label}</a>
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+
+const filterField = (name: string, label: string, codes: readonly string[], known: readonly string[]): Content =>
+  html`<div>
+    <label for=${`filter-${name}`}>${label}</label>
+    <input id=${`filter-${name}`} name=${name} value=${codes.join(', ')} placeholder="all" autocomplete="off" list=${`known-${name}`} />
+    <datalist id=${`known-${name}`}>${known.map((code) => html`<option value=${code}></option>`)}</datalist>
+  </div>`;
+
+const filterForm = ({ view, directory, scope }: Shown): Content => {
+  const listings = withinScope(directory.listings, scope);
+  const { bases, quotes, venues } = view.filter;
+  const order = new URLSearchParams(boardAddress(view).split('?')[1] ?? '').get('sort');
+  const isNarrowed = bases.length + quotes.length + venues.length > 0;
+  return html`<details open=${isNarrowed}><summary>Filter</summary><form method="get" action=${EXPLORE.board} class="board-filter">
+    <input type="hidden" name="measure" value=${view.measure} />
+    ${order === null ? null : html`<input type="hidden" name="sort" value=${order} />`}
+    ${filterField('base', 'Base', bases, distinct(listings, 'base').slice(0, 500))}
+    ${filterField('quote', 'Quote', quotes, distinct(listings, 'quote'))}
+    ${filterField('venue', 'Venue', venues, distinct(listings, 'venue'))}
+    <button type="submit" class="quiet">Show</button>
+  </form></details>`;
+};
+
+const legend = ({ measure }: Shown): Content => {
+  const { scale, stepText } = measure;
+  const steps = scale.kind === 'share' ? SHARE_STEPS : scale.steps;
+  const below = scale.kind === 'signed' ? steps.map((size, i) => ({ step: -(i + 1), size: -size })).reverse() : [];
+  const marks = [...below, ...steps.map((size, i) => ({ step: i + 1, size }))];
+  return html`<div class="legend" role="img" aria-label=${`Colours: ${marks.map(({ size }) => stepText(size)).join(', ')}`}>
+    ${scale.kind === 'share' ? html`<span>share of the largest of the row, from</span>` : null}
+    ${marks.map(({ step, size }) => html`<span class="swatch" data-step=${step}>${stepText(size).replace('-', '\u2212')}</span>`)}
+    <span class="swatch withheld">withheld</span>
+  </div>`;
+};
+
+const heading = ({ view }: Shown, by: string, label: string): Content => {
+  const isSorted = view.sort.by === by;
+  const order = view.sort.isAscending ? 'ascending' : 'descending';
+  return html`<th scope="col" aria-sort=${isSorted ? order : undefined} class=${by === SORT_BY_NAME ? undefined : 'number'}>
+    <a data-sort=${by} href=${boardAddress({ ...view, sort: pressed(view.sort, by) })}>${label}</a>
+  </th>`;
+};
+
+const boardCell = (listings: readonly BoardListing[]): Content =>
+  listings.length === 0
+    ? html`<td class="unlisted"><span class="hidden-text">Not listed here</span>·</td>`
+    : html`<td>${listings.map((listing) => liveCell({ listing: listingKey(listing), quote: listing.quote }))}</td>`;
+
+const boardRow = ({ instrument, cells }: BoardRow, venues: readonly string[]): Content =>
+  html`<tr data-row=${instrument}>
+    <th scope="row"><a href=${EXPLORE.instrument(instrument)}>${instrument}</a></th>
+    ${venues.map((venue) => boardCell(cells.get(venue) ?? []))}
+  </tr>`;
+
+const board = (shown: Shown): Content => {
+  const { directory, fitting, measure } = shown;
+  const present = new Set(fitting.map(({ venue }) => venue));
+  const venues = [...directory.venues.keys()].filter((venue) => present.has(venue));
+  return html`<div class="table board" role="region" aria-label=${`${measure.label} by instrument and venue`} tabindex="0">
+    <table
+      id="board"
+      data-layer=${measure.layer}
+      data-member=${measure.member}
+      data-form=${measure.form}
+      data-label=${measure.label}
+      data-measure=${measure.id}
+      data-names=${JSON.stringify(Object.fromEntries(venues.map((venue) => [venue, directory.venues.get(venue)])))}
+      data-where=${whereOf(shown) ?? undefined}
+    >
+      <caption class="hidden-text">${measure.label}: ${measure.words} Arrow keys lead from cell to cell.</caption>
+      <thead>
+        <tr>
+          ${heading(shown, SORT_BY_NAME, 'Instrument')}
+          ${venues.map((venue) => heading(shown, venue, directory.venues.get(venue) ?? venue))}
+        </tr>
+      </thead>
+      <tbody>
+        ${boardRows(fitting).map((row) => boardRow(row, venues))}
+      </tbody>
+    </table>
+  </div>`;
+};
+
+const cutNote = ({ admitted, fitting, scope }: Shown): Content =>
+  fitting.length === admitted.length
+    ? null
+    : html`<p class="muted small-text">
+        ${fitting.length} of ${admitted.length} listings: a stream of this plan tells of ${scope.limits['stream_listings']}. Filter to see others.
+      </p>`;
+
+const body = (shown: Shown): Content =>
+  html`<h1>Board</h1>
+    ${measureLinks(shown)}
+    <p class="muted board-words">${shown.measure.words}</p>
+    ${filterForm(shown)}
+    <div class="board-bar">${liveLine()}${legend(shown)}</div>
+    ${
+      shown.fitting.length === 0
+        ? message('warn', html`<p>Nothing that this plan covers is selected.</p>`)
+        : html`${board(shown)}
+            <p class="small-text"><a data-sort=${SORT_BY_RANGE} href=${boardAddress({ ...shown.view, sort: pressed(shown.view.sort, SORT_BY_RANGE) })}>Order by the widest difference between venues</a></p>`
+    }
+    ${cutNote(shown)}${cellTip()}`;
+
+const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+
+const register: SiteModule['register'] = (app, site) => {
+  const directory = openDirectory(site);
+  const scopeOf = openScopes(site);
+  app.addHook('onRequest', requireExplorer(site));
+  app.get(EXPLORE.board, async (request, reply) => {
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(() => null);
+    if (read === null) return sendProblem(site, { request, reply }, AWAY);
+    const [known, scope] = read;
+    const shown = shownOf(readBoardView(queryOf(request)), known, scope);
+    return sendExplorer(
+      site,
+      { request, reply },
+      { title: `Board: ${shown.measure.label}`, body: body(shown), islands: ['board'], styles: ['board'] },
+    );
+  });
+};
+
+export const boardPage: SiteModule = {
+  name: 'board',
+  islands: { board: new URL('./islands/board.ts', import.meta.url) },
+  styles: { board: new URL('./styles/board.css', import.meta.url) },
+  register,
+};

@@ -1,0 +1,57 @@
+// A board as an address: measure, order and filter, so that a view can be shared; read from it and written back the same.
+import { type Filter, SORT_BY_NAME, type Sort } from './board-rows.ts';
+import { DEFAULT_MEASURE, type MeasureId, measureOf } from './measures.ts';
+
+export type BoardView = { readonly measure: MeasureId; readonly sort: Sort; readonly filter: Filter };
+
+const CODE = /^[A-Za-z0-9_-]{1,40}$/;
+const MOST_CODES = 32;
+export const BOARD_PATH = '/explore';
+
+const list = (text: string | null, spelling: (code: string) => string): readonly string[] =>
+  [...new Set((text ?? '').split(/[\s,]+/).filter((code) => CODE.test(code)))].slice(0, MOST_CODES).map(spelling);
+
+const upper = (code: string): string => code.toUpperCase();
+const lower = (code: string): string => code.toLowerCase();
+
+const sortOf = (text: string | null): Sort => {
+  const isDescending = text?.startsWith('-') === true;
+  const by = isDescending ? text.slice(1) : (text ?? '');
+  return CODE.test(by) ? { by, isAscending: !isDescending } : { by: SORT_BY_NAME, isAscending: true };
+};
+
+/** What cannot be understood is as if it were not there. */
+export const readBoardView = (query: URLSearchParams): BoardView => ({
+  measure: measureOf(query.get('measure') ?? undefined).id,
+  sort: sortOf(query.get('sort')),
+  filter: {
+    bases: list(query.get('base'), upper),
+    quotes: list(query.get('quote'), upper),
+    venues: list(query.get('venue'), lower),
+  },
+});
+
+const sortText = ({ by, isAscending }: Sort): string | null =>
+  by === SORT_BY_NAME && isAscending ? null : `${isAscending ? '' : '-'}${by}`;
+
+/** The shortest address of a view. */
+export const boardAddress = ({ measure, sort, filter }: BoardView): string => {
+  const query = new URLSearchParams();
+  if (measure !== DEFAULT_MEASURE) query.set('measure', measure);
+  const order = sortText(sort);
+  if (order !== null) query.set('sort', order);
+  for (const [name, codes] of [
+    ['base', filter.bases],
+    ['quote', filter.quotes],
+    ['venue', filter.venues],
+  ] as const)
+    if (codes.length > 0) query.set(name, codes.join(','));
+  const text = String(query).replaceAll('%2C', ',');
+  return text === '' ? BOARD_PATH : `${BOARD_PATH}?${text}`;
+};
+
+/** The order after a press on a heading: figures begin with the largest, names with the first. */
+export const pressed = (sort: Sort, by: string): Sort => ({
+  by,
+  isAscending: sort.by === by ? !sort.isAscending : by === SORT_BY_NAME,
+});

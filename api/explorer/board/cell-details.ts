@@ -1,0 +1,43 @@
+// Everything about one cell in lines of words and text: the whole digits, who said it when, how long it holds, why it is withheld.
+import { ageOf, type Cell } from './cell.ts';
+import { ageText } from './figure-text.ts';
+import type { Reading } from './reading.ts';
+
+export type Detail = { readonly label: string; readonly text: string };
+
+const UNITS: Readonly<Record<string, string>> = { fraction: '(fraction)', ms: 'ms' };
+
+const instantOf = (instant: string | null | undefined): string | null =>
+  instant === null || instant === undefined
+    ? null
+    : `${instant.slice(0, 10)} ${instant.slice(11, 23)} UTC`.replace('Z', '');
+
+const figureLines = (cell: Cell): readonly Detail[] => {
+  switch (cell.kind) {
+    case 'figure':
+      return [{ label: 'Figure', text: `${cell.digits} ${UNITS[cell.unit] ?? cell.unit}`.trim() }];
+    case 'withheld':
+      return [{ label: 'Withheld', text: `${cell.label}: ${cell.words}` }];
+    case 'absent':
+      return [{ label: 'Never here', text: `${cell.label}: ${cell.words}` }];
+    case 'waiting':
+      return [{ label: 'Not told', text: 'The stream has said nothing of it.' }];
+    default:
+      return cell satisfies never;
+  }
+};
+
+const line = (label: string, text: string | null): readonly Detail[] => (text === null ? [] : [{ label, text }]);
+
+export const cellDetails = (cell: Cell, reading: Reading | undefined, nowMs: number): readonly Detail[] => {
+  if (reading === undefined) return figureLines(cell);
+  const age = ageOf(reading, nowMs);
+  const received = instantOf(reading.received_at);
+  return [
+    ...figureLines(cell),
+    ...line('Received', received === null || age === null ? received : `${received}, ${ageText(age)} ago`),
+    ...line('Stated by the venue', instantOf(reading.venue_ts)),
+    ...line('Holds until', instantOf(reading.valid_until)),
+    ...line('Next settlement', instantOf(reading.instants?.['next_funding_at'])),
+  ];
+};

@@ -1,0 +1,62 @@
+// What a cell shows at an instant: a figure with its age, or why there is none. A figure that may no longer hold is never shown (L-07).
+
+import type { Reading } from './reading.ts';
+import { reasonLabel, reasonWords } from './reason-words.ts';
+
+export type Cell =
+  | { readonly kind: 'figure'; readonly digits: string; readonly unit: string; readonly ageMs: number }
+  /** Stale or missing: hatched, without a number. */
+  | { readonly kind: 'withheld'; readonly label: string; readonly words: string; readonly ageMs: number | null }
+  /** Never there: not published, not collected. */
+  | { readonly kind: 'absent'; readonly label: string; readonly words: string }
+  /** The stream has not told of it. */
+  | { readonly kind: 'waiting' };
+
+export type CellTime = {
+  /** By the service's clock. */
+  readonly nowMs: number;
+  /** Freshness bound of the layer, as `hello` states it. */
+  readonly boundMs: number;
+  /** Since when the page hears nothing; null: it hears. */
+  readonly lostSinceMs: number | null;
+};
+
+/** The stream says so within a second of the moment (ST-07); only when it does not, the page withholds by itself. */
+const GRACE_MS = 2_000;
+
+const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
+
+/** Milliseconds since we received it; null when nothing was received. */
+export const ageOf = (reading: Reading, nowMs: number): number | null => {
+  const at = msOf(reading.received_at);
+  return at === null ? null : Math.max(0, nowMs - at);
+};
+
+const withheld = (reading: Reading, nowMs: number, reason: string, cause?: string): Cell => ({
+  kind: 'withheld',
+  label: reasonLabel(reason, cause),
+  words: reasonWords(reason, cause),
+  ageMs: ageOf(reading, nowMs),
+});
+
+/** What the page can see by itself, should the stream not say it; null while the figure may be shown. */
+const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime): string | null => {
+  if (lostSinceMs !== null) return 'stream_lost';
+  const until = msOf(reading.valid_until);
+  if (until !== null && nowMs > until + GRACE_MS) return 'horizon_passed';
+  return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
+};
+
+export const cellOf = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
+  if (reading === undefined) return { kind: 'waiting' };
+  const { status, reason = status, gap_cause: cause } = reading;
+  if (status === 'not_published' || status === 'off')
+    return { kind: 'absent', label: reasonLabel(status), words: reasonWords(reason) };
+  if (status !== 'present') return withheld(reading, time.nowMs, reason, cause);
+  const own = ownReason(reading, time);
+  if (own !== null) return withheld(reading, time.nowMs, own);
+  const digits = reading.values[member];
+  if (digits === undefined || digits === null)
+    return withheld(reading, time.nowMs, reading.null_reasons?.[member] ?? 'no_value');
+  return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: ageOf(reading, time.nowMs) ?? 0 };
+};

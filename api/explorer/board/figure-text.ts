@@ -1,0 +1,109 @@
+// Figures as a person reads them: digits moved and cut as text, never through floating point; ages in one unit.
+
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/** `digits × 10^places`, exactly. What is no plain decimal stays as it is. */
+export const shiftPoint = (digits: string, places: number): string => {
+  const found = DECIMAL.exec(digits);
+  if (found === null) return digits;
+  const [, sign = '', whole = '', fraction = ''] = found;
+  const moved = fraction.padEnd(places, '0');
+  const all = `${whole}${moved.slice(0, places)}`.replace(/^0+(?=\d)/, '');
+  const rest = moved.slice(places).replace(/0+$/, '');
+  const text = rest === '' ? all : `${all}.${rest}`;
+  return /[1-9]/.test(text) ? `${sign}${text}` : text;
+};
+
+/** Adds one to the last digit of a row of digits. */
+const increase = (digits: string): string => {
+  const nines = /9*$/.exec(digits)?.[0].length ?? 0;
+  const kept = digits.slice(0, digits.length - nines);
+  const raised = kept === '' ? '1' : `${kept.slice(0, -1)}${Number(kept.at(-1)) + 1}`;
+  return `${raised}${'0'.repeat(nines)}`;
+};
+
+/** Rounded half away from zero to so many decimals; zeros at the end stay, so that columns line up. */
+export const roundDigits = (digits: string, decimals: number): string => {
+  const found = DECIMAL.exec(digits);
+  if (found === null) return digits;
+  const [, sign = '', whole = '', fraction = ''] = found;
+  const cut = fraction.slice(0, decimals).padEnd(decimals, '0');
+  const all = `${whole}${cut}`;
+  const rounded = (fraction[decimals] ?? '0') >= '5' ? increase(all) : all;
+  const point = rounded.length - decimals;
+  const text = decimals === 0 ? rounded : `${rounded.slice(0, point)}.${rounded.slice(point)}`;
+  return /[1-9]/.test(text) ? `${sign}${text}` : text;
+};
+
+/** A thin space between thousands: no mistake for a decimal point in any language. */
+export const groupThousands = (digits: string): string => {
+  const [whole = '', fraction] = digits.split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u2009');
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+};
+
+const SCALES = [
+  { digits: 12, places: -12, suffix: 'T' },
+  { digits: 9, places: -9, suffix: 'B' },
+  { digits: 6, places: -6, suffix: 'M' },
+] as const;
+
+const unshift = (digits: string, places: number): string => {
+  const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
+  const padded = whole.padStart(places + 1, '0');
+  return `${sign}${padded.slice(0, -places)}.${padded.slice(-places)}${fraction}`;
+};
+
+/** A quantity in four or five places: `97 010`, `1.284M`, `0.0421`. */
+export const shortQuantity = (digits: string): string => {
+  const [, , whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
+  if (whole === '') return digits;
+  for (const { digits: least, places, suffix } of SCALES)
+    if (whole.length > least)
+      return `${roundDigits(unshift(digits, -places), whole.length - least > 2 ? 1 : 3)}${suffix}`;
+  if (whole.length > 3) return groupThousands(roundDigits(digits, 0));
+  if (whole !== '0') return roundDigits(digits, Math.min(fraction.length, 2));
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
+  return roundDigits(digits, Math.min(fraction.length, zeros + 3));
+};
+
+const signed = (text: string): string => (/^-|^[^1-9]*$/.test(text) ? text.replace(/^-/, '\u2212') : `+${text}`);
+
+/** `rate`: a signed share as percent; `bps`: a signed share as basis points; `width`: one that has no sign. */
+export type Form = 'rate' | 'bps' | 'width' | 'quantity' | 'price';
+
+/** Text of a cell; the whole digits stand in its details. */
+export const formText = (form: Form, digits: string): string => {
+  switch (form) {
+    case 'rate':
+      return `${signed(roundDigits(shiftPoint(digits, 2), 4))} %`;
+    case 'bps':
+      return `${signed(roundDigits(shiftPoint(digits, 4), 2))} bps`;
+    case 'width':
+      return `${roundDigits(shiftPoint(digits, 4), 2)} bps`;
+    case 'quantity':
+      return shortQuantity(digits);
+    case 'price':
+      return groupThousands(digits);
+    default:
+      return form satisfies never;
+  }
+};
+
+const AGES = [
+  { below: 60_000, unitMs: 1_000, unit: 's' },
+  { below: 3_600_000, unitMs: 60_000, unit: 'min' },
+  { below: 86_400_000, unitMs: 3_600_000, unit: 'h' },
+  { below: Number.POSITIVE_INFINITY, unitMs: 86_400_000, unit: 'd' },
+] as const;
+
+/** Whole units, rounded down: `0 s`, `59 s`, `2 min`. An age is never negative: clocks differ by less than a unit. */
+export const ageText = (ageMs: number): string => {
+  const age = Math.max(0, ageMs);
+  const { unitMs, unit } = AGES.find(({ below }) => age < below) ?? AGES[3];
+  return `${Math.floor(age / unitMs)} ${unit}`;
+};
+
+/** `12:00:04 UTC` of an instant of today, with its day when it is another. */
+export const clockText = (ms: number): string => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
+export const instantText = (ms: number): string => new Date(ms).toISOString().replace('T', ' ').slice(0, 19);

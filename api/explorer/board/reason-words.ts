@@ -1,0 +1,28 @@
+// Why a figure is withheld, in a sentence: reasons of statuses, causes of gaps, and what the page itself knows.
+import { GAP_CAUSES } from '../../../schemas/gap-causes.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  connection_lost: 'The connection that brought it was lost.',
+  horizon_passed: 'It has outlived its horizon: the venue has not said it again in time.',
+  state_lag: 'Our own processing is behind.',
+  horizon_unknown: 'Nothing proves that it still holds.',
+  freshness_bound: 'It is older than the freshness bound.',
+  no_value: 'Nothing was said yet.',
+  not_retained: 'This time is not kept.',
+  gap: 'There is a gap.',
+  venue_capability: 'The venue does not publish it.',
+  policy_off: 'It is not collected.',
+  unit_unknown: 'Its unit is not known.',
+  stream_lost: 'This page has lost its stream; nothing is known since.',
+};
+
+const isCause = (cause: string): cause is keyof typeof GAP_CAUSES => Object.hasOwn(GAP_CAUSES, cause);
+
+/** Names may be added by the service: an unknown one is shown as it is. */
+export const reasonWords = (reason: string, cause?: string): string => {
+  if (cause !== undefined) return isCause(cause) ? GAP_CAUSES[cause] : cause.replaceAll('_', ' ');
+  return REASONS[reason] ?? reason.replaceAll('_', ' ');
+};
+
+/** Two or three words for a cell or a lane. */
+export const reasonLabel = (reason: string, cause?: string): string => (cause ?? reason).replaceAll('_', ' ');

@@ -1,0 +1,44 @@
+// The node of the chain on which days are anchored, for the proof page: four kinds of reading, so that a page can look for itself.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { fetchBytes } from '../../infra/runtime/http.ts';
+import { comesFromElsewhere } from '../account-app/guards.ts';
+import { sendProblem } from '../account-app/shell.ts';
+import type { Site } from '../account-app/site.ts';
+import { requireExplorer } from './guard.ts';
+
+export const CHAIN_PATH = '/api/explore/chain';
+
+/** What the verifier asks a node for; nothing of them changes anything. */
+const METHODS: ReadonlySet<unknown> = new Set(['eth_chainId', 'eth_getCode', 'eth_call', 'eth_getTransactionReceipt']);
+const MOST_PARAMS = 2_000;
+const MOST_BYTES = 1_000_000;
+const TIMEOUT_MS = 15_000;
+
+const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The node of the chain does not answer.' };
+const NOT_ASKED = { status: 403, code: 'FORBIDDEN', text: 'This is not asked of the node here.' };
+const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' };
+
+/** Nothing is added where the site knows no node (RPC_URL). */
+export const addChain = (app: FastifyInstance, site: Site): void => {
+  const url = site.chainUrl;
+  if (url === null) return;
+  // Of this call alone: links of other sites may lead to the page.
+  const refuseElsewhere = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+    comesFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined;
+  app.post(CHAIN_PATH, { onRequest: [refuseElsewhere, requireExplorer(site)] }, async (request, reply) => {
+    const exchange = { request, reply };
+    const { method, params } = (request.body ?? {}) as { readonly method?: unknown; readonly params?: unknown };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    if (!METHODS.has(method) || !Array.isArray(params) || body.length > MOST_PARAMS)
+      return sendProblem(site, exchange, NOT_ASKED);
+    try {
+      const answer = await fetchBytes({
+        ...{ url, method: 'POST', body, timeoutMs: TIMEOUT_MS, maxBytes: MOST_BYTES },
+        headers: { 'content-type': 'application/json' },
+      });
+      return reply.header('cache-control', 'no-store').type('application/json').code(answer.status).send(answer.body);
+    } catch {
+      return sendProblem(site, exchange, AWAY);
+    }
+  });
+};

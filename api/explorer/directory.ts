@@ -1,0 +1,103 @@
+// What there is to look at: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
+import type { FastifyRequest } from 'fastify';
+import type { Site } from '../account-app/site.ts';
+import { isPlanCode, PLANS } from '../contract/plans.ts';
+import type { BoardListing } from './board/board-rows.ts';
+import { openExplorerKeys } from './explorer-key.ts';
+
+export type Directory = {
+  /** By venue and symbol. */
+  readonly listings: readonly BoardListing[];
+  /** Names by code, in the order of the service. */
+  readonly venues: ReadonlyMap<string, string>;
+};
+
+/** What the key of a request may see. */
+export type Scope = {
+  readonly venues: readonly string[];
+  /** Null: all. */
+  readonly instruments: readonly string[] | null;
+  readonly layers: readonly string[];
+  readonly limits: Readonly<Record<string, number | string>>;
+  readonly mayReadRaw: boolean;
+};
+
+/** What a page answers while the data API does not. */
+export const AWAY = {
+  status: 503,
+  code: 'UNAVAILABLE',
+  text: 'The data API does not answer. Try again in a few seconds.',
+};
+
+const ANSWER_MS = 20_000;
+const KEPT_MS = 60_000;
+/** Pages of 5000 listings. */
+const MOST_PAGES = 10;
+
+type Listed = BoardListing & { readonly status: string; readonly delisted_at: string | null };
+type Page = { readonly items: readonly Listed[]; readonly page: { readonly next_cursor: string | null } };
+
+const askJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+  const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  return answer.json();
+};
+
+const readListings = async (api: string): Promise<readonly BoardListing[]> => {
+  const listings: BoardListing[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`;
+    const answer = (await askJson(`${api}/v2/instruments${query}`)) as Page;
+    for (const { instrument, base, quote, venue, venue_symbol, status } of answer.items)
+      if (status !== 'delisted') listings.push({ instrument, base, quote, venue, venue_symbol });
+    cursor = answer.page.next_cursor;
+    if (cursor === null) break;
+  }
+  return listings;
+};
+
+const readDirectory = async (api: string): Promise<Directory> => {
+  const [listings, venues] = await Promise.all([
+    readListings(api),
+    askJson(`${api}/v2/venues`) as Promise<{ items: readonly { venue: string; name: string }[] }>,
+  ]);
+  return { listings, venues: new Map(venues.items.map(({ venue, name }) => [venue, name])) };
+};
+
+/** Reads anew when what is kept is a minute old; while a reading fails, what is kept is given. */
+export const openDirectory = ({ urls, nowMs }: Site): (() => Promise<Directory>) => {
+  let kept: { readonly directory: Directory; readonly atMs: number } | null = null;
+  let reading: Promise<Directory> | null = null;
+  return async () => {
+    const isFresh = kept !== null && kept.directory.listings.length > 0 && nowMs() - kept.atMs < KEPT_MS;
+    if (kept !== null && isFresh) return kept.directory;
+    reading ??= readDirectory(urls.api).finally(() => {
+      reading = null;
+    });
+    try {
+      kept = { directory: await reading, atMs: nowMs() };
+    } catch (error) {
+      if (kept === null) throw error;
+    }
+    return kept.directory;
+  };
+};
+
+type Account = Omit<Scope, 'mayReadRaw'> & { readonly plan: { readonly code: string } };
+
+/** What the key of whoever asks may see; asking is not counted. */
+export const openScopes = (site: Site): ((request: FastifyRequest) => Promise<Scope>) => {
+  const keys = openExplorerKeys(site.pool, site.connectionSecret);
+  return async ({ session }) => {
+    const key = session === null ? site.explorerKey : await keys(session);
+    const account = (await askJson(`${site.urls.api}/v2/account`, { authorization: `Bearer ${key}` })) as Account;
+    const { venues, instruments, layers, limits, plan } = account;
+    return { venues, instruments, layers, limits, mayReadRaw: isPlanCode(plan.code) && PLANS[plan.code].raw };
+  };
+};
+
+export const withinScope = (listings: readonly BoardListing[], { venues, instruments }: Scope): BoardListing[] =>
+  listings.filter(
+    ({ venue, instrument }) => venues.includes(venue) && (instruments === null || instruments.includes(instrument)),
+  );

@@ -1,0 +1,61 @@
+// The key that the explorer calls the data API with for an account: derived from a secret and its id, so that it is stored nowhere and shown to nobody.
+import type { Pool } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { openDerivedKeys } from '../access/derived-keys.ts';
+import { displayOf, hashKey } from '../access/keys.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { makeKeyId } from '../contract/ids.ts';
+import type { PlanCode } from '../contract/plans.ts';
+
+type Held = { readonly key_id: string; readonly hash: Buffer; readonly plan: PlanCode };
+
+/** `form_id` makes it the only one of its account; its kind keeps it out of the lists of owners and of the count of their keys. */
+const FIND = `select key_id, hash, plan from api_keys
+  where account_id = $1 and form_id = 'explorer' and revoked_at is null`;
+const LOCK = 'select 1 from accounts where account_id = $1 and closed_at is null for update';
+const REPLACE = `
+  with replaced as (
+    update api_keys set form_id = null, revoked_at = coalesce(revoked_at, now())
+    where account_id = $1 and form_id = 'explorer' returning key_id)
+  insert into key_events (key_id, action, actor, details)
+  select key_id, 'revoked', 'explorer', '{"because": "replaced"}' from replaced`;
+const CREATE = `
+  with created as (
+    insert into api_keys (key_id, account_id, hash, display, name, plan, kind, form_id)
+    values ($1, $2, $3, $4, 'explorer', $5, 'connection', 'explorer') returning key_id, plan)
+  insert into key_events (key_id, action, actor, details)
+  select key_id, 'created', 'explorer', jsonb_build_object('plan', plan) from created`;
+const CHANGE_PLAN = `
+  with changed as (
+    update api_keys set plan = $2, plan_since = now() where key_id = $1 and plan <> $2 returning key_id)
+  insert into key_events (key_id, action, actor, details)
+  select key_id, 'plan_changed', 'explorer', jsonb_build_object('from', $3::text, 'to', $2::text) from changed`;
+
+/** The key of an account, made at its first use; it has the best plan of the account. Rejects when the account is closed. */
+export type ExplorerKeys = (account: Pick<Session, 'accountId' | 'plan'>) => Promise<string>;
+
+export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
+  const textOf = openDerivedKeys(secret, 'perp sign-in: explorer keys');
+  /** A key of an earlier secret cannot be made again. */
+  const isOurs = ({ key_id, hash }: Held): boolean => hashKey(textOf(key_id)).equals(hash);
+
+  const make = (accountId: string, plan: PlanCode): Promise<string> =>
+    inTransaction(pool, async (client) => {
+      if ((await client.query(LOCK, [accountId])).rowCount !== 1) throw new Error('the account is closed');
+      const [held] = (await client.query<Held>(FIND, [accountId])).rows;
+      // Another request of the same account was here first.
+      if (held !== undefined && isOurs(held)) return textOf(held.key_id);
+      await client.query(REPLACE, [accountId]);
+      const keyId = makeKeyId(Date.now());
+      const key = textOf(keyId);
+      await client.query(CREATE, [keyId, accountId, hashKey(key), displayOf(key), plan]);
+      return key;
+    });
+
+  return async ({ accountId, plan }) => {
+    const [held] = (await pool.query<Held>(FIND, [accountId])).rows;
+    if (held === undefined || !isOurs(held)) return make(accountId, plan);
+    if (held.plan !== plan) await pool.query(CHANGE_PLAN, [held.key_id, plan, held.plan]);
+    return textOf(held.key_id);
+  };
+};

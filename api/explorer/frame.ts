@@ -1,0 +1,41 @@
+// What all pages of the explorer share: their address space, the bar that leads from one to the other, their scripts and styles.
+import type { FastifyReply } from 'fastify';
+import { html } from 'htm/preact';
+import { type Content, type Exchange, type PageContent, sendPage } from '../account-app/shell.ts';
+import type { Site } from '../account-app/site.ts';
+
+/** `/explore/{instrument}` is the page of an instrument; names of pages are no instruments. */
+export const EXPLORE = {
+  board: '/explore',
+  instrument: (instrument: string): string => `/explore/${encodeURIComponent(instrument)}`,
+  query: '/explore/query',
+  proof: '/explore/proof',
+} as const;
+
+const TABS = [
+  { path: EXPLORE.board, label: 'Board' },
+  { path: EXPLORE.query, label: 'Query' },
+  { path: EXPLORE.proof, label: 'Proof' },
+];
+
+const tabs = (url: string): Content => {
+  const current = url.split('?')[0];
+  return html`<nav class="tabs" aria-label="Explorer">
+    <ul>
+      ${TABS.map(
+        ({ path, label }) =>
+          html`<li><a href=${path} aria-current=${path === current ? 'page' : undefined}>${label}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
+};
+
+/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own. */
+export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>
+  sendPage(site, exchange, {
+    width: 'wide',
+    ...content,
+    styles: ['explorer', ...(content.styles ?? [])],
+    body: html`${tabs(exchange.request.url)}${content.body}
+      <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
+  });

@@ -1,0 +1,222 @@
+// One instrument: venues side by side and live, its history as charts whose holes say why, candles, book, liquidations.
+import type { FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
+import { type Content, sendProblem } from '../account-app/shell.ts';
+import type { SiteModule } from '../account-app/site.ts';
+import type { BoardListing } from './board/board-rows.ts';
+import type { Form } from './board/figure-text.ts';
+import {
+  CHARTS,
+  type ChartSpec,
+  type InstrumentView,
+  instrumentAddress,
+  RANGES,
+  RAW_SPAN_MS,
+  readInstrumentView,
+} from './board/instrument-view.ts';
+import { listingKey } from './board/reading.ts';
+import { AWAY, type Directory, openDirectory, openScopes, type Scope, withinScope } from './directory.ts';
+import { EXPLORE, sendExplorer } from './frame.ts';
+import { requireExplorer } from './guard.ts';
+import { cellTip, liveCell, liveLine } from './live-cell.ts';
+
+type Shown = {
+  readonly instrument: string;
+  /** The selection of exactly these listings. */
+  readonly where: string;
+  readonly listings: readonly BoardListing[];
+  readonly view: InstrumentView;
+  readonly directory: Directory;
+  readonly scope: Scope;
+};
+
+type SideColumn = {
+  readonly label: string;
+  readonly layer: string;
+  readonly member: string;
+  readonly form: Form;
+  readonly measure?: string;
+};
+
+const SIDE: readonly SideColumn[] = [
+  { label: 'Mark', layer: 'mark', member: 'mark', form: 'price' },
+  { label: 'Index', layer: 'mark', member: 'index', form: 'price' },
+  { label: 'Basis', layer: 'mark', member: 'basis', form: 'bps', measure: 'basis' },
+  { label: 'Funding', layer: 'funding', member: 'funding', form: 'rate', measure: 'funding' },
+  { label: 'Funding, 8 h', layer: 'funding', member: 'funding_8h', form: 'rate', measure: 'funding_8h' },
+  { label: 'Open interest', layer: 'oi', member: 'oi', form: 'quantity' },
+  { label: 'Bid', layer: 'book', member: 'bid', form: 'price' },
+  { label: 'Ask', layer: 'book', member: 'ask', form: 'price' },
+  { label: 'Spread', layer: 'book', member: 'spread', form: 'width', measure: 'spread' },
+];
+const SIDE_LAYERS = ['mark', 'funding', 'oi', 'book'];
+
+const venueName = ({ directory }: Shown, venue: string): string => directory.venues.get(venue) ?? venue;
+const titleOf = (shown: Shown, listing: BoardListing): string =>
+  `${venueName(shown, listing.venue)} ${listing.venue_symbol}`;
+
+const sideTable = (shown: Shown): Content => {
+  const layers = SIDE_LAYERS.filter((layer) => shown.scope.layers.includes(layer));
+  const columns = SIDE.filter(({ layer }) => layers.includes(layer));
+  return html`<div class="table side" role="region" aria-label="Venues side by side" tabindex="0">
+    <table id="side" data-layers=${layers.join(',')} data-where=${shown.where} data-names=${JSON.stringify(Object.fromEntries(shown.directory.venues))}>
+      <caption class="hidden-text">${shown.instrument} on each venue, live. Arrow keys lead from cell to cell.</caption>
+      <thead>
+        <tr><th scope="col">Venue</th>${columns.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}</tr>
+      </thead>
+      <tbody>
+        ${shown.listings.map(
+          (listing) =>
+            html`<tr>
+              <th scope="row">${venueName(shown, listing.venue)} <span class="muted">${listing.venue_symbol}</span></th>
+              ${columns.map((figure) => html`<td>${liveCell({ ...figure, listing: listingKey(listing) })}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+};
+
+const rangeLinks = ({ view, instrument, scope }: Shown): Content => {
+  const path = EXPLORE.instrument(instrument);
+  const { spanMs } = RANGES.find(({ id }) => id === view.range) ?? RANGES[0];
+  return html`<nav class="measures" aria-label="Range of time">
+    <ul>
+      ${RANGES.map(
+        ({ id, label }) =>
+          html`<li>
+            <a href=${instrumentAddress(path, { ...view, range: id, isRaw: false })} aria-current=${id === view.range ? 'true' : undefined}>${label}</a>
+          </li>`,
+      )}
+      ${
+        scope.mayReadRaw && spanMs <= RAW_SPAN_MS
+          ? html`<li>
+              <a href=${instrumentAddress(path, { ...view, isRaw: !view.isRaw })} aria-current=${view.isRaw ? 'true' : undefined}>Stored rows, late ones marked</a>
+            </li>`
+          : null
+      }
+    </ul>
+  </nav>`;
+};
+
+/** The island fills it when it comes into sight; its height is fixed before. */
+const chartFigure = ({ id, label, layer, member }: ChartSpec, lines: number): Content =>
+  html`<figure class="chart" data-chart=${id} data-layer=${layer} data-member=${member} data-label=${label} data-lanes=${lines}>
+    <figcaption><h3>${label}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
+    <div class="plot" data-plot></div>
+    <div class="readout small-text" data-readout></div>
+    <details><summary>As a table</summary><div class="table" role="region" aria-label=${`${label} as a table`} tabindex="0" data-rows></div></details>
+  </figure>`;
+
+const listingForm = (shown: Shown): Content => {
+  const { listings, view, instrument } = shown;
+  return html`<form method="get" action=${EXPLORE.instrument(instrument)} class="board-filter">
+    <input type="hidden" name="range" value=${view.range} />
+    <div>
+      <label for="listing">Candles and book of</label>
+      <select id="listing" name="listing">
+        ${listings.map(
+          (listing) =>
+            html`<option value=${listingKey(listing)} selected=${listingKey(listing) === view.listing}>${titleOf(shown, listing)}</option>`,
+        )}
+      </select>
+    </div>
+    <div>
+      <label for="price">Candles of</label>
+      <select id="price" name="price">
+        ${['trade', 'mark', 'index'].map((price) => html`<option value=${price} selected=${price === view.price}>${price}</option>`)}
+      </select>
+    </div>
+    <button type="submit" class="quiet">Show</button>
+  </form>`;
+};
+
+const parts = (shown: Shown): Content => {
+  const { view, listings, scope } = shown;
+  const chosen = listings.find((listing) => listingKey(listing) === view.listing) ?? listings[0];
+  if (chosen === undefined) return null;
+  const name = titleOf(shown, chosen);
+  return html`<h2>Candles, book, liquidations</h2>
+    ${listingForm(shown)}
+    <div id="one" data-venue=${chosen.venue} data-symbol=${chosen.venue_symbol} data-price=${view.price}>
+      <figure class="chart" id="candles" data-lanes="1">
+        <figcaption><h3>${`Candles of ${view.price}s, ${name}`}</h3><span class="muted small-text" data-told>Not read yet</span></figcaption>
+        <div class="plot" data-plot></div>
+        <div class="readout small-text" data-readout></div>
+        <details><summary>As a table</summary><div class="table" role="region" aria-label="Candles as a table" tabindex="0" data-rows></div></details>
+      </figure>
+      <section id="book" class="book">
+        <h3>${`Book, ${name}`}</h3>
+        <p class="muted small-text" data-told>Not read yet</p>
+        <div class="book-sides" data-book></div>
+      </section>
+    </div>
+    ${
+      scope.layers.includes('liquidation')
+        ? html`<section id="liquidations"><h3>Liquidations, all venues</h3><p class="muted small-text" data-told>Not read yet</p><div data-rows></div></section>`
+        : html`<p class="muted small-text">Liquidations are part of the plans from Standard.</p>`
+    }`;
+};
+
+const body = (shown: Shown): Content =>
+  html`<h1>${shown.instrument}</h1>
+    <div class="board-bar">${liveLine()}<a href=${EXPLORE.board}>All instruments</a></div>
+    ${sideTable(shown)}
+    <h2>Over time</h2>
+    ${rangeLinks(shown)}
+    <p class="muted small-text">
+      A hole is a hole: nothing is drawn where nothing holds, and the lanes below each chart say why. Arrow keys move the line of a chart.
+    </p>
+    <div id="charts" data-where=${shown.where} data-range=${shown.view.range} data-raw=${shown.view.isRaw ? 'yes' : 'no'}>
+      ${CHARTS.filter(({ layer }) => shown.scope.layers.includes(layer)).map((chart) => chartFigure(chart, shown.listings.length))}
+    </div>
+    ${parts(shown)}${cellTip()}`;
+
+const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
+
+/** Whole venues, as many as a stream of the plan may tell of. */
+const fitting = (
+  instrument: string,
+  listed: readonly BoardListing[],
+  most: number,
+): Pick<Shown, 'listings' | 'where'> => {
+  const of = `instrument = ${instrument}`;
+  if (listed.length <= most) return { listings: listed, where: of };
+  const chosen: BoardListing[] = [];
+  const venues = [...new Set(listed.map(({ venue }) => venue))].filter((venue) => {
+    const own = listed.filter((listing) => listing.venue === venue);
+    if (chosen.length + own.length > most) return false;
+    chosen.push(...own);
+    return true;
+  });
+  return { listings: chosen, where: `${of} and venue in (${venues.join(', ')})` };
+};
+
+const register: SiteModule['register'] = (app, site) => {
+  const directory = openDirectory(site);
+  const scopeOf = openScopes(site);
+  app.addHook('onRequest', requireExplorer(site));
+  app.get('/explore/:instrument', async (request, reply) => {
+    const { instrument } = request.params as { readonly instrument: string };
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(() => null);
+    if (read === null) return sendProblem(site, { request, reply }, AWAY);
+    const [known, scope] = read;
+    const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
+    const { listings, where } = fitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));
+    if (listings.length === 0) return sendProblem(site, { request, reply }, UNKNOWN);
+    const shown = { instrument, where, listings, view: readInstrumentView(queryOf(request)), directory: known, scope };
+    return sendExplorer(
+      site,
+      { request, reply },
+      { title: instrument, body: body(shown), islands: ['instrument'], styles: ['board', 'instrument'] },
+    );
+  });
+};
+
+export const instrumentPage: SiteModule = {
+  name: 'instrument',
+  islands: { instrument: new URL('./islands/instrument.ts', import.meta.url) },
+  styles: { instrument: new URL('./styles/instrument.css', import.meta.url) },
+  register,
+};

@@ -1,0 +1,126 @@
+// The book of one listing: levels with bars of their size, and sums within bands of the mid; withheld as a whole when it does not hold.
+import { clockText, formText } from '../board/figure-text.ts';
+import type { Level, ReadingStatus } from '../board/reading.ts';
+import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import { whileSeen } from './history-charts.ts';
+import { callPatiently } from './patient-call.ts';
+
+type Band = {
+  readonly bid_value: string | null;
+  readonly ask_value: string | null;
+  readonly complete: { readonly bid: boolean; readonly ask: boolean };
+};
+type Book = {
+  readonly status: ReadingStatus;
+  readonly reason?: string;
+  readonly gap_cause?: string;
+  readonly quote: string;
+  readonly received_at: string | null;
+  readonly size_unit: string;
+  readonly bids: readonly Level[] | null;
+  readonly asks: readonly Level[] | null;
+  readonly bands?: Readonly<Record<string, Band>>;
+};
+type Answer = { readonly evaluated_at: string; readonly liquidity_note: string; readonly items: readonly Book[] };
+
+/** Each look is a counted request: a page that is left alone stops asking. */
+const REFRESH_MS = 5_000;
+const MOST_REFRESHES = 60;
+const DEPTH = 10;
+
+const cell = (row: HTMLTableRowElement, text: string): HTMLTableCellElement => {
+  const made = row.insertCell();
+  made.className = 'number';
+  made.textContent = text;
+  return made;
+};
+
+const tableOf = (caption: string, headings: readonly string[]): HTMLTableElement => {
+  const table = document.createElement('table');
+  table.createCaption().textContent = caption;
+  const head = table.createTHead().insertRow();
+  for (const text of headings) {
+    const heading = document.createElement('th');
+    heading.scope = 'col';
+    heading.className = 'number';
+    heading.textContent = text;
+    head.append(heading);
+  }
+  table.createTBody();
+  return table;
+};
+
+const sideTable = (
+  name: string,
+  levels: readonly Level[],
+  { unit, largest }: { unit: string; largest: number },
+): HTMLElement => {
+  const table = tableOf(name, ['Price', `Size (${unit})`]);
+  const body = table.tBodies[0] as HTMLTableSectionElement;
+  for (const [price, size] of levels) {
+    const row = body.insertRow();
+    cell(row, formText('price', price));
+    const sized = cell(row, formText('price', size));
+    sized.classList.add('bar', name === 'Bids' ? 'bid' : 'ask');
+    sized.style.backgroundSize = `${(Number(size) / largest) * 100}% 100%`;
+  }
+  return table;
+};
+
+const sumText = (value: string | null, isComplete: boolean): string =>
+  value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formText('quantity', value)}`;
+
+const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
+  const table = tableOf('Within bands of the mid', ['Band', `Bid (${quote})`, `Asked (${quote})`]);
+  const body = table.tBodies[0] as HTMLTableSectionElement;
+  for (const [band, { bid_value, ask_value, complete }] of Object.entries(bands).sort(
+    ([a], [b]) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
+  )) {
+    const row = body.insertRow();
+    cell(row, band.replace('bps', ' bps'));
+    cell(row, sumText(bid_value, complete.bid));
+    cell(row, sumText(ask_value, complete.ask));
+  }
+  return table;
+};
+
+const withheldNote = ({ status, reason = status, gap_cause: cause }: Book): HTMLElement => {
+  const note = document.createElement('p');
+  note.className = 'withheld book-withheld';
+  note.textContent = `Withheld, ${reasonLabel(reason, cause)}: ${reasonWords(reason, cause)}`;
+  return note;
+};
+
+const partsOf = (book: Book | undefined): readonly HTMLElement[] => {
+  if (book === undefined) return [];
+  const { status, bids, asks, bands, quote, size_unit: unit } = book;
+  if (status !== 'present' || bids === null || asks === null) return [withheldNote(book)];
+  const largest = Math.max(...[...bids, ...asks].map(([, size]) => Number(size)));
+  return [
+    sideTable('Bids', bids, { unit, largest }),
+    sideTable('Asks', asks, { unit, largest }),
+    ...(bands === undefined ? [] : [bandTable(bands, quote)]),
+  ];
+};
+
+export const showBook = (section: HTMLElement, listing: DOMStringMap): void => {
+  const told = section.querySelector('[data-told]') as HTMLElement;
+  const place = section.querySelector('[data-book]') as HTMLElement;
+  let asked = 0;
+  whileSeen(section, REFRESH_MS, async () => {
+    if (asked++ >= MOST_REFRESHES) {
+      told.textContent = 'No longer followed: load the page again to go on.';
+      return place.replaceChildren();
+    }
+    try {
+      const where = { venue: listing['venue'], symbol: listing['symbol'] };
+      const answer = await callPatiently<Answer>('/books', { body: { where, depth: DEPTH } });
+      place.replaceChildren(...partsOf(answer.items[0]));
+      told.textContent = `At ${clockText(Date.parse(answer.evaluated_at))}. ${answer.liquidity_note}`;
+    } catch (error) {
+      // What was there may no longer hold.
+      place.replaceChildren();
+      told.textContent = (error as Error).message;
+    }
+  });
+};

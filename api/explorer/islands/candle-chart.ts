@@ -1,0 +1,117 @@
+// Candles of one listing, with a hole for each period that has none.
+
+import { formText } from '../board/figure-text.ts';
+import type { HistoryRange } from '../board/instrument-view.ts';
+import { reasonLabel, reasonWords } from '../board/reason-words.ts';
+import type { Hole, Line } from '../chart/line.ts';
+import { Chart } from './chart.ts';
+import type { Candle, ChartData } from './chart-paint.ts';
+import { whileSeen } from './history-charts.ts';
+import { callPatiently } from './patient-call.ts';
+
+type Row = {
+  readonly open_time: string;
+  readonly close_time: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly gap_cause?: string;
+  readonly open: string | null;
+  readonly high: string | null;
+  readonly low: string | null;
+  readonly close: string | null;
+  readonly volume: string | null;
+};
+type Answer = {
+  readonly from: string;
+  readonly to: string;
+  readonly items: readonly { readonly venue: string; readonly rows: readonly Row[] }[];
+};
+
+const holeOf = ({ open_time, close_time, status, reason, gap_cause }: Row): Hole => {
+  const cause = gap_cause ?? null;
+  // A minute that is proved to be without trades is no fault of anybody: it has no price all the same.
+  const why = status === 'present' ? 'no_trades' : (reason ?? status);
+  return {
+    ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time), reason: why, cause },
+    label: reasonLabel(why, cause ?? undefined),
+    words: why === 'no_trades' ? 'Nothing was traded.' : reasonWords(why, cause ?? undefined),
+  };
+};
+
+const joined = (holes: readonly Hole[]): readonly Hole[] => {
+  const all: Hole[] = [];
+  for (const hole of holes) {
+    const last = all.at(-1);
+    const goesOn = last?.toMs === hole.fromMs && last.reason === hole.reason && last.cause === hole.cause;
+    if (last !== undefined && goesOn) all[all.length - 1] = { ...last, toMs: hole.toMs };
+    else all.push(hole);
+  }
+  return all;
+};
+
+const candleOf = ({ open_time, close_time, open, high, low, close }: Row): Candle | null =>
+  open === null || high === null || low === null || close === null
+    ? null
+    : {
+        ...{ fromMs: Date.parse(open_time), toMs: Date.parse(close_time) },
+        ...{ open: Number(open), high: Number(high), low: Number(low), close: Number(close) },
+      };
+
+const dataOf = ({ from, to, items }: Answer): ChartData => {
+  const rows = items[0]?.rows ?? [];
+  const candles = rows.map(candleOf);
+  const line: Line = {
+    name: items[0]?.venue ?? '',
+    // The crosshair stands in the middle of a candle.
+    xs: rows.map(({ open_time, close_time }) => (Date.parse(open_time) + Date.parse(close_time)) / 2),
+    ys: candles.map((candle) => candle?.close ?? Number.NaN),
+    digits: rows.map(({ open, high, low, close, volume }, i) =>
+      candles[i] === null ? null : [open, high, low, close, volume ?? 'unknown'].join(' '),
+    ),
+    holes: joined(rows.filter((_, i) => candles[i] === null).map(holeOf)),
+    late: [],
+  };
+  const shown = candles.filter((candle) => candle !== null);
+  return {
+    fromMs: Date.parse(from),
+    toMs: Date.parse(to),
+    lines: [line],
+    candles: shown,
+    axis: { times: 1, suffix: '' },
+  };
+};
+
+const NAMES = ['open', 'high', 'low', 'close', 'volume'];
+const candleText = (digits: string): string =>
+  digits
+    .split(' ')
+    .map((figure, i) => `${NAMES[i]} ${formText('price', figure)}`)
+    .join(', ');
+
+const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };
+const REFRESH_MS = 60_000;
+
+type Asked = { readonly range: HistoryRange; readonly nowMs: () => number; readonly listing: DOMStringMap };
+
+export const showCandles = (figure: HTMLElement, { range, nowMs, listing }: Asked): void => {
+  const told = figure.querySelector('[data-told]') as HTMLElement;
+  const chart = new Chart(figure, candleText);
+  const stepMs = TIMEFRAME_MS[range.timeframe] ?? 60_000;
+  whileSeen(figure, REFRESH_MS, async () => {
+    const to = Math.floor(nowMs() / stepMs) * stepMs;
+    try {
+      const answer = await callPatiently<Answer>('/candles', {
+        body: {
+          where: { venue: listing['venue'], symbol: listing['symbol'] },
+          ...{ timeframe: range.timeframe, price_type: listing['price'], number_format: 'string' },
+          from: new Date(to - Math.max(range.spanMs, 30 * stepMs)).toISOString(),
+          to: new Date(to).toISOString(),
+        },
+      });
+      chart.show(dataOf(answer));
+      told.textContent = `${range.timeframe} each`;
+    } catch (error) {
+      told.textContent = (error as Error).message;
+    }
+  });
+};

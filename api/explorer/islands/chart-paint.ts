@@ -1,0 +1,264 @@
+// Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
+import { decimate } from '../chart/decimate.ts';
+import type { Line } from '../chart/line.ts';
+import { type Range, rangeOf, ticksOf, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
+
+export type Candle = {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly open: number;
+  readonly high: number;
+  readonly low: number;
+  readonly close: number;
+};
+
+export type ChartData = {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly lines: readonly Line[];
+  /** Drawn in place of the lines, of which there is one then: of their closes. */
+  readonly candles: readonly Candle[] | null;
+  /** Figures of the axis are multiplied and named so. */
+  readonly axis: { readonly times: number; readonly suffix: string };
+};
+
+export type Palette = {
+  readonly series: readonly string[];
+  readonly text: string;
+  readonly muted: string;
+  readonly line: string;
+  readonly panel: string;
+  readonly up: string;
+  readonly down: string;
+  readonly late: string;
+};
+
+export type Frame = {
+  readonly width: number;
+  readonly height: number;
+  /** Of the plot inside the frame. */
+  readonly left: number;
+  readonly right: number;
+  readonly top: number;
+  readonly bottom: number;
+};
+
+const GUTTER = 84;
+const LANES = 84;
+const AXIS = 20;
+const LANE = 14;
+const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2]];
+
+export const frameOf = (width: number, height: number): Frame => ({
+  ...{ width, height, left: GUTTER, right: width - 8, top: 8 },
+  bottom: height - LANES - AXIS,
+});
+
+export const xOf = ({ fromMs, toMs }: ChartData, { left, right }: Frame, ms: number): number =>
+  left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
+
+const yOf = ({ low, high }: Range, { top, bottom }: Frame, figure: number): number =>
+  bottom - ((figure - low) / (high - low)) * (bottom - top);
+
+/** Colour and dash of a line by its place: five colours, then the same dashed. */
+export const strokeOf = (
+  place: number,
+  { series }: Palette,
+): { readonly colour: string; readonly dash: readonly number[] } => ({
+  colour: series[place % series.length] ?? '#888',
+  dash: DASHES[Math.floor(place / series.length) % DASHES.length] ?? [],
+});
+
+type Paint = {
+  readonly on: CanvasRenderingContext2D;
+  readonly data: ChartData;
+  readonly frame: Frame;
+  readonly palette: Palette;
+};
+
+const shownRange = ({ lines, candles, fromMs, toMs }: ChartData): Range => {
+  const figures = function* (): Generator<number> {
+    if (candles !== null) for (const { high, low } of candles) yield* [high, low];
+    else
+      for (const { xs, ys } of lines)
+        for (const [place, y] of ys.entries()) if ((xs[place] ?? 0) >= fromMs && (xs[place] ?? 0) <= toMs) yield y;
+  };
+  return rangeOf(figures()) ?? { low: 0, high: 1 };
+};
+
+const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
+  const { times, suffix } = data.axis;
+  const hasFigures = data.lines.some(({ ys }) => ys.some((y) => !Number.isNaN(y)));
+  on.font = '12px system-ui, sans-serif';
+  on.strokeStyle = palette.line;
+  on.fillStyle = palette.muted;
+  on.lineWidth = 1;
+  on.textBaseline = 'middle';
+  on.textAlign = 'right';
+  const ticks = hasFigures ? ticksOf({ low: range.low * times, high: range.high * times }, 5) : [];
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  for (const tick of ticks) {
+    const y = Math.round(yOf(range, frame, tick / times)) + 0.5;
+    on.beginPath();
+    on.moveTo(frame.left, y);
+    on.lineTo(frame.right, y);
+    on.stroke();
+    on.fillText(`${tickText(tick, step)}${suffix}`, frame.left - 6, y, GUTTER - 8);
+  }
+  on.textAlign = 'center';
+  on.textBaseline = 'alphabetic';
+  const { stepMs, at } = timeTicks(data.fromMs, data.toMs, (frame.right - frame.left) / 90);
+  for (const ms of at) {
+    const x = xOf(data, frame, ms);
+    if (x > frame.left + 16 && x < frame.right - 16) on.fillText(timeTickText(ms, stepMs), x, frame.height - 5);
+  }
+};
+
+/** Points in each path; what is joined has no hole between it. Says how many points it drew. */
+const paintLine = ({ on, data, frame, palette }: Paint, range: Range, place: number): number => {
+  const line = data.lines[place] as Line;
+  const { colour, dash } = strokeOf(place, palette);
+  const x = (point: number): number => xOf(data, frame, line.xs[point] ?? 0);
+  const y = (point: number): number => yOf(range, frame, line.ys[point] ?? 0);
+  on.strokeStyle = colour;
+  on.fillStyle = colour;
+  on.lineWidth = 1.5;
+  on.setLineDash([...dash]);
+  let drawn = 0;
+  on.beginPath();
+  const alone: number[] = [];
+  for (const run of decimate(line.xs, line.ys, {
+    ...data,
+    columns: Math.max(1, Math.floor(frame.right - frame.left)),
+  })) {
+    drawn += run.length;
+    if (run.length === 1) alone.push(run[0] as number);
+    for (const [i, point] of run.entries()) {
+      if (i === 0) on.moveTo(x(point), y(point));
+      else on.lineTo(x(point), y(point));
+    }
+  }
+  on.stroke();
+  on.setLineDash([]);
+  for (const point of alone) on.fillRect(x(point) - 1.5, y(point) - 1.5, 3, 3);
+  return drawn;
+};
+
+const paintLate = ({ on, data, frame, palette }: Paint, range: Range, { xs, ys, late }: Line): void => {
+  on.strokeStyle = palette.late;
+  on.lineWidth = 1.5;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const point of late) {
+    const x = xOf(data, frame, xs[point] ?? 0);
+    if (x - last < 3) continue;
+    last = x;
+    const y = yOf(range, frame, ys[point] ?? 0);
+    on.beginPath();
+    on.moveTo(x, y - 5);
+    on.lineTo(x + 5, y);
+    on.lineTo(x, y + 5);
+    on.lineTo(x - 5, y);
+    on.closePath();
+    on.stroke();
+  }
+};
+
+const paintCandles = ({ on, data, frame, palette }: Paint, range: Range): number => {
+  const candles = data.candles ?? [];
+  for (const { fromMs, toMs, open, high, low, close } of candles) {
+    const [from, to] = [xOf(data, frame, fromMs), xOf(data, frame, toMs)];
+    const middle = Math.round((from + to) / 2) + 0.5;
+    const colour = close >= open ? palette.up : palette.down;
+    on.strokeStyle = colour;
+    on.fillStyle = colour;
+    on.lineWidth = 1;
+    on.beginPath();
+    on.moveTo(middle, yOf(range, frame, high));
+    on.lineTo(middle, yOf(range, frame, low));
+    on.stroke();
+    const width = Math.floor((to - from) * 0.7);
+    const [top, bottom] = [yOf(range, frame, Math.max(open, close)), yOf(range, frame, Math.min(open, close))];
+    // Hollow when it rose: colour alone says nothing to some.
+    if (width < 3) continue;
+    if (close >= open) {
+      on.fillStyle = palette.panel;
+      on.fillRect(middle - width / 2, top, width, Math.max(1, bottom - top));
+      on.strokeRect(middle - width / 2, top, width, Math.max(1, bottom - top));
+    } else on.fillRect(middle - width / 2, top, width, Math.max(1, bottom - top));
+  }
+  return candles.length;
+};
+
+const hatch = ({ on, palette }: Paint, [left, top, right, bottom]: readonly [number, number, number, number]): void => {
+  on.save();
+  on.beginPath();
+  on.rect(left, top, right - left, bottom - top);
+  on.clip();
+  on.fillStyle = palette.panel;
+  on.fillRect(left, top, right - left, bottom - top);
+  on.strokeStyle = palette.muted;
+  on.globalAlpha = 0.45;
+  on.lineWidth = 1;
+  on.beginPath();
+  for (let x = left - (bottom - top); x < right; x += 6) {
+    on.moveTo(x, bottom);
+    on.lineTo(x + (bottom - top), top);
+  }
+  on.stroke();
+  on.restore();
+};
+
+const paintLane = (paint: Paint, place: number): void => {
+  const { on, data, frame, palette } = paint;
+  const line = data.lines[place] as Line;
+  const height = Math.min(LANE, LANES / data.lines.length);
+  const top = frame.bottom + 4 + place * height;
+  const [upper, lower] = [top + 1, top + height - 1];
+  on.fillStyle = strokeOf(place, palette).colour;
+  on.fillRect(frame.left, (upper + lower) / 2 - 1, frame.right - frame.left, 2);
+  on.font = `${Math.min(11, height - 1)}px system-ui, sans-serif`;
+  on.textBaseline = 'middle';
+  for (const { fromMs, toMs, label } of line.holes) {
+    const left = Math.max(frame.left, xOf(data, frame, fromMs));
+    const right = Math.min(frame.right, xOf(data, frame, toMs));
+    if (right <= left) continue;
+    hatch(paint, [left, upper, Math.max(right, left + 2), lower]);
+    const width = on.measureText(label).width + 8;
+    if (right - left < width) continue;
+    on.fillStyle = palette.panel;
+    on.fillRect((left + right - width) / 2, upper, width, lower - upper);
+    on.fillStyle = palette.text;
+    on.textAlign = 'center';
+    on.fillText(label, (left + right) / 2, (upper + lower) / 2);
+  }
+  on.fillStyle = palette.muted;
+  on.textAlign = 'right';
+  on.fillText(line.name, frame.left - 6, (upper + lower) / 2, GUTTER - 8);
+};
+
+/** Draws everything but the crosshair; says how many points it drew. */
+export const paintChart = (on: CanvasRenderingContext2D, data: ChartData, frame: Frame, palette: Palette): number => {
+  const paint: Paint = { on, data, frame, palette };
+  on.clearRect(0, 0, frame.width, frame.height);
+  const range = shownRange(data);
+  // One line has the whole height for its holes.
+  const [only] = data.lines;
+  if (data.lines.length === 1 && only !== undefined)
+    for (const { fromMs, toMs } of only.holes) {
+      const left = Math.max(frame.left, xOf(data, frame, fromMs));
+      const right = Math.min(frame.right, xOf(data, frame, toMs));
+      if (right > left) hatch(paint, [left, frame.top, Math.max(right, left + 2), frame.bottom]);
+    }
+  paintAxes(paint, range);
+  on.save();
+  on.beginPath();
+  on.rect(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top);
+  on.clip();
+  let drawn = 0;
+  if (data.candles !== null) drawn = paintCandles(paint, range);
+  else for (const place of data.lines.keys()) drawn += paintLine(paint, range, place);
+  for (const line of data.lines) paintLate(paint, range, line);
+  on.restore();
+  for (const place of data.lines.keys()) paintLane(paint, place);
+  return drawn;
+};

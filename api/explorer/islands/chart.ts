@@ -1,0 +1,225 @@
+// A chart on the page: its canvas, a crosshair for pointer and keyboard, what stands at an instant in words, and all of it as a table.
+import { clockText, instantText } from '../board/figure-text.ts';
+import { type Hole, holeAt, type Line, nearestPoint } from '../chart/line.ts';
+import { type ChartData, frameOf, type Palette, paintChart, strokeOf, xOf } from './chart-paint.ts';
+
+const MOST_TABLE_ROWS = 400;
+
+const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const readPalette = (): Palette => ({
+  series: [1, 2, 3, 4, 5].map((n) => token(`--series-${n}`)),
+  ...{ text: token('--text'), muted: token('--muted'), line: token('--line'), panel: token('--panel') },
+  ...{ up: token('--series-1'), down: token('--series-2'), late: token('--bad') },
+});
+
+const element = <K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  text = '',
+  className = '',
+): HTMLElementTagNameMap[K] => {
+  const made = document.createElement(name);
+  made.textContent = text;
+  if (className !== '') made.className = className;
+  return made;
+};
+
+const holeText = ({ label, words }: Hole): string => `hole, ${label}: ${words}`;
+
+/** What a line says at an instant: its digits, or why there are none. */
+const lineText = (line: Line, ms: number, toText: (digits: string) => string): string => {
+  const hole = holeAt(line, ms);
+  if (hole !== null) return holeText(hole);
+  const point = nearestPoint(line.xs, ms);
+  const digits = line.digits[point];
+  if (digits === undefined || digits === null) return 'nothing';
+  const at = line.xs[point] ?? ms;
+  const late = line.late.includes(point) ? ' (recorded late)' : '';
+  return `${toText(digits)}${late}${at === ms ? '' : ` at ${clockText(at)}`}`;
+};
+
+/** Of a table: only what is of this very instant. */
+const exactText = (line: Line, ms: number, toText: (digits: string) => string): string =>
+  line.xs[nearestPoint(line.xs, ms)] === ms || holeAt(line, ms) !== null ? lineText(line, ms, toText) : '';
+
+export class Chart {
+  readonly #figure: HTMLElement;
+  readonly #canvas = element('canvas');
+  readonly #cross = element('canvas', '', 'cross');
+  readonly #toText: (digits: string) => string;
+  #data: ChartData | null = null;
+  #atMs: number | null = null;
+
+  /** `figure` has places named `data-plot`, `data-readout` and `data-rows`. */
+  constructor(figure: HTMLElement, toText: (digits: string) => string) {
+    this.#figure = figure;
+    this.#toText = toText;
+    const plot = this.#part('plot');
+    const label = figure.querySelector('h3')?.textContent ?? 'Chart';
+    this.#cross.tabIndex = 0;
+    this.#cross.setAttribute('role', 'slider');
+    this.#cross.setAttribute('aria-label', `Instant on the chart: ${label}`);
+    this.#cross.setAttribute('aria-valuenow', '0');
+    this.#cross.setAttribute('aria-valuetext', 'nothing read yet');
+    plot.replaceChildren(this.#canvas, this.#cross);
+    this.#cross.addEventListener('pointermove', ({ offsetX }) => this.#point(this.#msAt(offsetX)));
+    this.#cross.addEventListener('pointerleave', () => this.#point(null));
+    this.#cross.addEventListener('blur', () => this.#point(null));
+    this.#cross.addEventListener('keydown', (event) => this.#press(event));
+    new ResizeObserver(() => this.#paint()).observe(plot);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint());
+    figure.querySelector('details')?.addEventListener('toggle', () => this.#tell());
+  }
+
+  show(data: ChartData): void {
+    this.#data = data;
+    this.#cross.setAttribute('aria-valuemin', String(data.fromMs));
+    this.#cross.setAttribute('aria-valuemax', String(data.toMs));
+    this.#paint();
+    this.#point(this.#atMs);
+    this.#tell();
+    // For those who read the page by a program: every hole with its cause.
+    this.#figure.dataset['holes'] = JSON.stringify(
+      data.lines.flatMap(({ name, holes }) =>
+        holes.map(({ fromMs, toMs, reason, cause }) => ({ name, fromMs, toMs, reason, cause })),
+      ),
+    );
+  }
+
+  #part(name: string): HTMLElement {
+    return this.#figure.querySelector(`[data-${name}]`) as HTMLElement;
+  }
+
+  #paint(): void {
+    const data = this.#data;
+    if (data === null) return;
+    const { clientWidth: width, clientHeight: height } = this.#part('plot');
+    const dots = devicePixelRatio;
+    for (const canvas of [this.#canvas, this.#cross]) {
+      canvas.width = Math.round(width * dots);
+      canvas.height = Math.round(height * dots);
+    }
+    const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
+    on.scale(dots, dots);
+    const begun = performance.now();
+    const drawn = paintChart(on, data, frameOf(width, height), readPalette());
+    Object.assign(this.#figure.dataset, {
+      points: data.lines.reduce((sum, { xs }) => sum + xs.length, 0),
+      drawn,
+      paintMs: (performance.now() - begun).toFixed(1),
+    });
+    this.#drawCross();
+  }
+
+  #frame() {
+    const { clientWidth, clientHeight } = this.#part('plot');
+    return frameOf(clientWidth, clientHeight);
+  }
+
+  #msAt(x: number): number | null {
+    const { left, right } = this.#frame();
+    if (this.#data === null || x < left - 4 || x > right + 4) return null;
+    const { fromMs, toMs } = this.#data;
+    const share = Math.min(1, Math.max(0, (x - left) / (right - left)));
+    return this.#snap(fromMs + share * (toMs - fromMs));
+  }
+
+  /** To the nearest point of any line: figures are of instants, not of pixels. */
+  #snap(ms: number): number {
+    let nearest = Number.NaN;
+    for (const { xs } of this.#data?.lines ?? []) {
+      const x = xs[nearestPoint(xs, ms)];
+      if (x !== undefined && !(Math.abs(nearest - ms) <= Math.abs(x - ms))) nearest = x;
+    }
+    return Number.isNaN(nearest) ? ms : nearest;
+  }
+
+  #press(event: KeyboardEvent): void {
+    const data = this.#data;
+    const xs = data?.lines.reduce<readonly number[]>(
+      (longest, line) => (line.xs.length > longest.length ? line.xs : longest),
+      [],
+    );
+    if (data === null || xs === undefined || xs.length === 0) return;
+    const last = xs.length - 1;
+    const at = this.#atMs === null ? last : nearestPoint(xs, this.#atMs);
+    const page = Math.max(2, Math.round(xs.length / 20));
+    const moves: Readonly<Record<string, number>> = {
+      ...{ ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1 },
+      ...{ PageDown: at - page, PageUp: at + page, Home: 0, End: last },
+    };
+    const to = moves[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.#point(xs[Math.min(last, Math.max(0, to))] ?? null);
+  }
+
+  #point(ms: number | null): void {
+    this.#atMs = ms;
+    this.#drawCross();
+    this.#read();
+  }
+
+  #drawCross(): void {
+    const on = this.#cross.getContext('2d') as CanvasRenderingContext2D;
+    on.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    const frame = this.#frame();
+    on.clearRect(0, 0, frame.width, frame.height);
+    if (this.#data === null || this.#atMs === null) return;
+    const x = Math.round(xOf(this.#data, frame, this.#atMs)) + 0.5;
+    on.strokeStyle = token('--text');
+    on.beginPath();
+    on.moveTo(x, frame.top);
+    on.lineTo(x, frame.height - 18);
+    on.stroke();
+  }
+
+  /** What stands at the crosshair, or at the end. */
+  #read(): void {
+    const data = this.#data;
+    if (data === null) return;
+    const ms = this.#atMs ?? this.#snap(data.toMs);
+    const palette = readPalette();
+    const list = element('ul');
+    const spoken: string[] = [];
+    for (const [place, line] of data.lines.entries()) {
+      const text = lineText(line, ms, this.#toText);
+      const key = element('span', '', 'key');
+      key.style.background = strokeOf(place, palette).colour;
+      const item = element('li');
+      item.append(key, element('span', line.name, 'muted'), document.createTextNode(` ${text}`));
+      list.append(item);
+      spoken.push(`${line.name}: ${text}`);
+    }
+    this.#part('readout').replaceChildren(element('strong', clockText(ms)), list);
+    this.#cross.setAttribute('aria-valuenow', String(ms));
+    this.#cross.setAttribute('aria-valuetext', `${clockText(ms)}. ${spoken.join('. ')}`);
+  }
+
+  /** The same as a table, newest first, once somebody opens it. */
+  #tell(): void {
+    const data = this.#data;
+    if (data === null || this.#figure.querySelector('details')?.open !== true) return;
+    const instants = [...new Set(data.lines.flatMap(({ xs }) => xs))].sort((a, b) => b - a);
+    const table = element('table');
+    const head = table.createTHead().insertRow();
+    for (const name of ['Instant, UTC', ...data.lines.map((line) => line.name)]) {
+      const heading = element('th', name);
+      heading.scope = 'col';
+      head.append(heading);
+    }
+    const body = table.createTBody();
+    for (const ms of instants.slice(0, MOST_TABLE_ROWS)) {
+      const row = body.insertRow();
+      const heading = element('th', instantText(ms));
+      heading.scope = 'row';
+      row.append(heading);
+      for (const line of data.lines) row.insertCell().textContent = exactText(line, ms, this.#toText);
+    }
+    const rest = instants.length - MOST_TABLE_ROWS;
+    this.#part('rows').replaceChildren(
+      table,
+      ...(rest > 0 ? [element('p', `${rest} older rows are not listed.`)] : []),
+    );
+  }
+}

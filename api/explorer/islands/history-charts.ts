@@ -1,0 +1,111 @@
+// Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
+import { type Form, formText } from '../board/figure-text.ts';
+import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
+import { type HistoryRow, type Line, lineOf } from '../chart/line.ts';
+import { Chart } from './chart.ts';
+import type { ChartData } from './chart-paint.ts';
+import { callPatiently } from './patient-call.ts';
+
+type Item = {
+  readonly venue: string;
+  readonly venue_symbol: string;
+  readonly quote: string;
+  readonly layers: Readonly<Record<string, { readonly rows: readonly HistoryRow[]; readonly history_cadence: string }>>;
+};
+type Answer = {
+  readonly from: string;
+  readonly to: string;
+  readonly settled: boolean;
+  readonly items: readonly Item[];
+};
+
+const FORMS: Readonly<Record<string, Form>> = { funding: 'rate', spread: 'width', oi: 'quantity' };
+const AXES: Readonly<Record<string, ChartData['axis']>> = {
+  funding: { times: 100, suffix: ' %' },
+  spread: { times: 10_000, suffix: ' bps' },
+};
+const PLAIN = { times: 1, suffix: '' };
+
+/** Names of lines: the venue, and its symbol where it has several. */
+export const lineNames = (items: readonly { readonly venue: string; readonly venue_symbol: string }[]): string[] =>
+  items.map(({ venue, venue_symbol }) =>
+    items.filter((other) => other.venue === venue).length > 1 ? `${venue} ${venue_symbol}` : venue,
+  );
+
+/** An interval no shorter than what the layer is stored by. */
+const intervalOf = ({ intervalMs, interval }: HistoryRange, layer: string) =>
+  intervalMs >= (WINDOW_MS[layer] ?? 0) ? { interval, stepMs: intervalMs } : { interval: '1m', stepMs: 60_000 };
+
+export type HistoryAsked = {
+  /** Selection of listings. */
+  readonly where: string;
+  readonly range: HistoryRange;
+  readonly isRaw: boolean;
+  /** By the service's clock. */
+  readonly nowMs: () => number;
+};
+
+const readHistory = async ({ where, range, isRaw, nowMs }: HistoryAsked, layer: string): Promise<Answer> => {
+  const to = nowMs();
+  return callPatiently<Answer>('/snapshots/history', {
+    body: {
+      where,
+      layers: [layer],
+      number_format: 'string',
+      from: new Date(to - range.spanMs).toISOString(),
+      to: new Date(to).toISOString(),
+      ...(isRaw ? { raw: true } : { interval: intervalOf(range, layer).interval }),
+    },
+  });
+};
+
+const dataOf = (answer: Answer, { range, isRaw }: HistoryAsked, figure: DOMStringMap): ChartData => {
+  const { layer = '', member = '', chart = '' } = figure;
+  const stepMs = isRaw ? (WINDOW_MS[layer] ?? 10_000) : intervalOf(range, layer).stepMs;
+  const items = answer.items.filter((item) => item.layers[layer] !== undefined);
+  const names = lineNames(items);
+  const lines = items.map(
+    (item, i): Line => lineOf(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
+  );
+  return {
+    ...{ fromMs: Date.parse(answer.from), toMs: Date.parse(answer.to), lines },
+    candles: null,
+    axis: AXES[chart] ?? PLAIN,
+  };
+};
+
+/** Reads it when it is first seen, then each `everyMs` while it is. */
+export const whileSeen = (element: Element, everyMs: number, read: () => Promise<void>): void => {
+  let timer: ReturnType<typeof setInterval> | undefined;
+  new IntersectionObserver(
+    (entries) => {
+      clearInterval(timer);
+      if (entries.at(-1)?.isIntersecting !== true) return;
+      void read();
+      timer = setInterval(() => (document.hidden ? undefined : void read()), everyMs);
+    },
+    { rootMargin: '120px' },
+  ).observe(element);
+};
+
+const REFRESH_MS = 60_000;
+
+export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked): void => {
+  for (const figure of figures) {
+    const told = figure.querySelector('[data-told]') as HTMLElement;
+    const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'price';
+    const chart = new Chart(figure, (digits) => formText(form, digits));
+    whileSeen(figure, REFRESH_MS, async () => {
+      try {
+        const answer = await readHistory(asked, figure.dataset['layer'] ?? '');
+        chart.show(dataOf(answer, asked, figure.dataset));
+        const until = answer.to.slice(11, 19);
+        told.textContent = answer.settled
+          ? `until ${until} UTC, settled`
+          : `until ${until} UTC, its end not settled yet`;
+      } catch (error) {
+        told.textContent = (error as Error).message;
+      }
+    });
+  }
+};

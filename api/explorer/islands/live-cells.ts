@@ -1,0 +1,198 @@
+// Cells of the page that show a figure of a reading: painted at most ten times a second, each only when what it shows has changed.
+import { type Cell, cellOf } from '../board/cell.ts';
+import { cellDetails, type Detail } from '../board/cell-details.ts';
+import { colourStep } from '../board/colour-step.ts';
+import { ageText, type Form, formText } from '../board/figure-text.ts';
+import { measureOf, type Scale } from '../board/measures.ts';
+import type { LiveFeed } from './live-feed.ts';
+
+/**
+ * A button of the page: `data-listing`, and of its own or of its table `data-layer`, `data-member`, `data-form`, `data-label`, perhaps `data-measure`
+ * and `data-quote`. `data-names` of the table has the names of venues.
+ */
+type LiveCell = {
+  readonly button: HTMLButtonElement;
+  readonly figure: HTMLElement;
+  readonly age: HTMLElement;
+  readonly listing: string;
+  readonly layer: string;
+  readonly member: string;
+  readonly form: Form;
+  readonly scale: Scale | null;
+  readonly quote: string;
+  readonly title: string;
+  /** Cells of one row share the largest figure of a share. */
+  readonly row: Element | null;
+  shown: Cell;
+  /** What is on the screen, so that nothing is written twice. */
+  paint: string;
+};
+
+const PAINT_EVERY_MS = 100;
+const AGES_EVERY_MS = 1_000;
+
+const titleFor = (listing: string, { label = '', names = '{}' }: DOMStringMap): string => {
+  const [venue = '', symbol = ''] = listing.split('|');
+  return `${(JSON.parse(names) as Record<string, string>)[venue] ?? venue} ${symbol}, ${label}`;
+};
+
+const cellFrom = (button: HTMLButtonElement): LiveCell => {
+  const said: DOMStringMap = { ...button.closest('table')?.dataset, ...button.dataset };
+  const { listing = '', layer = '', member = '', form = 'quantity', measure, quote = '' } = said;
+  return {
+    ...{ button, listing, layer, member, form: form as Form, quote, row: button.closest('tr') },
+    title: titleFor(listing, said),
+    scale: measure === undefined ? null : measureOf(measure).scale,
+    figure: button.querySelector('.figure') as HTMLElement,
+    age: button.querySelector('.age') as HTMLElement,
+    shown: { kind: 'waiting' },
+    paint: '',
+  };
+};
+
+const figureText = ({ form }: LiveCell, cell: Cell): string => {
+  switch (cell.kind) {
+    case 'figure':
+      return formText(form, cell.digits);
+    case 'withheld':
+    case 'absent':
+      return cell.label;
+    case 'waiting':
+      return '…';
+    default:
+      return cell satisfies never;
+  }
+};
+
+const ageWords = ({ quote }: LiveCell, cell: Cell): string => {
+  const age = cell.kind === 'figure' || cell.kind === 'withheld' ? cell.ageMs : null;
+  return `${quote} ${age === null ? '' : ageText(age)}`.trim();
+};
+
+/** Figures that may be compared: contracts are another size on each venue, and a quote currency is a unit of its own. */
+const comparedAs = ({ listing, quote }: LiveCell, unit: string): string =>
+  unit === 'contracts' ? listing : unit === 'quote' ? quote : unit;
+
+export class LiveCells {
+  readonly #feed: LiveFeed;
+  readonly #cells: readonly LiveCell[];
+  readonly #byListing = new Map<string, LiveCell[]>();
+  readonly #byButton = new Map<Element, LiveCell>();
+  readonly #byRow = new Map<Element | null, LiveCell[]>();
+  #dirty = new Set<LiveCell>();
+  #isAsked = false;
+  #paintedMs = 0;
+  #frozenMs: number | null = null;
+  readonly onPaint: () => void;
+
+  constructor(root: ParentNode, feed: LiveFeed, onPaint: () => void) {
+    this.#feed = feed;
+    this.onPaint = onPaint;
+    this.#cells = [...root.querySelectorAll<HTMLButtonElement>('button.cell')].map(cellFrom);
+    for (const cell of this.#cells) {
+      this.#byListing.set(cell.listing, [...(this.#byListing.get(cell.listing) ?? []), cell]);
+      this.#byButton.set(cell.button, cell);
+      this.#byRow.set(cell.row, [...(this.#byRow.get(cell.row) ?? []), cell]);
+    }
+    setInterval(() => this.refresh(), AGES_EVERY_MS);
+  }
+
+  /** By the service's clock, or the instant at which somebody pressed pause. */
+  nowMs(): number {
+    return this.#frozenMs ?? this.#feed.nowMs();
+  }
+
+  freeze(): void {
+    this.#frozenMs = this.#feed.nowMs();
+  }
+  thaw(): void {
+    this.#frozenMs = null;
+  }
+
+  /** A listing's layer has a new reading. */
+  touch(listing: string, layer: string): void {
+    for (const cell of this.#byListing.get(listing) ?? []) if (cell.layer === layer) this.#dirty.add(cell);
+    this.#ask();
+  }
+
+  /** Ages go on, and horizons pass, whether or not something is said. */
+  refresh(): void {
+    this.#dirty = new Set(this.#cells);
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#isAsked) return;
+    this.#isAsked = true;
+    const waitMs = this.#paintedMs + PAINT_EVERY_MS - performance.now();
+    if (waitMs <= 0) requestAnimationFrame(() => this.#paint());
+    else setTimeout(() => requestAnimationFrame(() => this.#paint()), waitMs);
+  }
+
+  #paint(): void {
+    this.#isAsked = false;
+    this.#paintedMs = performance.now();
+    const dirty = this.#dirty;
+    this.#dirty = new Set();
+    for (const cell of dirty) cell.shown = this.#see(cell);
+    for (const cell of dirty) this.#write(cell);
+    // A share of the row's largest may have moved with a neighbour.
+    const rows = new Set([...dirty].filter(({ scale }) => scale?.kind === 'share').map(({ row }) => row));
+    for (const row of rows) for (const cell of this.#byRow.get(row) ?? []) if (!dirty.has(cell)) this.#write(cell);
+    this.onPaint();
+  }
+
+  #see({ listing, layer, member }: LiveCell): Cell {
+    const isFrozen = this.#frozenMs !== null;
+    return cellOf(this.#feed.picture.read(listing, layer), member, {
+      nowMs: this.nowMs(),
+      boundMs: this.#feed.boundMs(layer),
+      lostSinceMs: isFrozen ? null : this.#feed.lostSinceMs,
+    });
+  }
+
+  /** 0 when there is nothing to compare with. */
+  #largest(cell: LiveCell): number {
+    if (cell.shown.kind !== 'figure') return 0;
+    const unit = comparedAs(cell, cell.shown.unit);
+    const figures = (this.#byRow.get(cell.row) ?? []).flatMap((other) =>
+      other.shown.kind === 'figure' && comparedAs(other, other.shown.unit) === unit ? [Number(other.shown.digits)] : [],
+    );
+    return figures.length < 2 ? 0 : Math.max(...figures);
+  }
+
+  #step(cell: LiveCell): number {
+    const { scale, shown } = cell;
+    if (scale === null || shown.kind !== 'figure') return 0;
+    return colourStep(Number(shown.digits), scale, scale.kind === 'share' ? this.#largest(cell) : 0);
+  }
+
+  #write(cell: LiveCell): void {
+    const { shown, button } = cell;
+    const [figure, age, step] = [figureText(cell, shown), ageWords(cell, shown), this.#step(cell)];
+    const paint = `${shown.kind} ${figure} ${age} ${step}`;
+    if (paint === cell.paint) return;
+    cell.paint = paint;
+    if (cell.figure.textContent !== figure) cell.figure.textContent = figure;
+    if (cell.age.textContent !== age) cell.age.textContent = age;
+    const kind = shown.kind === 'withheld' ? 'cell withheld' : `cell ${shown.kind}`;
+    if (button.className !== kind) button.className = kind;
+    if (button.dataset['step'] !== String(step)) button.dataset['step'] = String(step);
+  }
+
+  /** Figures that are shown now, for sorting. */
+  figureOf(button: Element): number | null {
+    const shown = this.#byButton.get(button)?.shown;
+    return shown?.kind === 'figure' ? Number(shown.digits) : null;
+  }
+
+  titleOf(button: Element): string {
+    return this.#byButton.get(button)?.title ?? '';
+  }
+
+  detailsOf(button: Element): readonly Detail[] {
+    const cell = this.#byButton.get(button);
+    if (cell === undefined) return [];
+    return cellDetails(this.#see(cell), this.#feed.picture.read(cell.listing, cell.layer), this.nowMs());
+  }
+}

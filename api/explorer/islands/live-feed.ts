@@ -1,0 +1,167 @@
+// The one stream of a page: opened, watched, opened again; what it says goes to a picture, and how often it said something is counted.
+import { Picture, type Told } from '../board/picture.ts';
+import { ServerClock } from '../board/server-clock.ts';
+import { callApi, openStream, Refused } from './call.ts';
+
+/** `lost`: it comes again by itself; `refused`: the service does not want it now; `paused`: somebody pressed the button. */
+export type FeedState = 'connecting' | 'live' | 'lost' | 'refused' | 'paused' | 'ended';
+
+export type FeedCounts = { snapshots: number; updates: number; connections: number };
+
+type Hello = {
+  readonly evaluated_at: string;
+  readonly resumed: boolean;
+  readonly heartbeat_ms: number;
+  readonly freshness: Readonly<Record<string, string>>;
+};
+
+export type FeedEvents = {
+  /** Keys of listings whose readings changed; everything, when it is null. */
+  readonly onTold: (told: Told | null) => void;
+  readonly onState: (state: FeedState, words: string) => void;
+};
+
+const HEARTBEATS_MISSED = 3;
+const FIRST_SILENCE_MS = 45_000;
+const WAITS_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
+/** Until `hello` has said the bounds: none is wider. */
+const SECONDS = /^(\d+)s$/;
+
+export class LiveFeed {
+  readonly picture = new Picture();
+  readonly clock = new ServerClock();
+  readonly counts: FeedCounts = { snapshots: 0, updates: 0, connections: 0 };
+  readonly #query: Readonly<Record<string, string>>;
+  readonly #events: FeedEvents;
+  #source: EventSource | null = null;
+  #state: FeedState = 'connecting';
+  #lostSinceMs: number | null = null;
+  #bounds: Readonly<Record<string, string>> = {};
+  #silenceMs = FIRST_SILENCE_MS;
+  #heardMs = 0;
+  #tries = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(query: Readonly<Record<string, string>>, events: FeedEvents) {
+    this.#query = { ...query, number_format: 'string' };
+    this.#events = events;
+  }
+
+  get state(): FeedState {
+    return this.#state;
+  }
+  /** By the service's clock; null while the stream is heard. */
+  get lostSinceMs(): number | null {
+    return this.#lostSinceMs;
+  }
+
+  nowMs(): number {
+    return this.clock.nowMs(performance.now()) ?? Date.now();
+  }
+
+  /** Freshness bound of a layer, as `hello` states it. */
+  boundMs(layer: string): number {
+    const seconds = SECONDS.exec(this.#bounds[layer] ?? '')?.[1];
+    return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000;
+  }
+
+  open(): void {
+    this.close();
+    this.#heardMs = performance.now();
+    this.#tell('connecting', 'Connecting');
+    const source = openStream(this.#query);
+    this.#source = source;
+    const on = (name: string, handle: (data: never) => void): void =>
+      source.addEventListener(name, (event) => {
+        this.#heardMs = performance.now();
+        handle(JSON.parse((event as MessageEvent<string>).data) as never);
+      });
+    on('hello', (hello: Hello) => this.#greet(hello));
+    on('snapshot', (told: Told) => this.#take(told, 'snapshots'));
+    on('update', (told: Told) => this.#take(told, 'updates'));
+    on('heartbeat', ({ at }: { readonly at: string }) => this.clock.tell(Date.parse(at), performance.now()));
+    on('gap', () => this.picture.excuse());
+    on('bye', ({ reconnect }: { readonly reconnect: boolean }) => (reconnect ? undefined : this.#end()));
+    source.addEventListener('error', (event) => this.#fail(source, event));
+    this.#watch();
+  }
+
+  /** The picture stays as it is; its clock is for the caller to stop. */
+  pause(): void {
+    this.close();
+    this.#tell('paused', 'Paused');
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #tell(state: FeedState, words: string): void {
+    const isHeard = state === 'live' || state === 'connecting';
+    if (!isHeard) this.#lostSinceMs ??= this.nowMs();
+    else if (state === 'live') this.#lostSinceMs = null;
+    this.#state = state;
+    this.#events.onState(state, words);
+    this.#events.onTold(null);
+  }
+
+  #greet({ evaluated_at: at, resumed, heartbeat_ms: beat, freshness }: Hello): void {
+    this.clock.tell(Date.parse(at), performance.now());
+    this.counts.connections += 1;
+    this.#tries = 0;
+    this.#silenceMs = HEARTBEATS_MISSED * beat;
+    this.#bounds = freshness;
+    // Without resumption everything is told anew.
+    if (!resumed) this.picture.clear();
+    this.#tell('live', 'Live');
+  }
+
+  #take(told: Told, kind: 'snapshots' | 'updates'): void {
+    const { received_at: received, age_ms: age } = told.state;
+    if (received !== null && age !== null) this.clock.tell(Date.parse(received) + age, performance.now());
+    if (kind === 'snapshots') this.picture.replace(told);
+    else this.picture.apply(told);
+    this.counts[kind] += 1;
+    this.#events.onTold(told);
+  }
+
+  #end(): void {
+    this.close();
+    this.#tell('ended', 'The service has ended the stream. Load the page again.');
+  }
+
+  #fail(source: EventSource, event: Event): void {
+    if (source !== this.#source) return;
+    if ('data' in event) return this.#end();
+    if (source.readyState !== EventSource.CLOSED) return this.#tell('lost', 'The stream was lost; connecting again');
+    return void this.#ask();
+  }
+
+  /** The browser does not say why a stream is refused: the same call without it does. */
+  async #ask(): Promise<void> {
+    this.close();
+    const stop = new AbortController();
+    let words = 'The stream was refused';
+    try {
+      await callApi(`/stream?${new URLSearchParams(this.#query)}`, { signal: stop.signal });
+    } catch (error) {
+      if (error instanceof Refused) words = error.message;
+    } finally {
+      stop.abort();
+    }
+    this.#tell('refused', words);
+    const waitMs = WAITS_MS[Math.min(this.#tries++, WAITS_MS.length - 1)] ?? 30_000;
+    this.#timer = setTimeout(() => this.open(), waitMs);
+  }
+
+  /** Three heartbeats missed: the connection is broken, whatever the browser thinks of it. */
+  #watch(): void {
+    this.#timer = setTimeout(() => {
+      if (performance.now() - this.#heardMs <= this.#silenceMs) return this.#watch();
+      this.#tell('lost', 'The stream has fallen silent; connecting again');
+      return this.open();
+    }, 1_000);
+  }
+}

@@ -1,0 +1,58 @@
+// What pages with live cells do alike: say whether figures are live, count what came, pause and go on.
+import type { Told } from '../board/picture.ts';
+import { listingKey } from '../board/reading.ts';
+import { roveCells, showTips } from './cell-tip.ts';
+import { LiveCells } from './live-cells.ts';
+import { type FeedState, LiveFeed } from './live-feed.ts';
+
+export type LivePage = { readonly feed: LiveFeed; readonly cells: LiveCells };
+
+type Asked = {
+  readonly table: HTMLElement;
+  readonly query: Readonly<Record<string, string>>;
+  readonly onTold?: (told: Told) => void;
+};
+
+const byId = (id: string): HTMLElement => document.getElementById(id) as HTMLElement;
+
+/** Opens the stream of the page; it ends with the page. */
+export const openLivePage = ({ table, query, onTold }: Asked): LivePage => {
+  const [said, count, pause] = [byId('live-state'), byId('live-count'), byId('live-pause')];
+  const sayCounts = (): void => {
+    const { snapshots, updates, connections } = feed.counts;
+    count.textContent = `${updates} updates`;
+    // For those who compare what came with what was sent.
+    Object.assign(table.dataset, { updates, snapshots, connections, holes: feed.picture.holes });
+  };
+  const onState = (state: FeedState, words: string): void => {
+    document.documentElement.dataset['live'] = state;
+    if (said.textContent !== words) said.textContent = words;
+  };
+  const feed: LiveFeed = new LiveFeed(query, {
+    onState,
+    onTold: (told) => {
+      if (told === null) return cells.refresh();
+      cells.touch(listingKey(told), told.layer);
+      onTold?.(told);
+    },
+  });
+  const cells = new LiveCells(table, feed, sayCounts);
+  pause.hidden = false;
+  pause.addEventListener('click', () => {
+    if (feed.state === 'paused') {
+      cells.thaw();
+      feed.open();
+      pause.textContent = 'Pause';
+      return;
+    }
+    cells.freeze();
+    feed.pause();
+    pause.textContent = 'Go on';
+  });
+  showTips(table, byId('cell-tip'), cells);
+  roveCells(table);
+  feed.open();
+  addEventListener('pagehide', () => feed.close());
+  addEventListener('pageshow', ({ persisted }) => (persisted ? feed.open() : undefined));
+  return { feed, cells };
+};

@@ -1,0 +1,26 @@
+// Calls of one page one after the other, and again when the plan's limit a second was reached: parts of a page come into sight together.
+import { callJson, Refused } from './call.ts';
+
+const WAITS_MS = [1_000, 2_000, 4_000];
+const TOO_MANY = 429;
+
+let last: Promise<unknown> = Promise.resolve();
+
+const tryAgain = async <T>(call: () => Promise<T>): Promise<T> => {
+  for (const waitMs of WAITS_MS) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== TOO_MANY) throw error;
+      await new Promise((done) => setTimeout(done, waitMs));
+    }
+  }
+  return call();
+};
+
+/** As `callJson` with a body, after the calls that were asked for before. */
+export const callPatiently = <T>(path: string, { body }: { readonly body: unknown }): Promise<T> => {
+  const call = last.then(() => tryAgain(() => callJson<T>(path, { body })));
+  last = call.catch(() => undefined);
+  return call;
+};

@@ -1,0 +1,240 @@
+// The proof page: asks for the proof of a row and recomputes each step with the verifier that outsiders run.
+import { type ProofStep, verifyProofText } from '../../../infra/verify/verify.mjs';
+import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { element } from './query-view.ts';
+
+type Proof = {
+  readonly day: string;
+  readonly network: string | null;
+  readonly table: string;
+  readonly row: Readonly<Record<string, string | boolean | null>>;
+  readonly canonical: string;
+  readonly leaf_hash: string;
+  readonly index: number;
+  readonly rows: number;
+  readonly path: readonly string[];
+  readonly partition: {
+    readonly root: string;
+    readonly leaf: string;
+    readonly index: number;
+    readonly count: number;
+    readonly path: readonly string[];
+  };
+  readonly day_root: string;
+  readonly anchor: {
+    readonly status: string;
+    readonly contract: string | null;
+    readonly tx_hash: string | null;
+    readonly block: number | null;
+    readonly anchored_at: string | null;
+    readonly explorer_url: string | null;
+  };
+};
+type Day = { readonly partitions: readonly { readonly table: string; readonly rows: number }[] };
+type Files = { readonly items: readonly { readonly listing: string; readonly layer: string }[] };
+
+const find = <E extends HTMLElement = HTMLElement>(id: string): E => {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found as E;
+};
+const input = (id: string): HTMLInputElement => find<HTMLInputElement>(id);
+
+const form = find<HTMLFormElement>('proof-form');
+const head = find('proof-head');
+const faultList = find('proof-faults');
+const place = find('proof-place');
+const text = find<HTMLTextAreaElement>('proof-text');
+const { chain } = place.dataset;
+const MOST_LISTINGS = '1000';
+
+const showFaults = (faults: readonly ApiFault[]): void => {
+  faultList.replaceChildren(
+    ...faults.map(({ message, hint, code }) =>
+      element('li', {}, `${message} ${hint ?? ''} `, element('code', {}, code)),
+    ),
+  );
+};
+
+// ---- what there is to choose from ----
+
+/** Tables with their rows, and listings with a file of the table: what is known of the day is offered, nothing else is refused here. */
+const offer = async (): Promise<void> => {
+  const [day, layer] = [input('day').value, find<HTMLSelectElement>('layer').value];
+  if (day === '') return;
+  const query = new URLSearchParams({ from: day, to: day, layer, limit: MOST_LISTINGS });
+  const [closed, files] = await Promise.all([
+    callJson<Day>(`/anchors/${day}`).catch(() => null),
+    callJson<Files>(`/archive?${query}`).catch(() => null),
+  ]);
+  const listings = [...new Set((files?.items ?? []).map(({ listing }) => listing))].sort();
+  find('listings').replaceChildren(...listings.map((value) => element('option', { value })));
+  find('listing-hint').textContent = `${listings.length} of this table on this day.`;
+  find('layer-hint').textContent =
+    closed === null
+      ? 'This day is not closed.'
+      : closed.partitions.map(({ table, rows }) => `${table} ${rows}`).join(', ');
+  const [first] = listings;
+  if (input('listing').value === '' && first !== undefined) input('listing').value = first;
+};
+
+// ---- the proof and its steps ----
+
+const hash = (label: string, value: string, side = ''): HTMLElement =>
+  element(
+    'li',
+    side === '' ? {} : { class: side },
+    element('span', { class: 'hash-name' }, label),
+    ' ',
+    element('code', {}, value),
+  );
+
+const way = (proof: Proof): HTMLElement => {
+  const { partition, anchor } = proof;
+  const link =
+    anchor.explorer_url === null
+      ? anchor.tx_hash
+      : element('a', { href: anchor.explorer_url, rel: 'noreferrer' }, anchor.tx_hash ?? '');
+  const facts: readonly (readonly [string, string | Node | null])[] = [
+    ['Contract', anchor.contract],
+    ['Network', proof.network],
+    ['Transaction', link],
+    ['Block', anchor.block === null ? null : String(anchor.block)],
+    ['Posted', anchor.anchored_at],
+  ];
+  return element(
+    'ol',
+    { class: 'way' },
+    element('li', {}, element('h3', {}, 'Row'), element('pre', { tabindex: 0 }, proof.canonical)),
+    element(
+      'li',
+      {},
+      element('h3', {}, `Leaf ${proof.index} of ${proof.rows} of ${proof.table}`),
+      element('code', {}, proof.leaf_hash),
+    ),
+    element(
+      'li',
+      {},
+      element('h3', {}, `Path to the root of the table: ${proof.path.length} hashes`),
+      element('ol', { class: 'hashes' }, ...proof.path.map((value, i) => hash(String(i + 1), value))),
+    ),
+    element('li', {}, element('h3', {}, 'Root of the table'), element('code', {}, partition.root)),
+    element(
+      'li',
+      {},
+      element('h3', {}, `Leaf ${partition.index} of ${partition.count} of the day, and its path`),
+      element(
+        'ol',
+        { class: 'hashes' },
+        hash('leaf', partition.leaf),
+        ...partition.path.map((value, i) => hash(String(i + 1), value)),
+      ),
+    ),
+    element('li', {}, element('h3', {}, `Root of ${proof.day}`), element('code', {}, proof.day_root)),
+    element(
+      'li',
+      {},
+      element('h3', {}, `On the chain: ${anchor.status}`),
+      element(
+        'dl',
+        { class: 'facts' },
+        ...facts.flatMap(([name, value]) =>
+          value === null ? [] : [element('dt', {}, name), element('dd', {}, value)],
+        ),
+      ),
+    ),
+  );
+};
+
+const MARKS = { ok: ['good', 'holds'], failed: ['bad', 'does not hold'], skipped: ['plain', 'not checked'] } as const;
+
+const stepElement = ({ name, outcome, claim, reason, expected, found }: ProofStep): HTMLElement => {
+  const [tone, word] = MARKS[outcome];
+  const told = (label: string, value: unknown): Node[] =>
+    value == null ? [] : [element('p', { class: 'told' }, `${label} `, element('code', {}, String(value)))];
+  return element(
+    'li',
+    { class: `step ${outcome}`, 'data-step': name },
+    element('span', { class: tone === 'plain' ? 'tag' : `tag ${tone}` }, word),
+    element(
+      'div',
+      {},
+      element('strong', {}, name),
+      ` ${claim ?? ''}`,
+      ...(reason === undefined ? [] : [element('p', { class: 'told' }, reason)]),
+      ...told('stated', expected),
+      ...told('computed', found),
+    ),
+  );
+};
+
+const conclusion = (steps: readonly ProofStep[]): string => {
+  const failed = steps.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
+  const count = steps.filter(({ outcome }) => outcome === 'ok').length;
+  if (failed.length > 0) return `Not proven: ${failed.join(', ')} ${failed.length === 1 ? 'does' : 'do'} not hold.`;
+  return steps.some(({ outcome }) => outcome === 'skipped')
+    ? `${count} steps hold. The chain itself was not asked: this site knows no node of it.`
+    : `Proven: all ${count} steps hold, the root on the chain among them.`;
+};
+
+/** Checks the text as it stands. */
+const check = async (): Promise<void> => {
+  showFaults([]);
+  head.textContent = 'Recomputing…';
+  try {
+    const rpc = chain === undefined ? null : new URL(chain, location.href).href;
+    const { steps } = await verifyProofText(text.value, { rpc });
+    head.textContent = conclusion(steps);
+    place.replaceChildren(
+      element('section', {}, element('h2', {}, 'Steps'), element('ol', { class: 'steps' }, ...steps.map(stepElement))),
+      element('section', {}, element('h2', {}, 'The way of the row'), way(JSON.parse(text.value) as Proof)),
+    );
+  } catch (error) {
+    head.textContent = `This is no proof: ${(error as Error).message}`;
+    place.replaceChildren();
+  }
+};
+
+const prove = async (): Promise<void> => {
+  const [day, listing] = [input('day').value, input('listing').value];
+  const at = input('at').value.trim() || `${day}T12:00:00Z`;
+  const seq = input('seq').value.trim();
+  const colon = listing.indexOf(':');
+  const named = {
+    venue: listing.slice(0, Math.max(colon, 0)),
+    symbol: listing.slice(colon + 1),
+    layer: find<HTMLSelectElement>('layer').value,
+  };
+  const shown = new URLSearchParams({
+    day,
+    layer: named.layer,
+    listing,
+    ...(input('at').value === '' ? {} : { at }),
+    ...(seq === '' ? {} : { seq }),
+  });
+  history.replaceState(null, '', `${location.pathname}?${shown}`);
+  head.textContent = 'Asking for the proof…';
+  showFaults([]);
+  try {
+    const answer = await callApi(
+      `/anchors/proof?${new URLSearchParams({ ...named, at, ...(seq === '' ? {} : { seq }) })}`,
+    );
+    text.value = await answer.text();
+    await check();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    head.textContent = 'There is no proof: see the faults.';
+    place.replaceChildren();
+    showFaults(error.faults);
+  }
+};
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  void prove();
+});
+for (const id of ['day', 'layer']) find(id).addEventListener('change', () => void offer());
+find('proof-check').addEventListener('click', () => void check());
+
+await offer();
+if (input('listing').value !== '') await prove();

@@ -1,0 +1,58 @@
+// A call of the explorer as others would make it: curl, Python, TypeScript; and the shown rows as CSV.
+
+export type Call = { readonly path: string; readonly body: Readonly<Record<string, unknown>> };
+
+const quoteShell = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+export const asCurl = (base: string, { path, body }: Call): string =>
+  [
+    `curl -s ${base}/v2${path} \\`,
+    '  -H "Authorization: Bearer $PERP_API_KEY" \\',
+    "  -H 'Content-Type: application/json' \\",
+    `  -d ${quoteShell(JSON.stringify(body))}`,
+  ].join('\n');
+
+/** Values of JSON as Python writes them. */
+const asPython = (value: unknown): string => {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (Array.isArray(value)) return `[${value.map(asPython).join(', ')}]`;
+  if (typeof value === 'object')
+    return `{${Object.entries(value)
+      .map(([name, held]) => `${JSON.stringify(name)}: ${asPython(held)}`)
+      .join(', ')}}`;
+  return JSON.stringify(value);
+};
+
+/** Standard library alone: it runs as it stands. */
+export const asPythonCode = (base: string, { path, body }: Call): string =>
+  [
+    'import json, os, urllib.request',
+    '',
+    'request = urllib.request.Request(',
+    `    ${JSON.stringify(`${base}/v2${path}`)},`,
+    `    data=json.dumps(${asPython(body)}).encode(),`,
+    '    headers={"Authorization": "Bearer " + os.environ["PERP_API_KEY"], "Content-Type": "application/json"},',
+    ')',
+    'print(json.dumps(json.load(urllib.request.urlopen(request)), indent=2))',
+  ].join('\n');
+
+export const asTypeScript = (base: string, { path, body }: Call): string =>
+  [
+    `const answer = await fetch(${JSON.stringify(`${base}/v2${path}`)}, {`,
+    "  method: 'POST',",
+    '  headers: {',
+    "    authorization: 'Bearer ' + process.env.PERP_API_KEY,",
+    "    'content-type': 'application/json',",
+    '  },',
+    `  body: JSON.stringify(${JSON.stringify(body)}),`,
+    '});',
+    'console.log(await answer.json());',
+  ].join('\n');
+
+/** RFC 4180; an absent value is an empty cell. */
+export const asCsv = (columns: readonly string[], rows: readonly (readonly (string | null)[])[]): string => {
+  const cell = (text: string | null): string =>
+    text === null ? '' : /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `${[columns, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`;
+};

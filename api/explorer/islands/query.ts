@@ -1,0 +1,358 @@
+// The query page: what is asked stands in the address, is checked while it is typed, and is answered as a table.
+import { type ApiFault, callApi, callJson, Refused } from './call.ts';
+import { asCsv, asCurl, asPythonCode, asTypeScript, type Call } from './query-code.ts';
+import { type Catalogue, createEditor } from './query-editor.ts';
+import {
+  asSnapshots,
+  flatRows,
+  type HistoryAnswer,
+  type ScreenAnswer,
+  type SnapshotsAnswer,
+  screenTable,
+  snapshotsTable,
+  type Table,
+} from './query-table.ts';
+import { element, tableElement } from './query-view.ts';
+import { findAsOf, withAsOf } from './query-words.ts';
+import { enableTips } from './tips.ts';
+
+type Mode = 'screen' | 'snapshots';
+type Question = {
+  readonly mode: Mode;
+  readonly q: string;
+  readonly layers: readonly string[];
+  readonly units: string;
+  readonly unknown: boolean;
+  /** Of snapshots; a screen has it in its text. */
+  readonly at: string;
+};
+
+const find = <E extends HTMLElement = HTMLElement>(id: string): E => {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`the page has no #${id}`);
+  return found as E;
+};
+
+const form = find<HTMLFormElement>('query-form');
+const { base = '' } = form.dataset;
+const state = find('query-state');
+const faultList = find('query-faults');
+const head = find('result-head');
+const place = find('result');
+const asOf = find<HTMLInputElement>('as-of');
+const slider = find<HTMLInputElement>('as-of-slider');
+const SLIDER_STEPS = Number(slider.max);
+/** How far back the slider reaches at most; the input takes any instant. */
+const SLIDER_MS = 86_400_000;
+const HISTORY_MS = 3_600_000;
+
+let catalogue: Catalogue | null = null;
+let shown: { readonly call: Call; readonly table: Table } | null = null;
+let running: AbortController | null = null;
+
+const toSecond = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+const isMode = (text: string | null): text is Mode => text === 'screen' || text === 'snapshots';
+
+// ---- the question, in the form and in the address ----
+
+const checked = (name: string): HTMLInputElement[] => [
+  ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]:checked`),
+];
+const modeOf = (): Mode => (checked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
+
+const questionOf = (): Question => ({
+  mode: modeOf(),
+  q: editor.text(),
+  layers: checked('layers').map(({ value }) => value),
+  units: find<HTMLSelectElement>('units').value,
+  unknown: find<HTMLInputElement>('unknown').checked,
+  at: asOf.value.trim(),
+});
+
+/** The address of a question; what is as it always is stands not in it. */
+const addressOf = ({ mode, q, layers, units, unknown, at }: Question): string => {
+  const query = new URLSearchParams({ q });
+  if (mode === 'snapshots') {
+    query.set('mode', mode);
+    query.set('layers', layers.join(','));
+    if (at !== '') query.set('at', at);
+  } else if (unknown) query.set('unknown', '1');
+  if (units !== 'published') query.set('units', units);
+  return `${location.pathname}?${query}`;
+};
+
+const callOf = ({ mode, q, layers, units, unknown, at }: Question): Call => {
+  const common = { ...(units === 'published' ? {} : { units }), number_format: 'string' };
+  if (mode === 'screen')
+    return { path: '/screen', body: { query: q, ...(unknown ? { include_unknown: true } : {}), ...common } };
+  const body = { ...(q.trim() === '' ? {} : { where: q }), layers, ...common };
+  return at === '' ? { path: '/snapshots', body } : { path: '/snapshots/history', body: { ...body, at: [at] } };
+};
+
+// ---- while it is typed ----
+
+const say = (text: string): void => {
+  state.textContent = text;
+};
+
+const showFaults = (faults: readonly ApiFault[]): void => {
+  faultList.replaceChildren(
+    ...faults.map(({ message, hint, code }) =>
+      element(
+        'li',
+        {},
+        message,
+        ' ',
+        hint == null ? '' : element('span', { class: 'hint' }, hint),
+        ' ',
+        element('code', {}, code),
+      ),
+    ),
+  );
+};
+
+type Parsed = { readonly complexity: { readonly nodes: number; readonly bars: number; readonly cost: number } };
+
+/** What the service finds in the text; a selection is checked when it is asked. */
+const check = async (text: string): Promise<readonly ApiFault[]> => {
+  if (modeOf() !== 'screen' || text.trim() === '') {
+    showFaults([]);
+    say('');
+    return [];
+  }
+  try {
+    const { complexity } = await callJson<Parsed>('/dql/parse', { body: { query: text } });
+    showFaults([]);
+    say(`Cost ${complexity.cost} of 10000, ${complexity.nodes} nodes, ${complexity.bars} bars`);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    showFaults(error.faults);
+    say(`${error.faults.length} ${error.faults.length === 1 ? 'fault' : 'faults'}`);
+    return error.faults;
+  }
+};
+
+/** The controls of the instant say what the text says. */
+const showInstant = (): void => {
+  if (modeOf() === 'screen') asOf.value = findAsOf(editor.text())?.at ?? '';
+  const at = Date.parse(asOf.value);
+  const back = Number.isNaN(at) ? 0 : Math.min(1, (Date.now() - at) / reachMs());
+  slider.value = String(Math.round(SLIDER_STEPS * (1 - back)));
+  slider.setAttribute('aria-valuetext', asOf.value === '' ? 'now' : asOf.value);
+};
+
+const reachMs = (): number => {
+  const earliest = Date.parse(catalogue?.earliest_retained ?? '');
+  return Number.isNaN(earliest) ? SLIDER_MS : Math.min(SLIDER_MS, Math.max(60_000, Date.now() - earliest));
+};
+
+const setInstant = (at: string): void => {
+  if (modeOf() === 'screen') editor.setText(withAsOf(editor.text(), at === '' ? null : at));
+  else asOf.value = at;
+  showInstant();
+};
+
+// ---- the answer ----
+
+const codes = { curl: asCurl, python: asPythonCode, typescript: asTypeScript };
+
+const showCode = (call: Call): void => {
+  for (const [name, write] of Object.entries(codes)) find(`code-${name}`).textContent = write(base, call);
+};
+
+const answered = async (call: Call, signal: AbortSignal): Promise<{ table: Table; words: string }> => {
+  const asked = { body: call.body, signal };
+  const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+  if (call.path === '/screen') {
+    const answer = await callJson<ScreenAnswer>(call.path, asked);
+    const table = screenTable(answer);
+    const more = answer.page.next_cursor === null ? '' : ', and more that are not shown';
+    const settled =
+      answer.as_of === null ? '' : answer.settled ? ', settled: this answer never changes' : ', not settled yet';
+    return {
+      table,
+      words: `${plural(answer.instruments.length, 'instrument')}${more}, as of ${answer.as_of ?? answer.evaluated_at}${settled}.`,
+    };
+  }
+  const isPast = call.path !== '/snapshots';
+  const answer = isPast
+    ? asSnapshots(await callJson<HistoryAnswer>(call.path, asked))
+    : await callJson<SnapshotsAnswer>(call.path, asked);
+  const [instant] = (call.body['at'] as readonly string[] | undefined) ?? [];
+  return {
+    table: snapshotsTable(answer),
+    words: `${plural(answer.items.length, 'listing')}, as of ${instant ?? answer.evaluated_at}.`,
+  };
+};
+
+const showRefusal = (error: unknown): void => {
+  if (!(error instanceof Refused)) throw error;
+  showFaults(error.faults);
+  editor.show(error.faults);
+  head.textContent =
+    error.status === 401
+      ? 'Your session has ended. Load the page again to sign in.'
+      : 'No answer: see the faults above.';
+  place.replaceChildren();
+};
+
+const run = async ({ keepsAddress = false } = {}): Promise<void> => {
+  running?.abort();
+  const own = new AbortController();
+  running = own;
+  const question = questionOf();
+  const call = callOf(question);
+  const address = addressOf(question);
+  if (!keepsAddress && address !== location.pathname + location.search) history.pushState(null, '', address);
+  showCode(call);
+  head.textContent = 'Asking…';
+  place.setAttribute('aria-busy', 'true');
+  try {
+    const { table, words } = await answered(call, own.signal);
+    shown = { call, table };
+    head.textContent = words;
+    place.replaceChildren(
+      table.groups.length === 0 ? element('p', { class: 'muted' }, 'Nothing holds.') : tableElement(table, 'Result'),
+    );
+    if (question.mode === 'snapshots') showFaults([]);
+  } catch (error) {
+    if ((error as Error).name === 'AbortError') return;
+    shown = null;
+    showRefusal(error);
+  } finally {
+    if (running === own) place.removeAttribute('aria-busy');
+    for (const button of document.querySelectorAll<HTMLButtonElement>('[data-download]')) enable(button, question.mode);
+  }
+};
+
+/** Rows of the past are given for a selection alone. */
+const enable = (button: HTMLButtonElement, mode: Mode): void => {
+  button.disabled = shown === null;
+  button.hidden = button.dataset['download'] !== 'shown' && mode !== 'snapshots';
+};
+
+const save = (name: string, content: BlobPart, type: string): void => {
+  const link = element('a', { href: URL.createObjectURL(new Blob([content], { type })), download: name });
+  link.click();
+  URL.revokeObjectURL(link.href);
+};
+
+const FORMATS: Readonly<Record<string, readonly [type: string, extension: string]>> = {
+  csv: ['text/csv', 'csv'],
+  parquet: ['application/vnd.apache.parquet', 'parquet'],
+};
+
+/** The last hour before the shown instant, minute by minute, as the service itself writes it. */
+const download = async (what: string): Promise<void> => {
+  if (shown === null) return;
+  if (what === 'shown') {
+    const { columns, rows } = flatRows(shown.table);
+    return save('result.csv', asCsv(columns, rows), 'text/csv');
+  }
+  const [type, extension] = FORMATS[what] ?? ['text/csv', 'csv'];
+  const {
+    at,
+    number_format: _format,
+    ...asked
+  } = shown.call.body as { at?: readonly string[]; number_format?: string };
+  const to = at?.[0] ?? toSecond(Math.floor(Date.now() / 60_000) * 60_000);
+  const body = { ...asked, from: toSecond(Date.parse(to) - HISTORY_MS), to, interval: '1m' };
+  try {
+    save(`history.${extension}`, await (await callApi('/snapshots/history', { body, accept: type })).blob(), type);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    showFaults(error.faults);
+    say('The download was refused.');
+  }
+};
+
+// ---- begin ----
+
+const host = find('editor');
+const plainText = find<HTMLTextAreaElement>('q');
+const editor = createEditor({
+  host,
+  text: plainText.value,
+  catalogue: () => catalogue,
+  onChange: showInstant,
+  onRun: () => void run(),
+  check,
+});
+plainText.hidden = true;
+host.hidden = false;
+enableTips(document.body);
+
+const showMode = (): void => {
+  const mode = modeOf();
+  for (const part of document.querySelectorAll<HTMLElement>('[data-of]')) part.hidden = part.dataset['of'] !== mode;
+};
+
+/** The form as the address has it: after Back and Forward. */
+const readAddress = (): void => {
+  const query = new URLSearchParams(location.search);
+  const mode = query.get('mode');
+  for (const input of form.querySelectorAll<HTMLInputElement>('input[name="mode"]'))
+    input.checked = input.value === (isMode(mode) ? mode : 'screen');
+  const layers = query.get('layers')?.split(',');
+  for (const input of form.querySelectorAll<HTMLInputElement>('input[name="layers"]'))
+    if (layers !== undefined) input.checked = layers.includes(input.value);
+  find<HTMLSelectElement>('units').value = query.get('units') ?? 'published';
+  find<HTMLInputElement>('unknown').checked = query.get('unknown') === '1';
+  asOf.value = query.get('at') ?? '';
+  const q = query.get('q');
+  if (q !== null && q !== editor.text()) editor.setText(q);
+  showMode();
+  showInstant();
+};
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  void run();
+});
+form.addEventListener('change', ({ target }) => {
+  const { name, id } = target as HTMLInputElement;
+  if (name === 'mode') {
+    const examples = form.dataset;
+    editor.setText((modeOf() === 'screen' ? examples['screen'] : examples['snapshots']) ?? '');
+    showMode();
+    showInstant();
+  }
+  if (id === 'as-of') setInstant(asOf.value.trim());
+  if (id === 'as-of-slider') {
+    const back = 1 - Number(slider.value) / SLIDER_STEPS;
+    setInstant(back === 0 ? '' : toSecond(Date.now() - back * reachMs()));
+  }
+  void run();
+});
+slider.addEventListener('input', () => {
+  const back = 1 - Number(slider.value) / SLIDER_STEPS;
+  asOf.value = back === 0 ? '' : toSecond(Date.now() - back * reachMs());
+});
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-example]'))
+  button.addEventListener('click', () => {
+    editor.setText(button.dataset['example'] ?? '');
+    void run();
+    editor.focus();
+  });
+for (const button of document.querySelectorAll<HTMLButtonElement>('[data-download]'))
+  button.addEventListener('click', () => void download(button.dataset['download'] ?? ''));
+find('as-of-now').addEventListener('click', () => {
+  setInstant('');
+  void run();
+});
+addEventListener('popstate', () => {
+  readAddress();
+  void run({ keepsAddress: true });
+});
+
+readAddress();
+void run({ keepsAddress: true });
+callJson<Catalogue>('/dql/catalogue').then(
+  (answer) => {
+    catalogue = answer;
+    showInstant();
+  },
+  // Without it there is no completion; everything else works.
+  () => undefined,
+);

@@ -1,0 +1,43 @@
+// A figure of a reading on a page: a button whose details open on hover and focus. Its size is fixed, so that nothing moves when figures come.
+import { html } from 'htm/preact';
+import type { Content } from '../account-app/shell.ts';
+import type { Form } from './board/figure-text.ts';
+
+/** What is alike in a whole table stands on the table, as `data-layer` and so on (`islands/live-cells.ts`). */
+export type ShownFigure = {
+  /** `venue|venue_symbol`. */
+  readonly listing: string;
+  readonly layer?: string;
+  readonly member?: string;
+  readonly form?: Form;
+  readonly label?: string;
+  /** Colours it. */
+  readonly measure?: string;
+  /** Shown beside the age where it is not said elsewhere. */
+  readonly quote?: string;
+};
+
+export const liveCell = ({ listing, layer, member, form, label, measure, quote }: ShownFigure): Content =>
+  html`<button
+    type="button"
+    class="cell waiting"
+    tabindex="-1"
+    data-listing=${listing}
+    data-layer=${layer}
+    data-member=${member}
+    data-form=${form}
+    data-label=${label}
+    data-measure=${measure}
+    data-quote=${quote}
+  ><span class="figure">…</span><span class="age">${quote}</span></button>`;
+
+/** The line that says whether figures are live, with the button that stops them (WCAG 2.2.2). */
+export const liveLine = (): Content =>
+  html`<div class="live-line">
+    <span class="dot" aria-hidden="true"></span><span id="live-state" role="status">Connecting</span>
+    <span class="muted" id="live-count"></span>
+    <button type="button" class="quiet small" id="live-pause" hidden>Pause</button>
+  </div>`;
+
+/** Where details of cells appear. */
+export const cellTip = (): Content => html`<div id="cell-tip" class="cell-tip" role="tooltip" hidden></div>`;

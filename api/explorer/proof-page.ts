@@ -1,0 +1,103 @@
+// `/explore/proof`: choose a row, see its way to the posted root; the island recomputes every step in the browser by the program that outsiders run.
+import { html } from 'htm/preact';
+import type { Content, Exchange, sendPage } from '../account-app/shell.ts';
+import type { Site, SiteModule } from '../account-app/site.ts';
+import { ARCHIVE_LAYERS } from '../contract/archive.ts';
+import { addChain, CHAIN_PATH } from './chain.ts';
+import { EXPLORE, sendExplorer } from './frame.ts';
+import { requireExplorer } from './guard.ts';
+
+const STATUS_MS = 3_000;
+
+/** The newest anchored day as the status says it; null while it is not known. */
+const newestDay = async ({ urls }: Site): Promise<string | null> => {
+  try {
+    const answer = await fetch(`${urls.api}/status.json`, { signal: AbortSignal.timeout(STATUS_MS) });
+    const { anchored } = (await answer.json()) as { readonly anchored?: { readonly day: string } | null };
+    return anchored?.day ?? null;
+  } catch {
+    return null;
+  }
+};
+
+type Asked = Readonly<Record<'day' | 'layer' | 'listing' | 'at' | 'seq', string>>;
+const NAMES = ['day', 'layer', 'listing', 'at', 'seq'] as const;
+
+const askedOf = (query: unknown): Asked => {
+  const sent = query as Record<string, unknown>;
+  return Object.fromEntries(
+    NAMES.map((name) => [name, typeof sent[name] === 'string' ? sent[name].slice(0, 200) : '']),
+  ) as Asked;
+};
+
+const rowForm = ({ day, layer, listing, at, seq }: Asked, newest: string | null): Content =>
+  html`<form id="proof-form" method="get" action=${EXPLORE.proof}>
+    <div class="field">
+      <label for="day">Day (UTC)</label>
+      <input id="day" name="day" type="date" required value=${day || newest || ''} />
+      <span class="hint">${newest === null ? 'No day is anchored yet.' : `Newest anchored day: ${newest}`}</span>
+    </div>
+    <div class="field">
+      <label for="layer">Table</label>
+      <select id="layer" name="layer">
+        ${ARCHIVE_LAYERS.map((name) => html`<option value=${name} selected=${name === (layer || 'mark')}>${name}</option>`)}
+      </select>
+      <span class="hint" id="layer-hint"></span>
+    </div>
+    <div class="field">
+      <label for="listing">Listing</label>
+      <input id="listing" name="listing" list="listings" required value=${listing} placeholder="venue:symbol" autocomplete="off" />
+      <datalist id="listings"></datalist>
+      <span class="hint" id="listing-hint"></span>
+    </div>
+    <div class="field">
+      <label for="at">Instant of the row</label>
+      <input id="at" name="at" value=${at} placeholder="12:00 of the day" autocomplete="off" />
+      <span class="hint">The newest row by then.</span>
+    </div>
+    <div class="field">
+      <label for="seq">or its number</label>
+      <input id="seq" name="seq" inputmode="numeric" pattern="[0-9]*" value=${seq} autocomplete="off" />
+      <span class="hint">Its seq: trades and liquidations need it.</span>
+    </div>
+    <p class="actions"><button type="submit">Prove this row</button></p>
+  </form>`;
+
+const answerPart = (site: Site): Content =>
+  html`<p id="proof-head" class="proof-head" role="status"></p>
+    <ul id="proof-faults" class="query-faults"></ul>
+    <div class="proof-place" id="proof-place" data-chain=${site.chainUrl === null ? undefined : CHAIN_PATH}></div>
+    <section>
+      <h2>The proof as it came</h2>
+      <p class="muted">
+        Change a character, or paste a proof from elsewhere, and check again: the step that does not hold says so. Nothing of it leaves this page
+        but what is asked of the chain. The same by a program of one file: <a href=${`${site.urls.base}/docs/verify`}>verify.py and verify.mjs</a>.
+      </p>
+      <textarea id="proof-text" rows="10" spellcheck="false" aria-label="The proof as JSON"></textarea>
+      <p class="actions"><button type="button" id="proof-check" class="quiet">Check this text</button></p>
+    </section>`;
+
+const show = async (site: Site, exchange: Exchange): Promise<ReturnType<typeof sendPage>> => {
+  const asked = askedOf(exchange.request.query);
+  return sendExplorer(site, exchange, {
+    title: 'Proof',
+    description: 'The way of one row to the root that was posted on the chain, recomputed in your browser.',
+    islands: ['proof'],
+    styles: ['query', 'proof'],
+    body: html`<h1>Proof of a row</h1>
+      <p class="lead">
+        Every stored row of a closed day is a leaf of a hash tree, whose root stands on a public chain. Your browser recomputes every step.
+      </p>
+      ${rowForm(asked, await newestDay(site))} ${answerPart(site)}`,
+  });
+};
+
+export const proofPage: SiteModule = {
+  name: 'explore-proof',
+  islands: { proof: new URL('./islands/proof.ts', import.meta.url) },
+  styles: { proof: new URL('./styles/proof.css', import.meta.url) },
+  register: (app, site) => {
+    app.get(EXPLORE.proof, { onRequest: requireExplorer(site) }, (request, reply) => show(site, { request, reply }));
+    addChain(app, site);
+  },
+};

@@ -1,0 +1,164 @@
+// The calls of the explorer's pages, passed on to the data API with a key that stays here: named calls, named headers, bytes as they are.
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Agent, type Dispatcher } from 'undici';
+import { comesFromElsewhere } from '../account-app/guards.ts';
+import { sendProblem } from '../account-app/shell.ts';
+import type { Site } from '../account-app/site.ts';
+import { openExplorerKeys } from './explorer-key.ts';
+import { requireExplorer } from './guard.ts';
+
+export const RELAY_PREFIX = '/api/explore';
+
+export type RelayedCall = {
+  readonly method: 'GET' | 'POST';
+  /** Below `/v2` of the data API and below the prefix here. */
+  readonly path: string;
+  /** Calls that everybody may make are made without a key and are not counted. */
+  readonly needsKey: boolean;
+};
+
+const call = (method: 'GET' | 'POST', path: string): RelayedCall => ({ method, path, needsKey: true });
+const openCall = (method: 'GET' | 'POST', path: string): RelayedCall => ({ method, path, needsKey: false });
+
+export const RELAYED: readonly RelayedCall[] = [
+  call('POST', '/snapshots'),
+  call('POST', '/snapshots/history'),
+  call('POST', '/screen'),
+  call('POST', '/candles'),
+  call('POST', '/books'),
+  call('POST', '/liquidations'),
+  call('GET', '/archive'),
+  call('GET', '/archive/:listing/:layer/:day'),
+  call('GET', '/anchors/proof'),
+  call('GET', '/stream'),
+  openCall('GET', '/anchors/:day'),
+  openCall('GET', '/venues'),
+  openCall('GET', '/instruments'),
+  openCall('GET', '/dql/catalogue'),
+  openCall('POST', '/dql/parse'),
+];
+
+/** Of the browser's request. Nothing that says who asks: no cookie, no origin, no address. */
+const SENT = ['accept', 'accept-encoding', 'content-type', 'last-event-id', 'x-service-max-bytes'] as const;
+/** Of the answer. Nothing that is said to the holder of the key alone. */
+const GIVEN = [
+  ...['content-type', 'content-encoding', 'content-length', 'content-disposition', 'vary', 'location', 'retry-after'],
+  ...['ratelimit', 'ratelimit-policy', 'x-accel-buffering', 'deprecation', 'sunset'],
+];
+const isGiven = (name: string): boolean => GIVEN.includes(name) || name.startsWith('x-service-');
+
+const HEADERS_TIMEOUT_MS = 30_000;
+/** Between two parts of an answer: a stream has a heartbeat every 15 s. */
+const BODY_TIMEOUT_MS = 60_000;
+
+type Params = Readonly<Record<string, string>>;
+
+/** Null when a segment would lead to another call. */
+const pathOf = ({ path }: RelayedCall, params: Params): string | null => {
+  const segments = path.split('/').map((part) => (part.startsWith(':') ? (params[part.slice(1)] ?? '') : part));
+  if (segments.slice(1).some((segment) => segment === '' || segment === '.' || segment === '..')) return null;
+  return segments.map(encodeURIComponent).join('/').replaceAll('%3A', ':');
+};
+
+const queryOf = ({ url }: FastifyRequest): string => {
+  const at = url.indexOf('?');
+  return at === -1 ? '' : url.slice(at);
+};
+
+const headersOf = ({ headers }: FastifyRequest, key: string | null): Record<string, string> => {
+  const sent = SENT.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []));
+  return { ...Object.fromEntries(sent), ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
+};
+
+/** The bytes as they come, read no faster than they are taken; a stream ends soon after its session. */
+async function* whileAllowed(
+  body: Readable,
+  { isAllowed, everyMs }: { readonly isAllowed: () => Promise<boolean>; readonly everyMs: number },
+): AsyncGenerator<Buffer> {
+  let checkedMs = performance.now();
+  for await (const chunk of body) {
+    if (performance.now() - checkedMs > everyMs) {
+      checkedMs = performance.now();
+      if (!(await isAllowed())) return;
+    }
+    yield chunk as Buffer;
+  }
+}
+
+const giveHeaders = (reply: FastifyReply, headers: Dispatcher.ResponseData['headers']): void => {
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && isGiven(name)) reply.header(name, value);
+  // What an account was answered is kept by no cache of its browser.
+  reply.header('cache-control', 'no-store');
+};
+
+const AWAY = { status: 503, code: 'UNAVAILABLE', text: 'The data API does not answer. Try again in a few seconds.' };
+const NOT_FOUND = { status: 404, code: 'NOT_FOUND', text: 'There is nothing at this address.' };
+const ELSEWHERE = { status: 403, code: 'FORBIDDEN', text: 'This request came from another site.' };
+
+type RelayDeps = {
+  readonly site: Site;
+  readonly checkSessionMs: number;
+};
+
+type Relay = RelayDeps & {
+  readonly dispatcher: Dispatcher;
+  /** The key of whoever asks. */
+  readonly keyOf: (request: FastifyRequest) => Promise<string | null>;
+};
+
+const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
+  const { site, dispatcher, keyOf, checkSessionMs } = relay;
+  const { request, reply } = exchange;
+  const path = pathOf(relayed, request.params as Params);
+  if (path === null) return sendProblem(site, exchange, NOT_FOUND);
+  const gone = new AbortController();
+  // The browser has gone, or everything was sent: either way nothing more is read.
+  reply.raw.once('close', () => gone.abort());
+  const { origin, pathname } = new URL(site.urls.api);
+  const key = relayed.needsKey ? await keyOf(request) : null;
+  let answer: Dispatcher.ResponseData;
+  try {
+    answer = await dispatcher.request({
+      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${queryOf(request)}`, method: relayed.method },
+      ...{ headers: headersOf(request, key), body: (request.body as Buffer | undefined) ?? null, signal: gone.signal },
+    });
+  } catch {
+    if (!reply.raw.destroyed) reply.header('retry-after', '5');
+    return sendProblem(site, exchange, AWAY);
+  }
+  reply.code(answer.statusCode);
+  giveHeaders(reply, answer.headers);
+  const isAllowed = async (): Promise<boolean> =>
+    request.session === null || (await site.sessions.isLive(request.session.sessionId));
+  return reply.send(
+    Readable.from(whileAllowed(answer.body, { isAllowed, everyMs: checkSessionMs }), { objectMode: false }),
+  );
+};
+
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply };
+
+/** Adds the calls below `/api/explore` to the site. */
+export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
+  const { site } = deps;
+  const dispatcher = new Agent({ headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
+  app.addHook('onClose', () => dispatcher.destroy());
+  const keys = openExplorerKeys(site.pool, site.connectionSecret);
+  const keyOf = async ({ session }: FastifyRequest): Promise<string | null> =>
+    session === null ? site.explorerKey : keys(session);
+  // Bytes are passed on, not read.
+  app.removeContentTypeParser('application/json');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHook('onRequest', async (request, reply) =>
+    comesFromElsewhere(request, site) ? sendProblem(site, { request, reply }, ELSEWHERE) : undefined,
+  );
+  app.addHook('onRequest', requireExplorer(site));
+  for (const relayed of RELAYED)
+    app.route({
+      method: relayed.method,
+      url: `${RELAY_PREFIX}${relayed.path}`,
+      exposeHeadRoute: false,
+      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, keyOf }, { request, reply }),
+    });
+};

@@ -1,0 +1,196 @@
+// The documentation: `/docs`, each page also as Markdown, search, and texts for programs. Texts are rendered once at start; no script is needed.
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { html } from 'htm/preact';
+import { type Content, type Exchange, type PageContent, sendPage } from '../account-app/shell.ts';
+import type { Site, SiteModule } from '../account-app/site.ts';
+import { ENDPOINTS, endpointSlug } from './endpoint-pages.ts';
+import { llmsFullText, llmsText } from './llms-text.ts';
+import { type DocsPage, readPages } from './pages.ts';
+import { createStatusReader } from './read-status.ts';
+import { createRenderer, type RenderedPage } from './render-markdown.ts';
+import { createSearch, type Hit } from './search-docs.ts';
+import { addTrial, type Trial, type Tried, trySection } from './try-endpoint.ts';
+import { venuesNow } from './venues-now.ts';
+
+const CACHING = 'public, max-age=60';
+const MOST_QUERY = 200;
+/** A page with more headings than that shows the upper ones only. */
+const MOST_HEADINGS = 40;
+
+const searchForm = (query: string): Content =>
+  html`<form class="docs-search" method="get" action="/docs/search" role="search">
+    <label class="hidden-text" for="q">Search the documentation</label>
+    <input id="q" name="q" type="search" value=${query} maxlength=${MOST_QUERY} placeholder="Search" />
+    <button class="quiet" type="submit">Search</button>
+  </form>`;
+
+const isBelow = ({ slug }: DocsPage, upper: string): boolean => slug.startsWith(`${upper}/`);
+
+/** Pages below another are listed while one of them, or that one, is shown. */
+const isListed = (page: DocsPage, current: string): boolean => {
+  const [upper = ''] = page.slug.split('/');
+  return page.slug === upper || current === upper || current.startsWith(`${upper}/`);
+};
+
+const contents = (pages: readonly DocsPage[], current: string): Content =>
+  html`<nav class="docs-contents" aria-label="Documentation">
+    ${[...Map.groupBy(pages, ({ section }) => section)].map(
+      ([section, own]) =>
+        html`<p class="docs-section">${section}</p>
+          <ul>
+            ${own
+              .filter((page) => isListed(page, current))
+              .map(
+                (page) =>
+                  html`<li class=${own.some(({ slug }) => isBelow(page, slug)) ? 'below' : undefined}>
+                    <a href=${`/docs/${page.slug}`} aria-current=${page.slug === current ? 'page' : undefined}>${page.title}</a>
+                  </li>`,
+              )}
+          </ul>`,
+    )}
+  </nav>`;
+
+const onThisPage = ({ headings }: RenderedPage): Content => {
+  const second = headings.filter(({ level }) => level === 2);
+  if (second.length < 3) return null;
+  return html`<details class="docs-headings">
+    <summary>On this page</summary>
+    <ul>
+      ${second.slice(0, MOST_HEADINGS).map(({ id, title }) => html`<li><a href=${`#${id}`}>${title}</a></li>`)}
+    </ul>
+  </details>`;
+};
+
+const frame = (
+  pages: readonly DocsPage[],
+  { slug, body, query = '' }: { slug: string; body: Content; query?: string },
+): Content =>
+  html`<div class="docs">
+    <aside>${searchForm(query)}${contents(pages, slug)}</aside>
+    <div class="docs-page">${body}</div>
+  </div>`;
+
+/** What a page has besides its text. */
+type Extras = { readonly above?: Content; readonly below?: Content };
+
+/** `above` stands below the title. */
+const articleOf = (rendered: RenderedPage, above: Content): Content => {
+  const { html: text } = rendered;
+  const end = text.indexOf('</h1>') + '</h1>'.length;
+  return html`<div dangerouslySetInnerHTML=${{ __html: text.slice(0, end) }}></div>
+    ${onThisPage(rendered)}${above}
+    <div dangerouslySetInnerHTML=${{ __html: text.slice(end) }}></div>`;
+};
+
+const pageContent = (
+  pages: readonly DocsPage[],
+  [page, rendered]: readonly [DocsPage, RenderedPage],
+  { above, below }: Extras = {},
+): PageContent => ({
+  title: page.title,
+  description: page.summary,
+  width: 'wide',
+  styles: ['docs'],
+  body: frame(pages, {
+    slug: page.slug,
+    body: html`<article>${articleOf(rendered, above)}</article>${below}
+      <p class="muted small-text"><a href=${`/docs/${page.slug}.md`}>This page as Markdown</a></p>`,
+  }),
+});
+
+const hitList = (query: string, hits: readonly Hit[]): Content =>
+  html`<h1>Search</h1>
+    <p role="status">${query === '' ? 'Type a word, a field, a function or an error code.' : `${hits.length} results for “${query}”`}</p>
+    <ol class="docs-hits">
+      ${hits.map(
+        ({ address, page, title, excerpt }) =>
+          html`<li>
+            <a href=${address}>${title}</a> <span class="muted">${page}</span>
+            <p class="small-text">${excerpt}</p>
+          </li>`,
+      )}
+    </ol>`;
+
+const sendText = (reply: FastifyReply, type: string, text: string): FastifyReply =>
+  reply.header('cache-control', CACHING).type(`${type}; charset=utf-8`).send(text);
+
+const wantsMarkdown = ({ request }: Exchange): boolean => /\btext\/markdown\b/.test(request.headers.accept ?? '');
+
+type Shown = readonly [DocsPage, RenderedPage];
+type Docs = {
+  readonly pages: readonly DocsPage[];
+  readonly extrasOf: (page: DocsPage, exchange: Exchange) => Extras | Promise<Extras>;
+};
+
+const addPage = (
+  app: FastifyInstance,
+  site: Site,
+  { pages, extrasOf, shown }: Docs & { readonly shown: Shown },
+): void => {
+  const [page] = shown;
+  const send = async (exchange: Exchange): Promise<FastifyReply> => {
+    const { reply } = exchange;
+    reply.header('vary', 'Accept').header('link', `</docs/${page.slug}.md>; rel="alternate"; type="text/markdown"`);
+    if (wantsMarkdown(exchange)) return sendText(reply, 'text/markdown', page.markdown);
+    return sendPage(site, exchange, pageContent(pages, shown, await extrasOf(page, exchange)));
+  };
+  app.get(`/docs/${page.slug}`, (request, reply) => send({ request, reply }));
+  app.get(`/docs/${page.slug}.md`, (_request, reply) => sendText(reply, 'text/markdown', page.markdown));
+};
+
+const TRY_LINK = html`<p><a class="button quiet small" href="#try">Try it</a></p>`;
+const trialOf = (site: Site, exchange: Exchange, tried: Tried): Extras => ({
+  above: TRY_LINK,
+  below: trySection(site, exchange, tried),
+});
+
+type All = { readonly pages: readonly DocsPage[]; readonly all: readonly Shown[] };
+
+/** The routes that the forms below endpoints go to. */
+const addTrials = (app: FastifyInstance, site: Site, { pages, all }: All): void => {
+  for (const endpoint of ENDPOINTS) {
+    const shown = all.find(([{ slug }]) => slug === endpointSlug(endpoint));
+    if (shown === undefined) continue;
+    const send = (exchange: Exchange, trial: Trial): FastifyReply =>
+      sendPage(site, exchange, pageContent(pages, shown, trialOf(site, exchange, { endpoint, trial })));
+    addTrial(app, site, { endpoint, send });
+  }
+};
+
+const addSearch = (app: FastifyInstance, site: Site, { pages, all }: All): void => {
+  const search = createSearch(all);
+  app.get('/docs/search', (request, reply) => {
+    const { q } = request.query as { readonly q?: unknown };
+    const query = (typeof q === 'string' ? q : '').trim().slice(0, MOST_QUERY);
+    const hits = query === '' ? [] : search(query);
+    const body = frame(pages, { slug: '', query, body: hitList(query, hits) });
+    return sendPage(site, { request, reply }, { title: 'Search', width: 'wide', styles: ['docs'], body });
+  });
+};
+
+const register = (app: FastifyInstance, site: Site): void => {
+  const pages = readPages();
+  const render = createRenderer(pages);
+  const all = pages.map((page): Shown => [page, render(page)]);
+  const readStatus = createStatusReader(site);
+  const endpoints = new Map(ENDPOINTS.map((endpoint) => [endpointSlug(endpoint), endpoint]));
+  const extrasOf: Docs['extrasOf'] = async ({ slug, live }, exchange) => {
+    const endpoint = endpoints.get(slug);
+    if (endpoint !== undefined) return trialOf(site, exchange, { endpoint });
+    return live === 'venues' ? { above: venuesNow(await readStatus()) } : {};
+  };
+  for (const shown of all) addPage(app, site, { pages, extrasOf, shown });
+  addTrials(app, site, { pages, all });
+  addSearch(app, site, { pages, all });
+  app.get('/docs', (_request, reply) => reply.redirect(`/docs/${pages[0]?.slug}`, 302));
+  app.get('/docs/verify', (_request, reply) => reply.redirect(`${site.urls.base}/docs/verify`, 302));
+  app.get('/llms.txt', (_request, reply) => sendText(reply, 'text/plain', llmsText(pages, site.urls)));
+  app.get('/llms-full.txt', (_request, reply) => sendText(reply, 'text/plain', llmsFullText(pages, site.urls)));
+};
+
+export const docsPages: SiteModule = {
+  name: 'docs',
+  nav: { open: [{ path: '/docs', label: 'Docs' }] },
+  styles: { docs: new URL('./docs.css', import.meta.url) },
+  register,
+};

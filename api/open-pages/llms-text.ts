@@ -1,0 +1,35 @@
+// /llms.txt and /llms-full.txt: the documentation for programs that read text (llmstxt.org).
+import type { SiteUrls } from '../account-app/site.ts';
+import type { DocsPage, DocsSection } from './pages.ts';
+
+const SECTIONS: readonly DocsSection[] = ['Guides', 'Reference', 'Data'];
+
+const NOTES = ({ base, mcp }: SiteUrls): readonly string[] => [
+  `* The API is at ${base}; its OpenAPI document at ${base}/openapi.json.`,
+  '* The key goes into the header `Authorization: Bearer KEY`, never into a URL. A call without a key answers 402 with its price in USDC.',
+  '* `status` of a value says whether it holds. A value that does not hold is withheld: null is never zero, and nothing is carried forward. A gap is a row with its cause.',
+  '* `number_format: "string"` gives the digits of the venue.',
+  ...(mcp === null ? [] : [`* The tool server (MCP, Streamable HTTP) is at ${mcp}.`]),
+];
+
+export const llmsText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
+  [
+    '# Perp Market Data',
+    '> Perpetual-futures market data that says how old each number is, who said it and whether it still holds.',
+    NOTES(urls).join('\n'),
+    ...SECTIONS.map((section) =>
+      [
+        `## ${section}`,
+        '',
+        ...pages
+          .filter((page) => page.section === section)
+          .map(({ slug, title, summary }) => `- [${title}](${urls.account}/docs/${slug}.md): ${summary}`),
+      ].join('\n'),
+    ),
+    `## Optional\n\n- [Changelog](${urls.account}/changelog.json): what changed, newest first.\n- [Status](${urls.base}/status.json): what is present now, by venue and layer.`,
+  ].join('\n\n');
+
+export const llmsFullText = (pages: readonly DocsPage[], urls: SiteUrls): string =>
+  pages
+    .map(({ slug, title, markdown }) => `<!-- ${title}: ${urls.account}/docs/${slug} -->\n\n${markdown.trim()}`)
+    .join('\n\n---\n\n');

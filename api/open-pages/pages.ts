@@ -1,0 +1,179 @@
+// The pages of the documentation: each is a Markdown file of the repository, or a text made from the tables that the service itself runs by.
+import { readFileSync } from 'node:fs';
+import { CATALOGUE } from '../../schemas/errors.ts';
+import { PLANS } from '../contract/plans.ts';
+import { dqlPage } from '../tool-app/dql-page.ts';
+import { layersPage } from '../tool-app/layers-page.ts';
+import { cutEndpoints, endpointSlug } from './endpoint-pages.ts';
+
+export type DocsSection = 'Guides' | 'Reference' | 'Data';
+export type DocsPage = {
+  /** `/docs/<slug>`; the first page is `/docs` itself too. */
+  readonly slug: string;
+  readonly title: string;
+  readonly summary: string;
+  readonly section: DocsSection;
+  /** Path in the repository; links to it lead to the page. Null: no file's link leads to a text that is made. */
+  readonly file: string | null;
+  readonly markdown: string;
+  /** Of a part of a file: the heading under which other files link to it. */
+  readonly part?: { readonly of: string; readonly anchor: string };
+  /** Changes while the service runs: what stands above its text. */
+  readonly live?: 'venues';
+};
+
+const ROOT = new URL('../../', import.meta.url);
+
+type Listed = Omit<DocsPage, 'markdown' | 'section' | 'file'>;
+
+const fromFile = (section: DocsSection, file: string, listed: Listed): DocsPage => ({
+  ...{ ...listed, section, file },
+  // Comments are for whoever edits the file.
+  markdown: readFileSync(new URL(file, ROOT), 'utf8').replaceAll(/<!--[\s\S]*?-->\n*/g, ''),
+});
+
+const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
+
+const errorsText = (): string =>
+  [
+    '# Errors',
+    'A refused request answers `{"errors": [{"code", "message", "position", "hint", "path"}]}` with every fault it has. `position` is an offset in the text that was sent, `path` a JSON pointer. A 429 and a 503 have `Retry-After`.',
+    [
+      row(['code', 'status', 'try again', 'meaning', 'what to do']),
+      row(['---', '---', '---', '---', '---']),
+      ...Object.entries(CATALOGUE).map(([code, { status, retry, meaning, fix }]) =>
+        row([`\`${code}\``, status, retry ? 'yes' : 'no', meaning, fix]),
+      ),
+    ].join('\n'),
+  ].join('\n\n');
+
+const limitText = (limit: unknown): string =>
+  limit === null ? 'all' : typeof limit === 'number' ? limit.toLocaleString('en-US') : String(limit);
+
+const plansText = (): string => {
+  const plans = Object.values(PLANS);
+  const names = Object.keys(plans[0]?.limits ?? {}) as (keyof (typeof plans)[number]['limits'])[];
+  return [
+    '# Plans and prices',
+    'Limits are per key. A day is a UTC day. A plan for 30 days is bought with USDC by any call without a key (see the answer 402), and does not renew.',
+    [
+      row(['limit', ...plans.map(({ name }) => name)]),
+      row(['---', ...plans.map(() => '---')]),
+      row(['price, 30 days', ...plans.map(({ price_usd: price }) => (price === 0 ? 'free' : `${price} USD`))]),
+      ...names.map((name) => row([`\`${name}\``, ...plans.map(({ limits }) => limitText(limits[name]))])),
+    ].join('\n'),
+  ].join('\n\n');
+};
+
+/** One for what all endpoints have in common, then one an endpoint. */
+const endpointPages = (): readonly DocsPage[] => {
+  const all = fromFile('Reference', 'docs/endpoints.md', {
+    slug: 'endpoints',
+    title: 'Endpoints',
+    summary: 'Every endpoint, the layers and their figures, causes of gaps, limits.',
+  });
+  const { common, pages } = cutEndpoints(all.markdown);
+  return [
+    { ...all, markdown: common },
+    ...pages.map(
+      ({ endpoint, anchor, markdown }): DocsPage => ({
+        slug: endpointSlug(endpoint),
+        title: `${endpoint.method} ${endpoint.path}`,
+        summary: endpoint.summary,
+        section: 'Reference',
+        file: null,
+        markdown,
+        part: { of: 'docs/endpoints.md', anchor },
+      }),
+    ),
+  ];
+};
+
+/** In the order of the contents. Read once. */
+export const readPages = (): readonly DocsPage[] => [
+  fromFile('Guides', 'docs/guides/start.md', {
+    slug: 'start',
+    title: 'Start in two minutes',
+    summary: 'The first calls, and what their answers mean.',
+  }),
+  fromFile('Guides', 'docs/guides/concepts.md', {
+    slug: 'concepts',
+    title: 'Concepts',
+    summary: 'Status, horizon, freshness, units, gaps, settled and anchored.',
+  }),
+  fromFile('Guides', 'docs/guides/recipes.md', {
+    slug: 'recipes',
+    title: 'Recipes',
+    summary: 'Funding arbitrage, basis without look-ahead, liquidations, book imbalance.',
+  }),
+  fromFile('Guides', 'docs/guides/agents.md', {
+    slug: 'agents',
+    title: 'Agents',
+    summary: 'The tool server (MCP): how clients connect, what the tools do, what a failure says.',
+  }),
+  fromFile('Guides', 'clients/python/README.md', {
+    slug: 'python',
+    title: 'Python',
+    summary: 'The Python client: answers as frames, exact digits, live, archive and proof.',
+  }),
+  fromFile('Guides', 'clients/typescript/README.md', {
+    slug: 'typescript',
+    title: 'TypeScript',
+    summary: 'The TypeScript client, for Node and browsers.',
+  }),
+  fromFile('Guides', 'clients/cli/README.md', {
+    slug: 'terminal',
+    title: 'Terminal',
+    summary: 'The program perp: every endpoint in a terminal.',
+  }),
+  ...endpointPages(),
+  {
+    // The manual there is for whoever works on the language; links to it lead to the page for its users.
+    ...{ slug: 'language', title: 'Query language', section: 'Reference', file: 'api/language/README.md' },
+    summary: 'DQL: grammar, three-valued conditions, fields, functions, limits.',
+    markdown: dqlPage(),
+  },
+  {
+    ...{ slug: 'layers', title: 'Layers and units', section: 'Reference', file: null },
+    summary: 'What each layer holds, in which units.',
+    markdown: layersPage(),
+  },
+  {
+    ...{ slug: 'plans', title: 'Plans and prices', section: 'Reference', file: null },
+    summary: 'Limits of each plan, and what it costs.',
+    markdown: plansText(),
+  },
+  {
+    ...{ slug: 'errors', title: 'Errors', section: 'Reference', file: null },
+    summary: 'Every code with its status, meaning and remedy.',
+    markdown: errorsText(),
+  },
+  fromFile('Data', 'infra/questdb/README.md', {
+    slug: 'sql',
+    title: 'SQL',
+    summary: 'The views of the stored history, with examples.',
+  }),
+  fromFile('Data', 'docs/records.md', {
+    slug: 'records',
+    title: 'Kafka records',
+    summary: 'Records of the normalised topics.',
+  }),
+  {
+    ...fromFile('Data', 'docs/venues.md', {
+      slug: 'venues',
+      title: 'Venues',
+      summary: 'What each venue publishes, how often, in which units, what it leaves out, and its last reading.',
+    }),
+    live: 'venues',
+  },
+  fromFile('Data', 'docs/rules.md', {
+    slug: 'rules',
+    title: 'Rules',
+    summary: 'The rules that the service follows, by id.',
+  }),
+  fromFile('Data', 'docs/glossary.md', {
+    slug: 'glossary',
+    title: 'Glossary',
+    summary: 'Terms of the field and of this service.',
+  }),
+];

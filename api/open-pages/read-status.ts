@@ -1,0 +1,90 @@
+// What /status.json and /incidents.json of the API say, for pages; the last answer is kept for when the API is away.
+import type { Site } from '../account-app/site.ts';
+
+export type Level = { readonly p50: number; readonly p99: number } | null;
+export type LayerStatus = {
+  readonly layer: string;
+  readonly state: string;
+  readonly listings: number;
+  readonly present: number;
+  readonly last_received: string | null;
+  readonly receipt_lag_ms: Level;
+  readonly days: readonly { readonly day: string; readonly present_share: number | null }[];
+};
+export type VenueStatus = {
+  readonly venue: string;
+  readonly name: string;
+  readonly state: string;
+  readonly state_since: string | null;
+  readonly pipeline_lag_ms: Level;
+  readonly layers: readonly LayerStatus[];
+};
+export type Incident = {
+  readonly id: string;
+  readonly venue: string | null;
+  readonly layers: readonly string[];
+  readonly from: string;
+  readonly to: string | null;
+  readonly gap_cause: string | null;
+  readonly state: string;
+  readonly note: string;
+};
+export type Status = {
+  readonly evaluated_at: string;
+  readonly venues: readonly VenueStatus[];
+  readonly service: {
+    readonly answers_ms: Readonly<
+      Record<string, { readonly p50: number; readonly p99: number; readonly count: number }>
+    >;
+    readonly stream_delivery_ms: Level;
+    readonly settled_recheck_failures: number | null;
+  };
+  readonly anchored: { readonly day: string; readonly status: string } | null;
+};
+/** `isOld`: the API does not answer now, and said this last. */
+export type KnownStatus = {
+  readonly status: Status;
+  readonly incidents: readonly Incident[];
+  readonly isOld: boolean;
+};
+
+const ANSWER_MS = 3_000;
+/** As old as that it is asked for again: the API itself looks every ten seconds. */
+const KEPT_MS = 5_000;
+
+const fetchJson = async (url: string): Promise<unknown> => {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  return answer.json();
+};
+
+/** Null while nothing has ever been heard. */
+export const createStatusReader = ({
+  urls,
+  nowMs,
+}: Pick<Site, 'urls' | 'nowMs'>): (() => Promise<KnownStatus | null>) => {
+  let known: KnownStatus | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | null = null;
+  const refresh = async (): Promise<void> => {
+    try {
+      const [status, incidents] = await Promise.all([
+        fetchJson(`${urls.api}/status.json`) as Promise<Status>,
+        (fetchJson(`${urls.api}/incidents.json`) as Promise<{ items: readonly Incident[] }>).catch(() => null),
+      ]);
+      // Incidents that could not be read are not none.
+      known = { status, incidents: incidents?.items ?? known?.incidents ?? [], isOld: false };
+      readAt = nowMs();
+    } catch {
+      if (known !== null) known = { ...known, isOld: true };
+    } finally {
+      reading = null;
+    }
+  };
+  return async () => {
+    if (nowMs() - readAt < KEPT_MS) return known;
+    reading ??= refresh();
+    await reading;
+    return known;
+  };
+};

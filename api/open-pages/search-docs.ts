@@ -1,0 +1,47 @@
+// Search over the passages of the documentation, in memory.
+import MiniSearch from 'minisearch';
+import type { DocsPage } from './pages.ts';
+import type { RenderedPage } from './render-markdown.ts';
+
+export type Hit = { readonly address: string; readonly page: string; readonly title: string; readonly excerpt: string };
+
+const MOST_HITS = 20;
+const EXCERPT = 180;
+
+type Document = { readonly id: string; readonly page: string; readonly title: string; readonly text: string };
+
+/** Codes and names such as `DQL_SCOPE`, `funding_8h` and `/v2/screen` are one word each, and their parts too. */
+const wordsOf = (text: string): string[] => {
+  const whole = text.split(/[^\p{L}\p{N}_]+/u).filter((word) => word !== '');
+  return whole.flatMap((word) =>
+    word.includes('_') ? [word, ...word.split('_').filter((part) => part !== '')] : [word],
+  );
+};
+
+const excerptAround = (text: string, query: string): string => {
+  const plain = text.replaceAll(/[`*|]/g, ' ').replaceAll(/\s+/g, ' ').trim();
+  const first = query.split(/\s+/)[0]?.toLowerCase() ?? '';
+  const at = Math.max(0, plain.toLowerCase().indexOf(first) - 60);
+  const cut = plain.slice(at, at + EXCERPT);
+  return `${at > 0 ? '…' : ''}${cut}${at + EXCERPT < plain.length ? '…' : ''}`;
+};
+
+export const createSearch = (
+  pages: readonly (readonly [DocsPage, RenderedPage])[],
+): ((query: string) => readonly Hit[]) => {
+  const index = new MiniSearch<Document>({
+    fields: ['title', 'text'],
+    storeFields: ['page', 'title', 'text'],
+    tokenize: wordsOf,
+  });
+  const documents = pages.flatMap(([{ slug, title: page }, { passages }]) =>
+    passages.map(({ id, title, text }) => ({ id: `/docs/${slug}${id === '' ? '' : `#${id}`}`, page, title, text })),
+  );
+  // A heading that a file has twice is one address.
+  index.addAll([...new Map(documents.map((document) => [document.id, document])).values()]);
+  return (query) =>
+    index
+      .search(query, { prefix: true, fuzzy: 0.15, boost: { title: 3 }, combineWith: 'AND' })
+      .slice(0, MOST_HITS)
+      .map(({ id, page, title, text }) => ({ address: id, page, title, excerpt: excerptAround(text, query) }));
+};

@@ -1,0 +1,168 @@
+// `/status`: /status.json and /incidents.json as a page that needs no script; while the API does not answer, what it said last with its age.
+import { html } from 'htm/preact';
+import { table } from '../account-app/components.ts';
+import { type Content, sendPage } from '../account-app/shell.ts';
+import type { SiteModule } from '../account-app/site.ts';
+import {
+  createStatusReader,
+  type Incident,
+  type KnownStatus,
+  type LayerStatus,
+  type Level,
+  type Status,
+  type VenueStatus,
+} from './read-status.ts';
+import { instant, percent, stateTag } from './status-words.ts';
+
+const SHOWN_INCIDENTS = 50;
+const DAY_MS = 86_400_000;
+
+const levelText = (level: Level): string => (level === null ? 'not measured' : `${level.p50} / ${level.p99} ms`);
+const dayClass = (share: number | null): string | undefined => {
+  if (share === null) return 'none';
+  if (share >= 0.999) return undefined;
+  return share >= 0.95 ? 'some' : 'little';
+};
+
+/** Every day from the first to the last; one without a count is no good day. */
+const wholeDays = (days: LayerStatus['days']): LayerStatus['days'] => {
+  const shares = new Map(days.map(({ day, present_share: share }) => [day, share]));
+  const [first, last] = [days[0]?.day, days.at(-1)?.day];
+  if (first === undefined || last === undefined) return [];
+  const count = (Date.parse(last) - Date.parse(first)) / DAY_MS + 1;
+  return Array.from({ length: count }, (_, i) => {
+    const day = new Date(Date.parse(first) + i * DAY_MS).toISOString().slice(0, 10);
+    return { day, present_share: shares.get(day) ?? null };
+  });
+};
+
+const strip = ({ layer, days }: LayerStatus): Content =>
+  days.length === 0
+    ? html`<span class="muted">no closed day yet</span>`
+    : html`<ul class="strip" aria-label=${`Share of time present of ${layer} by day`}>
+        ${wholeDays(days).map(
+          ({ day, present_share: share }) =>
+            html`<li class=${dayClass(share)} title=${`${day}: ${percent(share)}`}>
+              <span class="hidden-text">${`${day}: ${percent(share)}`}</span>
+            </li>`,
+        )}
+      </ul>`;
+
+const layerRow = (layer: LayerStatus): Content =>
+  html`<tr class=${layer.state === 'off' || layer.state === 'not_published' ? 'off' : undefined}>
+    <th scope="row">${layer.layer}</th>
+    <td>${stateTag(layer.state)}</td>
+    <td class="number">${`${layer.present} of ${layer.listings}`}</td>
+    <td>${instant(layer.last_received)}</td>
+    <td class="number">${levelText(layer.receipt_lag_ms)}</td>
+    <td class="days">${strip(layer)}</td>
+  </tr>`;
+
+const COLUMNS = [
+  { label: 'Layer' },
+  { label: 'State' },
+  { label: 'Present', isNumber: true },
+  { label: 'Last received' },
+  { label: 'Receipt lag p50 / p99', isNumber: true },
+  { label: 'Days' },
+];
+
+const venueSection = (venue: VenueStatus): Content =>
+  html`<section>
+    <h2>${venue.name} ${stateTag(venue.state)}</h2>
+    <p class="muted">
+      Since ${instant(venue.state_since)}. Pipeline lag p50 / p99: ${levelText(venue.pipeline_lag_ms)}.
+    </p>
+    ${table(`Layers of ${venue.name}`, COLUMNS, venue.layers.map(layerRow))}
+  </section>`;
+
+const incidentRow = ({ venue, layers, from, to, gap_cause: cause, state, note }: Incident): Content =>
+  html`<tr>
+    <td>${instant(from)}</td>
+    <td>${to === null ? 'still open' : instant(to)}</td>
+    <td>${venue ?? 'service'}</td>
+    <td>${layers.join(', ')}</td>
+    <td>${cause ?? ''}</td>
+    <td>${stateTag(state)}</td>
+    <td>${note}</td>
+  </tr>`;
+
+const incidentsSection = (incidents: readonly Incident[]): Content =>
+  html`<section>
+    <h2>Incidents</h2>
+    ${
+      incidents.length === 0
+        ? html`<p>None in the last 90 days.</p>`
+        : table(
+            'Incidents',
+            ['From', 'To', 'Venue', 'Layers', 'Cause', 'State', 'Note'].map((label) => ({ label })),
+            incidents.slice(0, SHOWN_INCIDENTS).map(incidentRow),
+          )
+    }
+    <p class="small-text muted">The range of an incident is that of the gap rows in the stored history.</p>
+  </section>`;
+
+const serviceSection = ({ service, anchored }: Status): Content =>
+  html`<section>
+    <h2>Service</h2>
+    ${table(
+      'Answer times of the last hour',
+      [
+        { label: 'Endpoint' },
+        { label: 'p50', isNumber: true },
+        { label: 'p99', isNumber: true },
+        { label: 'Answers', isNumber: true },
+      ],
+      Object.entries(service.answers_ms).map(
+        ([route, { p50, p99, count }]) =>
+          html`<tr>
+            <th scope="row"><code>${route}</code></th>
+            <td class="number">${p50} ms</td>
+            <td class="number">${p99} ms</td>
+            <td class="number">${count}</td>
+          </tr>`,
+      ),
+    )}
+    <dl class="facts">
+      <dt>Stream delivery p50 / p99</dt>
+      <dd>${levelText(service.stream_delivery_ms)}</dd>
+      <dt>Settled answers that changed</dt>
+      <dd>${service.settled_recheck_failures ?? 'not known'}</dd>
+      <dt>Newest anchored day</dt>
+      <dd>${anchored === null ? 'none yet' : `${anchored.day} (${anchored.status})`}</dd>
+    </dl>
+  </section>`;
+
+const summaryOf = ({ venues }: Status): string => {
+  const live = venues.filter(({ state }) => state === 'live').length;
+  return live === venues.length ? 'All venues are live.' : `${live} of ${venues.length} venues are live.`;
+};
+
+const page = ({ status, incidents, isOld }: KnownStatus): Content =>
+  html`<h1>Status</h1>
+    ${isOld ? html`<p class="message warn" role="status">The API does not answer. This is what it said last.</p>` : null}
+    <p>
+      <strong>${summaryOf(status)}</strong> <span class="muted">As of ${instant(status.evaluated_at)}.</span>
+    </p>
+    ${status.venues.map(venueSection)} ${incidentsSection(incidents)} ${serviceSection(status)}`;
+
+const register: SiteModule['register'] = (app, site) => {
+  const readStatus = createStatusReader(site);
+  app.get('/status', async (request, reply) => {
+    const known = await readStatus();
+    const body =
+      known === null
+        ? html`<h1>Status</h1><p>The API does not answer, and has not since this page began.</p>`
+        : page(known);
+    const status = known === null ? 503 : 200;
+    return sendPage(site, { request, reply }, { title: 'Status', width: 'wide', styles: ['docs'], status, body });
+  });
+  for (const name of ['status.json', 'incidents.json', 'changelog.json', 'changelog.atom', 'openapi.json'])
+    app.get(`/${name}`, (_request, reply) => reply.redirect(`${site.urls.base}/${name}`, 302));
+};
+
+export const statusPage: SiteModule = {
+  name: 'status',
+  nav: { open: [{ path: '/status', label: 'Status' }] },
+  register,
+};

@@ -1,0 +1,182 @@
+// "Try it" below each endpoint: its example in a form, which this server sends to the API with the key that the explorer has for the account.
+import type { FastifyInstance } from 'fastify';
+import { html } from 'htm/preact';
+import { message, tag } from '../account-app/components.ts';
+import { textOf } from '../account-app/fields.ts';
+import { type Content, type Exchange, formField } from '../account-app/shell.ts';
+import type { Site } from '../account-app/site.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
+import { type ExplorerKeys, openExplorerKeys } from '../explorer/explorer-key.ts';
+import { isOpen } from '../explorer/guard.ts';
+import { type ApiCall, callApi, type TriedCall } from './call-api.ts';
+import { endpointSlug } from './endpoint-pages.ts';
+
+const HOUR_MS = 3_600_000;
+const MOST_BODY = 16_384;
+const MOST_FIELD = 1_000;
+
+/** What the form is filled with: texts by the names of its fields. */
+type Filled = Readonly<Record<string, string>>;
+
+type Property = { readonly description?: string };
+const propertiesOf = ({ input }: Endpoint): Readonly<Record<string, Property>> =>
+  (input as { readonly properties?: Readonly<Record<string, Property>> }).properties ?? {};
+const requiredOf = ({ input }: Endpoint): readonly string[] =>
+  (input as { readonly required?: readonly string[] }).required ?? [];
+
+/** The example; what it asks of the past is the hour up to now. */
+const exampleOf = ({ example }: Endpoint, nowMs: number): Readonly<Record<string, unknown>> => {
+  const window: Readonly<Record<string, string>> = {
+    from: new Date(nowMs - HOUR_MS).toISOString(),
+    to: new Date(nowMs).toISOString(),
+  };
+  const isInstant = (value: unknown): boolean => typeof value === 'string' && value.includes('T');
+  return Object.fromEntries(
+    Object.entries(example.input).map(([name, value]) => [name, isInstant(value) ? (window[name] ?? value) : value]),
+  );
+};
+
+const textOfValue = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
+
+const fill = (endpoint: Endpoint, nowMs: number): Filled => {
+  const example = exampleOf(endpoint, nowMs);
+  if (endpoint.method === 'POST') return { body: JSON.stringify(example, null, 2) };
+  return Object.fromEntries(Object.entries(example).map(([name, value]) => [name, textOfValue(value)]));
+};
+
+/** What was sent in the form, bounded. */
+const sentFields = (endpoint: Endpoint, body: unknown): Filled =>
+  endpoint.method === 'POST'
+    ? { body: textOf(body, 'body', MOST_BODY) }
+    : Object.fromEntries(
+        Object.keys(propertiesOf(endpoint)).map((name) => [name, textOf(body, `p_${name}`, MOST_FIELD)]),
+      );
+
+/** The call that the form describes; of a path and a query what is empty is left out. */
+const callOf = ({ method, path }: Endpoint, filled: Filled): ApiCall => {
+  if (method === 'POST') return { method, path, body: filled['body'] ?? '' };
+  const full = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(filled[name] ?? ''));
+  const query = new URLSearchParams(
+    Object.entries(filled).filter(([name, value]) => value !== '' && !path.includes(`{${name}}`)),
+  ).toString();
+  return { method, path: query === '' ? full : `${full}?${query}`, body: null };
+};
+
+const bodyField = (filled: Filled): Content =>
+  html`<div class="field">
+    <label for="try-body">Body (JSON)</label>
+    <textarea id="try-body" name="body" rows=${Math.min(16, (filled['body'] ?? '').split('\n').length + 1)} spellcheck="false" maxlength=${MOST_BODY}>
+${filled['body'] ?? ''}</textarea
+    >
+  </div>`;
+
+const inputFields = (endpoint: Endpoint, filled: Filled): Content => {
+  const required = new Set(requiredOf(endpoint));
+  return Object.keys(propertiesOf(endpoint)).map(
+    (name) =>
+      html`<div class="field">
+        <label for=${`try-${name}`}><code>${name}</code>${required.has(name) ? '' : html` <span class="muted">optional</span>`}</label>
+        <input
+          id=${`try-${name}`}
+          name=${`p_${name}`}
+          value=${filled[name] ?? ''}
+          autocomplete="off"
+          required=${required.has(name)}
+          maxlength=${MOST_FIELD}
+        />
+      </div>`,
+  );
+};
+
+const answerOf = (tried: TriedCall): Content =>
+  tried.is === 'away'
+    ? message('warn', html`<p>The API does not answer at this moment. Run it again in some seconds.</p>`)
+    : html`<h3 id="try-answer">
+          Answer ${tag(tried.status < 400 ? 'good' : 'bad', String(tried.status))} <span class="muted small-text">${tried.ms} ms</span>
+        </h3>
+        ${tried.location === null ? null : html`<p>It leads to a link that holds for 15 minutes: <code class="breaks">${tried.location}</code></p>`}
+        ${tried.text === '' ? null : html`<pre tabindex="0" role="region" aria-labelledby="try-answer"><code>${tried.text}</code></pre>`}
+        ${tried.cutLines === 0 ? null : html`<p class="muted small-text">${tried.cutLines} more lines are not shown.</p>`}`;
+
+export type Trial = {
+  readonly filled?: Filled;
+  readonly tried?: TriedCall;
+};
+
+/** An endpoint, and what came of its form when that was sent. */
+export type Tried = { readonly endpoint: Endpoint; readonly trial?: Trial };
+
+const tryPath = (endpoint: Endpoint): string => `/docs/${endpointSlug(endpoint)}/try`;
+
+const form = (site: Site, exchange: Exchange, { endpoint, trial = {} }: Tried): Content => {
+  const filled = trial.filled ?? fill(endpoint, site.nowMs());
+  const action = tryPath(endpoint);
+  return html`<form method="post" action=${`${action}#try`} class="panel">
+      ${formField(site, exchange, action)}${endpoint.method === 'POST' ? bodyField(filled) : inputFields(endpoint, filled)}
+      <button type="submit">${trial.tried === undefined ? 'Run it here' : 'Run it again'}</button>
+    </form>
+    <p class="muted small-text">${termsOf(exchange, endpoint)}</p>
+    ${trial.tried === undefined ? null : answerOf(trial.tried)}`;
+};
+
+/** Whose request it is. */
+const termsOf = ({ request }: Exchange, { key }: Endpoint): string => {
+  if (key === 'open') return 'This endpoint needs no key.';
+  return request.session === null
+    ? 'Runs with the key of this demo.'
+    : 'Runs by the plan of your account and counts in its limits; no key of yours is needed.';
+};
+
+/** Signed out: the request and the recorded answer stand above; the sign-in leads back here. */
+const signedOut = (endpoint: Endpoint): Content =>
+  html`<p>
+    The request and a recorded answer stand above.${' '}
+    <a href=${`/sign-in?next=${encodeURIComponent(`/docs/${endpointSlug(endpoint)}`)}`}>Sign in</a>${' '}to change it and run it here, or${' '}
+    <a href="/sign-up">make an account</a>: the plan Free costs nothing.
+  </p>`;
+
+/** Whoever is signed in, and everybody where the explorer is open. */
+const mayRun = (site: Site, { request }: Exchange): boolean => request.session !== null || isOpen(request, site);
+
+export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: Tried): Content =>
+  html`<section id="try" aria-labelledby="try-title" class="try">
+    <h2 id="try-title">Try it</h2>
+    ${
+      endpoint.class === 'stream'
+        ? html`<p>The stream does not end, so it is not run here: paste the command above into a terminal.</p>`
+        : !mayRun(site, exchange)
+          ? signedOut(endpoint)
+          : form(site, exchange, { endpoint, ...(trial === undefined ? {} : { trial }) })
+    }
+  </section>`;
+
+type KeyOf = (exchange: Exchange) => Promise<string | null>;
+
+const keyOf =
+  (site: Site, keys: ExplorerKeys): KeyOf =>
+  async ({ request }) =>
+    request.session === null ? site.explorerKey : keys(request.session);
+
+const runTrial = async (site: Site, exchange: Exchange, run: { endpoint: Endpoint; key: KeyOf }): Promise<Trial> => {
+  if (!mayRun(site, exchange)) return {};
+  const { endpoint } = run;
+  const filled = sentFields(endpoint, exchange.request.body);
+  const key = endpoint.key === 'open' ? null : await run.key(exchange);
+  return { filled, tried: await callApi(site.urls, callOf(endpoint, filled), key) };
+};
+
+/** The route that the form goes to; `send` shows the page with what came of it. */
+export const addTrial = (
+  app: FastifyInstance,
+  site: Site,
+  { endpoint, send }: { readonly endpoint: Endpoint; readonly send: (exchange: Exchange, trial: Trial) => unknown },
+): void => {
+  if (endpoint.class === 'stream') return;
+  const key = keyOf(site, openExplorerKeys(site.pool, site.connectionSecret));
+  const limits = { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } };
+  app.post(tryPath(endpoint), limits, async (request, reply) => {
+    const exchange = { request, reply };
+    return send(exchange, await runTrial(site, exchange, { endpoint, key }));
+  });
+  app.get(tryPath(endpoint), (_request, reply) => reply.redirect(`/docs/${endpointSlug(endpoint)}#try`, 303));
+};

@@ -1,0 +1,205 @@
+// GET /v2/agent/state: what the rules of an account, or rules that others share, were found to be, and what the caller was told before (AG-02 to AG-06).
+import Type, { type Static } from 'typebox';
+import { formatDuration } from '../../schemas/durations.ts';
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Quote, Sent } from '../contract/endpoint.ts';
+import { InstantText, NullableInstant } from '../contract/parameters.ts';
+import { priceOfRules } from '../payments/offers.ts';
+import type { AgentRules, RuleCaller, RuleStatus } from '../rules/desk.ts';
+import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
+import { isRuleId } from '../rules/rule-id.ts';
+import answer from './examples/agent-state.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
+
+const MOST_IDS = 100;
+const EXAMPLE_ID = 'rule_3V7Q2M9K4T8B6R1W5Y0ZC2D4F6';
+
+const Input = Type.Object(
+  {
+    rule_id: Type.Optional(
+      Type.Array(Type.String({ examples: [EXAMPLE_ID] }), {
+        description: `Rules by name, repeated or separated by commas, at most ${MOST_IDS}; all of the account when left out.`,
+        examples: [[EXAMPLE_ID]],
+      }),
+    ),
+    fresh: Type.Optional(
+      Type.Boolean({
+        description:
+          'true evaluates now, at most once a second and rule; each counts against the evaluations of the day.',
+        examples: [true],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+type Input = Static<typeof Input>;
+
+const State = Type.Enum([...RULE_STATES]);
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  receipt_id: Type.String(),
+  rules: Type.Array(
+    Type.Object({
+      rule_id: Type.String(),
+      name: Type.String(),
+      state: State,
+      reason: Type.Union([Type.Enum([...RULE_REASONS]), Type.Null()]),
+      previous_state: Type.Union([State, Type.Null()]),
+      changed: Type.Boolean(),
+      since: InstantText,
+      evaluated_at: NullableInstant,
+      next_evaluation_at: NullableInstant,
+      effective_interval: Type.String(),
+      query: Type.String(),
+      matched: Type.Array(Type.String()),
+      matched_total: Type.Integer(),
+      unknown: Type.Array(Type.String()),
+      unknown_total: Type.Integer(),
+    }),
+  ),
+  missing: Type.Array(Type.String()),
+});
+
+// ---- the names ----
+
+const idFaults = (ids: readonly string[]): ApiError[] => {
+  const malformed = ids.flatMap((id, i): ApiError[] => {
+    if (isRuleId(id)) return [];
+    const message = `"${id.slice(0, 40)}" is not the name of a rule.`;
+    const hint = 'Write rule_ and 26 characters, as the account site shows it.';
+    return [{ code: 'DQL_JSON_SCHEMA', message, hint, path: `/rule_id/${i}` }];
+  });
+  const count = new Set(ids).size;
+  if (count <= MOST_IDS) return malformed;
+  const message = `${count} rules are named, the limit is ${MOST_IDS}.`;
+  return [
+    ...malformed,
+    { code: 'DQL_JSON_SCHEMA', message, hint: `Name at most ${MOST_IDS} rules.`, path: '/rule_id' },
+  ];
+};
+
+/** Without a key: malformed names are told before anything is asked for them; each distinct one costs the same (AG-05). */
+const quote = async ({ query }: Sent): Promise<Quote> => {
+  const ids = query.getAll('rule_id').flatMap((text) => text.split(','));
+  const errors = idFaults(ids);
+  return errors.length > 0 ? { errors } : { price: priceOfRules(ids), class: 'agent_state' };
+};
+
+const distinct = ({ rule_id: ids }: Input): readonly string[] | null => (ids === undefined ? null : [...new Set(ids)]);
+
+// ---- who asks ----
+
+type Asked = { readonly rules: AgentRules; readonly caller: RuleCaller; readonly ids: readonly string[] | null };
+
+/** What fails besides a caller's fault is the store of rules. */
+const refuseForNow = (error: unknown): never => {
+  if (error instanceof ServiceError) throw error;
+  throw serviceError('UNAVAILABLE', 'Rules cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+};
+
+const askedBy = (input: Input, { rules, caller, payer }: Context): Asked => {
+  if (rules === null) return refuseForNow(null);
+  const ids = distinct(input);
+  if (caller !== null) return { rules, caller, ids };
+  if (payer === null) throw serviceError('AUTH_REQUIRED', 'This endpoint needs a key.');
+  if (ids === null) {
+    const hint = 'Name one that its owner shares: rule_id=rule_...';
+    throw serviceError('DQL_JSON_SCHEMA', 'A paid call names at least one rule.', { hint, path: '/rule_id' });
+  }
+  return { rules, caller: { payer }, ids };
+};
+
+/** Every name unknown, or of a rule that the caller may not read: which of both is told to nobody. */
+const refuseNone = (ids: readonly string[] | null, found: number): void => {
+  if (ids === null || found > 0) return;
+  throw serviceError('NOT_FOUND', 'None of the rules named can be read.', {
+    hint: 'Name rules of the account, or shared ones.',
+  });
+};
+
+const judge = async (input: Input, context: Context): Promise<void> => {
+  const { rules, caller, ids } = askedBy(input, context);
+  refuseNone(ids, (await rules.find(ids, caller).catch(refuseForNow)).length);
+};
+
+// ---- the answer ----
+
+const nullable = (at: Micros | null): string | null => (at === null ? null : formatInstant(at));
+
+const itemOf = (status: RuleStatus): JsonValue => ({
+  rule_id: status.rule.ruleId,
+  name: status.rule.name,
+  state: status.state,
+  reason: status.reason,
+  previous_state: status.before,
+  changed: status.before !== null && status.before !== status.state,
+  since: formatInstant(status.since),
+  evaluated_at: nullable(status.evaluatedAt),
+  next_evaluation_at: nullable(status.nextAt),
+  effective_interval: formatDuration(status.intervalS * 1_000),
+  query: status.rule.query,
+  matched: status.matched,
+  matched_total: status.matchedTotal,
+  unknown: status.unknown,
+  unknown_total: status.unknownTotal,
+});
+
+/** In the order named. */
+const inOrder = (ids: readonly string[] | null, found: readonly RuleStatus[]): readonly RuleStatus[] => {
+  if (ids === null) return found;
+  const byId = new Map(found.map((status) => [status.rule.ruleId, status]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+};
+
+const evaluateFirst = async ({ rules, caller, ids }: Asked, context: Context): Promise<void> => {
+  const readable = await rules.find(ids, caller).catch(refuseForNow);
+  refuseNone(ids, readable.length);
+  // A paid call counts on no plan.
+  const spend = async (count: number): Promise<void> => context.caller?.spend('agent_evaluations', count);
+  await rules.evaluate(readable, context.evaluatedAt, spend).catch(refuseForNow);
+};
+
+const run = async (input: Input, context: Context): Promise<Answer> => {
+  const asked = askedBy(input, context);
+  const { rules, caller, ids } = asked;
+  if (input.fresh === true) await evaluateFirst(asked, context);
+  const found = await rules.read(ids, caller, context.evaluatedAt).catch(refuseForNow);
+  refuseNone(ids, found.length);
+  const told = new Set(found.map((status) => status.rule.ruleId));
+  return {
+    body: {
+      evaluated_at: formatInstant(context.evaluatedAt),
+      receipt_id: context.receiptId,
+      rules: inOrder(ids, found).map(itemOf),
+      missing: (ids ?? []).filter((id) => !told.has(id)),
+    },
+    numberFormat: 'json',
+  };
+};
+
+export const agentState = defineOperation({
+  name: 'agent_state',
+  method: 'GET',
+  path: '/v2/agent/state',
+  key: 'required',
+  class: 'agent_state',
+  price: priceOfRules([]),
+  cacheS: null,
+  summary: 'State of agent rules, and what it was when the caller was told last.',
+  tool: true,
+  input: Input,
+  output: Output,
+  codes: ['NOT_FOUND'],
+  example: {
+    question: 'Does my rule hold, and has it changed since I was told last?',
+    input: { rule_id: [EXAMPLE_ID] },
+    output: answer,
+  },
+  refine: ({ rule_id: ids }) => (ids === undefined ? [] : idFaults(ids)),
+  quote,
+  judge,
+  run,
+});

@@ -1,0 +1,84 @@
+// What both answers about anchored days show alike: network, posting, and a day that has no root (AN-01, AN-03, AN-04).
+import Type from 'typebox';
+import { ANCHOR_STATUSES } from '../../schemas/anchor-chain.ts';
+import { type ServiceError, serviceError } from '../../schemas/errors.ts';
+import { dayOf, formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Anchors } from '../anchors/anchors.ts';
+import type { ClosedDay } from '../anchors/closed-days.ts';
+import { NullableInstant } from '../contract/parameters.ts';
+import type { Context } from './operation.ts';
+
+const DAY: Micros = 86_400_000_000;
+const HOUR: Micros = 3_600_000_000;
+/** The root of day D is posted at D+7 02:00 UTC or later (AN-02). */
+const POSTED_AFTER: Micros = 7 * DAY + 2 * HOUR;
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+export const Anchor = Type.Object({
+  anchored: Type.Boolean(),
+  status: Type.Enum([...ANCHOR_STATUSES]),
+  contract: NullableText,
+  tx_hash: NullableText,
+  block: Type.Union([Type.Integer(), Type.Null()]),
+  anchored_at: NullableInstant,
+  anchored_lag_days: Type.Union([Type.Integer(), Type.Null()]),
+  explorer_url: NullableText,
+});
+/** A network is null while no chain is known. */
+export const NetworkMembers = { network: NullableText, binding: Type.Optional(Type.Literal(false)) };
+
+export const requireAnchors = ({ anchors }: Context): Anchors => {
+  if (anchors === null) throw serviceError('UNAVAILABLE', 'Anchored days cannot be read now.');
+  return anchors;
+};
+
+const startOf = (day: string): Micros => parseInstant(day) ?? 0;
+
+const noRoot = (day: string, first: string | null, evaluatedAt: Micros): ServiceError => {
+  if (first !== null && day < first) {
+    const message = `${day} is before the first anchored day, ${first}.`;
+    return serviceError('ANCHOR_NOT_FOUND', message, { hint: `Ask for ${first} or a later day.` });
+  }
+  const due = startOf(day) + POSTED_AFTER;
+  const instant = formatInstant(due);
+  if (evaluatedAt < due)
+    return serviceError('ANCHOR_NOT_FOUND', `${day} is not closed yet.`, {
+      hint: `Its root comes at ${instant} or later.`,
+    });
+  const hint = `It was due at ${instant}, and comes once all rows of the day are stored; a day without rows has none.`;
+  return serviceError('ANCHOR_NOT_FOUND', `${day} has no root.`, { hint });
+};
+
+/** The closed day. Throws ServiceError ANCHOR_NOT_FOUND when it has no root. */
+export const requireClosedDay = async (day: string, { days }: Anchors, evaluatedAt: Micros): Promise<ClosedDay> => {
+  const found = await days.find(day);
+  if (found === null) throw noRoot(day, await days.first(), evaluatedAt);
+  return found;
+};
+
+/** `network`, and `binding` only where the chain is not Base itself (AN-04). */
+export const networkOf = ({ network, binding }: ClosedDay): { readonly [name: string]: JsonValue } => ({
+  network,
+  ...(binding ? {} : { binding: false }),
+});
+
+/** The page of a transaction; a chain that is not Base itself has none. */
+const explorerUrl = ({ binding, posting: { txHash } }: ClosedDay): string | null =>
+  binding && txHash !== null ? `https://basescan.org/tx/${txHash}` : null;
+
+export const anchorOf = (closed: ClosedDay): JsonValue => {
+  const { status, contract, txHash, block, anchoredAt } = closed.posting;
+  const lag = anchoredAt === null ? null : (startOf(dayOf(anchoredAt)) - startOf(closed.day)) / DAY;
+  return {
+    anchored: status === 'confirmed',
+    status,
+    contract,
+    tx_hash: txHash,
+    block,
+    anchored_at: anchoredAt === null ? null : formatInstant(anchoredAt),
+    anchored_lag_days: lag,
+    explorer_url: explorerUrl(closed),
+  };
+};

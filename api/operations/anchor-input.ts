@@ -1,0 +1,101 @@
+// Parameters of a proof: their shapes, which of them a table has, and the day they lie in (AN-06).
+import Type, { type Static } from 'typebox';
+import { ANCHORED_TABLES, type AnchoredTable } from '../../schemas/anchored.ts';
+import type { ApiError } from '../../schemas/errors.ts';
+import { dayOf, parseInstant } from '../../schemas/instants.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { kindOf, type RowKind } from '../anchors/row-choice.ts';
+import { ARCHIVE_LAYERS, archiveLayer } from '../contract/archive.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
+import { instantFaults, shapeFault } from '../history/past.ts';
+import { archiveLayerFaults } from './archive-input.ts';
+
+const MINUTE: Micros = 60_000_000;
+const PRICE_TYPES = ['trade', 'mark', 'index'] as const;
+
+export const ProofInput = Type.Object(
+  {
+    venue: Type.String({ description: 'Venue code.', examples: ['binance'] }),
+    symbol: Type.String({
+      description: "The venue's own symbol, byte for byte.",
+      minLength: 1,
+      maxLength: 200,
+      examples: ['BTCUSDT'],
+    }),
+    layer: Type.String({
+      description: `Layer, or the name of its table: ${ARCHIVE_LAYERS.join(', ')}.`,
+      examples: ['funding'],
+    }),
+    at: Type.String({
+      description:
+        'Instant that names day and row. Readings: the newest window that ended by it, 24:00 belongs to its day. Candles: the minute. ' +
+        'Trades and liquidations: the newest row with `id` received by it.',
+      examples: ['2026-01-10T12:00:00Z'],
+    }),
+    price_type: Type.Optional(
+      Type.Enum([...PRICE_TYPES], { description: 'Of candles; `trade` when left out.', examples: ['mark'] }),
+    ),
+    id: Type.Optional(
+      Type.String({
+        description: 'Of trades and liquidations, needed unless `seq` is given: the id of the row.',
+        minLength: 1,
+        maxLength: 200,
+        examples: ['4611686018427387904'],
+      }),
+    ),
+    seq: Type.Optional(
+      Type.Integer({
+        description:
+          'Names any row of the day, listing and table by its `seq` instead: also late rows and gaps. Of `at` only the day counts.',
+        minimum: 0,
+        examples: [0],
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type ProofInput = Static<typeof ProofInput>;
+
+/** The table that a layer's name or the table's own means; undefined for none. */
+export const tableNamed = (name: string): AnchoredTable | undefined => {
+  const layer = archiveLayer(name);
+  return ANCHORED_TABLES.find((table) => table.layer === layer);
+};
+
+/** The day of an instant among rows of a kind: sampling windows belong to the day they end in, 24:00 included. */
+export const dayIn = (at: Micros, kind: RowKind): string => dayOf(kind === 'readings' ? at - 1 : at);
+
+const strange = (name: string, layer: string, owner: string): ApiError =>
+  shapeFault(
+    `/${name}`,
+    `"${name}" is a parameter of ${owner}, and "${layer.slice(0, 40)}" is none.`,
+    `Leave ${name} out.`,
+  );
+
+/** Parameters of another table, and one that this table needs. */
+const namingFaults = ({ layer, price_type, id, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
+  const table = layer === undefined ? undefined : tableNamed(layer);
+  if (layer === undefined || table === undefined) return [];
+  const kind = kindOf(table);
+  const faults: ApiError[] = [];
+  if (price_type !== undefined && kind !== 'candles') faults.push(strange('price_type', layer, 'candles'));
+  if (id !== undefined && kind !== 'events') faults.push(strange('id', layer, 'trades and liquidations'));
+  const isNamed = [id, seq].some((given) => given !== undefined) || ['id', 'seq'].some((name) => spoilt.has(name));
+  if (kind === 'events' && !isNamed)
+    faults.push(shapeFault('/id', '"id" is missing.', 'Send the id of the row, or its seq.'));
+  return faults;
+};
+
+const minuteFaults = ({ layer, at, seq }: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => {
+  const instant = parseInstant(at ?? '');
+  if (instant === null || tableNamed(layer ?? '')?.table !== 'candles') return [];
+  if (instant % MINUTE === 0 || seq !== undefined || spoilt.has('seq')) return [];
+  return [shapeFault('/at', `"${at}" is no minute.`, 'Send the minute in which the candle opens.')];
+};
+
+export const proofFaults = (input: Partial<ProofInput>, spoilt: Spoilt): ApiError[] => [
+  ...archiveLayerFaults(input.layer),
+  ...instantFaults(input.at, '/at'),
+  ...namingFaults(input, spoilt),
+  ...minuteFaults(input, spoilt),
+];

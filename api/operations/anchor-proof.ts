@@ -1,0 +1,150 @@
+// GET /v2/anchors/proof: one stored row with its path to the root of its day, from which a stranger recomputes every step (AN-05, AN-06).
+import Type from 'typebox';
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { formatInstant, parseInstant } from '../../schemas/instants.ts';
+import type { JsonValue } from '../../schemas/json.ts';
+import { throwAll } from '../access/scope.ts';
+import type { ClosedDay } from '../anchors/closed-days.ts';
+import type { Proof } from '../anchors/proof.ts';
+import { kindOf } from '../anchors/row-choice.ts';
+import { rowRefusals } from '../archive/plan.ts';
+import { InstantText, SCOPE_CODES } from '../contract/parameters.ts';
+import { spelledCode, unknownCode } from '../language/codes.ts';
+import { directoryOf } from '../selection/directory.ts';
+import { Anchor, anchorOf, NetworkMembers, networkOf, requireAnchors, requireClosedDay } from './anchor-answer.ts';
+import { dayIn, ProofInput, proofFaults, tableNamed } from './anchor-input.ts';
+import { requirePlan } from './asked.ts';
+import answer from './examples/anchor-proof.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
+
+const Hashes = Type.Array(Type.String());
+const Output = Type.Object({
+  evaluated_at: InstantText,
+  day: Type.String(),
+  ...NetworkMembers,
+  schema_version: Type.Integer(),
+  layer: Type.String(),
+  table: Type.String(),
+  row: Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Null()])),
+  canonical: Type.String(),
+  leaf_hash: Type.String(),
+  index: Type.Integer(),
+  rows: Type.Integer(),
+  path: Hashes,
+  partition: Type.Object({
+    root: Type.String(),
+    leaf: Type.String(),
+    index: Type.Integer(),
+    count: Type.Integer(),
+    path: Hashes,
+  }),
+  day_root: Type.String(),
+  anchor: Anchor,
+  verify: Type.String(),
+});
+
+/** The venue in catalogue spelling; null when it is not to be read. */
+const understand = ({ venue }: Partial<ProofInput>, { live }: Reading): string | null => {
+  if (venue === undefined) return null;
+  const { codes } = directoryOf(live);
+  const spelt = spelledCode('venue', venue, codes);
+  if (spelt === undefined) throw new ServiceError([{ ...unknownCode('venue', venue, codes), path: '/venue' }]);
+  return spelt;
+};
+
+type Asked = ReturnType<typeof askedOf>;
+
+/** What the parameters name, which have no faults. */
+const askedOf = (input: ProofInput, venue: string | null) => {
+  const table = tableNamed(input.layer);
+  const at = parseInstant(input.at);
+  if (table === undefined || at === null || venue === null)
+    throw serviceError('INTERNAL', 'The service failed to answer.');
+  const seq = input.seq ?? null;
+  const isTraded = kindOf(table) === 'candles' && seq === null;
+  return {
+    ...{ table, at, venue, seq },
+    venueSymbol: input.symbol,
+    id: input.id ?? null,
+    priceType: input.price_type ?? (isTraded ? 'trade' : null),
+    dayName: dayIn(at, kindOf(table)),
+  };
+};
+
+/** What the plan has not (E-01 step 8). */
+const refusalsOf = async (asked: Asked, context: Context): Promise<ApiError[]> => {
+  const { venue, venueSymbol, dayName: day, table } = asked;
+  const plan = requirePlan(context);
+  const versions = context.live.venue(venue)?.listings.get(venueSymbol)?.versions ?? [];
+  const named = { venue, venueSymbol, layer: table.layer, day };
+  const instrument =
+    versions.at(-1)?.record.values.instrument ?? (await context.anchors?.days.leavesOf(named))?.instrument ?? null;
+  const scope = { plan, choice: context.scopeOf(plan) };
+  return rowRefusals({ venue, layer: table.layer, instrument }, scope, { venue: '/venue', instrument: '/symbol' });
+};
+
+const partitionOf = ({ partition, partitionIndex, partitionPath }: Proof, { partitions }: ClosedDay): JsonValue => ({
+  root: partition.root,
+  leaf: partition.leaf,
+  index: partitionIndex,
+  count: partitions.length,
+  path: partitionPath,
+});
+
+const run = async (input: ProofInput, context: Context, venue: string | null): Promise<Answer> => {
+  const { evaluatedAt } = context;
+  const asked = askedOf(input, venue);
+  throwAll(await refusalsOf(asked, context));
+  const anchors = requireAnchors(context);
+  const day = await requireClosedDay(asked.dayName, anchors, evaluatedAt);
+  const proof = await anchors.prove({ ...asked, day, evaluatedAt });
+  const { cells, canonical, leaf, index } = proof.row;
+  const { table } = asked;
+  return {
+    body: {
+      evaluated_at: formatInstant(evaluatedAt),
+      day: day.day,
+      ...networkOf(day),
+      schema_version: day.schemaVersion,
+      layer: table.layer,
+      table: table.table,
+      row: Object.fromEntries(table.columns.map(({ name }, place) => [name, cells[place] ?? null])),
+      canonical,
+      leaf_hash: leaf.toString('hex'),
+      index,
+      rows: proof.partition.rows,
+      path: proof.path,
+      partition: partitionOf(proof, day),
+      day_root: day.root,
+      anchor: anchorOf(day),
+      verify: anchors.verifyUrl,
+    },
+    numberFormat: 'json',
+  };
+};
+
+export const anchorProof = defineOperation({
+  name: 'anchor_proof',
+  method: 'GET',
+  path: '/v2/anchors/proof',
+  key: 'required',
+  class: 'history',
+  price: null,
+  tool: true,
+  cacheS: null,
+  summary: 'Proof that one row was held and is unchanged.',
+  input: ProofInput,
+  output: Output,
+  codes: [
+    ...SCOPE_CODES.filter((code) => code !== 'DQL_LIMIT'),
+    ...(['DQL_UNKNOWN_VENUE', 'ANCHOR_NOT_FOUND', 'ANCHOR_CHANGED'] as const),
+  ],
+  example: {
+    question: 'Was this funding rate held on the day it was posted, and is it unchanged?',
+    input: { venue: 'binance', symbol: 'BTCUSDT', layer: 'funding', at: '2026-01-10T12:00:00Z' },
+    output: answer,
+  },
+  refine: proofFaults,
+  understand,
+  run,
+});

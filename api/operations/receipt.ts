@@ -1,0 +1,74 @@
+// GET /v2/receipts/{receipt_id}: what became of the payment of one call (P-10).
+import Type, { type Static } from 'typebox';
+import { serviceError } from '../../schemas/errors.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import { NullableInstant } from '../contract/parameters.ts';
+import answer from './examples/receipt.json' with { type: 'json' };
+import { type Answer, type Context, defineOperation } from './operation.ts';
+
+/** What no receipt looks like is not asked of the database. */
+const RECEIPT = /^rcp_[0-9A-HJKMNP-TV-Z]{26}$/;
+const STATES = ['presented', 'verified', 'served', 'settling', 'settled', 'failed', 'unknown'] as const;
+
+const Input = Type.Object(
+  {
+    receipt_id: Type.String({
+      description: '`X-Service-Receipt` of the paid answer.',
+      examples: ['rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2'],
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const Output = Type.Object({
+  receipt_id: Type.String(),
+  state: Type.Enum([...STATES]),
+  network: Type.String(),
+  payer: Type.String(),
+  amount: Type.String(),
+  class: Type.String(),
+  transaction: Type.Union([Type.String(), Type.Null()]),
+  settled_at: NullableInstant,
+});
+
+const refuseForNow = (): never => {
+  throw serviceError('UNAVAILABLE', 'Receipts cannot be read now.', { hint: 'Repeat the call in a few seconds.' });
+};
+
+const run = async ({ receipt_id: receiptId }: Static<typeof Input>, { receipts }: Context): Promise<Answer> => {
+  const found = RECEIPT.test(receiptId) ? await receipts.find(receiptId).catch(refuseForNow) : null;
+  if (found === null) {
+    throw serviceError('NOT_FOUND', `No payment has the receipt "${receiptId.slice(0, 40)}".`, {
+      hint: 'Send X-Service-Receipt of a paid answer.',
+    });
+  }
+  const { settledAt, ...receipt } = found;
+  return {
+    body: {
+      receipt_id: receiptId,
+      ...receipt,
+      settled_at: settledAt === null ? null : formatInstant(settledAt.getTime() * 1_000),
+    },
+    numberFormat: 'json',
+  };
+};
+
+export const receipt = defineOperation({
+  name: 'receipt',
+  method: 'GET',
+  path: '/v2/receipts/{receipt_id}',
+  key: 'open',
+  class: 'receipt',
+  price: null,
+  cacheS: null,
+  summary: 'What became of the payment of one call.',
+  input: Input,
+  output: Output,
+  codes: ['NOT_FOUND'],
+  example: {
+    question: 'Was the payment of this call settled, and by which transaction?',
+    input: { receipt_id: 'rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2' },
+    output: answer,
+  },
+  run,
+});

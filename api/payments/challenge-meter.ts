@@ -1,0 +1,46 @@
+// How many 402 answers a source address gets in a minute, first challenges and refusals alike (P-05).
+
+/** Answers a source address may have in a minute. */
+export const CHALLENGES_PER_MINUTE = 60;
+/** `drop-oldest`. */
+const MOST_SOURCES = 50_000;
+
+/** IPv4 addresses count whole, IPv6 ones by their /64. */
+export const sourceOf = (address: string): string => {
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head.split(':').filter((g) => g !== '');
+  const tailGroups = tail.split(':').filter((g) => g !== '');
+  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - tailGroups.length) }, () => '0');
+  return [...groups, ...zeros, ...tailGroups].slice(0, 4).join(':');
+};
+
+export class ChallengeMeter {
+  readonly #sources = new Map<string, { minute: number; used: number }>();
+
+  /** Seconds to wait when the address has had its share of this minute, else null. */
+  admit(address: string, nowMs: number): number | null {
+    const source = sourceOf(address);
+    const minute = Math.floor(nowMs / 60_000);
+    let count = this.#sources.get(source);
+    if (count === undefined || count.minute !== minute) {
+      count = { minute, used: 0 };
+      this.#sources.delete(source);
+      this.#sources.set(source, count);
+      if (this.#sources.size > MOST_SOURCES) this.#forgetOldest();
+    }
+    if (count.used >= CHALLENGES_PER_MINUTE) return Math.max(1, Math.ceil(60 - (nowMs % 60_000) / 1_000));
+    count.used += 1;
+    return null;
+  }
+
+  /** A payment of the address was served. */
+  giveBack(address: string): void {
+    const count = this.#sources.get(sourceOf(address));
+    if (count !== undefined && count.used > 0) count.used -= 1;
+  }
+
+  #forgetOldest(): void {
+    for (const source of this.#sources.keys()) return void this.#sources.delete(source);
+  }
+}

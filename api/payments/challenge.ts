@@ -1,0 +1,71 @@
+// The 402 answer: what a call costs, what plans cost, how to pay, and what was wrong with the payment that was presented (P-01, P-03, P-05).
+import type { Call, Price, Refused } from '../access/call.ts';
+import { limitHeaders } from '../contract/limits.ts';
+import { bazaarOf } from './bazaar.ts';
+import { CHALLENGES_PER_MINUTE, type ChallengeMeter } from './challenge-meter.ts';
+import { ATOMIC_PER_USD, offersOf, type PaymentTerms } from './offers.ts';
+
+export type ChallengeDeps = {
+  readonly terms: PaymentTerms;
+  readonly baseUrl: string;
+  readonly challenges: ChallengeMeter;
+};
+
+const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
+const RETRY = 'Sign a new payment of accepts[0] and retry with PAYMENT-SIGNATURE.';
+
+/** `error` names what is wrong with a payment; null: none was sent. */
+const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: string | null; deps: ChallengeDeps }) => {
+  const { terms, baseUrl } = deps;
+  const first =
+    terms.payTo === null ? 'Send a key.' : `Send a key, or sign accepts[0] and retry with PAYMENT-SIGNATURE.`;
+  return {
+    x402Version: 2,
+    error: error ?? NONE_SENT,
+    resource: {
+      url: `${baseUrl}${price.path}`,
+      description: `${operation.summary} Charged only on a 200/302 answer.`,
+      mimeType: 'application/json',
+    },
+    accepts: offersOf(terms, price),
+    errors: [
+      {
+        code: 'PAYMENT_REQUIRED' as const,
+        message: error ?? `This call costs ${price.amount / ATOMIC_PER_USD} USDC.`,
+        hint: error === null ? first : RETRY,
+      },
+    ],
+    extensions: { bazaar: bazaarOf(operation) },
+  };
+};
+
+/** The same object in header and body, or a 429 when the address has had its share of them. */
+export const challengeAnswer = (
+  call: Call,
+  price: Price,
+  { error, deps }: { readonly error: string | null; readonly deps: ChallengeDeps },
+): Refused => {
+  const wait = deps.challenges.admit(call.address, call.nowMs);
+  if (wait !== null) return tooMany(wait);
+  const body = bodyOf(call, price, { error, deps });
+  const header = Buffer.from(JSON.stringify(body)).toString('base64');
+  return { status: 402, headers: { 'payment-required': header }, body };
+};
+
+const tooMany = (wait: number): Refused => ({
+  status: 429,
+  headers: limitHeaders({
+    limit: 'x402_challenges_per_minute',
+    figure: CHALLENGES_PER_MINUTE,
+    retryAfterS: wait,
+  }),
+  body: {
+    errors: [
+      {
+        code: 'RATE_LIMITED',
+        message: `More than ${CHALLENGES_PER_MINUTE} payment challenges a minute were asked for.`,
+        hint: `Wait ${wait} seconds, or send a key.`,
+      },
+    ],
+  },
+});

@@ -1,0 +1,181 @@
+// What is taken when a payment is: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { PaymentChain } from './chain.ts';
+import type { Facilitator } from './facilitator.ts';
+import type { SignedPayment } from './header.ts';
+import { authorizationFault, matchOffer } from './match.ts';
+import type { CountPayment } from './metrics.ts';
+import { ledgerClass, type Offer } from './offers.ts';
+import type { Purchase, Purchases } from './purchases.ts';
+import type { Settlement } from './settlement.ts';
+import { checkSigner } from './signature.ts';
+import type { PaymentKey, PaymentStore, Standing } from './store.ts';
+
+const AGAIN_MS = 500;
+
+export type DeskDeps = {
+  readonly store: PaymentStore;
+  readonly purchases: Purchases;
+  readonly facilitator: Facilitator;
+  readonly chain: PaymentChain;
+  readonly settlement: Settlement;
+  readonly count: CountPayment;
+  readonly log: Logger;
+};
+
+/** Why a payment is not taken: a reason of P-03, too many of the payer's are unsettled, or nobody can tell now. */
+export type NotTaken = { readonly refused: string } | 'limit' | 'away';
+
+export type Bid = {
+  readonly payment: SignedPayment;
+  readonly offers: readonly Offer[];
+  readonly receiptId: string;
+};
+
+/** What became of the purchase of a plan. */
+export type PlanOutcome =
+  | { readonly is: 'bought'; readonly purchase: Purchase }
+  | { readonly is: 'failed'; readonly reason: string }
+  | { readonly is: 'unknown' }
+  | { readonly is: 'refused'; readonly why: NotTaken };
+
+export type PaymentDesk = {
+  /** Rejects when the database is away. */
+  readonly standing: (payment: SignedPayment) => Promise<Standing>;
+  /** Step 9: null, and the payment is verified. Rejects never. */
+  readonly take: (bid: Bid) => Promise<NotTaken | null>;
+  /** Step 11. Rejects never. */
+  readonly end: (bid: Bid, isServed: boolean) => Promise<void>;
+  readonly buyPlan: (bid: Bid) => Promise<PlanOutcome>;
+  /** The key of a plan that was paid for and not delivered; null: another request delivers it now. */
+  readonly claimKey: (bid: Bid) => Promise<Purchase | null>;
+  readonly endDelivery: (purchase: Purchase, bid: Bid, isDelivered: boolean) => Promise<void>;
+};
+
+export const keyOf = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
+  payer: authorization.from,
+  nonce: authorization.nonce,
+});
+
+const SIGNATURE: NotTaken = { refused: 'invalid_exact_evm_payload_signature' };
+const PRESENTED: NotTaken = { refused: 'already_presented' };
+
+/** Comparison with the offer, times, and who signed: everything that needs nobody else. */
+const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<Offer | NotTaken> => {
+  const offer = matchOffer(payment, offers);
+  if (typeof offer === 'string') return { refused: offer };
+  const fault = authorizationFault(payment, offer, Date.now());
+  if (fault !== null) return { refused: fault };
+  const signer = await checkSigner(payment, offer);
+  // The signature of a contract wallet may look like anybody's: then the facilitator asks the contract.
+  if (signer === 'stranger' && !(await chain.isContract(keyOf(payment).payer))) return SIGNATURE;
+  return offer;
+};
+
+const insert = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<boolean> => {
+  const { extra } = offer;
+  return store.insert({
+    ...keyOf(payment),
+    ...{ receiptId, offer, payload: payment.payload },
+    class: extra.kind === 'call' ? ledgerClass(extra.class) : null,
+    plan: extra.kind === 'plan' ? extra.plan : null,
+    validBefore: Number(payment.payload.authorization.validBefore),
+  });
+};
+
+/** The facilitator's word, then a place among the payer's unsettled payments. */
+const verify = async (deps: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<NotTaken | null> => {
+  const { store, facilitator, log, count } = deps;
+  const verdict = await facilitator.verify({ payload: payment.payload, offer });
+  if (verdict !== null) {
+    await store.remove(receiptId);
+    if (verdict === 'misconfigured')
+      log.error({ receipt_id: receiptId }, 'the facilitator does not know what we offer');
+    return typeof verdict === 'string' ? 'away' : verdict;
+  }
+  const became = await store.verify(receiptId);
+  if (became === 'verified') count('verified');
+  if (became === 'gone') return PRESENTED;
+  return became === 'limit' ? 'limit' : null;
+};
+
+const take = async (deps: DeskDeps, bid: Bid): Promise<NotTaken | null> => {
+  const { held } = deps.settlement;
+  try {
+    const offer = await checkBid(bid, deps);
+    if (typeof offer === 'string' || 'refused' in offer) return offer;
+    if (!(await insert(deps, bid, offer))) return PRESENTED;
+    held.add(bid.receiptId);
+    const refused = await verify(deps, bid, offer);
+    if (refused !== null) held.delete(bid.receiptId);
+    return refused;
+  } catch (err) {
+    // Nothing was charged: without its lease the row counts no longer, and the payment may be presented again.
+    held.delete(bid.receiptId);
+    deps.log.warn({ err, receipt_id: bid.receiptId }, 'a payment could not be checked');
+    return 'away';
+  }
+};
+
+/** What was served is written down before it is settled, however long the database is away, up to the end of its validity. */
+const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, receiptId }: Bid): Promise<void> => {
+  const untilMs = Number(payment.payload.authorization.validBefore) * 1_000;
+  count('served');
+  do {
+    try {
+      if (await store.serve(receiptId)) return settlement.settle(receiptId);
+      break;
+    } catch {
+      await pause(AGAIN_MS);
+    }
+  } while (Date.now() < untilMs);
+  settlement.held.delete(receiptId);
+  log.error({ receipt_id: receiptId }, 'an answer was served and cannot be charged');
+};
+
+const end = async (deps: DeskDeps, bid: Bid, isServed: boolean): Promise<void> => {
+  if (isServed) return serve(deps, bid);
+  deps.settlement.held.delete(bid.receiptId);
+  // If the database is away, its lease ends instead.
+  await deps.store.remove(bid.receiptId).catch(() => undefined);
+};
+
+/** Settled before it is answered; whatever is not recorded now the chain decides (P-06). */
+const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
+  const { store, purchases, settlement, count, log } = deps;
+  const refused = await take(deps, bid);
+  if (refused !== null) return { is: 'refused', why: refused };
+  const { receiptId } = bid;
+  try {
+    const open = await store.takeOne(receiptId);
+    if (open === null) return { is: 'unknown' };
+    const decision = await settlement.decide(open);
+    count(decision.is);
+    if (decision.is === 'settled') {
+      const purchase = await purchases.settle(receiptId, decision.transaction, receiptId);
+      return purchase === null ? { is: 'unknown' } : { is: 'bought', purchase };
+    }
+    if (decision.is === 'failed') await store.fail(receiptId, decision.reason, decision.payersFault);
+    else await store.doubt(receiptId);
+    return decision;
+  } catch (err) {
+    log.warn({ err, receipt_id: receiptId }, 'the purchase of a plan was not recorded, the chain will be asked');
+    return { is: 'unknown' };
+  } finally {
+    settlement.held.delete(receiptId);
+  }
+};
+
+export const openDesk = (deps: DeskDeps): PaymentDesk => ({
+  standing: (payment) => deps.store.read(keyOf(payment)),
+  take: (bid) => take(deps, bid),
+  end: (bid, isServed) => end(deps, bid, isServed),
+  buyPlan: (bid) => buyPlan(deps, bid),
+  claimKey: ({ payment, receiptId }) => deps.purchases.claim(keyOf(payment), receiptId),
+  endDelivery: ({ receiptId }, bid, isDelivered) =>
+    deps.purchases
+      .end(receiptId, bid.receiptId, isDelivered)
+      // The claim ends by itself, and the same authorisation asks again.
+      .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not noted')),
+});

@@ -1,0 +1,78 @@
+// The facilitator over HTTP: verifies a payment, sends it to the chain. What it does not answer clearly is told apart from what it refuses.
+import { HTTPFacilitatorClient } from '@x402/core/server';
+import {
+  FacilitatorResponseError,
+  type PaymentPayload,
+  type PaymentRequirements,
+  SettleError,
+  VerifyError,
+} from '@x402/core/types';
+import type { SignedPayment } from './header.ts';
+import type { Offer } from './offers.ts';
+import { isBeforeSending, readReason, sayReason, type Verdict } from './reasons.ts';
+
+const VERIFY_MS = 5_000;
+/** A block and its receipt; the longest that a settlement may take before its outcome is unknown. */
+const SETTLE_MS = 30_000;
+const TRANSACTION = /^0x[0-9a-f]{64}$/;
+
+/** A payment matched to our own offer; the caller's `accepted` goes nowhere. */
+export type Settleable = { readonly payload: SignedPayment['payload']; readonly offer: Offer };
+/** `refused`: nothing was sent to the chain. `unknown`: something may have been. */
+export type Settled =
+  | { readonly is: 'settled'; readonly transaction: string }
+  | { readonly is: 'refused'; readonly reason: string }
+  | { readonly is: 'unknown'; readonly why: string };
+
+export type Facilitator = {
+  /** Null: the payment is good. Rejects never. */
+  readonly verify: (payment: Settleable) => Promise<Verdict | null>;
+  /** Rejects never. */
+  readonly settle: (payment: Settleable) => Promise<Settled>;
+};
+
+/** The library's names for both; its networks are a template type. */
+const toRequest = ({ payload, offer }: Settleable): [PaymentPayload, PaymentRequirements] => {
+  const requirements = offer as unknown as PaymentRequirements;
+  return [{ x402Version: 2, accepted: requirements, payload }, requirements];
+};
+
+type Settlement = { readonly success: boolean; readonly errorReason?: string; readonly transaction: string };
+
+const outcomeOf = ({ success, errorReason = '', transaction }: Settlement): Settled => {
+  const hash = transaction.toLowerCase();
+  if (success) return TRANSACTION.test(hash) ? { is: 'settled', transaction: hash } : { is: 'unknown', why: 'no hash' };
+  const reason = sayReason(errorReason);
+  const isSent = hash !== '' || !isBeforeSending(reason);
+  return isSent ? { is: 'unknown', why: errorReason } : { is: 'refused', reason };
+};
+
+/** What went wrong, without the texts of the facilitator and its node. */
+const whyOf = (error: unknown): string =>
+  error instanceof FacilitatorResponseError ? error.name : error instanceof Error ? error.name : 'no answer';
+
+/** `headers` go with every request, for a facilitator that wants to know who asks. */
+export const openFacilitator = (url: string, headers: Readonly<Record<string, string>>): Facilitator => {
+  const createAuthHeaders = async () => ({ verify: { ...headers }, settle: { ...headers }, supported: { ...headers } });
+  const clientOf = (timeoutMs: number) => new HTTPFacilitatorClient({ url, timeoutMs, createAuthHeaders });
+  const [verifier, settler] = [clientOf(VERIFY_MS), clientOf(SETTLE_MS)];
+  return {
+    async verify(payment) {
+      try {
+        const { isValid, invalidReason } = await verifier.verify(...toRequest(payment));
+        return isValid ? null : readReason(invalidReason);
+      } catch (error) {
+        return error instanceof VerifyError && error.statusCode < 500 ? readReason(error.invalidReason) : 'away';
+      }
+    },
+    async settle(payment) {
+      try {
+        return outcomeOf(await settler.settle(...toRequest(payment)));
+      } catch (error) {
+        if (!(error instanceof SettleError) || error.statusCode >= 500) return { is: 'unknown', why: whyOf(error) };
+        const { errorReason = '', transaction = '' } = error;
+        return outcomeOf({ success: false, errorReason, transaction });
+      }
+    },
+  };
+};

@@ -1,0 +1,77 @@
+// Settings of payments, and what they say: who is paid in what, by which facilitator, on which chain.
+import { type Config, ConfigError, type ConfigSpec } from '../../infra/runtime/config.ts';
+import type { PaymentSettings } from './payments.ts';
+
+export const PAYMENT_CONFIG = {
+  PAYMENT_PAY_TO: {
+    type: 'string',
+    default: null,
+    description: 'Address that payments go to; unset: nothing is sold per call.',
+  },
+  PAYMENT_NETWORK: { type: 'string', default: 'eip155:8453', description: 'CAIP-2 name of the payment network.' },
+  PAYMENT_ASSET: {
+    type: 'string',
+    default: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    description: 'Token contract payments are made in (USDC).',
+  },
+  PAYMENT_TOKEN_NAME: { type: 'string', default: 'USD Coin', description: "Name in the token's EIP-712 domain." },
+  PAYMENT_TOKEN_VERSION: { type: 'string', default: '2', description: "Version in the token's EIP-712 domain." },
+  FACILITATOR_URL: {
+    type: 'url',
+    default: null,
+    description: 'x402 facilitator that verifies and settles payments; unset: payments answer 503.',
+  },
+  FACILITATOR_HEADERS: {
+    type: 'json',
+    default: null,
+    secret: true,
+    description: 'Headers of every request to the facilitator, a JSON object of texts.',
+  },
+  PAYMENT_RPC_URL: {
+    type: 'url',
+    default: null,
+    secret: true,
+    description: 'Node of the payment network, which decides what became of a payment; unset: payments answer 503.',
+  },
+} as const satisfies ConfigSpec;
+
+type PaymentConfig = Config<typeof PAYMENT_CONFIG>;
+
+/** Shapes of the settings that say who is paid in what: a wrong one makes every signature wrong. */
+const SHAPES = {
+  PAYMENT_PAY_TO: /^0x[0-9a-fA-F]{40}$/,
+  PAYMENT_ASSET: /^0x[0-9a-fA-F]{40}$/,
+  PAYMENT_NETWORK: /^eip155:[1-9]\d{0,15}$/,
+} as const;
+
+const checkShapes = (config: PaymentConfig): void => {
+  const faults = Object.entries(SHAPES).flatMap(([name, shape]) => {
+    const given = config[name as keyof typeof SHAPES];
+    return given === null || shape.test(given) ? [] : [`${name} must match ${shape.source}, found ${given}`];
+  });
+  if (faults.length > 0) throw new ConfigError(faults);
+};
+
+const readHeaders = (given: unknown): Readonly<Record<string, string>> => {
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const entries = isObject ? Object.entries(given) : [];
+  if (given !== null && (!isObject || entries.some(([, value]) => typeof value !== 'string')))
+    throw new ConfigError(['FACILITATOR_HEADERS must be a JSON object of texts']);
+  return Object.fromEntries(entries);
+};
+
+/** Throws ConfigError. */
+export const readPaymentSettings = (config: PaymentConfig): Omit<PaymentSettings, 'baseUrl'> => {
+  checkShapes(config);
+  const { FACILITATOR_URL: url, FACILITATOR_HEADERS: headers, PAYMENT_RPC_URL: rpcUrl } = config;
+  return {
+    terms: {
+      network: config.PAYMENT_NETWORK,
+      asset: config.PAYMENT_ASSET,
+      payTo: config.PAYMENT_PAY_TO,
+      token: { name: config.PAYMENT_TOKEN_NAME, version: config.PAYMENT_TOKEN_VERSION },
+    },
+    facilitator: url === null ? null : { url, headers: readHeaders(headers) },
+    rpcUrl,
+  };
+};

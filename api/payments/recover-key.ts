@@ -1,0 +1,83 @@
+// A bought key that was lost: whoever signs with the wallet that paid gets another one with the same expiry, once a message (P-06).
+import type { Pool, PoolClient } from 'pg';
+import { type Hex, recoverMessageAddress } from 'viem';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import type { PaymentChain } from './chain.ts';
+import { type Purchase, replaceKey } from './purchases.ts';
+
+/** A signed message is good for so long after the instant it states. */
+const MESSAGE_MS = 600_000;
+
+/** What is asked of the chain: whether a contract wallet takes the message for its own. */
+export type MessageChain = Pick<PaymentChain, 'isMessageOf'>;
+
+export type Recovery = {
+  /** The transaction that settled the purchase, and the wallet it shows as payer. */
+  readonly transaction: string;
+  readonly payer: string;
+  /** ISO 8601, from the page that asks for the signature. */
+  readonly issuedAt: string;
+  readonly signature: string;
+};
+
+/** What the wallet shows and signs (EIP-191). It names the service, so that no other one can ask for it. */
+export const recoveryMessage = (
+  baseUrl: string,
+  { transaction, issuedAt }: Pick<Recovery, 'transaction' | 'issuedAt'>,
+): string =>
+  [
+    `Replace the API key that was bought at ${baseUrl}.`,
+    'The key it replaces is revoked. This signature moves no funds.',
+    '',
+    `Transaction: ${transaction}`,
+    `Issued at: ${issuedAt}`,
+  ].join('\n');
+
+const isSignedBy = async (
+  payer: string,
+  message: string,
+  { signature, chain }: { signature: string; chain: MessageChain },
+) => {
+  if (!/^0x([0-9a-fA-F]{2}){1,4096}$/.test(signature)) return false;
+  const signer = await recoverMessageAddress({ message, signature: signature as Hex }).catch(() => null);
+  // A contract wallet answers for itself.
+  return signer?.toLowerCase() === payer || chain.isMessageOf(payer, message, signature);
+};
+
+/** A message is good once, and no older one after it; a key that has expired stays expired. */
+const TAKE = `
+  update plan_purchases q set recovered_at = $3, delivered_at = coalesce(q.delivered_at, now()), claimed_by = null, claimed_until = null
+  from payment_ledger l, api_keys k
+  where l.receipt_id = q.receipt_id and k.key_id = q.key_id and l.transaction = $1 and q.payer = $2 and k.expires_at > now()
+    and (q.recovered_at is null or q.recovered_at < $3)
+  returning q.receipt_id`;
+
+export type RecoveryDeps = {
+  readonly pool: Pool;
+  readonly chain: MessageChain;
+  readonly baseUrl: string;
+  readonly nowMs: number;
+};
+
+/**
+ * The replacement; null: there is no such purchase, the message is old or was used, or another wallet signed. `also` is part of
+ * the transaction that makes it.
+ */
+export const recoverKey = async (
+  recovery: Recovery,
+  { pool, chain, baseUrl, nowMs }: RecoveryDeps,
+  also: (client: PoolClient, purchase: Purchase) => Promise<void> = async () => undefined,
+): Promise<Purchase | null> => {
+  const { transaction, issuedAt, signature } = recovery;
+  const payer = recovery.payer.toLowerCase();
+  const issuedMs = Date.parse(issuedAt);
+  if (!(issuedMs <= nowMs && nowMs < issuedMs + MESSAGE_MS)) return null;
+  if (!(await isSignedBy(payer, recoveryMessage(baseUrl, recovery), { signature, chain }))) return null;
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ receipt_id: string }>(TAKE, [transaction, payer, new Date(issuedMs)]);
+    if (rows[0] === undefined) return null;
+    const purchase = await replaceKey(client, rows[0].receipt_id);
+    await also(client, purchase);
+    return purchase;
+  });
+};

@@ -1,0 +1,182 @@
+// Settles payments after their answers, and finds out what became of those whose outcome is unknown: the chain decides (P-04).
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { PaymentChain } from './chain.ts';
+import type { Facilitator, Settled } from './facilitator.ts';
+import type { CountPayment } from './metrics.ts';
+import type { Purchases } from './purchases.ts';
+import type { Reason } from './reasons.ts';
+import type { OpenPayment, PaymentStore } from './store.ts';
+
+/** Payments of other processes, and outcomes that are unknown, are looked for this often. */
+const SWEEP_EVERY_MS = 1_000;
+/** Taken up in one sweep of each kind; the rest waits for the next. */
+const MOST_AT_ONCE = 20;
+/** An operator should look at an outcome that is unknown for so long. */
+const ALARM_S = 600;
+
+const EXPIRED: Reason = 'invalid_exact_evm_payload_authorization_valid_before';
+const SPENT: Reason = 'already_presented';
+
+export type SettlementDeps = {
+  readonly store: PaymentStore;
+  readonly purchases: Purchases;
+  readonly facilitator: Facilitator;
+  readonly chain: PaymentChain;
+  readonly count: CountPayment;
+  readonly log: Logger;
+};
+
+/** `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). */
+export type Decision =
+  | { readonly is: 'settled'; readonly transaction: string }
+  | { readonly is: 'failed'; readonly reason: string; readonly payersFault: boolean }
+  | { readonly is: 'unknown' };
+
+const UNKNOWN: Decision = { is: 'unknown' };
+
+/** What the chain has decided; `unused`: it may still be settled. */
+const askChain = async ({ chain }: SettlementDeps, open: OpenPayment): Promise<Decision | 'unused'> => {
+  const looked = await chain.look(open, open.presentedMs);
+  if (looked.is === 'paid') return { is: 'settled', transaction: looked.transaction };
+  if (looked.is === 'spent') return { is: 'failed', reason: SPENT, payersFault: true };
+  if (!looked.isExpired) return 'unused';
+  return { is: 'failed', reason: EXPIRED, payersFault: !(await chain.canPay(open)) };
+};
+
+/** What a settle call has come to. Nothing fails that the chain shows as paid, and nothing that may still be under way. */
+const decide = async (deps: SettlementDeps, open: OpenPayment, said: Settled): Promise<Decision> => {
+  if (said.is === 'settled') return said;
+  try {
+    const decided = await askChain(deps, open);
+    if (decided !== 'unused') return decided;
+    if (said.is === 'unknown') return UNKNOWN;
+    return { is: 'failed', reason: said.reason, payersFault: !(await deps.chain.canPay(open)) };
+  } catch (err) {
+    // While it is away it is asked every few seconds; the age of what is unknown is the alarm.
+    deps.log.debug({ err, receipt_id: open.receiptId }, 'the chain does not answer about a payment');
+    return UNKNOWN;
+  }
+};
+
+const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decision): Promise<void> => {
+  const { store, purchases, count, log } = deps;
+  const { receiptId, plan } = open;
+  if (decision.is === 'settled') {
+    if (plan === null) await store.settle(receiptId, decision.transaction);
+    else await purchases.settle(receiptId, decision.transaction, null);
+  } else if (decision.is === 'failed') {
+    const { reason, payersFault } = decision;
+    await store.fail(receiptId, reason, payersFault);
+    log.warn({ receipt_id: receiptId, reason, payers_fault: payersFault }, 'a served payment was not settled');
+  } else {
+    await store.doubt(receiptId);
+  }
+  count(decision.is);
+};
+
+/** What the database does not take now stands as `settling`; its lease ends, and the chain is asked. */
+const settleOpen = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
+  const said = await deps.facilitator.settle(open);
+  await record(deps, open, await decide(deps, open, said));
+};
+
+/** An unknown outcome: as the chain has it, else sent again. What was sent before may still be under way, so no refusal ends it. */
+const reconcile = async (deps: SettlementDeps, open: OpenPayment): Promise<void> => {
+  const decided = await askChain(deps, open).catch(() => UNKNOWN);
+  if (decided === UNKNOWN) return;
+  if (decided !== 'unused') return record(deps, open, decided);
+  if (!(await deps.store.resume(open.receiptId))) return;
+  const said = await deps.facilitator.settle(open);
+  const again: Settled = said.is === 'refused' ? { is: 'unknown', why: said.reason } : said;
+  await record(deps, open, await decide(deps, open, again));
+};
+
+export type Settlement = {
+  /** Settles what was served, unless another process has taken it up. Rejects never. */
+  readonly settle: (receiptId: string) => Promise<void>;
+  /** The outcome for whoever waits for it; nothing is recorded. */
+  readonly decide: (open: OpenPayment) => Promise<Decision>;
+  /** Payments that this process answers or settles: while it lives no other one takes them up. */
+  readonly held: Set<string>;
+  readonly stop: () => Promise<void>;
+};
+
+/** Says once that payments wait too long, and again when others do. */
+const watchOverdue = ({ store, log }: SettlementDeps): (() => Promise<void>) => {
+  let isAlarmed = false;
+  return async () => {
+    const { unknownS, overdue } = await store.overdue();
+    const isLate = unknownS > ALARM_S || overdue > 0;
+    if (isLate && !isAlarmed) log.error({ unknown_s: unknownS, overdue }, 'payments wait for their settlement');
+    isAlarmed = isLate;
+  };
+};
+
+/** Starts to look for what other processes left. */
+export const startSettlement = (deps: SettlementDeps): Settlement => {
+  const { store, log } = deps;
+  const held = new Set<string>();
+  const underWay = new Set<Promise<void>>();
+  const watch = watchOverdue(deps);
+
+  const run = async (receiptId: string, work: () => Promise<void>): Promise<void> => {
+    held.add(receiptId);
+    const done = work()
+      .catch((err: unknown) =>
+        log.warn({ err, receipt_id: receiptId }, 'a settlement was not recorded, the chain will be asked'),
+      )
+      .finally(() => held.delete(receiptId));
+    underWay.add(done);
+    await done;
+    underWay.delete(done);
+  };
+
+  const sweep = async (): Promise<void> => {
+    if (held.size > 0) await store.renew([...held]);
+    await store.tidy();
+    for (const open of await store.takeServed(MOST_AT_ONCE)) void run(open.receiptId, () => settleOpen(deps, open));
+    for (const open of await store.takeUnknown(MOST_AT_ONCE)) {
+      if (!held.has(open.receiptId)) void run(open.receiptId, () => reconcile(deps, open));
+    }
+    await watch();
+  };
+  const stopSweeping = repeat(sweep, log);
+
+  return {
+    held,
+    settle: (receiptId) =>
+      run(receiptId, async () => {
+        const open = await store.takeOne(receiptId);
+        if (open !== null) await settleOpen(deps, open);
+      }),
+    decide: async (open) => decide(deps, open, await deps.facilitator.settle(open)),
+    async stop() {
+      await stopSweeping();
+      await Promise.all(underWay);
+    },
+  };
+};
+
+/** Sweeps one after the other; a database that is away is told once. */
+const repeat = (sweep: () => Promise<void>, log: Logger): (() => Promise<void>) => {
+  const stopping = new AbortController();
+  let isAway = false;
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        await sweep();
+        isAway = false;
+      } catch (err) {
+        if (!isAway) log.warn({ err }, 'payments cannot be looked through, trying again');
+        isAway = true;
+      }
+      await pause(SWEEP_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const looping = loop();
+  return () => {
+    stopping.abort();
+    return looping;
+  };
+};

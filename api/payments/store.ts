@@ -1,0 +1,197 @@
+// Payments in PostgreSQL: each move between two states is one statement, so that of any number of processes one makes it (P-04, P-07).
+import type { Pool } from 'pg';
+import { within } from '../../infra/runtime/within.ts';
+import type { PlanCode } from '../contract/plans.ts';
+import type { Settleable } from './facilitator.ts';
+
+/** A database that says nothing for this long is away. */
+const ANSWER_MS = 2_000;
+/** A process renews it every second while it answers or settles; without it another one takes the payment up. */
+const LEASE_S = 15;
+/** Verified and unsettled payments that a payer may have. */
+export const MOST_UNSETTLED = 3;
+/** How long what became of a payment is remembered after its authorisation expired. */
+const KEPT = '10 minutes';
+
+export type PaymentKey = { readonly payer: string; readonly nonce: string };
+export type PaymentState = 'presented' | 'verified' | 'served' | 'settling' | 'settled' | 'failed' | 'unknown';
+
+/** What is known of an authorisation and its payer before anything is decided. */
+export type Standing = {
+  /** Null: it was not presented, or its process is gone. */
+  readonly state: PaymentState | null;
+  /** A plan that was paid with it; `signature` is the one it was paid with. */
+  readonly purchase: { readonly isDelivered: boolean; readonly signature: string } | null;
+  readonly plan: PlanCode | null;
+  readonly signature: string | null;
+  readonly isBlocked: boolean;
+  readonly unsettled: number;
+};
+
+export type NewPayment = PaymentKey &
+  Settleable & {
+    readonly receiptId: string;
+    readonly class: string | null;
+    readonly plan: PlanCode | null;
+    /** Seconds since 1970. */
+    readonly validBefore: number;
+  };
+
+/** A payment whose settlement this process has taken up. */
+export type OpenPayment = Settleable & {
+  readonly receiptId: string;
+  readonly plan: PlanCode | null;
+  readonly presentedMs: number;
+};
+
+type OpenRow = {
+  readonly receipt_id: string;
+  readonly plan: PlanCode | null;
+  readonly payload: Settleable['payload'];
+  readonly offer: Settleable['offer'];
+  readonly presented_at: Date;
+};
+
+const LEASE = `now() + interval '${LEASE_S} seconds'`;
+const IS_GONE = "p.state in ('presented', 'verified') and p.lease_until <= now()";
+const OPEN = 'p.receipt_id, p.plan, p.payload, p.offer, p.presented_at';
+
+const READ = `
+  select case when ${IS_GONE} then null else p.state end as state, p.plan, p.payload ->> 'signature' as signature,
+    q.delivered_at is not null as is_delivered, q.signature as purchase_signature,
+    exists (select 1 from blocked_payers b where b.payer = $1 and b.blocked_until > now()) as is_blocked,
+    (select count(*)::integer from payments o where o.payer = $1 and is_unsettled(o)) as unsettled
+  from (select 1) one
+  left join payments p on p.payer = $1 and p.nonce = $2
+  left join plan_purchases q on q.payer = $1 and q.nonce = $2`;
+
+const COLUMNS = ['receipt_id', 'network', 'asset', 'amount', 'class', 'plan', 'offer', 'payload', 'valid_before'];
+/** A row whose process is gone is as if it were not there. */
+const INSERT = `
+  insert into payments as p (payer, nonce, ${COLUMNS.join(', ')}, lease_until)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, to_timestamp($11), ${LEASE})
+  on conflict (payer, nonce) do update set state = 'presented', presented_at = now(), lease_until = excluded.lease_until,
+    ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}
+  where ${IS_GONE}`;
+
+const REMOVE = `delete from payments where receipt_id = $1 and state in ('presented', 'verified')`;
+const RENEW = `update payments set lease_until = ${LEASE}
+  where receipt_id = any($1) and state in ('presented', 'verified', 'settling')`;
+const SERVE = `update payments set state = 'served' where receipt_id = $1 and state = 'verified'`;
+
+/** Taken up once: `settling` with a lease, so that a settlement whose process died is found. */
+const TAKE = `
+  update payments p set state = 'settling', sent_at = now(), lease_until = ${LEASE}
+  where p.receipt_id = $1 and (p.state = 'served' or (p.state = 'verified' and p.plan is not null)) returning ${OPEN}`;
+const TAKE_SERVED = `
+  update payments p set state = 'settling', sent_at = now(), lease_until = ${LEASE} where p.receipt_id in (
+    select receipt_id from payments where state = 'served' order by presented_at limit $1 for update skip locked)
+  returning ${OPEN}`;
+const TAKE_UNKNOWN = `
+  update payments p set checked_at = now() where p.receipt_id in (
+    select receipt_id from payments where state = 'unknown' and (checked_at is null or checked_at < now() - interval '3 seconds')
+    order by checked_at nulls first limit $1 for update skip locked)
+  returning ${OPEN}`;
+/** Sent again: what the chain has not used and has not let expire. */
+const RESUME = `update payments set state = 'settling', sent_at = now(), lease_until = ${LEASE}
+  where receipt_id = $1 and state = 'unknown'`;
+const DOUBT = `update payments set state = 'unknown' where receipt_id = $1 and state = 'settling'`;
+const SETTLE = `
+  with ended as (
+    update payments set state = 'settled', transaction = $2, ended_at = now()
+    where receipt_id = $1 and state in ('settling', 'unknown') returning *)
+  insert into payment_ledger (receipt_id, transaction, network, payer, nonce, amount, class, plan, presented_at, settled_at)
+  select receipt_id, transaction, network, payer, nonce, amount, class, plan, presented_at, ended_at from ended`;
+const FAIL = 'select fail_payment($1, $2, $3) as failed';
+
+const TIDY = [
+  `delete from payments p where ${IS_GONE}`,
+  `update payments set state = 'unknown' where state = 'settling' and lease_until <= now()`,
+  `delete from payments where state = 'settled' and valid_before < now() - interval '${KEPT}'`,
+  // Failures are counted for a day.
+  `delete from payments where state = 'failed' and valid_before < now() - interval '${KEPT}' and ended_at < now() - interval '1 day'`,
+  'delete from blocked_payers where blocked_until < now()',
+];
+
+const OLDEST = `select coalesce(extract(epoch from now() - min(coalesce(sent_at, presented_at)) filter (where state = 'unknown')), 0)::float as unknown_s,
+  count(*) filter (where state in ('served', 'settling', 'unknown') and valid_before < now())::integer as overdue from payments`;
+
+const toOpen = ({ receipt_id, plan, payload, offer, presented_at }: OpenRow): OpenPayment => ({
+  ...{ receiptId: receipt_id, plan, payload, offer },
+  presentedMs: presented_at.getTime(),
+});
+
+type StandingRow = {
+  readonly state: PaymentState | null;
+  readonly plan: PlanCode | null;
+  readonly signature: string | null;
+  readonly is_delivered: boolean;
+  readonly purchase_signature: string | null;
+  readonly is_blocked: boolean;
+  readonly unsettled: number;
+};
+
+const toStanding = (row: StandingRow): Standing => ({
+  state: row.state,
+  plan: row.plan,
+  signature: row.signature,
+  purchase:
+    row.purchase_signature === null ? null : { isDelivered: row.is_delivered, signature: row.purchase_signature },
+  isBlocked: row.is_blocked,
+  unsettled: row.unsettled,
+});
+
+/** Every function rejects when the database is away. */
+export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
+  const ask = <R extends object>(text: string, values: readonly unknown[] = []) =>
+    within(pool.query<R & Record<string, unknown>>(text, [...values]), ANSWER_MS);
+  const isDone = async (text: string, values: readonly unknown[]): Promise<boolean> =>
+    ((await ask(text, values)).rowCount ?? 0) > 0;
+  const take = async (text: string, value: unknown): Promise<readonly OpenPayment[]> =>
+    (await ask<OpenRow>(text, [value])).rows.map(toOpen);
+
+  return {
+    async read({ payer, nonce }: PaymentKey): Promise<Standing> {
+      const { rows } = await ask<StandingRow>(READ, [payer, nonce]);
+      return toStanding(rows[0] as StandingRow);
+    },
+    /** False: the authorisation is there already. */
+    insert: ({ payer, nonce, receiptId, class: of, plan, offer, payload, validBefore }: NewPayment): Promise<boolean> =>
+      isDone(INSERT, [
+        ...[payer, nonce, receiptId, offer.network, offer.asset, offer.amount, of, plan],
+        ...[JSON.stringify(offer), JSON.stringify(payload), validBefore],
+      ]),
+    async verify(receiptId: string): Promise<'verified' | 'limit' | 'gone'> {
+      const { rows } = await ask<{ became: 'verified' | 'limit' | 'gone' }>('select verify_payment($1, $2) as became', [
+        ...[receiptId, MOST_UNSETTLED],
+      ]);
+      return rows[0]?.became ?? 'gone';
+    },
+    /** Nothing was served: the authorisation may be presented again. */
+    remove: (receiptId: string) => isDone(REMOVE, [receiptId]),
+    renew: (receiptIds: readonly string[]) => isDone(RENEW, [receiptIds]),
+    serve: (receiptId: string) => isDone(SERVE, [receiptId]),
+    /** Null: another process has taken it up. */
+    takeOne: async (receiptId: string): Promise<OpenPayment | null> => (await take(TAKE, receiptId))[0] ?? null,
+    takeServed: (most: number) => take(TAKE_SERVED, most),
+    takeUnknown: (most: number) => take(TAKE_UNKNOWN, most),
+    resume: (receiptId: string) => isDone(RESUME, [receiptId]),
+    doubt: (receiptId: string) => isDone(DOUBT, [receiptId]),
+    /** The payment of a call and its row of the ledger. */
+    settle: (receiptId: string, transaction: string) => isDone(SETTLE, [receiptId, transaction]),
+    async fail(receiptId: string, reason: string, payersFault: boolean): Promise<boolean> {
+      const { rows } = await ask<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
+      return rows[0]?.failed ?? false;
+    },
+    /** What was left by processes that are gone, and what need not be remembered any more. */
+    async tidy(): Promise<void> {
+      for (const text of TIDY) await ask(text);
+    },
+    /** Seconds since the oldest unknown settlement was sent, and payments served and unsettled past their validity. */
+    async overdue(): Promise<{ readonly unknownS: number; readonly overdue: number }> {
+      const { rows } = await ask<{ unknown_s: number; overdue: number }>(OLDEST);
+      return { unknownS: rows[0]?.unknown_s ?? 0, overdue: rows[0]?.overdue ?? 0 };
+    },
+  };
+};
+export type PaymentStore = ReturnType<typeof openPaymentStore>;

@@ -1,0 +1,22 @@
+// `npm run --silent perp-mcp`: the tool server over standard input and output, for clients that only start programs.
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { Agent } from 'undici';
+import { readConfig } from '../infra/runtime/config.ts';
+import { PERP_MCP_CONFIG } from './config.ts';
+import { OPERATIONS } from './operations/index.ts';
+import { createCallApi } from './tool-app/call-api.ts';
+import { createMcpServer } from './tool-app/mcp-server.ts';
+import { PAGES } from './tool-app/pages.ts';
+import { renderTools } from './tool-app/tools.ts';
+
+const { BASE_URL: baseUrl, API_KEY: key } = readConfig(PERP_MCP_CONFIG, process.env);
+const deps = {
+  tools: renderTools(OPERATIONS),
+  pages: PAGES,
+  callApi: createCallApi(baseUrl, new Agent()),
+  nowMs: Date.now,
+};
+// Without a connection there is nobody to sign in again: a refused key is the failure of a call.
+const caller = { key, address: null, signal: new AbortController().signal, onUnauthorized: () => undefined };
+
+serveStdio(() => createMcpServer(deps, caller));

@@ -1,0 +1,59 @@
+// Whether the query of a rule is lawful: the language with the codes of the catalogue, and no clause that a rule has no use for (AG-01).
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
+import { type Codes, fold } from '../language/codes.ts';
+import { type Compiled, compile } from '../language/compile.ts';
+import type { RuleDraft } from './rule.ts';
+
+export type AskedQuery = Pick<RuleDraft, 'query' | 'units'>;
+
+/** The query of a rule, compiled. Throws ServiceError with all its faults, each with its place in the text. */
+export const compileRule = ({ query, units }: AskedQuery, codes: Codes): Compiled =>
+  compile({ text: query }, codes, {
+    where: null,
+    refuseQuantitySums: units === 'published',
+    outOfRange: () => null,
+    isRule: true,
+  });
+
+/** As `compileRule`; the faults name the member that the text stands in. */
+export const checkRule = (draft: AskedQuery, codes: Codes): Compiled => {
+  try {
+    return compileRule(draft, codes);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new ServiceError(error.errors.map((one): ApiError => ({ path: '/query', ...one })));
+  }
+};
+
+type Named = { readonly name: string; readonly description: string };
+
+/** Of `GET /v2/dql/catalogue`: what checks and completion of queries read. */
+export type Catalogue = Readonly<
+  Record<'venues' | 'currencies' | 'assets' | 'instruments' | 'instruments_delisted', string[]>
+> & {
+  readonly fields: readonly Named[];
+  readonly sources: readonly Named[];
+  readonly functions: readonly (Named & { readonly signature: string })[];
+};
+
+export const codesOf = ({ venues, currencies, assets, instruments, instruments_delisted }: Catalogue): Codes => ({
+  venue: new Map(venues.map((code) => [fold('venue', code), code])),
+  quote: new Map(currencies.map((code) => [fold('quote', code), code])),
+  base: new Map(assets.map((code) => [fold('base', code), code])),
+  instrument: new Map([...instruments, ...instruments_delisted].map((code) => [fold('instrument', code), code])),
+});
+
+const CATALOGUE_PATH = '/v2/dql/catalogue';
+const ANSWER_MS = 5_000;
+
+/** As the data API has it, for processes without a memory copy. Throws ServiceError UNAVAILABLE. */
+export const fetchCatalogue = async (baseUrl: string): Promise<Catalogue> => {
+  const answer = await fetch(`${baseUrl}${CATALOGUE_PATH}`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    () => null,
+  );
+  if (answer?.status === 200) return (await answer.json()) as Catalogue;
+  const hint = 'Repeat the call in a few seconds.';
+  throw serviceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
+};
+
+export const fetchCodes = async (baseUrl: string): Promise<Codes> => codesOf(await fetchCatalogue(baseUrl));

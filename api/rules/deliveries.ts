@@ -1,0 +1,126 @@
+// Delivers moves of rules to webhooks from a queue in PostgreSQL: at least once, tried again for a day, then given up with a notice (AG-06).
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { formatInstant } from '../../schemas/instants.ts';
+import type { CountRules } from './metrics.ts';
+import { TRANSITION_COLUMNS, type TransitionRow, toTransition } from './store.ts';
+import { type CallOptions, callWebhook } from './webhook-call.ts';
+
+const LOOK_EVERY_MS = 500;
+/** Messages on their way at a time, one a webhook: a slow receiver holds up itself. */
+const AT_ONCE = 16;
+/** While it is sent nobody else sends it; longer than any call takes. */
+const LEASE_S = 30;
+/** The first wait after a failure; doubled each time. */
+const FIRST_WAIT_S = 5;
+const LONGEST_WAIT_S = 3_600;
+const GIVEN_UP_AFTER_H = 24;
+
+/** The oldest message that is due of each webhook. */
+const CLAIM = `
+  with due as (
+    select distinct on (d.webhook_id) d.delivery_id from rule_deliveries d join rule_webhooks w using (webhook_id)
+    where d.state = 'waiting' and d.next_at <= now() and w.disabled_at is null
+    order by d.webhook_id, d.next_at, d.delivery_id limit $1),
+  claimed as (
+    update rule_deliveries d set next_at = now() + make_interval(secs => ${LEASE_S}), attempts = attempts + 1
+    where d.delivery_id in (
+      select q.delivery_id from rule_deliveries q join due using (delivery_id)
+      where q.next_at <= now() and q.state = 'waiting' for update of q skip locked)
+    returning d.*)
+  select c.delivery_id, c.webhook_id, c.attempts, w.url, w.secret, r.name, ${TRANSITION_COLUMNS}
+  from claimed c join rule_webhooks w using (webhook_id) join rule_transitions t using (transition_id)
+    join rules r on r.rule_id = t.rule_id`;
+const DELIVERED = `
+  update rule_deliveries set state = 'delivered', outcome = $2, ended_at = now() where delivery_id = $1`;
+const FAILED = `
+  update rule_deliveries set outcome = $2, next_at = now() + make_interval(secs => $3),
+    state = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then 'dead' else state end,
+    ended_at = case when made_at < now() - make_interval(hours => ${GIVEN_UP_AFTER_H}) then now() end
+  where delivery_id = $1 returning state`;
+const DISABLE = `
+  update rule_webhooks set disabled_at = now(), notice = $2 where webhook_id = $1 and disabled_at is null`;
+
+type Claimed = TransitionRow & {
+  readonly delivery_id: string;
+  readonly webhook_id: string;
+  readonly attempts: number;
+  readonly url: string;
+  readonly secret: string;
+  readonly name: string;
+};
+
+/** What a receiver is told; \`id\` is the same however often it comes. */
+const bodyOf = (claimed: Claimed): string => {
+  const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
+  return JSON.stringify({
+    id: `move_${transitionId}`,
+    event: 'rule',
+    rule_id: ruleId,
+    name: claimed.name,
+    at: formatInstant(at),
+    previous_state: from,
+    state: to,
+    reason,
+    matched,
+    matched_total: matchedTotal,
+  });
+};
+
+const waitS = (attempts: number): number => Math.min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1));
+
+export type DeliveryDeps = {
+  readonly pool: Pick<Pool, 'query'>;
+  readonly calls: CallOptions;
+  readonly count: Pick<CountRules, 'delivered'>;
+  readonly log: Pick<Logger, 'warn'>;
+};
+
+const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<void> => {
+  const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
+  const { isDelivered, words } = await callWebhook({ url, secret, body: bodyOf(claimed) }, calls);
+  if (isDelivered) {
+    await pool.query(DELIVERED, [id, words]);
+    return count.delivered('delivered');
+  }
+  const { rows } = await pool.query<{ state: string }>(FAILED, [id, words, waitS(attempts)]);
+  if (rows[0]?.state !== 'dead') return count.delivered('failed');
+  count.delivered('dead');
+  await pool.query(DISABLE, [webhookId, `Disabled: a message could not be delivered for 24 hours (${words}).`]);
+};
+
+/** Takes what is due, and sends it; how many messages that were. Rejects when the store is away. */
+export const deliverDue = async (deps: DeliveryDeps): Promise<number> => {
+  const { rows } = await deps.pool.query<Claimed>(CLAIM, [AT_ONCE]);
+  await Promise.all(rows.map((claimed) => deliver(claimed, deps)));
+  return rows.length;
+};
+
+export type Deliveries = { readonly stop: () => Promise<void> };
+
+/** Starts to deliver; any number of processes may. What one that died had claimed is sent again. */
+export const startDeliveries = (deps: DeliveryDeps): Deliveries => {
+  const stopping = new AbortController();
+  let isAway = false;
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      let sent = 0;
+      try {
+        sent = await deliverDue(deps);
+        isAway = false;
+      } catch (err) {
+        if (!isAway) deps.log.warn({ err }, 'moves of rules cannot be delivered, trying again');
+        isAway = true;
+      }
+      if (sent === 0) await pause(LOOK_EVERY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  };
+  const looping = loop();
+  return {
+    async stop() {
+      stopping.abort();
+      await looping;
+    },
+  };
+};

@@ -1,0 +1,148 @@
+// States of rules as callers are given them: of the account of a key, and of rules that others share (AG-04, AG-05).
+import type { Pool } from 'pg';
+import type { Micros } from '../../schemas/records.ts';
+import type { ChooseScope } from '../access/scope.ts';
+import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
+import type { HistoryStore } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { evaluateNow, type Outcome, unknownFor } from './evaluation.ts';
+import { effectiveIntervalS, instantAfter } from './instants.ts';
+import { isFaultOfRule, isOutsidePlan, Questions, Selections } from './questions.ts';
+import { recordEvaluations } from './record.ts';
+import type { Rule, RuleReason, RuleState } from './rule.ts';
+import { fromRow, RULE_COLUMNS, type RuleRow, readMicros } from './store.ts';
+
+/** Who asks: a key reads the rules of its account, a payer (lower-case address) has none; both read what is shared, by name. */
+export type RuleCaller = { readonly keyId: string } | { readonly payer: string };
+
+export type RuleStatus = {
+  readonly rule: Rule;
+  readonly state: RuleState;
+  readonly reason: RuleReason | null;
+  /** The state this caller was given last; null at the first read. */
+  readonly before: RuleState | null;
+  readonly since: Micros;
+  readonly evaluatedAt: Micros | null;
+  /** Null while it is disabled. */
+  readonly nextAt: Micros | null;
+  readonly intervalS: number;
+  readonly matched: readonly string[];
+  readonly matchedTotal: number;
+  readonly unknown: readonly string[];
+  readonly unknownTotal: number;
+};
+
+export type AgentRules = {
+  /** Names of rules that the caller may read: of those named, or of its account. */
+  readonly find: (ids: readonly string[] | null, caller: RuleCaller) => Promise<readonly string[]>;
+  /** States, oldest rule first, and the note of what the caller was given, in one step. */
+  readonly read: (ids: readonly string[] | null, caller: RuleCaller, at: Micros) => Promise<readonly RuleStatus[]>;
+  /** Evaluates those named now, but those that were within the second; `spend` takes so many of the day's quota or throws. */
+  readonly evaluate: (ids: readonly string[], at: Micros, spend: (count: number) => Promise<void>) => Promise<void>;
+};
+
+export type DeskDeps = {
+  readonly pool: Pool;
+  readonly live: LiveMemory;
+  readonly history: HistoryStore | null;
+  readonly choose: ChooseScope;
+};
+
+const FRESH_EVERY: Micros = 1_000_000;
+
+type StatusRow = RuleRow & {
+  readonly before: RuleState | null;
+  readonly state: RuleState;
+  readonly reason: RuleReason | null;
+  readonly since: string;
+  readonly evaluated_at: string | null;
+  readonly matched: readonly string[];
+  readonly matched_total: number;
+  readonly unknown: readonly string[];
+  readonly unknown_total: number;
+  readonly plan: string | null;
+};
+
+const ACCOUNT = '(select account_id from api_keys where key_id = $1)';
+const FIND = `
+  select rule_id from rules r
+  where case when $2::text[] is null then account_id = ${ACCOUNT}
+    else rule_id = any($2) and (shared or account_id = ${ACCOUNT}) end
+  order by created_at, rule_id`;
+const READ = `
+  select ${RULE_COLUMNS}, t.before, t.state, t.reason, t.since, t.evaluated_at, t.matched, t.matched_total, t.unknown,
+    t.unknown_total, best_plan(r.account_id) as plan
+  from tell_rule_states($3, ${ACCOUNT}, $2) t join rules r using (rule_id) order by r.created_at, r.rule_id`;
+/** Whoever takes the second evaluates the rule; the others are given what is stored. */
+const CLAIM = `
+  update rule_states s set fresh_at = $2 from rules r
+  where s.rule_id = any($1) and r.rule_id = s.rule_id and r.enabled and (s.fresh_at is null or s.fresh_at <= $2::bigint - ${FRESH_EVERY})
+  returning ${RULE_COLUMNS}, best_plan(r.account_id) as plan`;
+const GIVE_BACK = `update rule_states set fresh_at = null where rule_id = any($1) and fresh_at = $2`;
+
+const planNamed = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];
+const keyOf = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
+const nameOf = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
+
+const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
+  const rule = fromRow(row);
+  const intervalS = effectiveIntervalS(rule.intervalS, planNamed(row.plan));
+  return {
+    rule,
+    intervalS,
+    state: row.state,
+    reason: row.reason,
+    before: row.before,
+    since: readMicros(row.since),
+    evaluatedAt: row.evaluated_at === null ? null : readMicros(row.evaluated_at),
+    nextAt: rule.enabled ? instantAfter(at, { phase: rule.phase, intervalS }) : null,
+    matched: row.matched,
+    matchedTotal: row.matched_total,
+    unknown: row.unknown,
+    unknownTotal: row.unknown_total,
+  };
+};
+
+export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): AgentRules => {
+  const questions = new Questions(live);
+  const selections = new Selections(live);
+
+  const judge = async (rule: Rule, plan: Plan, at: Micros): Promise<Outcome> => {
+    try {
+      const question = questions.of(rule);
+      const choice = choose(plan, at);
+      if (isOutsidePlan(question.names, plan, choice)) return unknownFor('plan_venue');
+      return await evaluateNow(question, selections.at(at, question, choice), { live, history, at });
+    } catch (error) {
+      if (!isFaultOfRule(error)) throw error;
+      return unknownFor('evaluation_error');
+    }
+  };
+
+  return {
+    async find(ids, caller) {
+      const { rows } = await pool.query<{ rule_id: string }>(FIND, [keyOf(caller), ids]);
+      return rows.map((row) => row.rule_id);
+    },
+    async read(ids, caller, at) {
+      const { rows } = await pool.query<StatusRow>(READ, [keyOf(caller), ids, nameOf(caller)]);
+      return rows.map((row) => toStatus(row, at));
+    },
+    async evaluate(ids, at, spend) {
+      const { rows } = await pool.query<RuleRow & { readonly plan: string | null }>(CLAIM, [ids, at]);
+      if (rows.length === 0) return;
+      const claimed = rows.map((row) => row.rule_id);
+      try {
+        await spend(claimed.length);
+      } catch (error) {
+        await pool.query(GIVE_BACK, [claimed, at]);
+        throw error;
+      }
+      // One after the other: each lets other calls run between its instruments.
+      for (const row of rows) {
+        const rule = fromRow(row);
+        await recordEvaluations(pool, [{ rule, at, outcome: await judge(rule, planNamed(row.plan), at) }]);
+      }
+    },
+  };
+};

@@ -1,0 +1,170 @@
+// What a question is worth at an instant: the state of its instruments together, and which of them it holds for (AG-02, AG-04).
+import { statusAt } from '../../schemas/freshness.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { CapabilityVersion } from '../../schemas/topics.ts';
+import type { HistoryStore } from '../history/store.ts';
+import type { Bounds } from '../live/bounds.ts';
+import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
+import { listingPolicyOf } from '../live/listing-view.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { because } from '../screen/because.ts';
+import type { Facts, LayerState, LayerStates } from '../screen/facts.ts';
+import { Instrument } from '../screen/instrument.ts';
+import { type Moment, readFacts, readFactsAt } from '../screen/read-facts.ts';
+import { Budget, groupsOf } from '../screen/screen.ts';
+import { firstUnknown } from '../screen/values.ts';
+import type { Question } from './questions.ts';
+import type { RecentStates } from './recent-states.ts';
+import type { RuleReason, RuleState } from './rule.ts';
+
+/** Codes that an answer names of those found (AG-04). */
+const MOST_CODES = 20;
+/** As of a screen (SC-06). */
+const BUDGET_MS = 5_000;
+
+export type Outcome = {
+  readonly state: RuleState;
+  readonly reason: RuleReason | null;
+  readonly matched: readonly string[];
+  readonly matchedTotal: number;
+  readonly unknown: readonly string[];
+  readonly unknownTotal: number;
+};
+
+const NONE = { matched: [], matchedTotal: 0, unknown: [], unknownTotal: 0 } as const;
+
+export const unknownFor = (reason: RuleReason): Outcome => ({ state: 'unknown', reason, ...NONE });
+
+/** Why an instrument is unknown, by the inputs that made it so. */
+const reasonOf = (instrument: Instrument): RuleReason => {
+  const { condition } = instrument.plan.query;
+  const causes = condition === null ? [] : because(condition, instrument, null).map((cause) => cause.unknown);
+  switch (firstUnknown(causes).status) {
+    case 'stale':
+      return 'stale_input';
+    case 'missing':
+      return 'missing_input';
+    default:
+      return 'not_published';
+  }
+};
+
+const judge = async ({ plan }: Question, facts: readonly Facts[], budget: Budget): Promise<Outcome> => {
+  const found = { matched: [] as string[], matchedTotal: 0, unknown: [] as string[], unknownTotal: 0 };
+  let first: Instrument | null = null;
+  for (const [code, group] of groupsOf(facts)) {
+    const instrument = new Instrument(code, plan, group);
+    const result = instrument.result();
+    if (result === true && ++found.matchedTotal <= MOST_CODES) found.matched.push(code);
+    if (result === null && ++found.unknownTotal <= MOST_CODES) found.unknown.push(code);
+    if (result === null) first ??= instrument;
+    await budget.breathe();
+  }
+  if (found.matchedTotal > 0) return { state: 'true', reason: null, ...found };
+  if (first !== null) return { state: 'unknown', reason: reasonOf(first), ...found };
+  return { state: 'false', reason: null, ...found };
+};
+
+export type Market = { readonly live: LiveMemory; readonly history: HistoryStore | null };
+
+/** The question now, over the newest state. Throws as a screen does. */
+export const evaluateNow = async (
+  question: Question,
+  selected: readonly Selected[],
+  { live, history, at }: Market & { readonly at: Micros },
+): Promise<Outcome> => {
+  const budget = new Budget(BUDGET_MS);
+  const terms = { at, units: question.units, bounds: question.bounds };
+  const pending = readFacts(question.plan, selected, { live, history, terms, evaluatedAt: at, budget });
+  return judge(question, await pending.complete(), budget);
+};
+
+type VenueAt = {
+  readonly capability: CapabilityVersion | null;
+  readonly stateLag: boolean;
+  readonly watermark: Micros;
+};
+
+/** The market at one instant of the log, shared by every question that is asked of it. */
+export class MarketAt {
+  readonly at: Micros;
+  readonly #market: Market;
+  readonly #recent: RecentStates;
+  readonly #venues = new Map<string, VenueAt>();
+  /** By bounds, listing and layer. */
+  readonly #states = new Map<string, Map<LiveListing, Map<ReadingLayer, LayerState>>>();
+
+  constructor(at: Micros, market: Market, recent: RecentStates) {
+    this.at = at;
+    this.#market = market;
+    this.#recent = recent;
+  }
+
+  /** What the question is worth at this instant. Throws as a screen does. */
+  async evaluate(question: Question, selected: readonly Selected[]): Promise<Outcome> {
+    const { live, history } = this.#market;
+    const budget = new Budget(BUDGET_MS);
+    const terms = { at: this.at, units: question.units, bounds: question.bounds };
+    const reading = { live, history, terms, evaluatedAt: this.at, budget };
+    const pending = readFactsAt(question.plan, selected, { reading, moment: this.#momentOf(question) });
+    return judge(question, await pending.complete(), budget);
+  }
+
+  #momentOf({ plan, bounds }: Question): Moment {
+    const key = JSON.stringify(bounds);
+    const held = this.#states.get(key) ?? new Map<LiveListing, Map<ReadingLayer, LayerState>>();
+    this.#states.set(key, held);
+    return {
+      viewOf: ({ listing }) => this.#venueOf(listing.venue),
+      watermarkOf: (venue) => this.#venueOf(venue).watermark,
+      byWatermark: true,
+      layersOf: (one) => this.#layersOf(one, plan.layers, { bounds, held }),
+    };
+  }
+
+  #layersOf(
+    one: Selected,
+    layers: readonly ReadingLayer[],
+    { bounds, held }: { bounds: Bounds; held: Map<LiveListing, Map<ReadingLayer, LayerState>> },
+  ): LayerStates {
+    const known = held.get(one.listing) ?? new Map<ReadingLayer, LayerState>();
+    held.set(one.listing, known);
+    const states: Partial<Record<ReadingLayer, LayerState>> = {};
+    for (const layer of layers) {
+      const state = known.get(layer) ?? this.#stateOf(one, layer, bounds);
+      known.set(layer, state);
+      states[layer] = state;
+    }
+    return states;
+  }
+
+  #stateOf({ listing, version }: Selected, layer: ReadingLayer, bounds: Bounds): LayerState {
+    const { capability, stateLag } = this.#venueOf(listing.venue);
+    const reading = this.#recent.readingAt(listing, layer, this.at);
+    const answer = statusAt({
+      reading,
+      policy: listingPolicyOf(capability, layer, version),
+      lostAt: this.#recent.lostAt(listing.venue, reading, this.at),
+      boundMs: bounds[layer],
+      at: this.at,
+      stateLag,
+    });
+    return { reading, answer };
+  }
+
+  #venueOf(code: string): VenueAt {
+    const held = this.#venues.get(code);
+    if (held !== undefined) return held;
+    const { live } = this.#market;
+    const watermark = live.watermark(code) ?? 0;
+    const venue: VenueAt = {
+      capability: versionAt(live.venue(code)?.capabilities ?? [], this.at),
+      // The instant is due when every venue has come to it, but those that are too far behind.
+      stateLag: watermark < this.at,
+      watermark: Math.min(watermark, this.at),
+    };
+    this.#venues.set(code, venue);
+    return venue;
+  }
+}

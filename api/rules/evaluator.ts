@@ -1,0 +1,269 @@
+// Evaluates the rules of this process's shards, each at its instants, as the log reaches them (AG-03, AG-06): the clock is the served
+// watermark. What an instant is worth depends on the log alone, so whoever evaluates it, and when, makes no difference.
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { Turns } from '../../infra/runtime/turns.ts';
+import { STATE_LAG } from '../../schemas/freshness.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ChooseScope } from '../access/scope.ts';
+import type { HistoryStore } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { MarketAt, type Outcome, unknownFor } from './evaluation.ts';
+import { type Leases, openLeases } from './leases.ts';
+import type { CountRules } from './metrics.ts';
+import { isFaultOfRule, isOutsidePlan, type Question, Questions, Selections } from './questions.ts';
+import { RecentStates } from './recent-states.ts';
+import { type Evaluated, recordEvaluations } from './record.ts';
+import { type HeldRule, RuleBook } from './rule-book.ts';
+import { dropOldTransitions } from './store.ts';
+
+/** The watermark is published every 250 ms. */
+const TURN_MS = 100;
+/** Longest time without a turn for the requests of this process. */
+const SLICE_MS = 4;
+/** Questions that wait for the store of history do not hold up the others. */
+const AT_ONCE = 4;
+const TIDY_EVERY_MS = 3_600_000;
+/** Plans of accounts may have changed. */
+const RELOAD_EVERY_MS = 60_000;
+
+export type EvaluatorDeps = {
+  readonly pool: Pool;
+  readonly live: LiveMemory;
+  readonly history: HistoryStore | null;
+  readonly choose: ChooseScope;
+  readonly nowMicros: () => Micros;
+  readonly count: CountRules;
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+  readonly leaseMs?: number;
+};
+
+export type Evaluator = {
+  /** A rule was changed, by whomever. */
+  readonly noteChange: (ruleId: string) => void;
+  /** Changes may have been missed. */
+  readonly noteAll: () => void;
+  /** Ends after the instant under way and gives the shards up. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Everything recorded up to here is applied, whatever lags too far behind left aside (L-07 `state_lag`). */
+export const horizonOf = (live: LiveMemory, now: Micros): Micros => {
+  const heard = [...live.venues()].map(({ venue }) => live.watermark(venue) ?? 0).filter((w) => now - w <= STATE_LAG);
+  return heard.length === 0 ? now - STATE_LAG : Math.min(...heard);
+};
+
+/** Lets others run when this slice has been long. */
+const createSlice = () => {
+  let began = performance.now();
+  return async (): Promise<void> => {
+    if (performance.now() - began < SLICE_MS) return;
+    await nextTurn();
+    began = performance.now();
+  };
+};
+
+type Group = { readonly question: Question; readonly held: HeldRule; readonly rules: HeldRule[] };
+
+class Instants {
+  readonly #deps: EvaluatorDeps;
+  readonly #questions: Questions;
+  readonly #selections: Selections;
+  readonly #recent: RecentStates;
+
+  constructor(deps: EvaluatorDeps, recent: RecentStates) {
+    this.#deps = deps;
+    this.#recent = recent;
+    this.#questions = new Questions(deps.live);
+    this.#selections = new Selections(deps.live);
+  }
+
+  /** What each of the rules is worth at the instant; none fails for another. */
+  async evaluate(at: Micros, rules: readonly HeldRule[]): Promise<Evaluated[]> {
+    const evaluated: Evaluated[] = [];
+    const market = new MarketAt(at, this.#deps, this.#recent);
+    const turns = new Turns(AT_ONCE);
+    const breathe = createSlice();
+    const note = (held: HeldRule, outcome: Outcome): void => void evaluated.push({ rule: held.rule, at, outcome });
+    const groups = await this.#groupsOf(at, rules, { note, breathe });
+    await Promise.all(
+      groups.map((group) =>
+        turns.run(async () => {
+          const outcome = await this.#evaluateGroup(market, group);
+          for (const held of group.rules) note(held, outcome);
+          await breathe();
+        }),
+      ),
+    );
+    this.#deps.count.evaluated(groups.length, rules.length);
+    return evaluated;
+  }
+
+  /** Rules that ask the same under the same scope are evaluated once. */
+  async #groupsOf(
+    at: Micros,
+    rules: readonly HeldRule[],
+    { note, breathe }: { note: (held: HeldRule, outcome: Outcome) => void; breathe: () => Promise<void> },
+  ): Promise<Group[]> {
+    const groups = new Map<string, Group>();
+    for (const held of rules) {
+      // A question that is new is compiled.
+      await breathe();
+      try {
+        const question = this.#questions.of(held.rule);
+        const choice = this.#deps.choose(held.plan, at);
+        if (isOutsidePlan(question.names, held.plan, choice)) {
+          note(held, unknownFor('plan_venue'));
+          continue;
+        }
+        const isNarrowed = choice.venues !== null || choice.instruments !== null;
+        const key = `${isNarrowed ? held.plan.code : ''}|${question.key}`;
+        const group = groups.get(key);
+        if (group === undefined) groups.set(key, { question, held, rules: [held] });
+        else group.rules.push(held);
+      } catch (error) {
+        note(held, this.#failureOf(error, held));
+      }
+    }
+    return [...groups.values()];
+  }
+
+  async #evaluateGroup(market: MarketAt, { question, held }: Group): Promise<Outcome> {
+    try {
+      const choice = this.#deps.choose(held.plan, market.at);
+      return await market.evaluate(question, this.#selections.at(market.at, question, choice));
+    } catch (error) {
+      return this.#failureOf(error, held);
+    }
+  }
+
+  #failureOf(err: unknown, { rule }: HeldRule): Outcome {
+    if (!isFaultOfRule(err)) this.#deps.log.error({ err, rule_id: rule.ruleId }, 'a rule could not be evaluated');
+    this.#deps.count.failed();
+    return unknownFor('evaluation_error');
+  }
+}
+
+class Loop {
+  readonly #deps: EvaluatorDeps;
+  readonly #leases: Leases;
+  readonly #book: RuleBook;
+  readonly #recent: RecentStates;
+  readonly #instants: Instants;
+  readonly #stopping = new AbortController();
+  #shards: ReadonlySet<number> = new Set();
+  #changed = new Set<string>();
+  #mustReload = true;
+  #renewAt = 0;
+  #reloadAt = 0;
+  #tidyAt = 0;
+  #isAway = false;
+
+  constructor(deps: EvaluatorDeps) {
+    this.#deps = deps;
+    this.#leases = openLeases(deps.pool, deps.leaseMs);
+    this.#book = new RuleBook(deps.pool);
+    this.#recent = new RecentStates(deps.live);
+    this.#instants = new Instants(deps, this.#recent);
+    deps.count.watch(() => ({ rules: this.#book.size, changes: this.#recent.changes }));
+  }
+
+  noteChange(ruleId: string): void {
+    this.#changed.add(ruleId);
+  }
+
+  noteAll(): void {
+    this.#mustReload = true;
+  }
+
+  async run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.#turn();
+        this.#isAway = false;
+      } catch (err) {
+        // What was not written is evaluated again from what is stored.
+        this.#mustReload = true;
+        if (!this.#isAway && !this.#stopping.signal.aborted)
+          this.#deps.log.warn({ err }, 'rules cannot be evaluated now, trying again');
+        this.#isAway = true;
+      }
+      await pause(TURN_MS, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#recent.keep(false);
+    await this.#leases.release().catch(() => undefined);
+  }
+
+  async #turn(): Promise<void> {
+    await this.#renew();
+    await this.#reload();
+    const { live, nowMicros } = this.#deps;
+    if (!live.isReady()) return;
+    for (const at of this.#book.due(horizonOf(live, nowMicros()))) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#evaluate(at);
+      await this.#renew();
+    }
+  }
+
+  async #evaluate(at: Micros): Promise<void> {
+    const { pool, count, nowMicros } = this.#deps;
+    const { from } = this.#recent;
+    const rules = this.#book.take(at, from);
+    // The market of then is not known any more: these processes were away, or cannot keep up.
+    if (at < from) return count.skipped(rules.length);
+    await recordEvaluations(pool, await this.#instants.evaluate(at, rules));
+    count.lag(nowMicros() - at);
+  }
+
+  async #renew(): Promise<void> {
+    const now = performance.now();
+    if (now < this.#renewAt) return;
+    const held = await this.#leases.renew();
+    this.#renewAt = now + this.#leases.renewEveryMs;
+    const before = this.#shards;
+    this.#shards = held;
+    this.#book.drop((shard) => held.has(shard));
+    const added = new Set([...held].filter((shard) => !before.has(shard)));
+    if (added.size > 0) this.#mustReload = true;
+    if (now < this.#tidyAt) return;
+    this.#tidyAt = now + TIDY_EVERY_MS;
+    await dropOldTransitions(this.#deps.pool);
+  }
+
+  async #reload(): Promise<void> {
+    const now = performance.now();
+    const ids = [...this.#changed];
+    if (this.#mustReload || now >= this.#reloadAt) {
+      this.#recent.keep(await this.#book.isAnyEnabled());
+      this.#changed = new Set();
+      this.#mustReload = false;
+      this.#reloadAt = now + RELOAD_EVERY_MS;
+      await this.#book.load(this.#shards, null, this.#recent.from);
+    } else if (ids.length > 0) {
+      this.#recent.keep(true);
+      this.#changed = new Set();
+      await this.#book.load(this.#shards, ids, this.#recent.from);
+    }
+  }
+}
+
+/** Starts to evaluate; needs no rule and no database to start. */
+export const startEvaluator = (deps: EvaluatorDeps): Evaluator => {
+  const loop = new Loop(deps);
+  const running = loop.run();
+  return {
+    noteChange: (ruleId) => loop.noteChange(ruleId),
+    noteAll: () => loop.noteAll(),
+    async stop() {
+      const stopped = loop.stop();
+      await running;
+      await stopped;
+    },
+  };
+};

@@ -1,0 +1,19 @@
+// When a rule is evaluated: whole seconds that follow from its name and its interval alone (AG-03).
+import { parseDuration } from '../../schemas/durations.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Plan } from '../contract/plans.ts';
+
+const SECOND: Micros = 1_000_000;
+
+export type Rhythm = { readonly phase: number; readonly intervalS: number };
+
+/** The interval of a rule under a plan: the larger of its own and the plan's (AG-03). */
+export const effectiveIntervalS = (intervalS: number, { limits }: Plan): number =>
+  Math.max(intervalS, (parseDuration(limits.agent_interval_min) ?? 0) / 1_000);
+
+/** The first instant of the rhythm after `after`. */
+export const instantAfter = (after: Micros, { phase, intervalS }: Rhythm): Micros => {
+  const length = intervalS * SECOND;
+  const offset = (phase % intervalS) * SECOND;
+  return (Math.floor((after - offset) / length) + 1) * length + offset;
+};

@@ -1,0 +1,61 @@
+// Metrics of the rules of one process: evaluations, what was passed over, how far behind the instants are.
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Micros } from '../../schemas/records.ts';
+
+export type CountRules = {
+  /** So many questions answered for so many rules. */
+  readonly evaluated: (questions: number, rules: number) => void;
+  readonly failed: () => void;
+  /** Instants that are too long ago to be evaluated. */
+  readonly skipped: (rules: number) => void;
+  /** From an instant to its states being stored. */
+  readonly lag: (micros: Micros) => void;
+  readonly delivered: (outcome: 'delivered' | 'failed' | 'dead') => void;
+  readonly watch: (sizes: () => { readonly rules: number; readonly changes: number }) => void;
+};
+
+const counterOf = (registry: Registry, name: string, help: string): Counter =>
+  new Counter({ name, help, registers: [registry] });
+
+export const createRuleMetrics = (registry: Registry): CountRules => {
+  const questions = counterOf(registry, 'perp_rules_questions_total', 'Questions that rules ask, evaluated.');
+  const rules = counterOf(registry, 'perp_rules_evaluations_total', 'Rules evaluated at their instants.');
+  const failures = counterOf(registry, 'perp_rules_failures_total', 'Evaluations that failed.');
+  const passed = counterOf(registry, 'perp_rules_skipped_total', 'Instants of rules that were passed over.');
+  const lag = new Gauge({
+    name: 'perp_rules_lag_seconds',
+    help: 'From the newest evaluated instant to its states being stored.',
+    registers: [registry],
+  });
+  const deliveries = new Counter({
+    name: 'perp_rules_deliveries_total',
+    help: 'Attempts to deliver moves to webhooks.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  const held = new Gauge({
+    name: 'perp_rules_held',
+    help: 'Rules of this process, and replaced readings it keeps for them.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  return {
+    evaluated(asked, answered) {
+      questions.inc(asked);
+      rules.inc(answered);
+    },
+    failed: () => failures.inc(),
+    skipped: (count) => passed.inc(count),
+    lag: (micros) => lag.set(micros / 1e6),
+    delivered: (outcome) => deliveries.inc({ outcome }),
+    watch(sizes) {
+      Object.assign(held, {
+        collect() {
+          const { rules: count, changes } = sizes();
+          held.set({ kind: 'rules' }, count);
+          held.set({ kind: 'changes' }, changes);
+        },
+      });
+    },
+  };
+};

@@ -1,0 +1,57 @@
+// Which addresses a webhook may be sent to: those of the public internet only, whatever a name resolves to.
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+export type Address = { readonly address: string; readonly family: 4 | 6 };
+
+/** IANA special-purpose registries: nothing of these is reached over the public internet (RFC 6890 and its additions). */
+const CLOSED_4 = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4'],
+];
+/** Of version 6 only global unicast is open, less what stands for an address of version 4 (6to4, Teredo) and documentation. */
+const OPEN_6 = ['2000::/3'];
+const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const listOf = (subnets: readonly string[], family: 'ipv4' | 'ipv6'): BlockList => {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [net = '', prefix] = subnet.split('/');
+    list.addSubnet(net, Number(prefix), family);
+  }
+  return list;
+};
+const closed4 = listOf(CLOSED_4, 'ipv4');
+const open6 = listOf(OPEN_6, 'ipv6');
+const closed6 = listOf(CLOSED_6, 'ipv6');
+
+export const isPublicAddress = (address: string): boolean => {
+  if (isIPv4(address)) return !closed4.check(address, 'ipv4');
+  return isIPv6(address) && open6.check(address, 'ipv6') && !closed6.check(address, 'ipv6');
+};
+
+const isLoopback = (address: string): boolean => address === '::1' || /^127\./.test(address);
+
+export type Resolve = (host: string) => Promise<readonly Address[]>;
+
+/** Every address of a host, as the system resolves it. */
+export const resolveHost: Resolve = async (host) =>
+  (await lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true, verbatim: true })) as Address[];
+
+/** A host that may not be sent to; the message may be shown to its owner, so it names no address. */
+export class ClosedAddressError extends Error {
+  override readonly name = 'ClosedAddressError';
+}
+
+/** The addresses of a host when all of them are public: one that is not spoils the rest. Throws ClosedAddressError. */
+export const publicAddresses = async (
+  host: string,
+  { resolve, allowsLoopback }: { readonly resolve: Resolve; readonly allowsLoopback: boolean },
+): Promise<readonly Address[]> => {
+  const found = await resolve(host).catch(() => []);
+  if (found.length === 0) throw new ClosedAddressError('the host has no address');
+  const isOpen = ({ address }: Address): boolean => isPublicAddress(address) || (allowsLoopback && isLoopback(address));
+  if (!found.every(isOpen)) throw new ClosedAddressError('the host has an address that is not public');
+  return found;
+};

@@ -1,0 +1,113 @@
+// What a rule asks, ready to be evaluated: compiled once a text, shared by every rule that asks the same (AG-03).
+import { ServiceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { UnitsMode } from '../../schemas/units.ts';
+import { narrowingOf, refuseOutside, type ScopeChoice } from '../access/scope.ts';
+import type { Plan } from '../contract/plans.ts';
+import { type Bounds, boundsOf } from '../live/bounds.ts';
+import type { Selected } from '../live/listing-book.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { planOf, type Plan as QueryPlan } from '../screen/plan.ts';
+import { type Directory, directoryOf } from '../selection/directory.ts';
+import { type Names, resolveNames, selectListings } from '../selection/resolve.ts';
+import { compileRule } from './check-rule.ts';
+import type { RuleDraft } from './rule.ts';
+
+export type Question = {
+  /** Rules of one key, under one scope, have one answer at an instant. */
+  readonly key: string;
+  readonly plan: QueryPlan;
+  readonly names: Names;
+  /** The selection as a name. */
+  readonly where: string;
+  readonly units: UnitsMode;
+  readonly bounds: Bounds;
+};
+
+/** `drop-oldest`; a rule whose question was dropped is compiled again. */
+const MOST_QUESTIONS = 50_000;
+
+type Asked = Pick<RuleDraft, 'query' | 'units' | 'freshness'>;
+
+/** Questions by text. A text that a changed catalogue has made wrong throws ServiceError each time. */
+export class Questions {
+  readonly #live: LiveMemory;
+  readonly #held = new Map<string, Question>();
+
+  constructor(live: LiveMemory) {
+    this.#live = live;
+  }
+
+  of({ query, units, freshness }: Asked): Question {
+    const bounds = boundsOf(freshness ?? undefined);
+    const asked = JSON.stringify([query, units, bounds]);
+    const held = this.#held.get(asked);
+    if (held !== undefined) return held;
+    const directory = directoryOf(this.#live);
+    const { query: checked, string } = compileRule({ query, units }, directory.codes);
+    const names = resolveNames(checked.where ?? {}, directory);
+    const question: Question = {
+      key: JSON.stringify([string, units, bounds]),
+      plan: planOf(checked, units),
+      names,
+      where: JSON.stringify(Object.entries(names).map(([key, named]) => [key, named.map(({ code }) => code)])),
+      units,
+      bounds,
+    };
+    this.#held.set(asked, question);
+    const oldest = this.#held.size > MOST_QUESTIONS ? this.#held.keys().next().value : undefined;
+    if (oldest !== undefined) this.#held.delete(oldest);
+    return question;
+  }
+}
+
+/** Whether a question names what the plan of its owner does not have. */
+export const isOutsidePlan = (names: Names, plan: Plan, choice: ScopeChoice): boolean =>
+  refuseOutside(names, plan, choice).length > 0;
+
+/** When versions of listings begin or end to hold: between two of them a selection does not change. */
+const momentsOf = ({ listings }: Directory): readonly Micros[] =>
+  listings
+    .flatMap(({ versions }) => versions.flatMap(({ written_at, delisted_at }) => [written_at, delisted_at ?? 0]))
+    .sort((a, b) => a - b);
+
+/** Selected listings of questions at instants, kept while the catalogue stays as it is. */
+export class Selections {
+  readonly #live: LiveMemory;
+  #directory: Directory | null = null;
+  #moments: readonly Micros[] = [];
+  #span: readonly [from: Micros, to: Micros] = [0, 0];
+  readonly #held = new Map<string, readonly Selected[]>();
+
+  constructor(live: LiveMemory) {
+    this.#live = live;
+  }
+
+  at(at: Micros, { names, where }: Question, choice: ScopeChoice): readonly Selected[] {
+    const directory = directoryOf(this.#live);
+    if (directory !== this.#directory) {
+      this.#directory = directory;
+      this.#moments = momentsOf(directory);
+      this.#span = [0, 0];
+    }
+    this.#enterSpan(at);
+    const key = `${where}|${choice.venues?.join() ?? '*'}|${choice.instruments?.join() ?? '*'}`;
+    const held = this.#held.get(key);
+    if (held !== undefined) return held;
+    const selected = selectListings(names, directory, { at, narrowing: narrowingOf(choice) });
+    this.#held.set(key, selected);
+    return selected;
+  }
+
+  #enterSpan(at: Micros): void {
+    const [from, to] = this.#span;
+    if (at >= from && at < to) return;
+    const next = this.#moments.findIndex((moment) => moment > at);
+    const end = next < 0 ? Number.POSITIVE_INFINITY : (this.#moments[next] as Micros);
+    this.#span = [next === 0 ? 0 : (this.#moments[next < 0 ? this.#moments.length - 1 : next - 1] ?? 0), end];
+    this.#held.clear();
+  }
+}
+
+/** A fault that belongs to the rule, in words for the log; anything else is ours. */
+export const isFaultOfRule = (error: unknown): error is ServiceError => error instanceof ServiceError;

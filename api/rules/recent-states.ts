@@ -1,0 +1,154 @@
+// The memory copy as it stood a moment ago: what each reading took the place of, and when ends of connections became known. So an instant
+// is evaluated over exactly what was recorded up to it, by whichever process and however late within the time that is kept.
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Reading } from '../../schemas/topics.ts';
+import type { LiveListing } from '../live/listing-book.ts';
+import type { HeldReading } from '../live/live-message.ts';
+import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
+
+/** How long what was replaced is kept: longer than a lease and the start of a process together. */
+const KEPT: Micros = 30_000_000;
+/** What is applied may be this far ahead of the watermark that was told. */
+const AHEAD: Micros = 1_000_000;
+/** `drop-oldest`: what is older cannot be evaluated any more. */
+const MOST_CHANGES = 400_000;
+
+type Change = { readonly recordedAt: Micros; readonly replaced: HeldReading | null; readonly history: Change[] };
+type Task = {
+  /** In the order of the log; those before `head` are dropped. */
+  changes: Change[];
+  head: number;
+  newest: Micros;
+  /** Instants from here on can be told. */
+  from: Micros;
+};
+
+export class RecentStates {
+  readonly #live: LiveMemory;
+  readonly #tasks = new Map<string, Task>();
+  #histories = new WeakMap<LiveListing, Map<ReadingLayer, Change[]>>();
+  /** When the end of a connection became known, by venue and connection. */
+  readonly #ends = new Map<string, Micros>();
+  readonly #mostChanges: number;
+  #count = 0;
+  /** From the start, until it is known that there is no rule: a process that begins hears the last minutes of the log. */
+  #isKeeping = true;
+  /** Of what was applied before keeping began nothing is known. */
+  #since: Micros = 0;
+
+  constructor(live: LiveMemory, mostChanges = MOST_CHANGES) {
+    this.#live = live;
+    this.#mostChanges = mostChanges;
+    live.observe((applied) => this.#note(applied));
+  }
+
+  /** While there is nothing to evaluate nothing is kept. */
+  keep(isKeeping: boolean): void {
+    if (isKeeping === this.#isKeeping) return;
+    this.#isKeeping = isKeeping;
+    this.#tasks.clear();
+    this.#histories = new WeakMap();
+    this.#ends.clear();
+    this.#count = 0;
+    this.#since = 0;
+    for (const { venue } of this.#live.venues()) {
+      const watermark = this.#live.watermark(venue);
+      if (watermark !== null) this.#since = Math.max(this.#since, watermark + AHEAD);
+    }
+  }
+
+  get changes(): number {
+    return this.#count;
+  }
+
+  /** The earliest instant that can be told of every task heard since keeping began. */
+  get from(): Micros {
+    let from = this.#since;
+    for (const task of this.#tasks.values()) from = Math.max(from, task.from);
+    return from;
+  }
+
+  /** The newest reading recorded at or before `at`. */
+  readingAt(listing: LiveListing, layer: ReadingLayer, at: Micros): Reading | null {
+    const history = this.#histories.get(listing)?.get(layer) ?? [];
+    let held: HeldReading | null | undefined;
+    for (let i = history.length - 1; i >= 0; i--) {
+      const change = history[i] as Change;
+      if (change.recordedAt <= at) break;
+      held = change.replaced;
+    }
+    return held === undefined ? listing.readings.get(layer) : (held?.reading ?? null);
+  }
+
+  /** When the connection a reading came on was lost, as was known at `at`. */
+  lostAt(venue: string, reading: Reading | null, at: Micros): Micros | null {
+    if (reading === null) return null;
+    const lost = this.#live.venue(venue)?.connections.lostAt(reading.conn_id, reading.received_at) ?? null;
+    if (lost === null) return null;
+    const knownAt = this.#ends.get(`${venue}|${reading.conn_id}|${lost}`);
+    return knownAt !== undefined && knownAt > at ? null : lost;
+  }
+
+  #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
+    if (!this.#isKeeping) return;
+    const { recorded_at: recordedAt, kind, symbol, layer } = message;
+    const task = this.#taskOf(`${venue}/${partition}`, recordedAt);
+    task.newest = Math.max(task.newest, recordedAt);
+    if (kind === 'connection' && entry?.span?.to != null)
+      this.#noteEnd(venue, entry.span.conn_id, { to: entry.span.to, recordedAt });
+    if (kind === 'reading' && symbol !== null && layer !== null) {
+      const listing = this.#live.venue(venue)?.listings.get(symbol);
+      if (listing !== undefined) this.#noteChange(task, this.#historyOf(listing, layer), { recordedAt, replaced });
+    }
+    this.#drop(task);
+  }
+
+  /** Several tasks tell of one end: the first of the log counts, whichever is heard first. */
+  #noteEnd(venue: string, connId: string, { to, recordedAt }: { to: Micros; recordedAt: Micros }): void {
+    const key = `${venue}|${connId}|${to}`;
+    this.#ends.set(key, Math.min(this.#ends.get(key) ?? recordedAt, recordedAt));
+    if (this.#ends.size <= MOST_CHANGES / 100) return;
+    for (const [old, knownAt] of this.#ends) if (knownAt < recordedAt - KEPT) this.#ends.delete(old);
+  }
+
+  #noteChange(task: Task, history: Change[], of: Omit<Change, 'history'>): void {
+    const change = { ...of, history };
+    history.push(change);
+    task.changes.push(change);
+    this.#count++;
+  }
+
+  #drop(task: Task): void {
+    const { changes } = task;
+    const bound = task.newest - KEPT;
+    while (task.head < changes.length) {
+      const oldest = changes[task.head] as Change;
+      if (oldest.recordedAt > bound && this.#count <= this.#mostChanges) break;
+      oldest.history.shift();
+      task.from = Math.max(task.from, oldest.recordedAt);
+      task.head++;
+      this.#count--;
+    }
+    // Copied rarely, so that dropping costs nothing each time.
+    if (task.head < 1_024 || task.head * 2 < changes.length) return;
+    task.changes = changes.slice(task.head);
+    task.head = 0;
+  }
+
+  #taskOf(name: string, recordedAt: Micros): Task {
+    const held = this.#tasks.get(name);
+    if (held !== undefined) return held;
+    const task: Task = { changes: [], head: 0, newest: recordedAt, from: recordedAt };
+    this.#tasks.set(name, task);
+    return task;
+  }
+
+  #historyOf(listing: LiveListing, layer: ReadingLayer): Change[] {
+    const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, Change[]>();
+    this.#histories.set(listing, layers);
+    const history = layers.get(layer) ?? [];
+    layers.set(layer, history);
+    return history;
+  }
+}

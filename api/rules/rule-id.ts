@@ -1,0 +1,12 @@
+// Names of rules: 128 random bits, so that nobody guesses one (AG-01), and what follows from a name alone: its second and its shard.
+import { createHash, randomBytes } from 'node:crypto';
+import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
+
+const SHAPE = new RegExp(`^rule_${CROCKFORD}$`);
+
+export const makeRuleId = (): string => `rule_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
+
+export const isRuleId = (text: string): boolean => SHAPE.test(text);
+
+/** Spreads rules over the seconds of their interval and over shards: below 2^31, the same for a name for ever. */
+export const phaseOf = (ruleId: string): number => createHash('sha256').update(ruleId).digest().readUInt32BE() >>> 1;

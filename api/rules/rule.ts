@@ -1,0 +1,138 @@
+// What a rule is, and how one is read from what its owner sends (AG-01).
+import { formatDuration, parseDuration } from '../../schemas/durations.ts';
+import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
+import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
+
+export const RULE_UNITS = ['published', 'base', 'quote'] as const;
+export type RuleUnits = (typeof RULE_UNITS)[number];
+
+/** What an owner says of a rule. */
+export type RuleDraft = {
+  readonly name: string;
+  /** DQL text without `as of`, `select`, `order by`. */
+  readonly query: string;
+  readonly intervalS: number;
+  readonly units: RuleUnits;
+  /** As `freshness` of a screen; null: the defaults. */
+  readonly freshness: FreshnessInput | null;
+  readonly enabled: boolean;
+  /** Others may read its state by its name, for a payment too (AG-05). */
+  readonly shared: boolean;
+};
+
+export type Rule = RuleDraft & {
+  readonly ruleId: string;
+  readonly accountId: string;
+  readonly version: number;
+  readonly phase: number;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+};
+
+export const RULE_STATES = ['true', 'false', 'unknown'] as const;
+export type RuleState = (typeof RULE_STATES)[number];
+/** Why a state is unknown (AG-04). */
+export const RULE_REASONS = [
+  ...(['never_evaluated', 'stale_input', 'missing_input', 'not_published'] as const),
+  ...(['disabled', 'plan_venue', 'evaluation_error'] as const),
+] as const;
+export type RuleReason = (typeof RULE_REASONS)[number];
+
+const NAME_LENGTH = 100;
+const LEAST_S = 10;
+const MOST_S = 86_400;
+const USUAL_INTERVAL = '1m';
+
+type Members = Readonly<Record<string, unknown>>;
+const MEMBERS = ['name', 'query', 'interval', 'units', 'freshness', 'enabled', 'shared'];
+
+const fault = (path: string, message: string, hint: string): ApiError => ({
+  code: 'DQL_JSON_SCHEMA',
+  message,
+  hint,
+  path,
+});
+
+const memberFaults = (sent: Members): ApiError[] =>
+  Object.keys(sent)
+    .filter((name) => !MEMBERS.includes(name))
+    .map((name) => {
+      const [near] = nearest(name.slice(0, 40), MEMBERS);
+      const hint = near === undefined ? `Members are ${MEMBERS.join(', ')}.` : `Did you mean ${near}?`;
+      return fault(`/${name.slice(0, 40)}`, `"${name.slice(0, 40)}" is not a member of a rule.`, hint);
+    });
+
+const intervalFaults = (interval: unknown): ApiError[] => {
+  const ms = typeof interval === 'string' ? parseDuration(interval) : null;
+  const hint = `Write one unit from ${LEAST_S}s to ${formatDuration(MOST_S * 1_000)}, such as 30s or 5m.`;
+  if (ms === null) return [fault('/interval', '"interval" is not a duration.', hint)];
+  if (ms >= LEAST_S * 1_000 && ms <= MOST_S * 1_000) return [];
+  return [{ code: 'DQL_LIMIT', message: `The interval "${interval}" is out of range.`, hint, path: '/interval' }];
+};
+
+const freshnessOf = (freshness: unknown): ApiError[] => {
+  const isText = typeof freshness === 'string';
+  const isMap = typeof freshness === 'object' && freshness !== null && !Array.isArray(freshness);
+  if (!isText && (!isMap || Object.values(freshness).some((bound) => typeof bound !== 'string')))
+    return [fault('/freshness', '"freshness" is no bound.', 'Write a duration, or durations by layer.')];
+  const given = freshness as FreshnessInput;
+  const faults = freshnessFaults(given);
+  return faults.length > 0 ? faults : freshnessLimits(given);
+};
+
+const booleanFaults = (sent: Members, name: string): ApiError[] =>
+  sent[name] === undefined || typeof sent[name] === 'boolean'
+    ? []
+    : [fault(`/${name}`, `"${name}" is neither true nor false.`, 'Send true or false.')];
+
+const draftFaults = (sent: Members): ApiError[] => {
+  const { name, query, units, freshness } = sent;
+  // PostgreSQL takes no zero character in a text.
+  const isNamed =
+    typeof name === 'string' && name.trim() !== '' && [...name].length <= NAME_LENGTH && !name.includes('\0');
+  return [
+    ...memberFaults(sent),
+    ...(isNamed ? [] : [fault('/name', 'The name is missing or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
+    ...(typeof query === 'string' ? [] : [fault('/query', 'The query is missing.', 'Send the text of a query.')]),
+    ...intervalFaults(sent['interval'] ?? USUAL_INTERVAL),
+    ...(units === undefined || RULE_UNITS.some((one) => one === units)
+      ? []
+      : [fault('/units', '"units" is out of its set.', `Use one of ${RULE_UNITS.join(', ')}.`)]),
+    ...(freshness === undefined || freshness === null ? [] : freshnessOf(freshness)),
+    ...booleanFaults(sent, 'enabled'),
+    ...booleanFaults(sent, 'shared'),
+  ];
+};
+
+/** A rule as an owner sends it; what is left out is usual. Throws ServiceError with every fault of its members. */
+export const readDraft = (sent: unknown): RuleDraft => {
+  const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+  if (!isObject) throw new ServiceError([fault('', 'The body is not an object.', 'Send a JSON object.')]);
+  const members = sent as Members;
+  const faults = draftFaults(members);
+  if (faults.length > 0) throw new ServiceError(faults);
+  const { name, query, interval = USUAL_INTERVAL, units, freshness, enabled, shared } = members;
+  return {
+    name: (name as string).trim(),
+    query: query as string,
+    intervalS: (parseDuration(interval as string) ?? 0) / 1_000,
+    units: (units as RuleUnits | undefined) ?? 'published',
+    freshness: (freshness as FreshnessInput | null | undefined) ?? null,
+    enabled: (enabled as boolean | undefined) ?? true,
+    shared: (shared as boolean | undefined) ?? false,
+  };
+};
+
+/** A rule as its owner is shown it (AG-01). */
+export const ruleJson = (rule: Rule) => ({
+  rule_id: rule.ruleId,
+  name: rule.name,
+  query: rule.query,
+  interval: formatDuration(rule.intervalS * 1_000),
+  units: rule.units,
+  freshness: rule.freshness,
+  enabled: rule.enabled,
+  shared: rule.shared,
+  created_at: rule.createdAt.toISOString(),
+  updated_at: rule.updatedAt.toISOString(),
+});

@@ -1,0 +1,60 @@
+// The rules of one process put together: states for callers, evaluation of its share, and the notices of PostgreSQL both live by.
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { Registry } from '../../infra/runtime/metrics.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { ChooseScope } from '../access/scope.ts';
+import type { HistoryStore } from '../history/store.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { startDeliveries } from './deliveries.ts';
+import { type AgentRules, openAgentRules } from './desk.ts';
+import { startEvaluator } from './evaluator.ts';
+import { createRuleMetrics } from './metrics.ts';
+import { openMoves, type RuleMoves } from './moves.ts';
+
+/** The channel on which PostgreSQL tells of a changed rule. */
+export const RULES_CHANNEL = 'rules';
+/** The channel on which PostgreSQL tells of a move. */
+export const MOVES_CHANNEL = 'rule_moves';
+
+export type RulesDeps = {
+  readonly pool: Pool;
+  readonly live: LiveMemory;
+  readonly history: HistoryStore | null;
+  readonly choose: ChooseScope;
+  readonly nowMicros: () => Micros;
+  readonly registry: Registry;
+  /** Webhooks may lead to this machine: simulated runs only. */
+  readonly allowsLoopback: boolean;
+  readonly log: Logger;
+};
+
+export type Rules = {
+  readonly desk: AgentRules;
+  readonly moves: RuleMoves;
+  readonly noteMove: (transitionId: string) => void;
+  /** A rule was changed, by whomever; what is missed is read within a minute. */
+  readonly noteChange: (ruleId: string) => void;
+  readonly noteAll: () => void;
+  readonly stop: () => Promise<void>;
+};
+
+/** Needs no database to start. */
+export const startRules = ({ registry, allowsLoopback, ...deps }: RulesDeps): Rules => {
+  const count = createRuleMetrics(registry);
+  const evaluator = startEvaluator({ ...deps, count });
+  const { pool, log } = deps;
+  const deliveries = startDeliveries({ pool, calls: { allowsLoopback, nowMs: Date.now }, count, log });
+  const moves = openMoves(pool, log);
+  return {
+    desk: openAgentRules(deps),
+    noteChange: evaluator.noteChange,
+    noteAll: evaluator.noteAll,
+    moves,
+    noteMove: moves.note,
+    async stop() {
+      await deliveries.stop();
+      await evaluator.stop();
+    },
+  };
+};

@@ -1,0 +1,293 @@
+// Rules in PostgreSQL, as their owners change them: each change is one transaction with its version and the move that it makes (AG-01, AG-06).
+import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
+import { serviceError } from '../../schemas/errors.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { AccountAction } from '../accounts/events.ts';
+import { isPlanCode, PLANS, type Plan } from '../contract/plans.ts';
+import type { FreshnessInput } from '../live/bounds.ts';
+import type { Rule, RuleDraft, RuleReason, RuleState, RuleUnits } from './rule.ts';
+import { ruleJson } from './rule.ts';
+import { isRuleId, makeRuleId, phaseOf } from './rule-id.ts';
+
+export type RuleRow = {
+  readonly rule_id: string;
+  readonly account_id: string;
+  readonly name: string;
+  readonly query: string;
+  readonly interval_s: number;
+  readonly units: RuleUnits;
+  readonly freshness: FreshnessInput | null;
+  readonly enabled: boolean;
+  readonly shared: boolean;
+  readonly version: number;
+  readonly phase: number;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+};
+
+/** Columns of `rules` that a rule is read from. */
+export const RULE_COLUMNS = `r.rule_id, r.account_id, r.name, r.query, r.interval_s, r.units, r.freshness, r.enabled,
+  r.shared, r.version, r.phase, r.created_at, r.updated_at`;
+
+export const fromRow = (row: RuleRow): Rule => ({
+  ruleId: row.rule_id,
+  accountId: row.account_id,
+  name: row.name,
+  query: row.query,
+  intervalS: row.interval_s,
+  units: row.units,
+  freshness: row.freshness,
+  enabled: row.enabled,
+  shared: row.shared,
+  version: row.version,
+  phase: row.phase,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});
+
+/** What a change is made by: an account of its own rules, an operator (null) of all; `actor` stands in the versions. */
+export type Owner = { readonly accountId: string | null; readonly actor: string };
+
+const INSERT = `
+  insert into rules as r (rule_id, account_id, name, query, interval_s, units, freshness, enabled, shared, phase)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning ${RULE_COLUMNS}`;
+const FIND = `select ${RULE_COLUMNS} from rules r where r.rule_id = $1 and ($2::text is null or r.account_id = $2)`;
+const UPDATE = `
+  update rules r set name = $2, query = $3, interval_s = $4, units = $5, freshness = $6, enabled = $7, shared = $8,
+    version = version + 1, updated_at = now()
+  where rule_id = $1 returning ${RULE_COLUMNS}`;
+const VERSION = `insert into rule_versions (rule_id, version, actor, rule) values ($1, $2, $3, $4)`;
+const BEGIN_STATE = `insert into rule_states (rule_id, version, reason, since, after) values ($1, $2, $3, $4, $4)`;
+const HELD_STATE = `select state, after from rule_states where rule_id = $1 for update`;
+/** What it was found to be before is kept only where the question is the same. */
+const RESET_STATE = `
+  update rule_states set version = $2, state = 'unknown', reason = $3, since = $4, after = greatest(after, $4),
+    matched = '{}', matched_total = 0, unknown = '{}', unknown_total = 0,
+    evaluated_at = case when $3 = 'disabled' then evaluated_at end
+  where rule_id = $1`;
+const KEEP_STATE = `update rule_states set version = $2 where rule_id = $1`;
+const MOVE = `
+  insert into rule_transitions (rule_id, version, at, from_state, to_state, reason) values ($1, $2, $3, $4, 'unknown', $5)`;
+/** What was done to a rule stands in the audit of its account, whoever did it. */
+const AUDIT = `
+  insert into account_events (account_id, action, actor, details)
+  values ($1, $2, case when $3 = 'account ' || $1 then 'owner' else $3 end, jsonb_build_object('rule_id', $4::text, 'name', $5::text))`;
+const COUNT = `select count(*)::integer as count from rules where account_id = $1 and rule_id <> $2`;
+/** A closing that is under way is waited for, and nothing is made of a closed account. */
+const PLAN = `select best_plan(account_id) as plan from accounts where account_id = $1 and closed_at is null for share`;
+/** Changes of one account come one after the other, so that two never pass its limit together. */
+const LOCK = `select pg_advisory_xact_lock(hashtextextended($1, 7305124))`;
+
+type Queryable = Pick<Pool, 'query'>;
+
+const isMissing = (ruleId: string): Error =>
+  serviceError('NOT_FOUND', `There is no rule "${ruleId.slice(0, 40)}".`, { hint: 'List the rules of the account.' });
+
+/** The best plan of an account; null when there is no such account, or it is closed. */
+export const planOfAccount = async (pool: Queryable, accountId: string): Promise<Plan | null> => {
+  const { rows } = await pool.query<{ plan: string | null }>(PLAN, [accountId]);
+  const code = rows[0]?.plan ?? '';
+  return isPlanCode(code) ? PLANS[code] : null;
+};
+
+const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: string): Promise<void> => {
+  await client.query(LOCK, [accountId]);
+  const plan = await planOfAccount(client, accountId);
+  if (plan === null) throw serviceError('NOT_FOUND', `There is no account "${accountId.slice(0, 60)}".`);
+  const { rows } = await client.query<{ count: number }>(COUNT, [accountId, ruleId]);
+  const most = plan.limits.agent_rules;
+  if ((rows[0]?.count ?? 0) < most) return;
+  throw serviceError('PLAN_LIMIT', `The plan ${plan.name} has room for ${most} rule${most === 1 ? '' : 's'}.`, {
+    hint: 'Remove a rule, or change the plan.',
+  });
+};
+
+const valuesOf = (draft: RuleDraft) => [
+  ...[draft.name, draft.query, draft.intervalS, draft.units],
+  ...[draft.freshness === null ? null : JSON.stringify(draft.freshness), draft.enabled, draft.shared],
+];
+
+const tellChange = async (
+  client: PoolClient,
+  { accountId, ruleId, name }: Rule,
+  { action, actor }: { readonly action: AccountAction; readonly actor: string },
+): Promise<void> => {
+  await client.query(AUDIT, [accountId, action, actor, ruleId, name]);
+};
+
+const nowMicros = (): Micros => Date.now() * 1_000;
+
+/** Makes a rule of an account. The query was checked before. Throws ServiceError PLAN_LIMIT when the plan has no room. */
+export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string; actor: string }): Promise<Rule> =>
+  inTransaction(pool, async (client) => {
+    const ruleId = makeRuleId();
+    await refuseBeyondPlan(client, of.accountId, ruleId);
+    const values = [ruleId, of.accountId, ...valuesOf(draft), phaseOf(ruleId)];
+    const { rows } = await client.query<RuleRow>(INSERT, values);
+    const rule = fromRow(rows[0] as RuleRow);
+    await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);
+    await tellChange(client, rule, { action: 'rule_made', actor: of.actor });
+    const reason: RuleReason = draft.enabled ? 'never_evaluated' : 'disabled';
+    await client.query(BEGIN_STATE, [ruleId, rule.version, reason, nowMicros()]);
+    return rule;
+  });
+
+/** Whether two drafts ask the same: what one was found to be says nothing of another question. */
+const asksTheSame = (a: RuleDraft, b: RuleDraft): boolean =>
+  a.query === b.query && a.units === b.units && JSON.stringify(a.freshness) === JSON.stringify(b.freshness);
+
+const moveState = async (client: PoolClient, { ruleId, version }: Rule, reason: RuleReason): Promise<void> => {
+  const { rows } = await client.query<{ state: RuleState; after: string }>(HELD_STATE, [ruleId]);
+  const { state, after } = rows[0] ?? { state: 'unknown', after: '0' };
+  // Moves of a rule are in the order of their instants, also where a clock stands back.
+  const at = Math.max(nowMicros(), readMicros(after));
+  await client.query(RESET_STATE, [ruleId, version, reason, at]);
+  if (state !== 'unknown') await client.query(MOVE, [ruleId, version, at, state, reason]);
+};
+
+/** Changes a rule; what it does not say stays. The query was checked before. Throws ServiceError NOT_FOUND of another's rule too. */
+export const changeRule = (
+  pool: Pool,
+  { ruleId, draft: change }: { ruleId: string; draft: Partial<RuleDraft> },
+  { accountId, actor }: Owner,
+): Promise<Rule> =>
+  inTransaction(pool, async (client) => {
+    if (!isRuleId(ruleId)) throw isMissing(ruleId);
+    // The state first, as an evaluation that moves the rule does: it then looks at the rule, so the other order would be a deadlock.
+    await client.query(HELD_STATE, [ruleId]);
+    const before = await findRule(client, ruleId, accountId);
+    const draft: RuleDraft = { ...before, ...change };
+    const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...valuesOf(draft)]);
+    const rule = fromRow(rows[0] as RuleRow);
+    await client.query(VERSION, [ruleId, rule.version, actor, ruleJson(rule)]);
+    await tellChange(client, rule, { action: 'rule_changed', actor });
+    if (!rule.enabled && before.enabled) await moveState(client, rule, 'disabled');
+    else if (rule.enabled && (!before.enabled || !asksTheSame(before, rule)))
+      await moveState(client, rule, 'never_evaluated');
+    else await client.query(KEEP_STATE, [ruleId, rule.version]);
+    return rule;
+  });
+
+/** Removes a rule with all that is known of it. Throws ServiceError NOT_FOUND of another's rule too. */
+export const removeRule = (pool: Pool, ruleId: string, { accountId, actor }: Owner): Promise<void> =>
+  inTransaction(pool, async (client) => {
+    const rule = await findRule(client, ruleId, accountId);
+    await client.query(HELD_STATE, [ruleId]);
+    // Of two at once the second finds nothing.
+    if ((await client.query('delete from rules where rule_id = $1', [ruleId])).rowCount === 0) throw isMissing(ruleId);
+    await tellChange(client, rule, { action: 'rule_removed', actor });
+  });
+
+export const findRule = async (pool: Queryable, ruleId: string, accountId: string | null): Promise<Rule> => {
+  const row = isRuleId(ruleId) ? (await pool.query<RuleRow>(FIND, [ruleId, accountId])).rows[0] : undefined;
+  if (row === undefined) throw isMissing(ruleId);
+  return fromRow(row);
+};
+
+/** Rules of an account, or of all (null), oldest first. */
+export const listRules = async (pool: Queryable, accountId: string | null): Promise<readonly Rule[]> => {
+  const { rows } = await pool.query<RuleRow>(
+    `select ${RULE_COLUMNS} from rules r where $1::text is null or account_id = $1 order by created_at, rule_id`,
+    [accountId],
+  );
+  return rows.map(fromRow);
+};
+
+/** What a rule was last found to be, for its owner; nobody is noted as told. */
+export type OwnState = {
+  readonly state: RuleState;
+  readonly reason: RuleReason | null;
+  readonly since: Micros;
+  readonly evaluatedAt: Micros | null;
+  readonly matched: readonly string[];
+  readonly matchedTotal: number;
+  readonly unknownTotal: number;
+};
+
+type OwnStateRow = Omit<OwnState, 'since' | 'evaluatedAt' | 'matchedTotal' | 'unknownTotal'> & {
+  readonly rule_id: string;
+  readonly since: string;
+  readonly evaluated_at: string | null;
+  readonly matched_total: number;
+  readonly unknown_total: number;
+};
+
+/** States of the rules of an account, by rule. */
+export const readOwnStates = async (pool: Queryable, accountId: string): Promise<ReadonlyMap<string, OwnState>> => {
+  const { rows } = await pool.query<OwnStateRow>(
+    `select s.rule_id, s.state, s.reason, s.since, s.evaluated_at, s.matched, s.matched_total, s.unknown_total
+     from rule_states s join rules r using (rule_id) where r.account_id = $1`,
+    [accountId],
+  );
+  return new Map(
+    rows.map(({ rule_id: ruleId, since, evaluated_at: at, matched_total, unknown_total, ...row }) => [
+      ruleId,
+      {
+        ...row,
+        since: readMicros(since),
+        evaluatedAt: at === null ? null : readMicros(at),
+        matchedTotal: matched_total,
+        unknownTotal: unknown_total,
+      },
+    ]),
+  );
+};
+
+export type Transition = {
+  readonly transitionId: number;
+  readonly ruleId: string;
+  readonly version: number;
+  readonly at: Micros;
+  readonly from: RuleState;
+  readonly to: RuleState;
+  readonly reason: RuleReason | null;
+  readonly matched: readonly string[];
+  readonly matchedTotal: number;
+};
+
+/** bigint comes as text from the driver. */
+export const readMicros = (text: string): Micros => Number(text);
+
+export type TransitionRow = {
+  readonly transition_id: string;
+  readonly rule_id: string;
+  readonly version: number;
+  readonly at: string;
+  readonly from_state: RuleState;
+  readonly to_state: RuleState;
+  readonly reason: RuleReason | null;
+  readonly matched: readonly string[];
+  readonly matched_total: number;
+};
+
+export const TRANSITION_COLUMNS =
+  't.transition_id, t.rule_id, t.version, t.at, t.from_state, t.to_state, t.reason, t.matched, t.matched_total';
+
+export const toTransition = (row: TransitionRow): Transition => ({
+  transitionId: Number(row.transition_id),
+  ruleId: row.rule_id,
+  version: row.version,
+  at: readMicros(row.at),
+  from: row.from_state,
+  to: row.to_state,
+  reason: row.reason,
+  matched: row.matched,
+  matchedTotal: row.matched_total,
+});
+
+/** Moves of a rule, newest first. */
+export const readTransitions = async (pool: Queryable, ruleId: string, most = 100): Promise<readonly Transition[]> => {
+  const { rows } = await pool.query<TransitionRow>(
+    `select ${TRANSITION_COLUMNS} from rule_transitions t where rule_id = $1 order by at desc, transition_id desc limit $2`,
+    [ruleId, most],
+  );
+  return rows.map(toTransition);
+};
+
+const KEPT_DAYS = 30;
+
+/** Moves are kept for 30 days (AG-06). */
+export const dropOldTransitions = async (pool: Queryable): Promise<void> => {
+  await pool.query(`delete from rule_transitions where recorded_at < now() - make_interval(days => $1)`, [KEPT_DAYS]);
+};

@@ -1,0 +1,107 @@
+// One message to one webhook: signed, sent to an address that was checked, never redirected (AG-06).
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { type Address, ClosedAddressError, publicAddresses, type Resolve, resolveHost } from './public-address.ts';
+
+/** From the first byte sent to the head of the answer. */
+const TIMEOUT_MS = 10_000;
+export const SIGNATURE_HEADER = 'x-service-signature';
+
+export type WebhookCall = { readonly url: string; readonly secret: string; readonly body: string };
+export type CallOptions = {
+  /** In simulated runs: messages may go to this machine, and over plain HTTP. */
+  readonly allowsLoopback: boolean;
+  readonly nowMs: () => number;
+  readonly resolve?: Resolve;
+  readonly timeoutMs?: number;
+};
+export type CallOutcome = { readonly isDelivered: boolean; readonly words: string };
+
+const macOf = (secret: string, seconds: number, body: string): Buffer =>
+  createHmac('sha256', secret).update(`${seconds}.${body}`).digest();
+
+/** `t=SECONDS,v1=HEX`: HMAC-SHA256 with the secret over the timestamp, a full stop and the body. */
+export const signWebhook = (secret: string, seconds: number, body: string): string =>
+  `t=${seconds},v1=${macOf(secret, seconds, body).toString('hex')}`;
+
+const SIGNATURE = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/;
+
+/** As a receiver checks it: the right secret, and made within `withinS` of `seconds`. */
+export const isSignedWebhook = (
+  signature: string,
+  { secret, body, seconds, withinS }: { secret: string; body: string; seconds: number; withinS: number },
+): boolean => {
+  const [, made = '', mac = ''] = SIGNATURE.exec(signature) ?? [];
+  if (made === '' || Math.abs(seconds - Number(made)) > withinS) return false;
+  return timingSafeEqual(macOf(secret, Number(made), body), Buffer.from(mac, 'hex'));
+};
+
+/** Why an address is none for a webhook; null: it is one. */
+export const webhookFault = (text: string, { allowsLoopback }: { readonly allowsLoopback: boolean }): string | null => {
+  if (!URL.canParse(text) || text.length > 2_000) return 'The address is no absolute URL.';
+  const { protocol, username, password } = new URL(text);
+  if (username !== '' || password !== '') return 'The address has a user or password.';
+  if (protocol === 'https:' || (allowsLoopback && protocol === 'http:')) return null;
+  return 'The address does not begin with https://.';
+};
+
+/** The connection goes to one of the addresses that were checked: a name that resolves anew would be another address. */
+const pinned = (addresses: readonly Address[]): LookupFunction =>
+  ((_host: string, { all }: { all?: boolean }, done: (...found: unknown[]) => void) => {
+    if (all) done(null, [...addresses]);
+    else done(null, addresses[0]?.address, addresses[0]?.family);
+  }) as LookupFunction;
+
+const send = (
+  { url, body, secret }: WebhookCall,
+  addresses: readonly Address[],
+  { nowMs, timeoutMs = TIMEOUT_MS }: CallOptions,
+): Promise<number> =>
+  new Promise((settle, fail) => {
+    const isTls = url.startsWith('https:');
+    const call = (isTls ? requestHttps : requestHttp)(url, {
+      method: 'POST',
+      lookup: pinned(addresses),
+      agent: false,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        'user-agent': 'perp-rules/1',
+        [SIGNATURE_HEADER]: signWebhook(secret, Math.floor(nowMs() / 1_000), body),
+      },
+    });
+    const timer = setTimeout(() => call.destroy(new Error('no answer in time')), timeoutMs);
+    call.once('response', (answer) => {
+      settle(answer.statusCode ?? 0);
+      // Nothing of the answer but its status is looked at.
+      answer.destroy();
+    });
+    call.once('error', fail);
+    call.once('close', () => clearTimeout(timer));
+    call.end(body);
+  });
+
+const explain = (error: unknown): string => {
+  if (error instanceof ClosedAddressError) return error.message;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ECONNREFUSED') return 'the connection was refused';
+  return error instanceof Error && error.message === 'no answer in time' ? error.message : 'the connection failed';
+};
+
+/** Sends the message once; never throws. Delivered is what is answered with a status of 200 to 299. */
+export const callWebhook = async (call: WebhookCall, options: CallOptions): Promise<CallOutcome> => {
+  const fault = webhookFault(call.url, options);
+  if (fault !== null) return { isDelivered: false, words: fault };
+  const { resolve = resolveHost, allowsLoopback } = options;
+  try {
+    const addresses = await publicAddresses(new URL(call.url).hostname, { resolve, allowsLoopback });
+    const status = await send(call, addresses, options);
+    if (status >= 300 && status < 400)
+      return { isDelivered: false, words: `redirected (${status}), which is not followed` };
+    return { isDelivered: status >= 200 && status < 300, words: `answered ${status}` };
+  } catch (error) {
+    return { isDelivered: false, words: explain(error) };
+  }
+};

@@ -1,0 +1,72 @@
+// Webhooks of accounts: where moves of its rules are told, and what became of the messages.
+import { randomBytes } from 'node:crypto';
+import type { Pool } from 'pg';
+import { serviceError } from '../../schemas/errors.ts';
+import { CROCKFORD, printCrockford } from '../contract/crockford.ts';
+import { webhookFault } from './webhook-call.ts';
+
+const MOST_WEBHOOKS = 5;
+
+export type Webhook = {
+  readonly webhook_id: string;
+  readonly url: string;
+  readonly created_at: Date;
+  /** When it was disabled because nothing arrived for a day, and the sentence that says so. */
+  readonly disabled_at: Date | null;
+  readonly notice: string | null;
+  readonly waiting: number;
+  readonly delivered: number;
+  readonly dead: number;
+  /** What became of the newest attempt. */
+  readonly outcome: string | null;
+};
+
+type Queryable = Pick<Pool, 'query'>;
+
+const ADD = `
+  insert into rule_webhooks (webhook_id, account_id, url, secret)
+  select $1, account_id, $3, $4 from accounts where account_id = $2 and closed_at is null
+    and (select count(*) from rule_webhooks where account_id = $2) < ${MOST_WEBHOOKS} for share`;
+const LIST = `
+  select w.webhook_id, w.url, w.created_at, w.disabled_at, w.notice,
+    (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'waiting') as waiting,
+    (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'delivered') as delivered,
+    (select count(*)::integer from rule_deliveries d where d.webhook_id = w.webhook_id and d.state = 'dead') as dead,
+    (select outcome from rule_deliveries d where d.webhook_id = w.webhook_id and d.attempts > 0
+     order by coalesce(d.ended_at, d.next_at) desc limit 1) as outcome
+  from rule_webhooks w where w.account_id = $1 order by w.created_at, w.webhook_id`;
+const ENABLE = `
+  update rule_webhooks set disabled_at = null, notice = null where webhook_id = $1 and account_id = $2`;
+
+const ID = new RegExp(`^hook_${CROCKFORD}$`);
+const isMissing = (webhookId: string): Error =>
+  serviceError('NOT_FOUND', `There is no webhook "${webhookId.slice(0, 40)}".`, { hint: 'List those of the account.' });
+
+/** Adds an address; its secret is in this answer and shown nowhere else. Throws ServiceError. */
+export const addWebhook = async (
+  pool: Queryable,
+  { accountId, url, allowsLoopback }: { accountId: string; url: string; allowsLoopback: boolean },
+): Promise<{ readonly webhookId: string; readonly secret: string }> => {
+  const fault = webhookFault(url, { allowsLoopback });
+  if (fault !== null) throw serviceError('DQL_JSON_SCHEMA', fault, { hint: 'Send an https address.', path: '/url' });
+  const webhookId = `hook_${printCrockford(BigInt(`0x${randomBytes(16).toString('hex')}`))}`;
+  const secret = `whsec_${randomBytes(32).toString('base64url')}`;
+  // As a parser writes it: without characters that no text of a database may have.
+  const { rowCount } = await pool.query(ADD, [webhookId, accountId, new URL(url).href, secret]);
+  if (rowCount === 1) return { webhookId, secret };
+  throw serviceError('PLAN_LIMIT', `An account has at most ${MOST_WEBHOOKS} webhooks.`, { hint: 'Remove one first.' });
+};
+
+export const listWebhooks = async (pool: Queryable, accountId: string): Promise<readonly Webhook[]> =>
+  (await pool.query<Webhook>(LIST, [accountId])).rows;
+
+/** A disabled webhook is told again of what moves from now on. */
+export const enableWebhook = async (pool: Queryable, webhookId: string, accountId: string): Promise<void> => {
+  if (!ID.test(webhookId) || (await pool.query(ENABLE, [webhookId, accountId])).rowCount === 0)
+    throw isMissing(webhookId);
+};
+
+export const removeWebhook = async (pool: Queryable, webhookId: string, accountId: string): Promise<void> => {
+  const sql = 'delete from rule_webhooks where webhook_id = $1 and account_id = $2';
+  if (!ID.test(webhookId) || (await pool.query(sql, [webhookId, accountId])).rowCount === 0) throw isMissing(webhookId);
+};

@@ -1,0 +1,43 @@
+// How often an address may do a thing in a while; kept in the memory of the one process that serves sign-in.
+import { sourceOf } from '../payments/challenge-meter.ts';
+
+/** `drop-oldest`. */
+const MOST_SOURCES = 50_000;
+
+export class AddressMeter {
+  readonly #most: number;
+  readonly #windowMs: number;
+  /** Instants within the window, oldest first, by source. */
+  readonly #sources = new Map<string, number[]>();
+
+  constructor(most: number, windowMs: number) {
+    this.#most = most;
+    this.#windowMs = windowMs;
+  }
+
+  /** Seconds until the address may again, at least 1; null: it may now. */
+  waitS(address: string, nowMs: number): number | null {
+    const held = this.#within(sourceOf(address), nowMs);
+    const oldest = held[0];
+    if (oldest === undefined || held.length < this.#most) return null;
+    return Math.max(1, Math.ceil((oldest + this.#windowMs - nowMs) / 1_000));
+  }
+
+  note(address: string, nowMs: number): void {
+    const source = sourceOf(address);
+    const held = [...this.#within(source, nowMs), nowMs];
+    this.#sources.delete(source);
+    this.#sources.set(source, held);
+    const oldest = this.#sources.size > MOST_SOURCES ? this.#sources.keys().next().value : undefined;
+    if (oldest !== undefined) this.#sources.delete(oldest);
+  }
+
+  /** What was noted last did not happen after all. */
+  takeBack(address: string): void {
+    this.#sources.get(sourceOf(address))?.pop();
+  }
+
+  #within(source: string, nowMs: number): number[] {
+    return (this.#sources.get(source) ?? []).filter((at) => at > nowMs - this.#windowMs);
+  }
+}

@@ -1,0 +1,166 @@
+// One request to the provider on its way through: what is rewritten before the provider sees it, its transaction, and what ends a connection.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { SCOPE } from './adapter.ts';
+import type { AddressMeter } from './address-meter.ts';
+import type { EndReason } from './connections.ts';
+import type { Renewals, TokenBody } from './renewals.ts';
+import type { Units } from './units.ts';
+
+export type Exchange = {
+  readonly kind: 'authorize' | 'resume' | 'token' | 'revoke' | 'register' | 'preflight';
+  readonly address: string;
+  /** What was posted to the token endpoint, as it is passed on. */
+  readonly form: URLSearchParams | null;
+  /** Set when a browser is to be told what is wrong on a page of ours: the provider has answered nothing then. */
+  problem: Problem | null;
+};
+
+export type Problem = { readonly status: number; readonly code: string; readonly text: string };
+
+export type Exchanges = {
+  /** Runs `work` as the answer to a request. */
+  readonly run: <T>(exchange: Exchange, work: () => Promise<T>) => Promise<T>;
+  /** Why the request that is being answered ends a connection: at the token endpoint something was used twice. */
+  readonly endReason: () => EndReason;
+  /** Whether the document of a client may be fetched for this request. */
+  readonly mayFetch: () => boolean;
+  readonly renderError: (
+    ctx: KoaContextWithOIDC,
+    out: { error: string; error_description?: string | undefined },
+  ) => void;
+  readonly middleware: (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>;
+};
+
+export type ExchangeDeps = {
+  readonly units: Units;
+  readonly renewals: Renewals;
+  readonly mcpUrl: string;
+  /** Documents fetched for an address. */
+  readonly fetches: AddressMeter;
+  readonly nowMs: () => number;
+};
+
+const TOUCH = `update oidc_clients set used_at = $2 where client_id = $1 and used_at < $2::timestamptz - interval '1 day'`;
+
+/** Members of an authorisation request that mean something here; hints and wishes of OpenID clients are no faults. */
+const ASKED: ReadonlySet<string> = new Set([
+  ...['client_id', 'response_type', 'redirect_uri', 'state', 'code_challenge', 'code_challenge_method'],
+  ...['resource', 'request', 'request_uri', 'registration'],
+]);
+const RESPONSE_MODES: ReadonlySet<string> = new Set(['query', 'fragment']);
+
+/** `resource` as RFC 8707 compares it: after URL normalisation. */
+const isResource = (text: string, mcpUrl: string): boolean =>
+  URL.canParse(text) && new URL(text).href === new URL(mcpUrl).href;
+
+/** Those that a browser follows. */
+const PAGES: ReadonlySet<Exchange['kind']> = new Set(['authorize', 'resume']);
+const PROBLEM_WORDS =
+  'The program that sent you here asked for something that cannot be done, or its request is too old. Go back to it and connect again.';
+
+/** Nothing of these is a transaction. */
+const PASSED_ON: ReadonlySet<Exchange['kind']> = new Set(['register', 'preflight']);
+
+type Asked = Record<string, string | string[] | undefined>;
+
+/** Another spelling of the resource is the resource. */
+const canonicalResource = (given: string, mcpUrl: string): string => (isResource(given, mcpUrl) ? mcpUrl : given);
+
+/** `market:read` is always granted, other scopes are ignored, and every authorisation shows the page (T-08). */
+export const rewriteAsked = (asked: Asked, mcpUrl: string): Asked => {
+  const { resource, prompt, response_mode: mode } = asked;
+  const isSilent = typeof prompt === 'string' && prompt.split(' ').includes('none');
+  return {
+    ...Object.fromEntries(Object.entries(asked).filter(([name]) => ASKED.has(name))),
+    ...(typeof resource === 'string' ? { resource: canonicalResource(resource, mcpUrl) } : {}),
+    ...(isSilent ? { prompt } : {}),
+    ...(typeof mode === 'string' && RESPONSE_MODES.has(mode) ? { response_mode: mode } : {}),
+    scope: SCOPE,
+  };
+};
+
+/** The form of a token request as the provider gets it. */
+export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchParams => {
+  const entries = [...form].filter(([name]) => name !== 'scope');
+  return new URLSearchParams(
+    entries.map(([name, value]): [string, string] => [
+      name,
+      name === 'resource' ? canonicalResource(value, mcpUrl) : value,
+    ]),
+  );
+};
+
+/** Found after the code or token was used up: the fault of a request, which costs nothing. */
+const isHarmless = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'error' in body && body.error === 'invalid_target';
+
+const sendRepeated = (ctx: KoaContextWithOIDC, body: TokenBody): void => {
+  const origin = ctx.get('origin');
+  if (origin !== '') ctx.set('access-control-allow-origin', origin);
+  ctx.set('cache-control', 'no-store');
+  ctx.body = body;
+};
+
+export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: ExchangeDeps): Exchanges => {
+  const current = new AsyncLocalStorage<Exchange>();
+
+  const touch = async (clientId: unknown): Promise<void> => {
+    if (typeof clientId === 'string') await units.alone(TOUCH, [clientId, new Date(nowMs())]);
+  };
+
+  const answerToken = async (ctx: KoaContextWithOIDC, form: URLSearchParams, next: () => Promise<void>) => {
+    const token = form.get('grant_type') === 'refresh_token' ? form.get('refresh_token') : null;
+    const repeated = token === null ? null : await renewals.repeat(token, form.get('client_id') ?? '');
+    if (repeated !== null) return sendRepeated(ctx, repeated);
+    await next();
+    if (ctx.status === 200 && token !== null) await renewals.keep(token, ctx.body as TokenBody);
+  };
+
+  const inUnit = async (ctx: KoaContextWithOIDC, work: () => Promise<void>): Promise<void> => {
+    try {
+      await units.run(work, () => ctx.status < 500 && !isHarmless(ctx.body));
+    } catch (error) {
+      // Nothing was kept, so nothing may be given out.
+      ctx.status = 503;
+      ctx.set('retry-after', '5');
+      ctx.body = { error: 'temporarily_unavailable', error_description: 'try again in 5 seconds' };
+      ctx.app.emit('error', error, ctx);
+    }
+  };
+
+  return {
+    run: (exchange, work) => current.run(exchange, work),
+    endReason: () => (current.getStore()?.kind === 'token' ? 'reuse' : 'client'),
+    mayFetch: () => {
+      const address = current.getStore()?.address;
+      if (address === undefined) return true;
+      if (fetches.waitS(address, nowMs()) !== null) return false;
+      fetches.note(address, nowMs());
+      return true;
+    },
+    renderError: (ctx, out) => {
+      const exchange = current.getStore();
+      if (exchange === undefined || !PAGES.has(exchange.kind)) {
+        ctx.body = out;
+        return;
+      }
+      const text = `${PROBLEM_WORDS} (${out.error_description ?? out.error})`;
+      exchange.problem = { status: ctx.status, code: out.error.toUpperCase(), text };
+      ctx.respond = false;
+    },
+    middleware: async (ctx, next) => {
+      const exchange = current.getStore();
+      if (exchange === undefined || PASSED_ON.has(exchange.kind)) return next();
+      const { kind, form } = exchange;
+      if (kind === 'authorize') {
+        ctx.query = rewriteAsked(ctx.query, mcpUrl) as typeof ctx.query;
+        await next();
+        if (ctx.status === 303) await touch(ctx.query['client_id']);
+        return;
+      }
+      await inUnit(ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
+      if (kind === 'token' && ctx.status === 200) await touch(form?.get('client_id'));
+    },
+  };
+};

@@ -1,0 +1,161 @@
+// The OAuth provider with the settings that make it what T-08 says: public clients, code with PKCE S256, one scope, one resource, every time a page.
+import { generateKeyPairSync } from 'node:crypto';
+import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
+import { signInSecret } from './connection-key.ts';
+import type { Connections } from './connections.ts';
+import type { Exchanges } from './exchanges.ts';
+import { isRedirectAllowed } from './redirects.ts';
+import type { Units } from './units.ts';
+
+export const ACCESS_TOKEN_S = 3_600;
+export const REFRESH_TOKEN_S = 30 * 86_400;
+const CODE_S = 60;
+/** How long a consent page may stay open. */
+const PAGE_S = 600;
+const MOST_REDIRECTS = 10;
+const LONGEST_NAME = 120;
+
+export type ProviderDeps = {
+  readonly units: Units;
+  readonly connections: Connections;
+  readonly exchanges: Exchanges;
+  /** `AUTH_URL` without a slash at its end. */
+  readonly issuer: string;
+  readonly mcpUrl: string;
+  readonly secret: Buffer;
+  readonly nowMs: () => number;
+  readonly fetch?: typeof fetch;
+};
+
+/** Tokens are opaque, so nothing is ever signed; without a key of ours the library would bring one that everybody knows. */
+const unusedKey = () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', kid: 'unused' }] };
+};
+
+const GRANT_TYPES = ['authorization_code', 'refresh_token'];
+
+/** Runs for every client that is registered, read or fetched. */
+const checkClient = (metadata: Record<string, unknown>): void => {
+  const { redirect_uris: redirects, client_name: name } = metadata;
+  if (Array.isArray(redirects)) {
+    if (redirects.length > MOST_REDIRECTS)
+      throw new errors.InvalidClientMetadata(`redirect_uris has at most ${MOST_REDIRECTS} members`);
+    for (const one of redirects) {
+      if (typeof one !== 'string' || !isRedirectAllowed(one))
+        throw new errors.InvalidClientMetadata('redirect_uris must be https, or http on localhost or 127.0.0.1');
+    }
+  }
+  if (typeof name === 'string' && name.length > LONGEST_NAME)
+    throw new errors.InvalidClientMetadata(`client_name has at most ${LONGEST_NAME} characters`);
+  // Native clients may mix https and loopback addresses, and their loopback ports vary.
+  metadata['application_type'] = 'native';
+  metadata['grant_types'] = GRANT_TYPES;
+  metadata['response_types'] = ['code'];
+  metadata['token_endpoint_auth_method'] = 'none';
+};
+
+/** One page resolves everything, and every authorisation shows it (T-08). */
+const pagePolicy = () => {
+  const { Check, Prompt } = interactionPolicy;
+  const policy = interactionPolicy.base();
+  policy.clear();
+  const check = new Check('page', 'the user has to allow it', 'consent_required', ({ oidc }) =>
+    oidc.result?.consent === undefined ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT,
+  );
+  policy.add(new Prompt({ name: 'consent', requestable: false }, check));
+  return policy;
+};
+
+const grantOf = async ({ oidc }: KoaContextWithOIDC) => {
+  const grantId = oidc.result?.consent?.grantId;
+  return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);
+};
+
+const features = ({ mcpUrl, exchanges }: ProviderDeps): NonNullable<Configuration['features']> => ({
+  devInteractions: { enabled: false },
+  userinfo: { enabled: false },
+  rpInitiatedLogout: { enabled: false },
+  claimsParameter: { enabled: false },
+  dPoP: { enabled: false },
+  pushedAuthorizationRequests: { enabled: false },
+  registration: { enabled: true, issueRegistrationAccessToken: false },
+  revocation: { enabled: true, allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId },
+  clientIdMetadataDocument: { enabled: true, ack: 'draft-02', allowFetch: async () => exchanges.mayFetch() },
+  resourceIndicators: {
+    enabled: true,
+    defaultResource: () => mcpUrl,
+    useGrantedResource: () => true,
+    getResourceServerInfo: (_ctx, resource) => {
+      if (resource !== mcpUrl) throw new errors.InvalidTarget();
+      return { scope: SCOPE, audience: mcpUrl, accessTokenFormat: 'opaque', accessTokenTTL: ACCESS_TOKEN_S };
+    },
+  },
+});
+
+const cookiesOf = ({ issuer, secret }: ProviderDeps): NonNullable<Configuration['cookies']> => {
+  const options = { httpOnly: true, sameSite: 'lax', secure: issuer.startsWith('https:'), signed: true } as const;
+  return {
+    keys: [signInSecret(secret, 'cookies').toString('base64url')],
+    short: options,
+    long: options,
+    names: { session: '_connect_session', interaction: '_connect', resume: '_connect_resume' },
+  };
+};
+
+const configurationOf = (deps: ProviderDeps): Configuration => ({
+  adapter: createAdapter({ ...deps, endReason: deps.exchanges.endReason }),
+  clientAuthMethods: ['none'],
+  clientDefaults: {
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+    grant_types: GRANT_TYPES,
+    id_token_signed_response_alg: 'ES256',
+    response_types: ['code'],
+  },
+  extraClientMetadata: {
+    properties: ['software_id', 'software_version'],
+    validator: (_ctx, _key, _value, metadata) => checkClient(metadata as Record<string, unknown>),
+  },
+  features: features(deps),
+  scopes: [SCOPE, OFFLINE],
+  responseTypes: ['code'],
+  pkce: { required: () => true },
+  issueRefreshToken: async () => true,
+  rotateRefreshToken: () => true,
+  revokeGrantPolicy: () => true,
+  expiresWithSession: async () => false,
+  loadExistingGrant: grantOf,
+  // A grant lives as long as its connection, which the adapter knows.
+  ttl: {
+    AuthorizationCode: CODE_S,
+    AccessToken: ACCESS_TOKEN_S,
+    RefreshToken: REFRESH_TOKEN_S,
+    Grant: REFRESH_TOKEN_S,
+    Interaction: PAGE_S,
+    Session: PAGE_S,
+  },
+  findAccount: async (_ctx, accountId) => ({ accountId, claims: async () => ({ sub: accountId }) }),
+  jwks: unusedKey() as NonNullable<Configuration['jwks']>,
+  cookies: cookiesOf(deps),
+  clientBasedCORS: () => true,
+  renderError: async (ctx, out) => deps.exchanges.renderError(ctx, out),
+  interactions: { policy: pagePolicy(), url: (_ctx, { uid }) => `/connect/${uid}` },
+  routes: {
+    authorization: '/oauth/authorize',
+    token: '/oauth/token',
+    registration: '/oauth/register',
+    revocation: '/oauth/revoke',
+    jwks: '/oauth/jwks',
+  },
+  ...(deps.fetch === undefined ? {} : { fetch: deps.fetch }),
+});
+
+export const createProvider = (deps: ProviderDeps): Provider => {
+  const provider = new Provider(deps.issuer, configurationOf(deps));
+  // Addresses of links and cookies are those of the issuer, whatever stands before this process: see exchanges.ts.
+  provider.proxy = true;
+  provider.use(deps.exchanges.middleware);
+  return provider;
+};

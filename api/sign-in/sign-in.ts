@@ -1,0 +1,73 @@
+// Everything of the sign-in of agents' clients over one database: the provider with its addresses, the consent, connections, the check of tokens.
+import type { EventEmitter } from 'node:events';
+import type { FastifyInstance } from 'fastify';
+import type { Pool } from 'pg';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { AddressMeter } from './address-meter.ts';
+import { connectionKeys } from './connection-key.ts';
+import { openConnections } from './connections.ts';
+import { openConsents } from './consents.ts';
+import { createExchanges } from './exchanges.ts';
+import { type OauthDeps, oauthRoutes } from './oauth-routes.ts';
+import { createProvider } from './provider.ts';
+import { openRenewals } from './renewals.ts';
+import { createUnits } from './units.ts';
+
+/** Successful registrations of an address in an hour (T-08). */
+export const REGISTRATIONS_PER_HOUR = 20;
+/** Refusals of the token endpoint in a minute. */
+export const FAILURES_PER_MINUTE = 100;
+/** Documents of clients fetched for an address in an hour. */
+const FETCHES_PER_HOUR = 60;
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+export type SignInSpec = {
+  readonly pool: Pool;
+  /** `AUTH_URL`; a slash at its end does not count. */
+  readonly authUrl: string;
+  readonly mcpUrl: string;
+  /** Connection keys and cookies are derived from it: another one ends every connection. */
+  readonly secret: Buffer;
+  /** Answers a browser that cannot be sent back to its client. */
+  readonly sendProblem: OauthDeps['sendProblem'];
+  readonly nowMs: () => number;
+  /** How documents of clients are fetched; the platform's own unless a test has none to reach. */
+  readonly fetch?: typeof fetch;
+  readonly log: Logger;
+};
+
+export const openSignIn = ({ pool, authUrl, secret, sendProblem, log, ...spec }: SignInSpec) => {
+  const { mcpUrl, nowMs } = spec;
+  const issuer = authUrl.replace(/\/$/, '');
+  const units = createUnits(pool);
+  const keyOf = connectionKeys(secret);
+  const connections = openConnections({ units, keyOf, nowMs });
+  const renewals = openRenewals(units, { connections, nowMs });
+  const fetches = new AddressMeter(FETCHES_PER_HOUR, HOUR_MS);
+  const exchanges = createExchanges({ units, renewals, mcpUrl, fetches, nowMs });
+  const provider = createProvider({ ...spec, units, connections, exchanges, issuer, secret });
+  // The library reports a failure here and has answered it; the context with its headers and bodies goes into no log.
+  const onFault = (error: unknown): void => {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    log.error({ err: { name, message, stack } }, 'a request of sign-in failed');
+  };
+  provider.on('server_error', (_ctx, error) => onFault(error));
+  (provider as unknown as EventEmitter).on('error', onFault);
+  const routes: (app: FastifyInstance) => Promise<void> = oauthRoutes({
+    provider,
+    exchanges,
+    sendProblem,
+    issuer,
+    mcpUrl,
+    registrations: new AddressMeter(REGISTRATIONS_PER_HOUR, HOUR_MS),
+    failures: new AddressMeter(FAILURES_PER_MINUTE, MINUTE_MS),
+    nowMs,
+  });
+  return {
+    routes,
+    consents: openConsents({ provider, connections, units }),
+  };
+};
+export type SignIn = ReturnType<typeof openSignIn>;

@@ -1,0 +1,51 @@
+// What this process measures of itself within the last hour: answers by endpoint, its lag behind the log by venue, delivery of streams (OP-02).
+import type { Micros } from '../../schemas/records.ts';
+import type { LiveMemory } from '../live/memory.ts';
+import { type Quantiles, SlidingQuantiles } from './sliding-quantiles.ts';
+
+/** How often the lag of the memory copy is sampled. */
+const SAMPLE_MS = 1_000;
+
+export type ServiceLevels = {
+  readonly observeAnswer: (answer: { readonly route: string; readonly status: number; readonly ms: number }) => void;
+  /** From the record's append to the log to the hand-over to the clients' sockets. */
+  readonly observeDelivery: (ms: number) => void;
+  readonly answers: () => ReadonlyMap<string, Quantiles>;
+  readonly pipelineLag: (venue: string) => Quantiles | null;
+  readonly delivery: () => Quantiles | null;
+  readonly stop: () => void;
+};
+
+const quantilesFor = (held: Map<string, SlidingQuantiles>, key: string): SlidingQuantiles => {
+  const found = held.get(key) ?? new SlidingQuantiles();
+  held.set(key, found);
+  return found;
+};
+
+export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): ServiceLevels => {
+  const answers = new Map<string, SlidingQuantiles>();
+  const lags = new Map<string, SlidingQuantiles>();
+  const delivery = new SlidingQuantiles();
+  const nowMs = (): number => nowMicros() / 1_000;
+  const timer = setInterval(() => {
+    const at = nowMicros();
+    for (const { venue } of live.venues()) {
+      const watermark = live.watermark(venue);
+      if (watermark !== null) quantilesFor(lags, venue).add((at - watermark) / 1_000, at / 1_000);
+    }
+  }, SAMPLE_MS).unref();
+  return {
+    // Refusals are quick, and say nothing of how long an answer takes.
+    observeAnswer: ({ route, status, ms }) => {
+      if (route.startsWith('/v2/') && status < 300) quantilesFor(answers, route).add(ms, nowMs());
+    },
+    observeDelivery: (ms) => delivery.add(ms, nowMs()),
+    answers: () => {
+      const read = [...answers].map(([route, held]) => [route, held.read(nowMs())] as const);
+      return new Map(read.flatMap(([route, found]) => (found === null ? [] : [[route, found] as const])));
+    },
+    pipelineLag: (venue) => lags.get(venue)?.read(nowMs()) ?? null,
+    delivery: () => delivery.read(nowMs()),
+    stop: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,116 @@
+// The events of the stream as shapes (ST-03, ST-09): what clients read them with. The OpenAPI document has each by name.
+import Type, { type TSchema } from 'typebox';
+import { FigureValue, InstantText, NullableFigure, NullableInstant } from '../contract/parameters.ts';
+import { CandleRow } from '../operations/candles.ts';
+import { ListingShape } from '../operations/instruments.ts';
+import { LayerObject } from '../operations/snapshots.ts';
+
+const described = (description: string) => ({ description });
+const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
+const Listing = { venue: Type.String(), venue_symbol: Type.String(), instrument: Type.String() };
+/** `[price, size]`. */
+const Level = Type.Array(Type.String(), { minItems: 2, maxItems: 2 });
+
+/** A reading; of a book with `depth` also its levels. */
+const State = Type.Intersect([
+  LayerObject,
+  Type.Object({
+    bids: Type.Optional(Type.Array(Level, described('With `depth`: levels bid, best first.'))),
+    asks: Type.Optional(Type.Array(Level, described('With `depth`: levels asked, best first.'))),
+  }),
+]);
+
+const Reading = {
+  ...Listing,
+  layer: Type.String(described('Layer of the reading.')),
+  rev: Type.Integer(described('Number of the reading within its listing and layer, without holes.')),
+};
+
+/** A trade or a liquidation. */
+const EventRow = Type.Object({
+  venue_ts: NullableInstant,
+  received_at: InstantText,
+  side: Type.Enum(['buy', 'sell', 'long', 'short'], described('Side of the taker, or the position that was closed.')),
+  price: FigureValue,
+  price_kind: Type.Optional(
+    Type.Enum(['fill', 'order', 'bankruptcy', 'mark'], described('Of liquidations: what the price is.')),
+  ),
+  quantity: NullableFigure,
+  value: NullableFigure,
+  id: Type.String(described('Names the event within its listing.')),
+  null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
+});
+
+/** Data of each event by its name, but for `error`, which has the shape of a refused call. Clients leave other names aside (ST-03). */
+export const STREAM_EVENTS = {
+  hello: Type.Object({
+    stream_id: Type.String(described('Names the stream; quote it to support.')),
+    evaluated_at: InstantText,
+    catalogue: Type.Union([Type.String(), Type.Null()]),
+    units: Type.Enum(['published', 'base', 'quote']),
+    freshness: Type.Record(Type.String(), Type.String()),
+    layers: Type.Array(Type.String(), described('Layers it tells of.')),
+    listings: Type.Integer(described('Listings selected.')),
+    resumed: Type.Boolean(described('Whether it goes on after `Last-Event-ID` without a hole.')),
+    buffer_from: Type.Union(
+      [InstantText, Type.Null()],
+      described('From when on events are kept for those who resume.'),
+    ),
+    heartbeat_ms: Type.Integer(described('Time between two heartbeats.')),
+  }),
+  snapshot: Type.Object({ ...Reading, state: State }),
+  ready: Type.Object({
+    listings: Type.Integer(described('Listings selected.')),
+    layers: Type.Integer(described('Snapshots told.')),
+    served_at: NullableInstant,
+  }),
+  update: Type.Object({
+    ...Reading,
+    change: Type.Enum(['value', 'status', 'both'], described('What is new.')),
+    state: State,
+  }),
+  event: Type.Object({
+    ...Listing,
+    layer: Type.Enum(['trade', 'liquidation'], described('What the rows are.')),
+    rows: Type.Array(EventRow, described('In the order they came.')),
+  }),
+  candle: Type.Object({
+    ...Listing,
+    timeframe: Type.String(described('Length of its period.')),
+    price_type: Type.Enum(['trade', 'mark', 'index']),
+    row: CandleRow,
+  }),
+  listing: Type.Object({
+    ...Listing,
+    change: Type.Enum(['added', 'changed', 'delisted'], described('What happened to the listing.')),
+    record: ListingShape,
+  }),
+  heartbeat: Type.Object({
+    at: InstantText,
+    served_at: NullableInstant,
+    lag_ms: NullableInteger,
+    connections: Type.Record(
+      Type.String(),
+      Type.Enum(['up', 'down']),
+      described('Whether a connection to the venue is open, by venue.'),
+    ),
+  }),
+  gap: Type.Object({
+    from: NullableInstant,
+    to: InstantText,
+    reason: Type.Enum(['resume_expired', 'slow_reader', 'pipeline_restart'], described('Why events are left out.')),
+    dropped: Type.Union([Type.Integer(), Type.Null()], described('Events left out; null when they cannot be counted.')),
+    scope: Type.Object(
+      {
+        venue: Type.Optional(Type.String()),
+        venue_symbol: Type.Optional(Type.String()),
+        layer: Type.Optional(Type.String()),
+      },
+      described('What it is about; empty: everything.'),
+    ),
+  }),
+  bye: Type.Object({
+    reason: Type.Enum(['rotate', 'shutdown', 'key_ended', 'plan_changed'], described('Why the stream ends.')),
+    reconnect: Type.Boolean(described('Whether it is worth coming again.')),
+  }),
+} as const satisfies Readonly<Record<string, TSchema>>;

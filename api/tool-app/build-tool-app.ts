@@ -1,0 +1,145 @@
+// The tool server as an app of its own: one path that takes POST, the documents of sign-in, nothing else (T-01, T-07). `main.ts` listens.
+import cors from '@fastify/cors';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { Logger } from '../../infra/runtime/log.ts';
+import { parseKeepingDigits } from './digits.ts';
+import { createExchange, refuseRequest } from './exchange.ts';
+import type { McpDeps } from './mcp-server.ts';
+import { metadataDocuments } from './metadata.ts';
+import {
+  admitAsked,
+  isAdmitted,
+  type RefusalDeps,
+  type Refused,
+  refuseHost,
+  unauthorized,
+  WRONG_METHOD,
+} from './refusals.ts';
+
+export type ToolAppDeps = McpDeps & RefusalDeps & { readonly log: Logger };
+
+/** Twenty messages of a batch, each as large as a request of the API may be. */
+const BODY_BYTES = 20 * 65_536;
+const REQUEST_TIMEOUT_MS = 30_000;
+const PARSE_ERROR = -32_700;
+const INVALID_REQUEST = -32_600;
+
+const sendRefused = (reply: FastifyReply, { status, headers, body }: Refused): FastifyReply =>
+  reply.code(status).headers(headers).header('cache-control', 'no-store').send(body);
+
+const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+
+const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+
+/** Step 1 of T-07. The documents of sign-in are for pages of any origin. */
+const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    const { headers, method } = request;
+    const isPublic = request.routeOptions.config?.isPublic === true;
+    const refused = refuseHost(isPublic ? { headers: { host: headers.host } } : { headers }, deps);
+    if (refused !== null) return sendRefused(reply, refused);
+    return method === 'OPTIONS' && !isPreflight(request) ? sendRefused(reply, WRONG_METHOD) : undefined;
+  });
+};
+
+/** What pages of allowed origins may send and read; a refusal of credentials must be readable for them too. */
+const addCors = (app: FastifyInstance) =>
+  app.register(cors, {
+    origin: true,
+    methods: ['POST'],
+    allowedHeaders: ['authorization', 'content-type', 'accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'],
+    exposedHeaders: ['www-authenticate'],
+    maxAge: 86_400,
+  });
+
+const addRefusals = (app: FastifyInstance, deps: ToolAppDeps, path: string): void => {
+  app.decorateRequest('apiKey', '');
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url.split('?')[0] !== path) return;
+    const { method, headers } = request;
+    const outcome = await admitAsked({ method, headers, query: queryOf(request), nowMs: deps.nowMs() }, deps);
+    if (!isAdmitted(outcome)) return sendRefused(reply, outcome);
+    request.apiKey = outcome.key;
+    return undefined;
+  });
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key that a request counts on whose credentials were accepted. */
+    apiKey: string;
+  }
+  interface FastifyContextConfig {
+    /** Served to anyone, without credentials. */
+    isPublic?: boolean;
+  }
+}
+
+const addEndpoint = (app: FastifyInstance, deps: ToolAppDeps, path: string): void => {
+  const exchange = createExchange(deps, deps.mcpUrl);
+  app.post(path, async (request, reply) => {
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    let isUnauthorized = false;
+    const onUnauthorized = (): void => {
+      isUnauthorized = true;
+    };
+    const caller = { key: request.apiKey, address: request.ip, signal: gone.signal, onUnauthorized };
+    const { status, text } = await exchange({ headers: request.headers, body: request.body, caller });
+    if (isUnauthorized) return sendRefused(reply, unauthorized(true, deps));
+    reply.code(status).header('cache-control', 'no-store');
+    return text === null ? reply.send() : reply.type('application/json').send(text);
+  });
+};
+
+/** Bodies that are no message: the framework's refusals in the words of the protocol. */
+const addFailures = (app: FastifyInstance, log: Logger): void => {
+  app.setErrorHandler((error: { readonly statusCode?: number }, _request, reply) => {
+    const { statusCode = 500 } = error;
+    if (statusCode >= 500) log.error({ err: error }, 'request of the tool server failed');
+    const [code, message] =
+      statusCode === 413
+        ? [INVALID_REQUEST, `The body is larger than ${BODY_BYTES} bytes.`]
+        : statusCode >= 500
+          ? [-32_603, 'The tool server failed.']
+          : [PARSE_ERROR, 'The body is not JSON in UTF-8.'];
+    const { text } = refuseRequest({ status: statusCode, code, message });
+    return reply.code(statusCode).type('application/json').send(text);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ errors: [{ code: 'NOT_FOUND', message: 'There is nothing at this address.' }] }),
+  );
+};
+
+/** Builds the app; nothing listens yet. Close with `app.close()`. */
+export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> => {
+  const { pathname: path } = new URL(deps.mcpUrl);
+  const app = fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+  }) as unknown as FastifyInstance;
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
+    try {
+      return parseKeepingDigits(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    } catch {
+      throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
+    }
+  });
+  addHostCheck(app, deps);
+  await addCors(app);
+  addRefusals(app, deps, path);
+  addEndpoint(app, deps, path);
+  for (const [document, text] of metadataDocuments(deps)) {
+    app.get(document, { config: { isPublic: true } }, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=3600').type('application/json').send(text),
+    );
+  }
+  addFailures(app, deps.log);
+  await app.ready();
+  return app;
+};

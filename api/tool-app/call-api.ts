@@ -1,0 +1,83 @@
+// One HTTP call to the data API for one call of a tool: arguments are the request, the bytes of the answer come back as they are (T-04, T-11).
+import { Value } from 'typebox/value';
+import type { Dispatcher } from 'undici';
+import { printSelection } from '../language/printer.ts';
+import { selectionOf, Where } from '../language/where-object.ts';
+
+/** Bytes of an answer that model clients commonly still take (T-04). */
+export const MOST_BYTES = 65_536;
+/** Longer than any budget of the API; who waits longer asks a service that has hung. */
+const TIMEOUT_MS = 30_000;
+
+/** Who calls, and until when somebody waits for the answer. */
+export type Caller = {
+  /** Key that the call counts on. */
+  readonly key: string;
+  /** Address of the client; null where there is none, as over stdio. */
+  readonly address: string | null;
+  readonly signal: AbortSignal;
+};
+
+export type ApiAnswer = { readonly status: number; readonly retryAfterS: number | null; readonly text: string };
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** The endpoint behind a tool. */
+export type CalledEndpoint = {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Arguments that are sent unless the caller gives others. */
+  readonly defaults: Arguments;
+};
+
+/** Rejects when the API cannot be reached, does not answer in time, or the caller has gone. */
+export type CallApi = (endpoint: CalledEndpoint, args: Arguments, caller: Caller) => Promise<ApiAnswer>;
+
+/** A selection as a URL takes it. An object that is no selection goes as it is: the API says what is wrong with it. */
+const whereText = (where: unknown): string =>
+  Value.Check(Where, where) && typeof where === 'object'
+    ? printSelection(selectionOf(where, ''))
+    : JSON.stringify(where);
+
+const parameterText = (name: string, value: unknown): string => {
+  if (typeof value === 'string') return value;
+  return name === 'where' ? whereText(value) : JSON.stringify(value);
+};
+
+/** Arguments as parameters of a URL: a list is a parameter given several times. */
+const queryOf = (args: Arguments): string => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(args)) {
+    for (const one of Array.isArray(value) ? value : [value]) query.append(name, parameterText(name, one));
+  }
+  return query.size === 0 ? '' : `?${query}`;
+};
+
+const secondsOf = (header: string | string[] | undefined): number | null => {
+  const seconds = typeof header === 'string' ? Number(header) : Number.NaN;
+  return Number.isFinite(seconds) ? seconds : null;
+};
+
+/** Calls the API at `baseUrl` over the connections of `dispatcher`. */
+export const createCallApi =
+  (baseUrl: string, dispatcher: Dispatcher): CallApi =>
+  async ({ method, path, defaults }, args, { key, address, signal }) => {
+    const sent = { ...defaults, ...args };
+    const isGet = method === 'GET';
+    const answer = await dispatcher.request({
+      origin: baseUrl,
+      path: isGet ? `${path}${queryOf(sent)}` : path,
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        accept: 'application/json',
+        'x-service-max-bytes': String(MOST_BYTES),
+        ...(address === null ? {} : { 'x-forwarded-for': address }),
+        ...(isGet ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(isGet ? {} : { body: JSON.stringify(sent) }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, retryAfterS: secondsOf(answer.headers['retry-after']), text };
+  };

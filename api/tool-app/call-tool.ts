@@ -1,0 +1,33 @@
+// A call of a tool: one call of the API, its answer as the result or its refusal as a failure (T-02, T-05).
+import type { ApiAnswer, Arguments, CallApi, Caller } from './call-api.ts';
+import { parseKeepingDigits } from './digits.ts';
+import { type Failure, toFailure, UNREACHABLE } from './failures.ts';
+import type { Tool } from './tools.ts';
+
+export type ToolResult =
+  | {
+      readonly content: [{ readonly type: 'text'; readonly text: string }];
+      readonly structuredContent: Record<string, unknown>;
+    }
+  | Failure;
+
+/** Who calls, and what the whole request must be answered when the API does not accept its key. */
+export type ToolCaller = Caller & { readonly onUnauthorized: () => void };
+
+const isAnswer = ({ status }: ApiAnswer): boolean => status >= 200 && status < 300;
+
+/** Never rejects: whatever went wrong is a failure that a model can read. */
+export const callTool = async (
+  tool: Tool,
+  { args, caller }: { readonly args: Arguments; readonly caller: ToolCaller },
+  callApi: CallApi,
+): Promise<ToolResult> => {
+  const answer = await callApi(tool, args, caller).catch(() => UNREACHABLE);
+  if (answer.status === 401) caller.onUnauthorized();
+  if (!isAnswer(answer)) return toFailure(answer);
+  const { text } = answer;
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: parseKeepingDigits(text) as Record<string, unknown>,
+  };
+};

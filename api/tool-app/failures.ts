@@ -1,0 +1,67 @@
+// What a failed call says to a model: the API's errors, what to do next, and whether to repeat the call (T-05).
+import { type ApiError, CATALOGUE, type ErrorCode } from '../../schemas/errors.ts';
+import type { ApiAnswer } from './call-api.ts';
+
+const RETRY_AFTER_S = 5;
+
+/** What the API answers while it cannot be reached. */
+export const UNREACHABLE: ApiAnswer = {
+  status: 503,
+  retryAfterS: RETRY_AFTER_S,
+  text: JSON.stringify({
+    errors: [
+      {
+        code: 'UNAVAILABLE',
+        message: 'The data API cannot be reached.',
+      },
+    ],
+  }),
+};
+
+export type Failure = {
+  readonly isError: true;
+  readonly content: [{ readonly type: 'text'; readonly text: string }];
+  readonly _meta: Record<string, number>;
+};
+
+const isRetried = (status: number): boolean => status === 429 || status === 503;
+
+const hintOf = ({ code, hint }: ApiError): string => hint ?? CATALOGUE[code]?.fix ?? 'Correct the request.';
+
+const waitWords = (waitS: number): string => `Wait ${waitS} seconds, then repeat the same call.`;
+
+const NEXT: Partial<Readonly<Record<ErrorCode, (error: ApiError, waitS: number) => string>>> = {
+  DQL_SCOPE: () => 'Put the field inside any(venues where ...).',
+  DQL_LIMIT: (error) => `Narrow the request: ${hintOf(error)}`,
+  AUTH_REQUIRED: () => 'Sign in again.',
+  AUTH_INVALID: () => 'Sign in again.',
+  RATE_LIMITED: (_error, waitS) => waitWords(waitS),
+  UNAVAILABLE: ({ hint }, waitS) => hint ?? waitWords(waitS),
+};
+
+/** The errors of an answer; an answer of something that stands before the API has none. */
+const errorsOf = (text: string): readonly ApiError[] => {
+  try {
+    const { errors } = JSON.parse(text) as { readonly errors?: readonly ApiError[] };
+    return Array.isArray(errors) ? errors : [];
+  } catch {
+    return [];
+  }
+};
+
+/** A refusal of the API as the result of a tool. */
+export const toFailure = (answer: ApiAnswer): Failure => {
+  const errors = errorsOf(answer.text);
+  const [first] = errors;
+  if (first === undefined) return toFailure(UNREACHABLE);
+  const { code, message, position, hint } = first;
+  const retry = isRetried(answer.status);
+  const waitS = answer.retryAfterS ?? RETRY_AFTER_S;
+  const next = NEXT[code]?.(first, waitS) ?? hintOf(first);
+  const told = { code, message, position, hint, errors, next, retry, ...(retry ? { retry_after: waitS } : {}) };
+  return {
+    isError: true,
+    content: [{ type: 'text', text: JSON.stringify(told) }],
+    _meta: { 'http/status': answer.status, ...(retry ? { 'http/retry-after': waitS } : {}) },
+  };
+};

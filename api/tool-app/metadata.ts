@@ -1,0 +1,56 @@
+// The documents by which an OAuth client finds the sign-in, served without credentials (T-07, T-08; RFC 9728, RFC 8414).
+
+export type Addresses = {
+  readonly mcpUrl: string;
+  /** Issuer of the sign-in, without a slash at its end; null where there is none and a key is the only way in. */
+  readonly authUrl: string | null;
+};
+
+const SCOPE = 'market:read';
+const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
+
+const resourceDocument = ({ mcpUrl, authUrl }: Addresses) => ({
+  resource: mcpUrl,
+  ...(authUrl === null ? {} : { authorization_servers: [authUrl] }),
+  scopes_supported: [SCOPE],
+  bearer_methods_supported: ['header'],
+  resource_name: 'Perpetual-futures market data',
+});
+
+const serverDocument = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: `${issuer}/oauth/authorize`,
+  token_endpoint: `${issuer}/oauth/token`,
+  registration_endpoint: `${issuer}/oauth/register`,
+  revocation_endpoint: `${issuer}/oauth/revoke`,
+  response_types_supported: ['code'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  code_challenge_methods_supported: ['S256'],
+  token_endpoint_auth_methods_supported: ['none'],
+  scopes_supported: [SCOPE, 'offline_access'],
+  authorization_response_iss_parameter_supported: true,
+  client_id_metadata_document_supported: true,
+});
+
+/** By path. */
+export const metadataDocuments = (addresses: Addresses): ReadonlyMap<string, string> => {
+  const resource = JSON.stringify(resourceDocument(addresses));
+  const { authUrl } = addresses;
+  return new Map([
+    [RESOURCE_PATH, resource],
+    [`${RESOURCE_PATH}${new URL(addresses.mcpUrl).pathname}`, resource],
+    ...(authUrl === null
+      ? []
+      : ([['/.well-known/oauth-authorization-server', JSON.stringify(serverDocument(authUrl))]] as const)),
+  ]);
+};
+
+/** `WWW-Authenticate` of a 401; `error` only when credentials were sent. */
+export const challengeHeader = ({ mcpUrl, authUrl }: Addresses, isSent: boolean): string => {
+  const parts = [
+    `resource_metadata="${authUrl ?? new URL(mcpUrl).origin}${RESOURCE_PATH}"`,
+    `scope="${SCOPE}"`,
+    ...(isSent ? ['error="invalid_token"'] : []),
+  ];
+  return `Bearer ${parts.join(', ')}`;
+};

@@ -1,0 +1,48 @@
+// Settings of the tool server, and its start beside the data API of the same process.
+import type { Config, ConfigSpec } from '../../infra/runtime/config.ts';
+import { listenOn } from '../../infra/runtime/listen.ts';
+import type { Logger } from '../../infra/runtime/log.ts';
+import type { KeyStore } from '../access/key-store.ts';
+import { createTools, type Tools } from './start-tools.ts';
+
+export const TOOL_CONFIG = {
+  MCP_URL: {
+    type: 'url',
+    default: null,
+    description: 'How agents reach the tool server, with its path; unset: there is none.',
+  },
+  MCP_PORT: { type: 'integer', default: 8081, description: 'Port of the tool server, on HOST.' },
+  MCP_HOSTS: { type: 'list', default: [], description: 'Further hosts (host:port) that requests to it may name.' },
+  MCP_ORIGINS: { type: 'list', default: [], description: 'Further origins whose pages may call it.' },
+} as const satisfies ConfigSpec;
+
+/** Beside its own, settings of the process that it stands on. */
+type ToolConfig = Config<typeof TOOL_CONFIG> & {
+  readonly HOST: string;
+  readonly BASE_URL: string | null;
+  readonly ACCOUNT_URL: string | null;
+  readonly AUTH_URL: string | null;
+  readonly INTERNAL_URL: string;
+};
+
+/** It calls the data API at `apiUrl` as any client would; null where it has no address of its own. */
+export const startTools = async (
+  config: ToolConfig,
+  apiUrl: string,
+  { keys, secret, log }: { readonly keys: KeyStore; readonly secret: () => Promise<Buffer>; readonly log: Logger },
+): Promise<Tools | null> => {
+  const { MCP_URL: mcpUrl, AUTH_URL: authUrl, INTERNAL_URL: url } = config;
+  if (mcpUrl === null) return null;
+  const tools = await createTools({
+    mcpUrl,
+    authUrl: authUrl?.replace(/\/$/, '') ?? null,
+    signIn: authUrl === null ? null : { url, secret },
+    apiUrl,
+    keys,
+    hosts: config.MCP_HOSTS,
+    origins: [config.BASE_URL, config.ACCOUNT_URL, ...config.MCP_ORIGINS],
+    log,
+  });
+  await listenOn(tools.app, config.HOST, ['MCP_PORT', config.MCP_PORT]);
+  return tools;
+};

@@ -1,0 +1,92 @@
+// What a model reads of each tool beyond what its operation declares: a title, when to use it and when not, an example that is small enough.
+import type { Arguments } from './call-api.ts';
+
+/** The instant at which a full hour began, so many hours before the newest. */
+export type HourAgo = (hours: number) => string;
+
+export type ToolWords = {
+  readonly title: string;
+  readonly use: string;
+  readonly avoid: string;
+  /** Where the operation's own example would answer more than a model takes. */
+  readonly example?: (hourAgo: HourAgo) => Arguments;
+};
+
+/** By name of the tool. A tool without words has the summary, the question and the example of its operation. */
+export const TOOL_WORDS: Readonly<Record<string, ToolWords>> = {
+  venues: {
+    title: 'Venues',
+    use: 'Lists the venues served, whether each is live, degraded or down, which layers it publishes, and how many of its listings are collected. Start here.',
+    avoid: 'Not for prices, and not for what is listed on a venue: use instruments.',
+  },
+  instruments: {
+    title: 'Instruments and their rules',
+    use: 'Lists what is listed where: venue symbols, quote currency, contract size, tick and lot size, funding interval, layers with their cadence, from when history is kept. Use it to find the codes that other tools take. An instrument is a code such as BTC-PERP; a base is BTC.',
+    avoid:
+      'Not for prices, funding rates or open interest: use snapshots. Always send where; every listing of every venue is many pages.',
+    example: () => ({ where: 'base = BTC', limit: 5 }),
+  },
+  snapshots: {
+    title: 'Latest readings',
+    use: 'The newest price (ticker, mark), funding, open interest (oi), book, depth (venue_depth) and 24 h figures (stats) of named listings, each with its age and status. Use it when the instruments are known. One layer of one instrument on all venues is one call.',
+    avoid:
+      'Not to search the whole market by a condition: use screen. Not for the past: use history or candles. Ask only for the layers you need; book has 25 levels a side.',
+  },
+  history: {
+    title: 'Past readings',
+    use: 'Readings at a past instant (as_of), at several (at), one a period (interval with from and to), or as stored (raw). A period without data is a row with its gap_cause, never a repeated number. Answers about instants more than 120 s old do not change.',
+    avoid:
+      'Not for open, high, low, close or volume: use candles. Not for now: use snapshots. Send exactly one of as_of, at, interval, raw; from and to only with interval or raw. Instants are UTC such as 2026-01-15T12:00:00Z, never words such as "yesterday".',
+    example: (hourAgo) => ({ where: 'base = BTC', layers: ['mark', 'funding'], as_of: hourAgo(0) }),
+  },
+  screen: {
+    title: 'Screen the market',
+    use: 'Finds instruments by a condition in the query language DQL and answers the values that decided. A field of a venue stands inside any(venues where ...), all(...), count(...) or an aggregate max, min, sum(venues, expr); indicators such as ema(close, 20) need timeframe. Add select for further values and order by for the order; end with as of <instant> to ask about the past. Read docs://dql before writing a longer query.',
+    avoid:
+      'Not for the values of instruments that are already known: use snapshots. A percentage is written 0.01% or as the fraction 0.0001, a basis point 1bps.',
+    example: () => ({
+      query: 'any(venues where funding_8h > 0.5bps) select funding_8h order by max(venues, funding_8h) desc',
+      where: 'base in (BTC, ETH)',
+      limit: 5,
+    }),
+  },
+  candles: {
+    title: 'Candles',
+    use: "Completed candles of trades, of the venue's mark, or of its index (price_type) for a window from from to to. Longer timeframes exist only when every minute of theirs exists; a missing one is a row with status missing.",
+    avoid:
+      'Not for funding, open interest or books: use history. A forming candle is never answered. Choose timeframe and window so that one listing has at most some 100 rows; an answer has at most 64 KB.',
+    example: (hourAgo) => ({ where: 'base = BTC', timeframe: '15m', from: hourAgo(1), to: hourAgo(0) }),
+  },
+  account: {
+    title: 'Plan and limits of this key',
+    use: 'The plan of this key, the venues, instruments and layers it may read, its limits, and what is left of today. Use it after PLAN_LIMIT, PLAN_VENUE_NOT_INCLUDED or RATE_LIMITED. It is free and not counted, at most once a second.',
+    avoid: 'Not for market data.',
+  },
+  agent_state: {
+    title: 'State of agent rules',
+    use: 'Whether each rule of this account holds: true, false, or unknown with the reason, and the state that this key was last given. Rules are made at the account site, never here.',
+    avoid:
+      'Not for a condition that is no rule: use screen. Send fresh only when the state of the last evaluation is too old; it counts against the evaluations of the day.',
+  },
+  anchor_proof: {
+    title: 'Proof of a stored row',
+    use: 'Proves that one stored row lies under the daily root that was posted on a public chain: the row, its path to the root, and where the root was posted. A day is anchored a week after it ends.',
+    avoid:
+      'Not to read history: use history or candles. It proves that the row was stored, not that the venue was right.',
+  },
+};
+
+/** What holds of every tool with readings in its answer. */
+export const STALE_WORDS =
+  'A value that is not current has status "stale" with a reason and is left out of values; it is never zero. allow_stale puts it under withheld.values: name its age when you use it.';
+
+/** Sent when a client connects (interface, Tool-server endpoint). */
+export const INSTRUCTIONS = [
+  'Market data of perpetual futures on several venues, read only. Start with venues, then instruments, then snapshots; screen searches the market, history and candles answer the past.',
+  'Every value has its venue, age and status. A stale value comes back without the number and with a reason; allow_stale places the number under withheld, where it is still stale. Absent data is never zero: say that it is missing.',
+  'Venues are kept apart: there is no price across venues, so name the venue of each number.',
+  'Units are those the venue publishes unless units is base or quote. Rates and spreads are fractions: 0.0001 is one basis point. Times are UTC.',
+  'Every call counts as one request of the key, except account. An answer has at most 65,536 bytes: name where, layers and limit.',
+  'A failed call has next: do what it says. Repeat a call unchanged only when retry is true, after retry_after seconds.',
+  'Read docs://dql before writing a query for screen, and docs://layers for the names and units of layers.',
+].join('\n');

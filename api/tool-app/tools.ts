@@ -1,0 +1,109 @@
+// The tools, rendered from the operations that are marked as tools: what each is for, its schemas, and which endpoint it calls (T-02).
+import { CATALOGUE } from '../../schemas/errors.ts';
+import { codesOf } from '../data-app/endpoint-codes.ts';
+import { openApiOf } from '../data-app/openapi.ts';
+import type { Operation } from '../operations/operation.ts';
+import type { Arguments, CalledEndpoint } from './call-api.ts';
+import { PAGE_ROWS, type Schema, toolInput, toolOutput } from './tool-schemas.ts';
+import { type HourAgo, STALE_WORDS, TOOL_WORDS } from './tool-words.ts';
+
+export type Tool = CalledEndpoint & {
+  readonly name: string;
+  readonly describe: (nowMs: number) => ToolEntry;
+};
+
+/** A tool as `tools/list` has it. */
+export type ToolEntry = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: Schema & { readonly type: 'object' };
+  readonly outputSchema: Schema & { readonly type: 'object' };
+  readonly annotations: typeof READ_ONLY & { readonly title: string };
+};
+
+const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false } as const;
+const HOUR_MS = 3_600_000;
+
+/** Full hours, so that the list stays the same for an hour. */
+const hourAgoAt =
+  (nowMs: number): HourAgo =>
+  (hours) =>
+    new Date((Math.floor(nowMs / HOUR_MS) - hours) * HOUR_MS).toISOString().replace('.000Z', 'Z');
+
+/** Codes that follow from how the tool server calls, not from what a model sends. */
+const NOT_OF_A_MODEL: ReadonlySet<string> = new Set([
+  ...['AUTH_REQUIRED', 'AUTH_INVALID', 'KEY_IN_URL', 'PAYMENT_REQUIRED', 'PAYMENT_MALFORMED'],
+  ...['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INTERNAL'],
+]);
+
+const failureWords = (operation: Operation): string => {
+  const told = codesOf(operation).filter((code) => !NOT_OF_A_MODEL.has(code));
+  return `On failure do what next says: ${told.map((code) => `${code}: ${CATALOGUE[code].fix}`).join(' ')}`;
+};
+
+const propertiesOf = (schema: Schema): Readonly<Record<string, Schema>> => schema.properties ?? {};
+
+const hasReadings = ({ input }: Operation): boolean => Object.hasOwn(propertiesOf(input as Schema), 'allow_stale');
+
+const exampleOf = (operation: Operation, nowMs: number): Arguments =>
+  TOOL_WORDS[operation.name]?.example?.(hourAgoAt(nowMs)) ?? operation.example.input;
+
+const descriptionOf = (operation: Operation, nowMs: number): string => {
+  const words = TOOL_WORDS[operation.name];
+  return [
+    words?.use ?? operation.summary,
+    ...(words === undefined ? [] : [words.avoid]),
+    `Example, "${operation.example.question}": ${JSON.stringify(exampleOf(operation, nowMs))}`,
+    ...(hasReadings(operation) ? [STALE_WORDS] : []),
+    failureWords(operation),
+  ].join('\n');
+};
+
+type Parameter = { readonly name: string; readonly required: boolean; readonly schema: Schema };
+type Described = {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly responses: {
+    readonly 200: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  };
+};
+
+const inputOf = ({ parameters = [], requestBody }: Described, example: Arguments): Schema => {
+  const body = requestBody?.content['application/json'].schema;
+  if (body !== undefined) return toolInput({ properties: propertiesOf(body), required: body.required ?? [], example });
+  const properties = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]));
+  const required = parameters.filter((one) => one.required).map(({ name }) => name);
+  return toolInput({ properties, required, example });
+};
+
+const toTool = (operation: Operation, described: Described): Tool => {
+  const { name, method, path, example } = operation;
+  const title = TOOL_WORDS[name]?.title ?? name;
+  const inputSchema = inputOf(described, example.input) as ToolEntry['inputSchema'];
+  const outputSchema = toolOutput(described.responses[200].content['application/json'].schema);
+  const defaults = Object.hasOwn(propertiesOf(inputSchema), 'limit') ? { limit: PAGE_ROWS } : {};
+  return {
+    name,
+    method,
+    path,
+    defaults,
+    describe: (nowMs) => ({
+      name,
+      title,
+      description: descriptionOf(operation, nowMs),
+      inputSchema,
+      outputSchema: outputSchema as ToolEntry['outputSchema'],
+      annotations: { title, ...READ_ONLY },
+    }),
+  };
+};
+
+/** The tools in the order of the operations. */
+export const renderTools = (operations: readonly Operation[]): readonly Tool[] => {
+  const tools = operations.filter(({ tool }) => tool === true);
+  const { paths } = openApiOf({ operations: tools, baseUrl: '/', simulated: false });
+  return tools.map((operation) =>
+    toTool(operation, paths[operation.path]?.[operation.method.toLowerCase()] as Described),
+  );
+};

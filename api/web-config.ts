@@ -1,0 +1,89 @@
+// Settings of the process of the account site and of sign-in.
+import type { ConfigSpec } from '../infra/runtime/config.ts';
+import { METRICS_CONFIG } from '../infra/runtime/metrics.ts';
+import { PG_TLS_HINT } from '../infra/runtime/postgres/connection.ts';
+
+export const WEB_CONFIG = {
+  DATABASE_URL: { type: 'url', secret: true, description: `PostgreSQL with accounts and keys; ${PG_TLS_HINT}.` },
+  HOST: { type: 'string', default: '127.0.0.1', description: 'Address the account site listens on.' },
+  ACCOUNT_PORT: { type: 'integer', default: 8082, description: 'Port of the account site; 0 takes a free one.' },
+  ACCOUNT_URL: {
+    type: 'url',
+    default: null,
+    description:
+      'How people reach the account site: a name, since passkeys work on no address; http://localhost:ACCOUNT_PORT when unset.',
+  },
+  AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; ACCOUNT_URL when unset.' },
+  BASE_URL: { type: 'url', default: 'http://127.0.0.1:8080', description: 'How clients reach the data API.' },
+  DATA_API_URL: {
+    type: 'url',
+    default: null,
+    description: 'How this process reaches the data API; BASE_URL when unset.',
+  },
+  MCP_URL: { type: 'url', default: null, description: 'How agents reach the tool server; unset: there is none.' },
+  INTERNAL_HOST: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: 'Address of the private listener: never a public one.',
+  },
+  INTERNAL_PORT: {
+    type: 'integer',
+    default: 8083,
+    description: 'Port of the private listener, which checks tokens for the tool server.',
+  },
+  INTERNAL_SECRET: {
+    type: 'string',
+    default: null,
+    secret: true,
+    description: 'Bearer of requests to the private listener; unset: made once and kept in PostgreSQL.',
+  },
+  COOKIE_SECRET: {
+    type: 'string',
+    default: null,
+    secret: true,
+    description: 'Signs form tokens; unset: made once and kept in PostgreSQL.',
+  },
+  CONNECTION_SECRET: {
+    type: 'string',
+    default: null,
+    secret: true,
+    description: 'Makes the keys of connections; unset: made once and kept in PostgreSQL.',
+  },
+  EXPLORER_KEY: {
+    type: 'string',
+    default: null,
+    secret: true,
+    description:
+      'Opens the explorer to everybody who reaches the site, with this API key; unset: whoever is signed in explores with the plan of the account.',
+  },
+  RPC_URL: {
+    type: 'url',
+    default: null,
+    secret: true,
+    description:
+      'Node of the chain that days are anchored on, for the proof page; unset: it checks up to the root of the day.',
+  },
+  TRUSTED_PROXIES: {
+    type: 'list',
+    default: [],
+    description: 'Addresses of proxies before the site, whose X-Forwarded-For is believed.',
+  },
+  SMTP_URL: {
+    type: 'url',
+    default: null,
+    secret: true,
+    description:
+      'Mail server, smtps://user:password@host; unset: letters wait in the table mail_outbox for the operator.',
+  },
+  MAIL_FROM: { type: 'string', default: null, description: 'Sender of letters; needed with SMTP_URL.' },
+  PAYMENT_RPC_URL: {
+    type: 'url',
+    default: null,
+    secret: true,
+    description:
+      'Node of the payment network, for signatures of contract wallets; unset: only those of plain wallets link a key.',
+  },
+  ...METRICS_CONFIG,
+  METRICS_PORT: { type: 'integer', default: 9105, description: 'Port of /metrics, /healthz and /readyz.' },
+  SIMULATED: { type: 'boolean', default: false, description: 'The venues are simulated, and every page says so.' },
+} as const satisfies ConfigSpec;

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// `perp`: perpetual-futures market data in the terminal.
+import { perp } from './program.ts';
+
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Error(signal)));
+// Whoever reads us may have enough: `perp stream | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+const { env, stdin: input, stdout: out, stderr: err } = process;
+process.exitCode = await perp(process.argv.slice(2), { env, input, out, err, signal: stop.signal });

@@ -1,0 +1,123 @@
+// Commands that do more than ask once: streams, files, proofs, the doctor, the key's file.
+
+import { createInterface } from 'node:readline';
+import { text as readAll } from 'node:stream/consumers';
+import type { AnchorProofRequest, ArchiveRequest, StreamRequest } from '../typescript/src/index.ts';
+import { createClient } from '../typescript/src/index.ts';
+import { downloadArchive, verifyProof } from '../typescript/src/node.ts';
+import { main as verifyFiles } from '../typescript/src/verify.mjs';
+import { examine, findingRows, findingsExit } from './doctor.ts';
+import { Ended, EXIT, UsageError } from './exit.ts';
+import { counted, fileRows } from './rows.ts';
+import { layersOf, print, type Run, requestOf, textOption } from './run.ts';
+import { removeConfig, writeConfig } from './settings.ts';
+import { watch } from './watch.ts';
+
+const streamRequest = (run: Run): StreamRequest =>
+  requestOf<StreamRequest>(run, { layers: layersOf(run.options)?.join(',') });
+
+/** One event a line; what happens to the connection goes to standard error. */
+export const stream = async (run: Run): Promise<void> => {
+  const { client, world } = run;
+  const events = client.live(streamRequest(run), {
+    signal: world.signal,
+    onConnection: (one) =>
+      one.state === 'lost' && world.err.write(`${one.error.message}; again in ${Math.round(one.waitMs)} ms\n`),
+  });
+  for await (const event of events) {
+    if (!world.out.write(`${JSON.stringify(event)}\n`)) await new Promise((resume) => world.out.once('drain', resume));
+  }
+};
+
+export const watchTable = async (run: Run): Promise<void> => {
+  if (run.world.out.isTTY !== true)
+    throw new UsageError('watch needs a terminal.', 'Use perp stream for a pipe or a file.');
+  await watch(run.client, streamRequest(run), run.world, run.world.signal);
+};
+
+const archiveRequest = (run: Run): ArchiveRequest => {
+  const { layer, from, to } = run.options;
+  return requestOf<ArchiveRequest>(run, { layer, from, to });
+};
+
+export const listFiles = async (run: Run): Promise<void> => {
+  const items = [];
+  for await (const page of run.client.pages('archive', archiveRequest(run), { signal: run.world.signal }))
+    items.push(...page.items);
+  const bytes = items.reduce((sum, file) => sum + file.bytes, 0);
+  print(run, {
+    objects: items,
+    rows: fileRows(items),
+    note: `${counted(items.length, 'file')}, ${(bytes / 1e6).toFixed(1)} MB`,
+  });
+};
+
+/** Paths go to standard output, progress to standard error. */
+export const fetchFiles = async (run: Run, folder: string): Promise<void> => {
+  const { world, client } = run;
+  const isShown = world.err.isTTY === true;
+  const files = await downloadArchive(client, archiveRequest(run), {
+    folder,
+    signal: world.signal,
+    onProgress: ({ path, bytes, total, state }) => {
+      if (isShown) world.err.write(`\r\x1b[K${state} ${path} ${Math.round((100 * bytes) / Math.max(1, total))} %`);
+      else if (state !== 'fetching') world.err.write(`${state} ${path}\n`);
+    },
+  });
+  if (isShown) world.err.write('\r\x1b[K');
+  for (const { path } of files) world.out.write(`${path}\n`);
+  world.err.write(`${counted(files.length, 'file')}, each with the hash of the list\n`);
+};
+
+const proofRequest = (run: Run): AnchorProofRequest => {
+  const { venue, symbol, layer, at, id } = run.options;
+  for (const [name, value] of Object.entries({ venue, symbol, layer, at }))
+    if (typeof value !== 'string')
+      throw new UsageError(`--${name} is missing.`, 'Give a file, or --venue, --symbol, --layer and --at.');
+  return requestOf<AnchorProofRequest>(run, { venue, symbol, layer, at, id });
+};
+
+/** The verifier's own report; exit code 1 when a step fails. */
+export const verify = async (run: Run, file?: string): Promise<void> => {
+  const rpc = textOption(run.options, 'rpc') ?? null;
+  const { world, client } = run;
+  if (file !== undefined) {
+    const code = await verifyFiles([file, ...(rpc === null ? [] : ['--rpc', rpc])]);
+    if (code !== 0) throw new Ended(code);
+    return;
+  }
+  const check = await verifyProof(client, proofRequest(run), { rpc, tell: (line) => world.out.write(`${line}\n`) });
+  if (!check.verified) throw new Ended(1);
+};
+
+export const doctor = async (run: Run): Promise<void> => {
+  const findings = await examine(run.client, run.settings, textOption(run.options, 'where'));
+  print(run, { objects: findings, rows: findingRows(findings) });
+  const code = findingsExit(findings);
+  if (code !== EXIT.ok) throw new Ended(code);
+};
+
+/** Typed without being shown; a pipe gives its text. */
+const readKey = async ({ world }: Run): Promise<string> => {
+  const { input, err } = world;
+  if (input.isTTY !== true) return (await readAll(input)).trim();
+  err.write('API key: ');
+  const lines = createInterface({ input, terminal: true });
+  try {
+    return await new Promise((resolve) => lines.once('line', (line) => resolve(line.trim())));
+  } finally {
+    lines.close();
+    err.write('\n');
+  }
+};
+
+/** The key is tried before it is kept. */
+export const login = async (run: Run): Promise<void> => {
+  const { world, settings } = run;
+  const key = await readKey(run);
+  if (key === '') throw new UsageError('No key was given.', 'Pipe it in: perp login < key.txt');
+  const { plan } = await createClient({ baseUrl: settings.baseUrl, key }).account({}, { signal: world.signal });
+  world.err.write(`${plan.name}; kept in ${writeConfig({ base_url: settings.baseUrl, key }, world.env)}\n`);
+};
+
+export const logout = (run: Run): void => removeConfig(run.world.env);

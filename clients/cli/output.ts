@@ -1,0 +1,83 @@
+// Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables when asked for.
+import { styleText } from 'node:util';
+
+export type Cell = string | number | boolean | null | undefined;
+/** One flat row, for tables and CSV. */
+export type Row = Readonly<Record<string, Cell>>;
+export type Format = 'table' | 'json' | 'csv' | 'parquet';
+
+/** The world of one run: tests give their own. */
+export type Streams = {
+  readonly out: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+  readonly err: NodeJS.WritableStream & { readonly isTTY?: boolean };
+};
+
+const STATUS_STYLES: Readonly<Record<string, 'green' | 'yellow' | 'red' | 'gray'>> = {
+  present: 'green',
+  live: 'green',
+  ok: 'green',
+  stale: 'yellow',
+  degraded: 'yellow',
+  warn: 'yellow',
+  missing: 'red',
+  down: 'red',
+  FAIL: 'red',
+  not_published: 'gray',
+  off: 'gray',
+};
+
+/** Colours only where the stream shows them: NO_COLOR and FORCE_COLOR are honoured. */
+export const coloured = (text: string, stream: Streams['out']): string => {
+  const style = STATUS_STYLES[text.trim()];
+  return style === undefined ? text : styleText(style, text, { stream, validateStream: true });
+};
+
+const textOf = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
+/** Nothing that came over the network steers the terminal. */
+const clean = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+
+const columnsOf = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
+
+const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
+
+/** Rows under their names, figures to the right; a column without a value is left out. */
+export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
+  const columns = columnsOf(rows).filter((name) => rows.some((row) => textOf(row[name]) !== ''));
+  const texts = rows.map((row) => columns.map((name) => clean(textOf(row[name]))));
+  const widths = columns.map((name, at) =>
+    texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), name.length),
+  );
+  const right = columns.map((_, at) => texts.every((row) => row[at] === '' || isFigure(row[at] ?? '')));
+  const pad = (text: string, at: number): string =>
+    right[at] ? text.padStart(widths[at] ?? 0) : text.padEnd(widths[at] ?? 0);
+  const heading = columns.map((name, at) => pad(name, at)).join('  ');
+  return [heading, ...texts.map((row) => row.map((text, at) => coloured(pad(text, at), stream)).join('  '))].map(
+    (line) => line.trimEnd(),
+  );
+};
+
+const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** RFC 4180. */
+export const csvText = (rows: readonly Row[]): string => {
+  const columns = columnsOf(rows);
+  const lines = [columns, ...rows.map((row) => columns.map((name) => textOf(row[name])))];
+  return lines.map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
+};
+
+export type Printed = {
+  /** One a line in JSON: as the API has them. */
+  readonly objects: readonly unknown[];
+  readonly rows: readonly Row[];
+  /** Beside the rows of a table, such as when it was so. */
+  readonly note?: string;
+};
+
+export const printAnswer = ({ objects, rows, note }: Printed, format: Format, { out, err }: Streams): void => {
+  if (format === 'json') for (const one of objects) out.write(`${JSON.stringify(one)}\n`);
+  else if (format === 'csv') out.write(csvText(rows));
+  else {
+    if (rows.length > 0) out.write(`${tableLines(rows, out).join('\n')}\n`);
+    err.write(`${rows.length === 0 ? 'Nothing.' : ''}${note ?? ''}\n`);
+  }
+};

@@ -1,0 +1,67 @@
+// What the live stream has told so far, as the rows of a terminal: pure, so that a test can look at it.
+import type { LiveEvent, StreamState } from '../typescript/src/index.ts';
+import { coloured, type Row, type Streams, tableLines } from './output.ts';
+import { counted, seconds, shortValues } from './rows.ts';
+
+type Held = {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly layer: string;
+  readonly state: StreamState<string>;
+};
+
+export class Picture {
+  readonly #held = new Map<string, Held>();
+  #connections: Readonly<Record<string, 'up' | 'down'>> = {};
+  #updates = 0;
+  #gaps = 0;
+  /** What the connection is doing, in a word. */
+  connection = 'connecting';
+
+  take(event: LiveEvent<string>): void {
+    if (event.event === 'snapshot' || event.event === 'update') {
+      const { venue, venue_symbol: symbol, layer, state } = event.data;
+      this.#held.set(`${venue}|${symbol}|${layer}`, { venue, symbol, layer, state });
+      if (event.event === 'update') this.#updates += 1;
+    } else if (event.event === 'heartbeat') this.#connections = event.data.connections;
+    else if (event.event === 'gap') this.#gaps += 1;
+    else if (event.event === 'listing' && event.data.change === 'delisted') this.#forget(event.data);
+  }
+
+  #forget({ venue, venue_symbol: symbol }: { readonly venue: string; readonly venue_symbol: string }): void {
+    for (const [place, one] of this.#held) if (one.venue === venue && one.symbol === symbol) this.#held.delete(place);
+  }
+
+  #rows(nowMs: number): Row[] {
+    const held = [...this.#held].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+    return held.map(({ venue, symbol, layer, state }) => {
+      const { status, reason, received_at } = state;
+      const age = received_at === null ? null : Math.max(0, nowMs - Date.parse(received_at));
+      return {
+        venue,
+        symbol,
+        layer,
+        status,
+        age: seconds(age),
+        values: status === 'present' ? shortValues(state.values) : (reason ?? ''),
+      };
+    });
+  }
+
+  /** As many lines as fit, the last one about the stream. */
+  lines(stream: Streams['out'], nowMs: number): readonly string[] {
+    const room = Math.max(3, (stream.rows ?? 24) - 1);
+    const lines = tableLines(this.#rows(nowMs), stream);
+    const shown = lines.slice(0, room - 1);
+    const hidden = lines.length - shown.length;
+    const down = Object.entries(this.#connections).flatMap(([venue, state]) => (state === 'down' ? [venue] : []));
+    const note = [
+      this.connection,
+      counted(this.#updates, 'update'),
+      ...(this.#gaps === 0 ? [] : [counted(this.#gaps, 'gap')]),
+      ...(down.length === 0 ? [] : [`${coloured('down', stream)}: ${down.join(', ')}`]),
+      ...(hidden === 0 ? [] : [`${hidden} more, narrow --where`]),
+    ].join(' · ');
+    return [...shown, note];
+  }
+}

@@ -1,0 +1,109 @@
+// One run of the command line: what every command has alike around its call.
+import { writeFileSync } from 'node:fs';
+import { type Client, createClient, type TableFormat, type TableName } from '../typescript/src/index.ts';
+import { UsageError } from './exit.ts';
+import { type Format, type Printed, printAnswer, type Streams } from './output.ts';
+import { type Environment, readSettings, type Settings } from './settings.ts';
+
+/** What a run touches: tests give their own. */
+export type World = Streams & {
+  readonly env: Environment;
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly signal: AbortSignal;
+};
+
+/** Options of a command and those before it, as commander names them. */
+export type Options = Readonly<Record<string, string | boolean | undefined>>;
+
+export type Run = {
+  readonly world: World;
+  readonly options: Options;
+  readonly settings: Settings;
+  /** Figures are text: what is printed has the venue's digits. */
+  readonly client: Client<string>;
+  readonly format: Format;
+};
+
+export const textOption = (options: Options, name: string): string | undefined => {
+  const value = options[name];
+  return typeof value === 'string' ? value : undefined;
+};
+
+const FORMATS: readonly Format[] = ['table', 'json', 'csv', 'parquet'];
+
+/** A table on a terminal, else an object a line, unless told. */
+const formatOf = (options: Options, { out }: World): Format => {
+  const chosen = FORMATS.filter((format) => options[format] === true || options['output'] === format);
+  if (chosen.length > 1) throw new UsageError(`Both ${chosen.join(' and ')} are asked for.`, 'Give one format.');
+  return chosen[0] ?? (out.isTTY === true ? 'table' : 'json');
+};
+
+const withoutUndefined = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
+export const openRun = (options: Options, world: World): Run => {
+  const baseUrl = textOption(options, 'baseUrl');
+  const keyFile = textOption(options, 'keyFile');
+  const settings = readSettings({ ...(baseUrl && { baseUrl }), ...(keyFile && { keyFile }) }, world.env);
+  const client = createClient({
+    key: settings.key,
+    baseUrl: settings.baseUrl,
+    numberFormat: 'string',
+    onRetry: ({ error, waitMs }) => world.err.write(`${error.code}, again in ${(waitMs / 1_000).toFixed(1)} s\n`),
+  });
+  return { world, options, settings, client, format: formatOf(options, world) };
+};
+
+const LAYERS = /[\s,]+/;
+export const layersOf = (options: Options): readonly string[] | undefined =>
+  textOption(options, 'layers')?.split(LAYERS).filter(Boolean);
+
+/** Members of a request that options name alike; what is not given is left out. */
+export const requestOf = <Request>({ options }: Run, more: Readonly<Record<string, unknown>> = {}): Request => {
+  const { where, units, freshness } = options;
+  return withoutUndefined({ where, units, freshness, ...more }) as Request;
+};
+
+export const numberOption = (options: Options, name: string): number | undefined => {
+  const text = textOption(options, name);
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text))
+    throw new UsageError(`--${name} takes a whole number, not "${text}".`, `Write --${name} 20.`);
+  return Number(text);
+};
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `--last 2h`, or `--from` and `--to`; the last hour when nothing is said. */
+export const periodOf = (options: Options, nowMs: number): { readonly from: string; readonly to: string } => {
+  const from = textOption(options, 'from');
+  const last = textOption(options, 'last') ?? '1h';
+  const match = /^([1-9]\d{0,5})([smhd])$/.exec(last);
+  if (match === null) throw new UsageError(`--last takes a duration, not "${last}".`, 'Write --last 2h.');
+  const length = Number(match[1]) * (UNITS_MS[match[2] ?? ''] ?? 0);
+  return {
+    from: from ?? new Date(nowMs - length).toISOString(),
+    to: textOption(options, 'to') ?? new Date(nowMs).toISOString(),
+  };
+};
+
+export const print = ({ format, world }: Run, printed: Printed): void => {
+  if (format === 'parquet')
+    throw new UsageError(
+      'This command has no Parquet.',
+      'history, candles and liquidations have; use --csv or --json.',
+    );
+  printAnswer(printed, format, world);
+};
+
+/** A table as the service makes it, to a file or a pipe; never onto a terminal. */
+export const writeTable = async <Name extends TableName>(run: Run, name: Name, request: object): Promise<void> => {
+  const { client, world, options } = run;
+  const file = textOption(options, 'out');
+  if (file === undefined && world.out.isTTY === true)
+    throw new UsageError('Parquet is not for a terminal.', 'Give --out FILE, or a pipe.');
+  const asked = { ...request, format: 'parquet' as TableFormat } as Parameters<typeof client.table<Name>>[1];
+  const bytes = await client.table(name, asked, { signal: world.signal });
+  if (file === undefined) world.out.write(bytes);
+  else writeFileSync(file, bytes);
+};

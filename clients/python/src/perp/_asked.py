@@ -1,0 +1,97 @@
+"""What is asked, as the service takes it: selections, instants, windows, layers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Iterable, Literal, Mapping, Sequence, Union
+
+from . import dql
+from ._dql_tree import print_selection
+from ._errors import LimitError
+from ._instants import Duration, Instant, format_instant, from_micros, now_micros, seconds_of, to_micros
+from .types import Selection as SelectionObject
+
+Layer = Literal["ticker", "mark", "funding", "oi", "book", "stats", "venue_depth"]
+StreamLayer = Literal[
+    "ticker", "mark", "funding", "oi", "book", "stats", "book_bands", "venue_depth", "candles", "trade", "liquidation"
+]
+ArchiveLayer = Literal[
+    "ticker", "mark", "funding", "oi", "stats", "book_bands", "candles", "trades", "liquidation"
+]
+Where = Union[str, SelectionObject, dql.Selection]
+Freshness = Union[str, Mapping[str, str]]
+
+SECOND = 1_000_000
+
+
+def where_text(where: Where | None) -> str | None:
+    """One form for every endpoint."""
+    if where is None or isinstance(where, str):
+        return where
+    return str(where) if isinstance(where, dql.Selection) else print_selection(where)
+
+
+def layer_names(layers: Iterable[str] | None) -> list[str] | None:
+    if isinstance(layers, str):
+        raise TypeError(f"layers is a list: write layers=[{layers!r}]")
+    return None if layers is None else list(layers)
+
+
+@dataclass(frozen=True)
+class Window:
+    """From `begin` to `end` in microseconds, in steps of `step`; at most `most` steps an answer."""
+
+    begin: int
+    end: int
+    step: int
+    most: int | None
+
+    @property
+    def longest(self) -> int | None:
+        return None if self.most is None else self.most * self.step
+
+    def part_end(self, begin: int, length: int | None) -> int:
+        """End of the part that begins here: on a boundary of a step, so that nothing lies between two parts."""
+        if length is None:
+            return self.end
+        return min(self.end, begin // self.step * self.step + length)
+
+
+def window_of(
+    start: Instant | None, end: Instant | None, last: Duration | None, *, step: int, most: int | None
+) -> Window:
+    """`start` and `end`, or `last`: a duration up to `end`, which is now when it is left out."""
+    if (start is None) == (last is None):
+        raise ValueError("say either start=, an instant, or last=, a duration such as '1h'")
+    stop = now_micros() if end is None else to_micros(end)
+    # Whole steps: the last hour by the minute has sixty rows, whenever it is asked.
+    begin = to_micros(start) if start is not None else stop // step * step - seconds_of(last or "0s") * SECOND
+    if begin >= stop:
+        raise ValueError(f"the window is empty: it begins at {from_micros(begin)} and ends at {from_micros(stop)}")
+    return Window(begin, stop, step, most)
+
+
+_FITS = re.compile(r"[Ww]indow (?:of about|that fits is) (\d+)s|One answer reaches to \S+ \((\d+)s\)")
+
+
+def fitting_length(error: LimitError, step: int) -> int | None:
+    """Microseconds of the window that would fit, as the hint of a refusal tells it; None when it tells none."""
+    found = _FITS.search(error.hint or "")
+    if found is None:
+        return None
+    length = int(found[1] or found[2]) * SECOND // step * step
+    return length if length > 0 else None
+
+
+def instants_of(at: Instant | Sequence[Instant]) -> list[str]:
+    given = [at] if isinstance(at, (str, datetime)) or not isinstance(at, Sequence) else list(at)
+    return [format_instant(one) for one in given]
+
+
+def query_body(query: Union[str, dql.Query, dql.Condition, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Text, an expression, or the machine form."""
+    if isinstance(query, Mapping):
+        return {"query_object": dict(query)}
+    return {"query": str(dql.query(query)) if isinstance(query, dql.Condition) else str(query)}

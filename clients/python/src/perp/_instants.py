@@ -1,0 +1,74 @@
+"""Instants as the service writes and reads them: RFC 3339 in UTC, to the microsecond."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone
+from typing import Union
+
+Instant = Union[str, date, datetime]
+Duration = Union[str, timedelta]
+
+_DURATION = re.compile(r"(0|[1-9][0-9]{0,8})(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def parse_instant(text: str) -> datetime:
+    """A member such as `received_at` as an aware datetime, exact to the microsecond."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)
+
+
+def format_instant(value: Instant) -> str:
+    """What the service takes. A datetime without a time zone is refused: local times are a common mistake."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise ValueError(f"{value!r} has no time zone: use datetime(..., tzinfo=timezone.utc)")
+        return value.astimezone(timezone.utc).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return value.isoformat()
+
+
+def to_micros(value: Instant) -> int:
+    """Microseconds since 1970."""
+    if isinstance(value, datetime):
+        moment = parse_instant(format_instant(value))
+    else:
+        moment = parse_instant(value if isinstance(value, str) else value.isoformat())
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> str:
+    """As the service writes it: milliseconds where they are enough."""
+    moment = _EPOCH + micros * _MICROSECOND
+    digits = "milliseconds" if micros % 1_000 == 0 else "microseconds"
+    return moment.isoformat(timespec=digits).replace("+00:00", "Z")
+
+
+def seconds_of(duration: Duration) -> int:
+    """`90s`, `1h` or a timedelta of whole seconds."""
+    if isinstance(duration, timedelta):
+        seconds = duration.total_seconds()
+        if seconds != int(seconds) or seconds < 0:
+            raise ValueError(f"{duration!r} is not a whole number of seconds")
+        return int(seconds)
+    found = _DURATION.fullmatch(duration)
+    if found is None:
+        raise ValueError(f"{duration!r} is not a duration: write 30s, 5m, 1h or 2d")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def format_duration(duration: Duration) -> str:
+    """In the largest unit that divides it: 60m is 1h."""
+    seconds = seconds_of(duration)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds and seconds % length == 0:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def now_micros() -> int:
+    return (datetime.now(timezone.utc) - _EPOCH) // _MICROSECOND

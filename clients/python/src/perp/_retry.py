@@ -1,0 +1,26 @@
+"""When to try again, and how long to wait before: what the service says, else a pause that doubles."""
+
+from __future__ import annotations
+
+import random
+
+# Of an answer that says "not now"; a 500 is our fault and may be gone at the next try, too.
+RETRIED = frozenset({429, 500, 502, 503, 504})
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 20.0
+# Many clients that were refused together come back apart.
+JITTER = 0.25
+
+
+def pause_before(attempt: int, retry_after: float | None) -> float:
+    """Seconds to wait before try number `attempt` (1 is the first repeat)."""
+    base = retry_after if retry_after is not None else min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1))
+    return base * (1 + JITTER * random.random())
+
+
+def seconds_in(header: str | None) -> float | None:
+    """Of `Retry-After`, which this service always writes in seconds."""
+    try:
+        return None if header is None else max(0.0, float(header))
+    except ValueError:
+        return None

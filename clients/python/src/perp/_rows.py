@@ -1,0 +1,113 @@
+"""Rows as iterators give them: what a row says, and the listing it is about."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Mapping, NotRequired, cast
+
+from . import types as shapes
+from ._instants import from_micros, to_micros
+from ._layers import ALIASES
+
+
+class ReadingRow(shapes.HistoryRow):
+    """A reading of one layer of one listing. Figures are under `values`, and only there: a gap has none."""
+
+    source: Literal["history", "live"]
+    venue: str
+    venue_symbol: str
+    instrument: str
+    quote: NotRequired[str]
+    layer: str
+    units: Mapping[str, str]
+    change: NotRequired[Literal["value", "status", "both"]]
+
+
+class CandleRow(shapes.Candle):
+    """A candle of one listing, or the hole where there is none."""
+
+    venue: str
+    venue_symbol: str
+    instrument: str
+    quote: str
+
+
+class LiquidationRow(shapes.Liquidation):
+    """A liquidation of one listing."""
+
+    venue: str
+    venue_symbol: str
+    instrument: str
+    quote: str
+
+
+def _head(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: item[name] for name in ("venue", "venue_symbol", "instrument", "quote") if name in item}
+
+
+def reading_rows(answer: shapes.HistoryAnswer) -> list[ReadingRow]:
+    """In the order of their instants; the order of the answer among equals."""
+    rows = [
+        cast(ReadingRow, {"source": "history", **_head(item), "layer": layer, "units": held["units"], **row})
+        for item in answer["items"]
+        for layer, held in item["layers"].items()
+        for row in held["rows"]
+    ]
+    return sorted(rows, key=lambda row: to_micros(row["at"]))
+
+
+def candle_rows(answer: shapes.CandlesAnswer) -> list[CandleRow]:
+    rows = [cast(CandleRow, {**_head(item), **row}) for item in answer["items"] for row in item["rows"]]
+    return sorted(rows, key=lambda row: to_micros(row["open_time"]))
+
+
+def liquidation_rows(answer: shapes.LiquidationsAnswer) -> list[LiquidationRow]:
+    rows = [cast(LiquidationRow, {**_head(item), **row}) for item in answer["items"] for row in item["rows"]]
+    return sorted(rows, key=lambda row: to_micros(row["received_at"]))
+
+
+Place = tuple[str, str, str]
+
+
+def place_of(named: Mapping[str, Any]) -> Place:
+    """Names a listing and layer, whatever alias the layer goes by."""
+    return named["venue"], named["venue_symbol"], ALIASES.get(named["layer"], named["layer"])
+
+
+def live_row(event: shapes.SnapshotEvent | shapes.UpdateEvent) -> ReadingRow:
+    """A state of the stream as a row: at its receipt, or, where only the status changed, when that was told."""
+    state = event["state"]
+    change = event.get("change", "both")
+    received = state["received_at"]
+    at = received
+    if received is not None and change == "status":
+        at = from_micros(to_micros(received) + (state["age_ms"] or 0) * 1_000)
+    layer = ALIASES.get(event["layer"], event["layer"])
+    return cast(ReadingRow, {"source": "live", **_head(event), "layer": layer, "at": at, "change": change, **state})
+
+
+class Seen:
+    """What was given of each listing and layer, so that nothing is given twice."""
+
+    def __init__(self) -> None:
+        self._at: dict[Place, int] = {}
+        self._received: dict[Place, int] = {}
+
+    def takes(self, row: ReadingRow) -> bool:
+        """Whether the row is new; it counts as given then."""
+        key = place_of(row)
+        received = None if row["received_at"] is None else to_micros(row["received_at"])
+        if row["source"] == "history":
+            at = to_micros(row["at"])
+            if at <= self._at.get(key, -1):
+                return False
+            self._at[key] = at
+            return received is None or self._is_newer(key, received)
+        if row.get("change") == "status":
+            return True
+        return received is not None and self._is_newer(key, received)
+
+    def _is_newer(self, key: Place, received: int) -> bool:
+        if received <= self._received.get(key, -1):
+            return False
+        self._received[key] = received
+        return True

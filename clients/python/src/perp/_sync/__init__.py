@@ -1,0 +1,1 @@
+"""Printed from perp._async by tools/unasync.py: do not edit."""

@@ -1,0 +1,317 @@
+"""The stream: events as they come, resumed when it breaks; and history that goes on into it."""
+
+from __future__ import annotations
+
+import time
+import json
+from decimal import Decimal
+from time import monotonic
+from types import TracebackType
+from typing import Any, Iterator, Callable, Iterable, Mapping, Union, cast
+
+from .. import types as shapes
+from .._errors import ApiError, ConnectionFailed, StreamEnded
+from .._instants import from_micros, now_micros, to_micros
+from .._retry import RETRIED, pause_before
+from .._rows import Place, ReadingRow, Seen, live_row, place_of, reading_rows
+from .._seam import Known, Seam, Stretch, key_of, known_of
+from .._sse import Frame, Splitter
+from .http import LONGEST_WAIT_S, Http, log
+from .results import History
+
+GapHandler = Callable[[Union[shapes.GapEvent, ReadingRow]], Any]
+
+
+class Live:
+    """Events of the stream. A broken connection is resumed at the event after the last one that was given."""
+
+    def __init__(self, http: Http, params: Mapping[str, Any], *, exact: bool = False) -> None:
+        self._http = http
+        self._params = params
+        self._decode = {"parse_float": Decimal} if exact else {}
+        self._last_id: str | None = None
+        self._events: Iterator[shapes.StreamEvent] | None = None
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection. Leaving a `with` block does it, too."""
+        events, self._events = self._events, None
+        if events is not None:
+            events.close()  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[shapes.StreamEvent]:
+        if self._events is None:
+            self._events = self._all_events()
+        return self._events
+
+    def _all_events(self) -> Iterator[shapes.StreamEvent]:
+        failures = 0
+        while True:
+            failure: Exception | None = None
+            try:
+                for event in self._connection():
+                    failures = 0
+                    yield event
+                    # Only now: what the reader did not take would be lost to it.
+                    self._last_id = event["id"] or self._last_id
+                    if event["event"] == "bye":
+                        if not event["data"]["reconnect"]:
+                            raise StreamEnded(event["data"]["reason"])
+                        break
+                else:
+                    failure = ConnectionFailed("the stream ended without a word")
+            except ConnectionFailed as error:
+                failure = error
+            except ApiError as error:
+                if error.status not in RETRIED or (error.retry_after or 0) > LONGEST_WAIT_S:
+                    raise
+                failure = error
+            if failure is not None:
+                failures += 1
+                self._pause(failures, failure)
+
+    def _pause(self, failures: int, failure: Exception) -> None:
+        if failures > self._http.retries:
+            raise failure
+        told = failure.retry_after if isinstance(failure, ApiError) else None
+        # The first try after a break comes at once: most breaks are a restart on the other side.
+        pause = 0.0 if failures == 1 and told is None else pause_before(failures, told)
+        log.info("%s: try %d follows in %.1f s", failure, failures, pause)
+        time.sleep(pause)
+
+    def _connection(self) -> Iterator[shapes.StreamEvent]:
+        """Events of one connection."""
+        splitter = Splitter()
+        pieces = self._http.events(self._params, self._last_id)
+        try:
+            for piece in pieces:
+                for frame in splitter.feed(piece):
+                    event = self._read(frame)
+                    if event["event"] == "error":
+                        errors = cast("list[dict[str, Any]]", event["data"]["errors"])
+                        raise StreamEnded("error", errors)
+                    yield event
+        finally:
+            pieces.close()  # type: ignore[attr-defined]
+
+    def _read(self, frame: Frame) -> shapes.StreamEvent:
+        data = json.loads(frame.text, **self._decode)  # type: ignore[arg-type]
+        return cast(shapes.StreamEvent, {"event": frame.name, "id": frame.id, "data": data})
+
+
+class Follow:
+    """Rows of history, then of the stream: each reading of a listing and layer once, in order.
+
+    A row of history is the last reading of its period, one of the stream is every change; `source` tells them apart.
+    What the stream says was lost is asked of history and given before it goes on. Where history does not know a window yet, what comes after it
+    waits until it does; other listings and layers go on.
+    """
+
+    def __init__(self, history: History, on_gap: GapHandler | None) -> None:
+        self._history = history
+        self._on_gap = on_gap
+        self._seen = Seen()
+        self._rows: Iterator[ReadingRow] | None = None
+        self._seams: dict[Place, Seam] = {}
+        # End of the stretch of a stream that has begun, while its snapshots are still coming.
+        self._greeted: int | None = None
+        self._snapshots: list[ReadingRow] = []
+        # Up to here everything is known to have been given, or waits.
+        self._reached = 0
+        self._again_at: float | None = None
+
+    def __enter__(self) -> Follow:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection. Leaving a `with` block does it, too."""
+        rows, self._rows = self._rows, None
+        if rows is not None:
+            rows.close()  # type: ignore[attr-defined]
+
+    def __iter__(self) -> Iterator[ReadingRow]:
+        if self._rows is None:
+            self._rows = self._all_rows()
+        return self._rows
+
+    def _all_rows(self) -> Iterator[ReadingRow]:
+        self._reached = self._history.window.begin
+        for row in self._settled(self._middle(now_micros())):
+            yield row
+        with self._history.live() as stream:
+            for event in stream:
+                if event["event"] not in ("hello", "gap", "snapshot"):
+                    for row in self._greet():
+                        yield row
+                for row in self._told(event):
+                    yield row
+                while self._is_time():
+                    for row in self._ask_again():
+                        yield row
+
+    def _told(self, event: shapes.StreamEvent) -> Iterator[ReadingRow]:
+        if event["event"] == "hello" and not event["data"]["resumed"]:
+            self._greeted, self._snapshots = to_micros(event["data"]["evaluated_at"]), []
+        elif event["event"] == "gap":
+            if self._on_gap is not None:
+                self._on_gap(event["data"])
+            # What expired is asked for with the hello before it.
+            if event["data"]["reason"] != "resume_expired":
+                for row in self._lost(event["data"]):
+                    yield row
+        elif event["event"] == "heartbeat":
+            self._reached = to_micros(event["data"]["at"])
+        elif event["event"] == "snapshot" or event["event"] == "update":
+            told = live_row(event["data"])
+            if self._greeted is not None:
+                self._snapshots.append(told)
+            else:
+                for row in self._take_live(told):
+                    yield row
+
+    def _take_live(self, told: ReadingRow) -> list[ReadingRow]:
+        seam = self._seams.get(place_of(told))
+        if seam is None:
+            return self._new([told])
+        seam.add_live(told)
+        return self._take([place_of(told)])
+
+    def _new(self, rows: Iterable[ReadingRow]) -> list[ReadingRow]:
+        """Those that were not given before."""
+        given = [row for row in rows if self._seen.takes(row)]
+        for row in given:
+            if row["source"] == "history" and row["status"] == "missing" and self._on_gap is not None:
+                self._on_gap(row)
+        return given
+
+    def _take(self, places: Iterable[Place]) -> list[ReadingRow]:
+        """What can be given of these places by now, in one order; each place keeps its own."""
+        keyed: list[tuple[int, ReadingRow]] = []
+        for place in places:
+            newest = 0
+            for row in self._seams[place].take():
+                newest = max(newest, key_of(row))
+                keyed.append((newest, row))
+            if not self._seams[place]:
+                del self._seams[place]
+        return self._new(row for _, row in sorted(keyed, key=lambda one: one[0]))
+
+    def _middle(self, end: int) -> int:
+        """Before this an answer is settled, unless the service is behind. Windows and periods end here."""
+        step = max(MINUTE, self._history.window.step)
+        return (end - UNSETTLED) // step * step
+
+    def _settled(self, end: int) -> Iterator[ReadingRow]:
+        """What is settled is given as it comes."""
+        if end <= self._reached:
+            return
+        for page in self._history.between(self._reached, end).pages():
+            if not page.data["settled"]:
+                return
+            for row in self._new(reading_rows(page.data)):
+                yield row
+            self._reached = to_micros(page.data.get("to", from_micros(end)))
+
+    def _greet(self) -> Iterator[ReadingRow]:
+        """Tells the past of a stream that has begun, and what it began with."""
+        if self._greeted is None:
+            return
+        end, snapshots = self._greeted, self._snapshots
+        self._greeted, self._snapshots = None, []
+        found = self._ask(self._reached - OVERLAP, end)
+        self._hold(Stretch(end), found)
+        self._reached = end
+        for told in snapshots:
+            if place_of(told) in self._seams:
+                self._seams[place_of(told)].add_live(told)
+        for place in found:
+            self._seams[place].bind(None)
+        for row in self._take(list(found)):
+            yield row
+        for told in snapshots:
+            if place_of(told) not in found:
+                for row in self._take_live(told):
+                    yield row
+
+    def _lost(self, gap: shapes.GapEvent) -> Iterator[ReadingRow]:
+        """What history has of a stretch that the stream lost waits for what the stream says next."""
+        begin = self._reached if gap["from"] is None else min(self._reached, to_micros(gap["from"]))
+        end = to_micros(gap["to"])
+        found = self._ask(begin - OVERLAP, end)
+        self._hold(Stretch(end), found)
+        for row in self._take(list(found)):
+            yield row
+
+    def _hold(self, stretch: Stretch, found: Mapping[Place, Known]) -> None:
+        for place, known in found.items():
+            self._seams.setdefault(place, Seam()).add_stretch(stretch, known)
+        self._plan()
+
+    def _ask(self, begin: int, end: int) -> dict[Place, Known]:
+        found: dict[Place, Known] = {}
+        own = self._history.window
+        # Only whole windows and periods have rows.
+        step = max(MINUTE, own.step)
+        since = max(begin // step * step, own.begin)
+        if end - since >= own.step:
+            for page in self._history.between(since, end).pages():
+                known_of(page.data, found)
+        return found
+
+    def _open(self) -> dict[Stretch, int]:
+        """Stretches with windows that are not known, and the end of the oldest one of each."""
+        found: dict[Stretch, int] = {}
+        for seam in self._seams.values():
+            for piece in seam.pieces():
+                if piece.open is not None:
+                    found[piece.stretch] = min(piece.open, found.get(piece.stretch, piece.open))
+        return found
+
+    def _plan(self) -> None:
+        tries = [stretch.tries for stretch in self._open()]
+        self._again_at = monotonic() + AGAIN_S * min(2 ** min(tries), 16) if tries else None
+
+    def _is_time(self) -> bool:
+        if self._again_at is None:
+            return False
+        # The stream is not read any further meanwhile, and the service is told so by the network.
+        return monotonic() >= self._again_at or sum(map(len, self._seams.values())) > WAITING_EVENTS
+
+    def _ask_again(self) -> Iterator[ReadingRow]:
+        """Asks for the windows that were not known."""
+        if self._again_at is not None:
+            time.sleep(max(0.0, self._again_at - monotonic()))
+        for stretch, first in self._open().items():
+            stretch.tries += 1
+            since = first - max(OVERLAP, self._history.window.step)
+            found = self._ask(since, stretch.end)
+            for place, seam in self._seams.items():
+                for piece in seam.pieces():
+                    if piece.stretch is stretch:
+                        piece.learn(since, found.get(place, Known([], [])))
+        for row in self._take(list(self._seams)):
+            yield row
+        self._plan()
+
+
+MINUTE = 60 * 1_000_000
+# History is asked again from so long before what was reached: a row is written with the end of its window, which is 60 s at most.
+OVERLAP = 120 * 1_000_000
+# An answer about instants older than this is settled, unless the service is behind.
+UNSETTLED = 150 * 1_000_000
+# Windows that are not known are asked for again after this, then after twice as long, up to sixteen times.
+AGAIN_S = 2.0
+# Events that wait while history is not known.
+WAITING_EVENTS = 50_000

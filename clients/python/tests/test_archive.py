@@ -1,0 +1,109 @@
+"""Files of a closed day: the list, its cost, whole files in every format, and downloads that break, differ or are there already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import perp
+from tests.conftest import DAY
+from tests.fake import FakeServer
+
+FILE: Any = {
+    **{"listing": "binance:BTCUSDT", "venue": "binance", "venue_symbol": "BTCUSDT", "layer": "mark", "day": DAY},
+    **{"price_usdc": "0.10", "included": True, "bytes": 10, "sha256": "of another version"},
+}
+
+
+def announced(data: bytes, base_url: str, times: int = 1) -> dict[str, Any]:
+    return {"url": f"{base_url}/files/x", "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "rows": 1}
+
+
+def test_list_and_cost(client: perp.Client) -> None:
+    files = list(client.archive.list("base = BTC", layer="mark"))
+    assert [(file["listing"], file["day"], file["final"]) for file in files] == [
+        ("binance:BTCUSDT", DAY, True),
+        ("okx:BTC-USDT-SWAP", DAY, True),
+    ]
+    cost = client.archive.cost(files)
+    assert (cost.files, cost.bytes, cost.not_included) == (2, sum(file["bytes"] for file in files), 0)
+    assert client.archive.cost(client.archive.list(start="2026-01-11")).files == 0
+    priced = [{**FILE, "price_usdc": "0.10"}, {**FILE, "price_usdc": "0.05", "included": False}, {**FILE, "price_usdc": None}]
+    told = client.archive.cost(priced)
+    assert (told.usdc, told.not_included, told.not_sold) == (Decimal("0.15"), 1, 1)
+    assert client.archive.list("base = BTC").to_pandas()["rows"].sum() == sum(file["rows"] for file in client.archive.list())
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "jsonl"])
+def test_whole_files_in_every_format(client: perp.Client, tmp_path: Path, format: Any) -> None:
+    files = list(client.archive.list("base = BTC", layer="funding"))
+    paths = client.archive.download(files, tmp_path, format=format)
+    ending = {"parquet": ".parquet", "csv": ".csv.zst", "jsonl": ".jsonl.zst"}[format]
+    assert [str(path.relative_to(tmp_path)) for path in paths] == [
+        f"funding/{DAY}/binance/BTCUSDT{ending}",
+        f"funding/{DAY}/okx/BTC-USDT-SWAP{ending}",
+    ]
+    if format == "parquet":
+        assert [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths] == [file["sha256"] for file in files]
+    frame = polars.read_csv(paths[0]) if format == "csv" else None
+    assert frame is None or len(frame) == files[0]["rows"]
+    before = [path.stat().st_mtime_ns for path in paths]
+    assert client.archive.download(files, tmp_path, format=format) == paths
+    assert [path.stat().st_mtime_ns for path in paths] == before, "what is there stays"
+
+
+def test_files_as_tables(client: perp.Client, tmp_path: Path) -> None:
+    paths = client.archive.download(client.archive.list("base = BTC", layer="mark"), tmp_path)
+    table = perp.read_archive(*paths)
+    raw = polars.concat([polars.read_parquet(path) for path in paths])
+    frame, exact = table.to_polars(), table.to_pandas(exact=True)
+    assert frame["mark"].to_list() == [None if text is None else float(text) for text in raw["mark"]]
+    assert [cell if isinstance(cell, Decimal) else None for cell in exact["mark"].tolist()] == [None if text is None else Decimal(text) for text in raw["mark"]]
+    assert frame.filter(polars.col("status") == "missing")["mark"].null_count() == (frame["status"] == "missing").sum() > 0
+
+
+def test_a_break_is_continued(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 40
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(200, data[:5_000], announced=len(data)))
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(206, data[5_000:]))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == data and not path.with_name(path.name + ".part").exists()
+    assert server.seen[3][2]["range"] == "bytes=5000-"
+    assert "authorization" in server.seen[0][2] and "authorization" not in server.seen[1][2], "the key stays with the service"
+    assert server.seen[0][1] == f"/v2/archive/binance%3ABTCUSDT/mark/{DAY}?format=parquet"
+
+
+def test_a_part_of_another_run_is_continued(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    data = b"0123456789"
+    part = tmp_path / "mark" / DAY / "binance" / "BTCUSDT.parquet.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(data[:4])
+    server.then_json(302, announced(data, server.base_url))
+    server.then(lambda handler: handler.send(206, data[4:]))
+    (path,) = fake.archive.download([FILE], tmp_path)
+    assert path.read_bytes() == data
+
+
+def test_other_bytes_are_refused(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    server.then_json(302, announced(b"right", server.base_url))
+    server.then(lambda handler: handler.send(200, b"wrong"))
+    with pytest.raises(perp.Mismatch, match="BTCUSDT.parquet has another SHA-256"):
+        fake.archive.download([FILE], tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_a_file_name_cannot_hold(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    odd = {**FILE, "venue_symbol": "../xyz:A/B", "listing": "binance:../xyz:A/B"}
+    server.then_json(302, announced(b"x", server.base_url))
+    server.then(lambda handler: handler.send(200, b"x"))
+    (path,) = fake.archive.download([odd], tmp_path)
+    assert path.parent == tmp_path / "mark" / DAY / "binance" and path.name == "..%2Fxyz%3AA%2FB.parquet"
+    assert json.dumps(str(path))

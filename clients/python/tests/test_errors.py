@@ -1,0 +1,158 @@
+"""Refusals as exceptions that teach, and repeats where they help."""
+
+from __future__ import annotations
+
+import pytest
+
+import perp
+from tests.fake import FakeServer
+
+DOCUMENT = {"evaluated_at": "2026-01-18T12:00:00.000Z", "items": []}
+
+
+def test_a_wrong_query_is_underlined(client: perp.Client) -> None:
+    with pytest.raises(perp.QueryError) as caught:
+        client.dql.check("any(venues where fundng > 1bps and spred < 1)")
+    assert caught.value.code == "DQL_UNKNOWN_FIELD" and len(caught.value.errors) == 2
+    assert "any(venues where fundng > 1bps and spred < 1)\n" + " " * 19 + "^^^^^^\n" in str(caught.value)
+    assert "hint: Did you mean funding" in str(caught.value)
+    assert client.dql.check("any(venues where funding > 1bps)").canonical == "any(venues where funding > 0.0001)"
+
+
+def test_a_wrong_selection_is_underlined_on_every_endpoint(client: perp.Client) -> None:
+    for ask in (client.snapshots, client.books, lambda where: list(client.instruments(where))):
+        with pytest.raises(perp.QueryError) as caught:
+            ask("venue = binanc")
+        assert caught.value.code == "DQL_UNKNOWN_VENUE" and caught.value.position
+
+
+def test_the_tree(base_url: str, key: str, client: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PERP_API_KEY", raising=False)
+    with pytest.raises(perp.AuthError, match="AUTH_INVALID"):
+        perp.Client("sk_wrong", base_url).account()
+    with pytest.raises(perp.AuthError, match="AUTH_REQUIRED"):
+        perp.Client(base_url=base_url).account()
+    with pytest.raises(perp.PaymentRequired) as caught:
+        perp.Client(base_url=base_url).snapshots()
+    assert caught.value.body["accepts"][0]["amount"] == "5000"
+    with pytest.raises(perp.NotFound, match="ANCHOR_NOT_FOUND"):
+        client.anchor("2026-01-09")
+    with pytest.raises(perp.RequestError) as wrong:
+        client.books(depth=0)
+    assert (wrong.value.code, wrong.value.path, wrong.value.status) == ("DQL_JSON_SCHEMA", "/depth", 400)
+    assert wrong.value.receipt and wrong.value.receipt.startswith("rcp_")
+    with pytest.raises(perp.QueryError, match="DQL_AS_OF_RANGE"):
+        list(client.screen("base = BTC as of 2001-01-01"))
+    assert issubclass(perp.QueryError, perp.RequestError) and issubclass(perp.LimitError, perp.ApiError)
+    assert key not in repr(client)
+
+
+def test_no_answer_at_all() -> None:
+    with pytest.raises(perp.ConnectionFailed, match="127.0.0.1:1/v2/venues"):
+        perp.Client("sk_x", "http://127.0.0.1:1", retries=0).venues()
+
+
+def test_key_and_address_from_the_environment(base_url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERP_API_KEY", key)
+    monkeypatch.setenv("PERP_BASE_URL", base_url + "/")
+    with perp.Client() as client:
+        assert client.account()["plan"]["code"] == "pro_plus" and client.base_url == base_url
+
+
+@pytest.mark.parametrize("status, code", [(429, "RATE_LIMITED"), (503, "UNAVAILABLE"), (500, "INTERNAL")])
+def test_what_may_pass_is_asked_again(server: FakeServer, fake: perp.Client, status: int, code: str) -> None:
+    server.then_refuse(status, code, {"retry-after": "1"})
+    server.then_refuse(502, code)
+    server.then_json(200, DOCUMENT)
+    assert fake.venues().items == []
+    assert len(server.seen) == 3
+
+
+def test_retry_after_is_obeyed(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[tuple[int, float | None]] = []
+    monkeypatch.setattr("perp._sync.http.pause_before", lambda attempt, after: waits.append((attempt, after)) or 0.0)
+    server.then_refuse(429, "RATE_LIMITED", {"retry-after": "7"})
+    server.then_refuse(503, "UNAVAILABLE")
+    server.then_json(200, DOCUMENT)
+    fake.venues()
+    assert waits == [(1, 7.0), (2, None)]
+
+
+def test_pauses_double_and_scatter() -> None:
+    from perp._retry import pause_before
+
+    assert all(7.0 <= pause_before(1, 7.0) <= 8.75 for _ in range(50))
+    assert all(0.5 * 2**n <= pause_before(n + 1, None) <= 0.625 * 2**n for n in range(5))
+    assert pause_before(50, None) <= 25.0
+
+
+def test_tries_end(server: FakeServer, fake: perp.Client) -> None:
+    for _ in range(4):
+        server.then_refuse(503, "UNAVAILABLE")
+    with pytest.raises(perp.Unavailable):
+        fake.venues()
+    assert len(server.seen) == 4
+
+
+def test_a_wait_of_hours_is_told_at_once(server: FakeServer, fake: perp.Client) -> None:
+    server.then_refuse(429, "RATE_LIMITED", {"retry-after": "40000", "x-service-limit": "requests_per_day"})
+    with pytest.raises(perp.RateLimited) as caught:
+        fake.venues()
+    assert (caught.value.limit, caught.value.retry_after, len(server.seen)) == ("requests_per_day", 40_000.0, 1)
+
+
+def test_what_is_wrong_is_not_asked_again(server: FakeServer, fake: perp.Client) -> None:
+    for status in (400, 401, 402, 403, 404, 409):
+        server.then_refuse(status, "X")
+        with pytest.raises(perp.ApiError):
+            fake.venues()
+    assert len(server.seen) == 6
+
+
+def test_a_body_that_breaks_off_is_asked_again(server: FakeServer, fake: perp.Client) -> None:
+    server.then(lambda handler: handler.send(200, b'{"evaluated_at"', announced=9_000))
+    server.then_json(200, DOCUMENT)
+    assert fake.venues().items == []
+
+
+def test_a_body_that_does_not_come_in_time(server: FakeServer) -> None:
+    import threading
+
+    may_end = threading.Event()
+
+    def hold(handler: object) -> None:
+        may_end.wait(60)
+
+    server.then(hold)  # type: ignore[arg-type]
+    try:
+        with pytest.raises(perp.ConnectionFailed, match="/v2/venues"):
+            perp.Client("sk_x", server.base_url, timeout=0.2, retries=0).venues()
+    finally:
+        may_end.set()
+
+
+def test_an_answer_that_is_no_json(server: FakeServer, fake: perp.Client) -> None:
+    server.then(lambda handler: handler.send(413, b"<html>too large</html>"))
+    with pytest.raises(perp.ApiError, match="HTTP_413"):
+        fake.venues()
+
+
+def test_payments(server: FakeServer) -> None:
+    """The payer is asked once, the request is sent once more, and nothing is ever repeated above it."""
+    seen: list[bytes] = []
+
+    def pay(headers: object, body: bytes) -> dict[str, str]:
+        seen.append(body)
+        return {"PAYMENT-SIGNATURE": "signed"}
+
+    client = perp.Client(base_url=server.base_url, payer=pay)
+    server.then_refuse(402, "PAYMENT_REQUIRED")
+    server.then_json(200, {**DOCUMENT, "missing": []})
+    assert client.snapshots("base = BTC").items == []
+    first, second = server.seen
+    assert first[3] == second[3] and second[2]["PAYMENT-SIGNATURE"] == "signed" and "authorization" not in first[2]
+    server.then_refuse(402, "PAYMENT_REQUIRED")
+    server.then_refuse(503, "UNAVAILABLE")
+    with pytest.raises(perp.Unavailable):
+        client.snapshots()
+    assert (len(server.seen), len(seen)) == (4, 2)

@@ -1,0 +1,243 @@
+"""The stream: events in order and once, through breaks, refusals and ends; history that goes on into it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import pytest
+
+import perp
+from perp._instants import from_micros, to_micros
+from perp._rows import Seen, live_row
+from perp._seam import Known, Seam, Stretch, known_of
+from perp._sse import Splitter
+from tests.conftest import BTC
+from tests.fake import FakeServer
+
+HELLO = {"evaluated_at": "2026-01-18T12:00:00.000Z", "resumed": False, "heartbeat_ms": 15000}
+RESUMED = {**HELLO, "resumed": True}
+
+
+def state(received: str | None, mark: float | None, status: str = "present", age: int = 10) -> dict[str, Any]:
+    return {"status": status, "received_at": received, "venue_ts": None, "age_ms": age, "values": {} if mark is None else {"mark": mark}}
+
+
+def change(rev: int, received: str, mark: float | None = 1.0, *, kind: str = "value", status: str = "present") -> dict[str, Any]:
+    listing = {"venue": "binance", "venue_symbol": "BTCUSDT", "instrument": "BTC-PERP", "layer": "mark"}
+    return {**listing, "rev": rev, "change": kind, "state": state(received, mark, status)}
+
+
+def at(second: float) -> str:
+    return from_micros(to_micros("2026-01-18T12:00:00Z") + round(second * 1_000_000))
+
+
+def test_events_of_the_service(client: perp.Client) -> None:
+    with client.live(BTC, layers=["mark", "funding"], freshness="604800s") as stream:
+        events = []
+        for event in stream:
+            events.append(event)
+            if event["event"] == "ready":
+                break
+    assert [event["event"] for event in events] == ["hello", *["snapshot"] * 4, "ready"]
+    first = events[1]
+    assert first["event"] == "snapshot" and first["data"]["state"]["status"] == "present"
+    with client.live(BTC, layers=["book"], depth=2, exact=True, freshness="604800s") as stream:
+        told = next(event["data"]["state"] for event in stream if event["event"] == "snapshot")
+    assert isinstance(told["values"]["bid"], Decimal) and told["bids"][0] == ["100.10", "2.500"]
+
+
+def test_a_break_is_resumed_at_the_event_after_the_last(server: FakeServer, fake: perp.Client) -> None:
+    server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))), tail=b'id: 3\nevent: update\ndata: {"cut')
+    server.then_refuse(503, "UNAVAILABLE")
+    server.then_events(("2", "hello", RESUMED), ("3", "update", change(2, at(2))), ("4", "bye", {"reason": "rotate", "reconnect": True}))
+    server.then_events(("4", "hello", RESUMED), ("5", "update", change(3, at(3))))
+    revs = (event["data"]["rev"] for event in fake.live(BTC) if event["event"] == "update")
+    assert list(islice(revs, 3)) == [1, 2, 3]
+    assert [headers.get("last-event-id") for _, _, headers, _ in server.seen] == [None, "2", "2", "4"]
+
+
+def test_an_id_counts_when_its_event_was_given(server: FakeServer, fake: perp.Client) -> None:
+    server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))), ("3", "update", change(2, at(2))))
+    server.then_events(("1", "hello", RESUMED))
+    stream = fake.live(BTC)
+    events = iter(stream)
+    assert next(events)["id"] == "1" and next(events)["id"] == "2"
+    assert stream._last_id == "1", "the second is still in the reader's hands"
+
+
+def test_a_stream_that_ends_for_good(server: FakeServer, fake: perp.Client) -> None:
+    server.then_events(("1", "hello", HELLO), ("2", "bye", {"reason": "key_ended", "reconnect": False}))
+    with pytest.raises(perp.StreamEnded, match="key_ended"):
+        list(fake.live(BTC))
+    server.then_events(("1", "hello", HELLO), ("2", "error", {"errors": [{"code": "AUTH_INVALID", "message": "Revoked."}]}))
+    with pytest.raises(perp.StreamEnded, match="AUTH_INVALID: Revoked"):
+        list(fake.live(BTC))
+    server.then_refuse(400, "DQL_SYNTAX")
+    with pytest.raises(perp.QueryError):
+        list(fake.live("base ="))
+    for _ in range(4):
+        server.then_events()
+    with pytest.raises(perp.ConnectionFailed):
+        list(fake.live(BTC))
+
+
+def test_an_events_bytes_in_any_pieces(seed: random.Random) -> None:
+    text = "retry: 3000\nid: 1\nevent: a\ndata: {\"x\": \"币\"}\n\n: comment\n\nid: 2\r\nevent: b\r\ndata: one\r\ndata: two\r\n\r\nid: 3\nevent: cut\ndata: never"
+    data = text.encode()
+    for _ in range(200):
+        splitter, frames, place = Splitter(), [], 0
+        while place < len(data):
+            size = seed.randint(1, 9)
+            frames += splitter.feed(data[place : place + size])
+            place += size
+        assert [(frame.name, frame.id, frame.text) for frame in frames] == [("a", "1", '{"x": "币"}'), ("b", "2", "one\ntwo")]
+    with pytest.raises(ValueError, match="longer than"):
+        Splitter(most=10).feed(b"data: 0123456789")
+
+
+def history(*rows: tuple[float, float | None], to: float, settled: bool = True, cause: str = "no_update") -> dict[str, Any]:
+    """An answer with a mark for each instant, or a gap."""
+    empty = {"venue_ts": None, "age_ms": None, "venue_age_ms": None, "valid_until": None, "horizon_source": None, "anchor": None}
+    told = [
+        {"at": at(second), "status": "missing", "reason": "gap", "gap_cause": cause, **empty, "received_at": None, "values": {}}
+        if mark is None
+        else {"at": at(second), "status": "present", **empty, "received_at": at(second - 0.5), "values": {"mark": mark}}
+        for second, mark in rows
+    ]
+    listing = {"venue": "binance", "venue_symbol": "BTCUSDT", "instrument": "BTC-PERP", "quote": "USDT"}
+    items = [{**listing, "layers": {"mark": {"units": {}, "retention_from": at(0), "rows": told, "history_cadence": "10s"}}}]
+    text = json.dumps(items, separators=(",", ":")).encode()
+    return {"settled": settled, "evaluated_at": at(to), "items_sha256": hashlib.sha256(text).hexdigest(), "to": at(to), "items": items}
+
+
+READY = {"listings": 1, "layers": 1, "served_at": None}
+
+
+def test_history_goes_on_into_the_stream(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(215)))
+    gaps: list[Any] = []
+    server.then_json(200, history((10, 1), (20, None), (30, 3), to=60))
+    server.then_events(
+        ("1", "hello", {**HELLO, "evaluated_at": at(225)}),
+        ("1", "snapshot", {**change(5, at(219.5), 4), "change": "both"}),
+        ("1", "ready", READY),
+        ("2", "update", change(6, at(226), 5)),
+        ("3", "update", change(6, at(226), None, kind="status", status="stale")),
+        ("4", "heartbeat", {"at": at(230), "served_at": at(230), "lag_ms": 0, "connections": {}}),
+    )
+    server.answers.insert(2, lambda handler: handler.send(200, json.dumps(history((30, 3), (220, 4), to=220), separators=(",", ":")).encode()))
+    server.then_events(
+        ("9", "hello", {**HELLO, "evaluated_at": at(255)}),
+        ("9", "gap", {"from": None, "to": at(255), "reason": "resume_expired", "dropped": None, "scope": {}}),
+        ("9", "snapshot", change(9, at(254), 9)),
+        ("9", "ready", READY),
+    )
+    server.then_json(200, history((230, 6), (240, None), (250, 8), to=250))
+    follow = fake.history(BTC, layers=["mark"], interval="10s", start=at(0), end=at(30)).then_live(on_gap=gaps.append)
+    rows = list(islice(follow, 10))
+    told = [(row["source"], row["status"], row["values"].get("mark")) for row in rows]
+    assert told == [
+        ("history", "present", 1),
+        ("history", "missing", None),
+        ("history", "present", 3),
+        ("history", "present", 4),
+        ("live", "present", 5),
+        ("live", "stale", None),
+        ("history", "present", 6),
+        ("history", "missing", None),
+        ("history", "present", 8),
+        ("live", "present", 9),
+    ]
+    assert [gap.get("reason") for gap in gaps] == ["gap", "resume_expired", "gap"]
+
+
+def test_what_history_does_not_know_is_waited_for(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that nobody knows yet is asked for again; a reading that came stale has its figure apart."""
+    monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(35)))
+    monkeypatch.setattr("perp._sync.follow.AGAIN_S", 0.0)
+    gaps: list[Any] = []
+    stale = change(7, at(41), None, status="stale")
+    stale["state"]["withheld"] = {"values": {"mark": 7.5}}
+    server.then_events(
+        ("1", "hello", {**HELLO, "evaluated_at": at(40)}),
+        ("1", "snapshot", {**change(6, at(39.5), 6), "change": "both"}),
+        ("1", "ready", READY),
+        ("2", "update", stale),
+        ("3", "update", change(8, at(42), 8)),
+    )
+    unknown = {"settled": False, "cause": "unknown"}
+    server.then_json(200, history((10, 1), (20, None), (30, None), to=40, **unknown))  # type: ignore[arg-type]
+    server.then_json(200, history((10, 1), (20, None), (30, 5), to=40, **unknown))  # type: ignore[arg-type]
+    server.then_json(200, history((10, 1), (20, None), (30, 5), to=40))
+    follow = fake.history(BTC, layers=["mark"], interval="10s", start=at(0), end=at(30)).then_live(on_gap=gaps.append)
+    rows = list(islice(follow, 6))
+    assert [(row["source"], row["status"], row["values"].get("mark")) for row in rows] == [
+        ("history", "present", 1),
+        ("history", "missing", None),
+        ("history", "present", 5),
+        ("live", "present", 6),
+        ("live", "stale", None),
+        ("live", "present", 8),
+    ]
+    assert rows[4]["withheld"]["values"] == {"mark": 7.5}, "its figure is there, and apart"
+    assert [gap["gap_cause"] for gap in gaps] == ["no_update"]
+
+
+def test_what_came_live_stands_behind_what_is_not_known() -> None:
+    def answer(*rows: tuple[float, float | None], settled: bool) -> dict[Any, Known]:
+        found: dict[Any, Known] = {}
+        known_of(history(*rows, to=40, settled=settled, cause="unknown"), found)  # type: ignore[arg-type]
+        return found
+
+    seam, stretch = Seam(), Stretch(to_micros(at(40)))
+    ((place, known),) = answer((10, 1), (20, None), (30, None), settled=False).items()
+    seam.add_stretch(stretch, known)
+    assert seam.take() == [], "the stream says how far rows are wanted"
+    seam.add_live(live_row(change(6, at(39.5), 6)))  # type: ignore[arg-type]
+    seam.add_live(live_row(change(7, at(41), 7)))  # type: ignore[arg-type]
+    assert [row["values"] for row in seam.take()] == [{"mark": 1}]
+    (piece,) = seam.pieces()
+    piece.learn(0, answer((10, 1), (20, 4), (30, None), settled=False)[place])
+    assert [row["values"] for row in seam.take()] == [{"mark": 1}, {"mark": 4}], "given again to be passed over"
+    piece.learn(0, answer((10, 1), (20, 4), (30, None), settled=True)[place])
+    assert [(row["source"], row["values"].get("mark")) for row in seam.take()][2:] == [("history", None), ("live", 6), ("live", 7)]
+    assert len(seam) == 0
+
+
+def test_each_reading_once(seed: random.Random) -> None:
+    for _ in range(100):
+        seen, given = Seen(), []
+        revs = sorted(seed.sample(range(1, 60), 20))
+        told = [change(rev, at(rev)) for rev in revs for _ in range(seed.randint(1, 3))]
+        for one in told:
+            row = live_row(one)  # type: ignore[arg-type]
+            if seen.takes(row):
+                given.append(row["received_at"])
+        assert given == [at(rev) for rev in revs]
+
+
+def test_following_the_service(now: int, client: perp.Client) -> None:
+    history = client.history(BTC, layers=["mark"], interval="1m", last="30m", freshness="604800s")
+    with history.then_live() as rows:
+        found = list(islice(rows, 2 * 30 + 2))
+    keys = [(row["venue"], row["at"]) for row in found]
+    assert len(keys) == len(set(keys))
+    assert [row["source"] for row in found[-2:]] == ["live", "live"]
+    assert {row["source"] for row in found[:-2]} == {"history"}
+    assert [to_micros(row["at"]) for row in found if row["venue"] == "okx"] == sorted(to_micros(row["at"]) for row in found if row["venue"] == "okx")
+
+
+def test_async_stream(base_url: str, key: str) -> None:
+    async def first() -> str:
+        async with perp.AsyncClient(key, base_url) as client, client.live(BTC) as stream:
+            async for event in stream:
+                return event["event"]
+        return ""
+
+    assert asyncio.run(first()) == "hello"

@@ -1,0 +1,150 @@
+// One call of the API: request, repetition, answer or error.
+import { ENDPOINTS } from './api-types.ts';
+import { ApiError, errorOfAnswer, unreachable } from './errors.ts';
+import { pause, waitMs } from './wait.ts';
+
+export type EndpointName = keyof typeof ENDPOINTS;
+
+export type Retry = {
+  readonly operation: EndpointName;
+  /** 1 for the first repetition. */
+  readonly attempt: number;
+  readonly waitMs: number;
+  readonly error: ApiError;
+};
+
+export type CallOptions = { readonly signal?: AbortSignal };
+
+/** What every call is made with. */
+export type Caller = {
+  readonly baseUrl: string;
+  readonly key: string | null;
+  readonly fetch: typeof fetch;
+  readonly retries: number;
+  readonly timeoutMs: number;
+  readonly longestWaitMs: number;
+  readonly isExact: boolean;
+  readonly onRetry: (retry: Retry) => void;
+};
+
+export type Asked = {
+  readonly operation: EndpointName;
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly accept?: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+const REPEATABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Operations whose figures have two formats. */
+const HAS_FORMAT: ReadonlySet<EndpointName> = new Set([
+  ...(['instruments', 'screen', 'snapshots', 'history', 'candles', 'books', 'liquidations', 'stream'] as const),
+]);
+
+const textOf = (value: unknown): string => (value instanceof Date ? value.toISOString() : String(value));
+
+/** Members of the path are taken out of the request. */
+const urlOf = (
+  { baseUrl, isExact }: Caller,
+  { operation, request }: Asked,
+): { url: string; rest: Record<string, unknown> } => {
+  const rest: Record<string, unknown> = { ...request };
+  const path = ENDPOINTS[operation].path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = rest[name];
+    delete rest[name];
+    return encodeURIComponent(textOf(value));
+  });
+  if (isExact && HAS_FORMAT.has(operation)) rest['number_format'] = 'string';
+  return { url: baseUrl + path, rest };
+};
+
+const queryOf = (members: Readonly<Record<string, unknown>>): string => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) query.set(name, textOf(value));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+};
+
+const requestOf = (caller: Caller, asked: Asked): { url: string; init: RequestInit } => {
+  const { url, rest } = urlOf(caller, asked);
+  const headers = {
+    accept: asked.accept ?? 'application/json',
+    ...(caller.key === null ? {} : { authorization: `Bearer ${caller.key}` }),
+    ...asked.headers,
+  };
+  // A file is answered with a redirect whose body is the answer: what it leads to is fetched without the key.
+  const redirect = asked.operation === 'archiveFile' ? 'manual' : 'follow';
+  if (ENDPOINTS[asked.operation].method === 'GET') return { url: url + queryOf(rest), init: { headers, redirect } };
+  const init = {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(rest),
+  };
+  return { url, init };
+};
+
+/** One attempt; an answer other than 200 or 302 is thrown. */
+export const attempt = async (caller: Caller, asked: Asked): Promise<Response> => {
+  const { url, init } = requestOf(caller, asked);
+  const signal = asked.signal ?? null;
+  let response: Response;
+  try {
+    response = await caller.fetch(url, { ...init, signal });
+  } catch (error) {
+    if (signal?.aborted && !isTimeout(signal.reason)) throw signal.reason;
+    throw unreachable(new URL(url).origin, error);
+  }
+  if (response.status !== 200 && response.status !== 302) throw await errorOfAnswer(response);
+  return response;
+};
+
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+const isRepeatable = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.code === 'UNREACHABLE' || REPEATABLE.has(error.status));
+
+const within = (signal: AbortSignal | undefined, ms: number): AbortSignal => {
+  const timeout = AbortSignal.timeout(ms);
+  return signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+};
+
+/** Calls, reads the answer, and does so again while that may help. Reading is part of it: an answer may break off. */
+export const call = async <Read>(
+  caller: Caller,
+  asked: Asked,
+  read: (response: Response) => Promise<Read>,
+): Promise<Read> => {
+  for (let done = 0; ; done += 1) {
+    const signal = within(asked.signal, caller.timeoutMs);
+    try {
+      return await readWhole(caller, await attempt(caller, { ...asked, signal }), read);
+    } catch (error) {
+      if (asked.signal?.aborted) throw asked.signal.reason;
+      if (!isRepeatable(error) || done >= caller.retries) throw error;
+      const ms = waitMs(done, error.retryAfter);
+      if (ms > caller.longestWaitMs) throw error;
+      caller.onRetry({ operation: asked.operation, attempt: done + 1, waitMs: ms, error });
+      await pause(ms, asked.signal ?? null);
+    }
+  }
+};
+
+const readWhole = async <Read>(
+  { baseUrl }: Caller,
+  response: Response,
+  read: (response: Response) => Promise<Read>,
+): Promise<Read> => {
+  try {
+    return await read(response);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    if (error instanceof SyntaxError) throw notJson(response, error);
+    throw unreachable(baseUrl, error);
+  }
+};
+
+const notJson = ({ status }: Response, cause: unknown): ApiError =>
+  new ApiError([{ code: 'BAD_ANSWER', message: 'The answer is not JSON.', hint: 'Look at the base URL.' }], {
+    status,
+    cause,
+  });

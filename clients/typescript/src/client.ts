@@ -1,0 +1,155 @@
+// The client: the operations of the API by their names, its pages, its live stream.
+import type { Digits, Operations, StreamRequest } from './api-types.ts';
+import { type Caller, type CallOptions, call, type EndpointName, type Retry } from './call.ts';
+import { follow } from './follow.ts';
+import type { Followed, FollowOptions, FollowRequest } from './followed.ts';
+import { type LiveEvent, type LiveOptions, live } from './live.ts';
+import { pages, windows } from './windows.ts';
+
+export type ClientOptions = {
+  /** API key; the variable PERP_API_KEY unless told, null for none. */
+  readonly key?: string | null;
+  /** Address of the service; the variable PERP_BASE_URL unless told, else the demo's. */
+  readonly baseUrl?: string;
+  /** Figures as numbers (`json`), or as text with the venue's digits (`string`). */
+  readonly numberFormat?: 'json' | 'string';
+  /** Repetitions after 429, 502, 503, 504 or no answer: 4, and 0 when `fetch` is given, because each call of one that pays pays again. */
+  readonly retries?: number;
+  /** Longest time of one attempt, reading included. */
+  readonly timeoutMs?: number;
+  /** A call is not repeated when the service asks to wait longer than this. */
+  readonly longestWaitMs?: number;
+  /** Told before each repetition. */
+  readonly onRetry?: (retry: Retry) => void;
+  /** Another fetch, such as one that pays by x402. */
+  readonly fetch?: typeof fetch;
+};
+
+type OperationName = keyof Operations;
+type RequestOf<Name extends OperationName> = Operations[Name]['request'];
+type AnswerOf<Name extends OperationName, F extends Digits> = Operations<F>[Name]['answer'];
+/** Operations that take nothing, or nothing that must be said. */
+type Optional<Name extends OperationName> = Record<never, never> extends RequestOf<Name> ? Name : never;
+
+/** A request may be left out where nothing of it must be said. */
+type Ask<Name extends OperationName, F extends Digits> =
+  Name extends Optional<Name>
+    ? (request?: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name, F>>
+    : (request: RequestOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name, F>>;
+
+/** Operations whose answer goes on: by a cursor, or by the next part of the period. */
+export type PagedName = 'instruments' | 'screen' | 'liquidations' | 'archive' | 'history' | 'candles';
+/** Operations whose rows come as a table too. */
+export type TableName = 'history' | 'candles' | 'liquidations';
+export type TableFormat = 'parquet' | 'csv' | 'ndjson';
+
+export type Client<F extends Digits = number> = { readonly [Name in OperationName]: Ask<Name, F> } & {
+  readonly baseUrl: string;
+  /** Every page; a period of history or candles that is too long for one answer is asked for in parts. */
+  readonly pages: <Name extends PagedName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ) => AsyncGenerator<AnswerOf<Name, F>, void, void>;
+  /** Rows as a file of a table. */
+  readonly table: <Name extends TableName>(
+    name: Name,
+    request: RequestOf<Name> & { readonly format: TableFormat },
+    options?: CallOptions,
+  ) => Promise<Uint8Array<ArrayBuffer>>;
+  /** The answer as the text that came: for hashes and proofs. */
+  readonly text: <Name extends OperationName>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ) => Promise<string>;
+  /** Events as they happen; comes back by itself, without a hole, when the connection is lost. */
+  readonly live: (request?: StreamRequest, options?: LiveOptions) => AsyncGenerator<LiveEvent<F>, void, void>;
+  /** Readings from a past instant on into the live stream, every one once. */
+  readonly follow: (request: FollowRequest, options?: FollowOptions) => AsyncGenerator<Followed<F>, void, void>;
+};
+
+const DEMO = 'http://127.0.0.1:8080';
+const RETRIES = 4;
+const TIMEOUT_MS = 30_000;
+const LONGEST_WAIT_MS = 60_000;
+const MEDIA_TYPES: Readonly<Record<TableFormat, string>> = {
+  parquet: 'application/vnd.apache.parquet',
+  csv: 'text/csv',
+  ndjson: 'application/x-ndjson',
+};
+const BY_CURSOR: ReadonlySet<PagedName> = new Set(['instruments', 'screen', 'liquidations', 'archive']);
+const OPERATIONS: readonly OperationName[] = [
+  ...([
+    'venues',
+    'instruments',
+    'dqlCatalogue',
+    'dqlParse',
+    'screen',
+    'snapshots',
+    'history',
+    'candles',
+    'books',
+  ] as const),
+  ...(['liquidations', 'archive', 'archiveFile', 'anchorDay', 'anchorProof', 'receipt', 'account'] as const),
+];
+
+type Environment = { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
+const setting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
+
+const callerOf = (options: ClientOptions): Caller => ({
+  baseUrl: (options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO).replace(/\/+$/, ''),
+  key: options.key === undefined ? (setting('PERP_API_KEY') ?? null) : options.key || null,
+  // Looked up at each call: programs replace it.
+  fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+  retries: options.retries ?? (options.fetch === undefined ? RETRIES : 0),
+  timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+  longestWaitMs: options.longestWaitMs ?? LONGEST_WAIT_MS,
+  isExact: options.numberFormat === 'string',
+  onRetry: options.onRetry ?? (() => undefined),
+});
+
+const readJson = (response: Response): Promise<unknown> => response.json();
+const readText = (response: Response): Promise<string> => response.text();
+
+const methodsOf = (ask: (operation: EndpointName, request: object, options?: CallOptions) => Promise<unknown>) =>
+  Object.fromEntries(
+    OPERATIONS.map((name) => [name, (request: object = {}, options: CallOptions = {}) => ask(name, request, options)]),
+  );
+
+const build = <F extends Digits>(options: ClientOptions): Client<F> => {
+  const caller = callerOf(options);
+  const ask = (operation: EndpointName, request: object, { signal }: CallOptions = {}): Promise<unknown> =>
+    call(caller, { operation, request: { ...request }, signal }, readJson);
+  const goOn = (name: PagedName, request: object, callOptions?: CallOptions): AsyncGenerator<unknown> =>
+    BY_CURSOR.has(name)
+      ? pages(request, (page) => ask(name, page, callOptions) as Promise<{ page: { next_cursor: string | null } }>)
+      : windows(request, (part) => ask(name, part, callOptions));
+  const table = (name: TableName, request: { readonly format: TableFormat }, { signal }: CallOptions = {}) => {
+    const { format, ...rest } = request;
+    const asked = { operation: name, request: rest, accept: MEDIA_TYPES[format], signal };
+    return call(caller, asked, async (response) => new Uint8Array(await response.arrayBuffer()));
+  };
+  const text = (operation: OperationName, request: object, { signal }: CallOptions = {}) =>
+    call(caller, { operation, request: { ...request }, signal }, readText);
+  const events = (request: StreamRequest = {}, liveOptions: LiveOptions = {}) => live<F>(caller, request, liveOptions);
+  const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
+  const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
+  return {
+    ...methodsOf(ask),
+    baseUrl: caller.baseUrl,
+    pages: goOn,
+    table,
+    text,
+    live: events,
+    follow: (request: FollowRequest, followOptions: FollowOptions = {}) => follow<F>(request, followOptions, sources),
+  } as unknown as Client<F>;
+};
+
+type CreateClient = {
+  (options: ClientOptions & { readonly numberFormat: 'string' }): Client<string>;
+  (options?: ClientOptions & { readonly numberFormat?: 'json' }): Client<number>;
+};
+
+/** A client of the service. With `numberFormat: 'string'` every figure is typed, and comes, as text with the venue's digits. */
+export const createClient = ((options: ClientOptions = {}) => build(options)) as CreateClient;

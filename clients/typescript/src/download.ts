@@ -1,0 +1,157 @@
+// Archive files on disk: each is fetched beside its name, goes on where it broke off, is checked against its hash, and then gets its name.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { ArchiveFile, ArchiveFileAnswer, ArchiveRequest } from './api-types.ts';
+import type { Client } from './client.ts';
+import { ApiError, errorOfAnswer, unreachable } from './errors.ts';
+import { pause, waitMs } from './wait.ts';
+
+export type DownloadProgress = {
+  readonly file: ArchiveFile;
+  /** Path of the file once it is whole. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly total: number;
+  /** Files done so far, this one among them when `state` is `done` or `kept`. */
+  readonly files: number;
+  /** `kept`: it was there already, with the right hash. */
+  readonly state: 'fetching' | 'done' | 'kept';
+};
+
+export type DownloadOptions = {
+  readonly folder: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: DownloadProgress) => void;
+  /** Attempts a file, each with a link of its own: a link lives fifteen minutes. */
+  readonly tries?: number;
+};
+
+type Downloaded = { readonly path: string; readonly file: ArchiveFile; readonly sha256: string };
+type Target = { readonly link: ArchiveFileAnswer; readonly path: string; readonly part: string };
+type Told = (bytes: number) => void;
+
+const TRIES = 5;
+const ENDINGS: Readonly<Record<string, string>> = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
+
+/** Letters, digits, dot, dash and underscore stay; every other byte is `~XX`, so that no two symbols share a name. */
+const plain = (text: string): string =>
+  Buffer.from(text)
+    .toString('latin1')
+    .replaceAll(/[^A-Za-z0-9._-]/g, (c) => `~${c.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`);
+
+/** `binance-BTCUSDT-funding-2026-01-10.parquet` */
+export const archiveFileName = ({ venue, venue_symbol, layer, day, format }: ArchiveFile): string =>
+  `${plain(venue)}-${plain(venue_symbol)}-${layer}-${day}.${ENDINGS[format] ?? format}`;
+
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+
+const hashOf = async (path: string): Promise<string> => {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+};
+
+/** Adds what is missing of the part; a service that does not go on begins it anew. The key is not sent: the link is enough. */
+const fetchRest = async ({ link, part }: Target, told: Told, signal: AbortSignal | undefined): Promise<void> => {
+  const held = await sizeOf(part);
+  if (held === link.bytes) return;
+  const headers: Record<string, string> = held === 0 || held > link.bytes ? {} : { range: `bytes=${held}-` };
+  const response = await fetch(link.url, { headers, signal: signal ?? null });
+  if (response.status !== 200 && response.status !== 206) throw await errorOfAnswer(response);
+  if (response.body === null) throw unreachable(link.url, new Error('no body'));
+  const goesOn = response.status === 206;
+  let bytes = goesOn ? held : 0;
+  const file = await open(part, goesOn ? 'a' : 'w');
+  try {
+    // Each piece is written before the next is read: what came before a break is kept.
+    for await (const piece of response.body) {
+      await file.writeFile(piece);
+      bytes += piece.length;
+      told(bytes);
+    }
+  } finally {
+    await file.close();
+  }
+};
+
+/** A part that is whole gets its name; one with another hash is removed, because nothing more can be added to it. */
+const finish = async ({ link, path, part }: Target): Promise<void> => {
+  const [bytes, sha256] = [await sizeOf(part), await hashOf(part)];
+  if (bytes === link.bytes && sha256 === link.sha256) return rename(part, path);
+  if (bytes < link.bytes)
+    throw unreachable(link.url, new Error(`the file broke off after ${bytes} of ${link.bytes} bytes`));
+  await rm(part);
+  const message = `The file has the hash ${sha256}, and the list says ${link.sha256}.`;
+  throw new ApiError([{ code: 'BAD_FILE', message, hint: 'It was removed; fetch it again.' }]);
+};
+
+/** Worth another link: nothing came, it broke off, the link ended, or the file is another one. */
+const mayHelp = (error: unknown): boolean =>
+  !(error instanceof ApiError) || ['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500;
+
+const downloadOne = async (
+  client: Client | Client<string>,
+  file: ArchiveFile,
+  options: Required<Pick<DownloadOptions, 'folder' | 'tries'>> & DownloadOptions,
+  told: Told,
+): Promise<Downloaded> => {
+  const path = join(options.folder, archiveFileName(file));
+  const { listing, layer, day, format } = file;
+  for (let done = 1; ; done += 1) {
+    try {
+      const link = await client.archiveFile({ listing, layer, day, format }, signalOf(options));
+      const target = { link, path, part: `${path}.${link.sha256.slice(0, 16)}.part` };
+      await fetchRest(target, told, options.signal);
+      await finish(target);
+      return { path, file, sha256: link.sha256 };
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!mayHelp(error) || done >= options.tries)
+        throw error instanceof ApiError ? error : unreachable(client.baseUrl, error);
+      await pause(waitMs(done - 1, null), options.signal ?? null);
+    }
+  }
+};
+
+const signalOf = ({ signal }: DownloadOptions): { readonly signal?: AbortSignal } =>
+  signal === undefined ? {} : { signal };
+
+/** Whether the file is there as the list describes it. */
+const isHeld = async (path: string, { bytes, sha256 }: ArchiveFile): Promise<boolean> =>
+  (await sizeOf(path)) === bytes && (await hashOf(path)) === sha256;
+
+/**
+ * Fetches every file of a list that the plan includes into a folder, one after the other. What is there with the right hash is kept; what was
+ * begun goes on. Throws the first error that another attempt does not mend.
+ */
+export const downloadArchive = async (
+  client: Client | Client<string>,
+  request: ArchiveRequest,
+  options: DownloadOptions,
+): Promise<readonly Downloaded[]> => {
+  await mkdir(options.folder, { recursive: true });
+  const downloaded: Downloaded[] = [];
+  for await (const { items } of client.pages('archive', request, signalOf(options))) {
+    for (const file of items.filter(({ included }) => included)) {
+      const path = join(options.folder, archiveFileName(file));
+      const tell = (state: DownloadProgress['state'], bytes: number): void =>
+        options.onProgress?.({ file, path, bytes, total: file.bytes, files: downloaded.length, state });
+      const kept = await isHeld(path, file);
+      const settings = { ...options, tries: options.tries ?? TRIES };
+      downloaded.push(
+        kept
+          ? { path, file, sha256: file.sha256 }
+          : await downloadOne(client, file, settings, (bytes) => tell('fetching', bytes)),
+      );
+      tell(kept ? 'kept' : 'done', file.bytes);
+    }
+  }
+  return downloaded;
+};

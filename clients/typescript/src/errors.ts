@@ -1,0 +1,103 @@
+// The one error of this client: what the API refused, or why it could not be reached.
+import type { ErrorBody, ErrorCode, ErrorItem, ErrorPosition } from './api-types.ts';
+
+/** Codes of the API, and those of the client itself. */
+export type ClientCode =
+  /** No answer came: refused, broken off, or too slow. */
+  | 'UNREACHABLE'
+  /** An answer came that is none of the API, such as a proxy's page. */
+  | 'BAD_ANSWER'
+  /** A file that was fetched has another hash than the list says. */
+  | 'BAD_FILE';
+export type AnyCode = ErrorCode | ClientCode;
+
+type Facts = {
+  readonly status?: number;
+  readonly receipt?: string | null;
+  readonly retryAfter?: number | null;
+  readonly limit?: string | null;
+  readonly cause?: unknown;
+};
+
+/** Branch on `code`: it is stable, `message` is not. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly code: AnyCode;
+  /** Every fault that was found, the first one being this error's own. */
+  readonly errors: readonly ErrorItem[];
+  /** Place of the fault in the text of a query or selection. */
+  readonly position: ErrorPosition | null;
+  readonly hint: string | null;
+  /** JSON pointer of the member at fault. */
+  readonly path: string | null;
+  /** Status of the answer; 0 when there was none. */
+  readonly status: number;
+  /** Names the answer; quote it to support. */
+  readonly receipt: string | null;
+  /** Seconds after which the same call may succeed. */
+  readonly retryAfter: number | null;
+  /** Name of the limit that was reached. */
+  readonly limit: string | null;
+
+  constructor(errors: readonly [ErrorItem | ClientFault, ...ErrorItem[]], facts: Facts = {}) {
+    const [first] = errors;
+    super(first.message, facts.cause === undefined ? {} : { cause: facts.cause });
+    this.code = first.code;
+    this.errors = errors as readonly ErrorItem[];
+    this.position = 'position' in first ? (first.position ?? null) : null;
+    this.path = 'path' in first ? (first.path ?? null) : null;
+    this.hint = first.hint ?? null;
+    this.status = facts.status ?? 0;
+    this.receipt = facts.receipt ?? null;
+    this.retryAfter = facts.retryAfter ?? null;
+    this.limit = facts.limit ?? null;
+  }
+}
+
+export type ClientFault = { readonly code: ClientCode; readonly message: string; readonly hint?: string };
+
+export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
+
+/** `Retry-After` in seconds, from a number or a date. */
+const retryAfterOf = (headers: Headers): number | null => {
+  const text = headers.get('retry-after');
+  if (text === null) return null;
+  if (/^\d+$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, (at - Date.now()) / 1_000);
+};
+
+const readBody = (text: string): ErrorBody | null => {
+  try {
+    const body = JSON.parse(text) as Partial<ErrorBody> | null;
+    return Array.isArray(body?.errors) && body.errors.length > 0 ? (body as ErrorBody) : null;
+  } catch {
+    return null;
+  }
+};
+
+/** The error of an answer that is none. */
+export const errorOfAnswer = async (response: Response): Promise<ApiError> => {
+  const { status, headers } = response;
+  const text = await response.text().catch(() => '');
+  const facts = {
+    status,
+    receipt: headers.get('x-service-receipt'),
+    retryAfter: retryAfterOf(headers),
+    limit: headers.get('x-service-limit'),
+  };
+  const body = readBody(text);
+  if (body !== null) return new ApiError(body.errors as readonly [ErrorItem, ...ErrorItem[]], facts);
+  const message = `The answer is no answer of the API: status ${status}, ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`;
+  return new ApiError(
+    [{ code: 'BAD_ANSWER', message, hint: 'Look at the base URL, and at what stands between.' }],
+    facts,
+  );
+};
+
+export const unreachable = (url: string, cause: unknown): ApiError => {
+  const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+  const reason = inner instanceof Error ? inner.message || inner.name : String(inner);
+  const message = `${url} did not answer: ${reason}`;
+  return new ApiError([{ code: 'UNREACHABLE', message, hint: 'Look at the base URL and the network.' }], { cause });
+};

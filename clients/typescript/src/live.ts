@@ -1,0 +1,212 @@
+// The live stream: events in their order, over as many connections as it takes (ST-01 to ST-08).
+import type { Digits, ErrorItem, StreamEvent, StreamRequest } from './api-types.ts';
+import { attempt, type Caller } from './call.ts';
+import { ApiError, unreachable } from './errors.ts';
+import { Repeats } from './repeats.ts';
+import { type Frame, readFrames } from './sse.ts';
+import { pause, waitMs } from './wait.ts';
+
+/** An event with the id after which a stream can be resumed. */
+export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
+
+export type Connection =
+  /** `resumed`: goes on without a hole; otherwise the picture is told anew. */
+  | { readonly state: 'open'; readonly resumed: boolean }
+  | { readonly state: 'lost'; readonly error: ApiError; readonly waitMs: number };
+
+export type LiveOptions = {
+  readonly signal?: AbortSignal;
+  /** Id of the last event that was worked on, perhaps by another process. */
+  readonly lastEventId?: string;
+  /** Silence after which the connection counts as broken; three heartbeats unless told. */
+  readonly silenceMs?: number;
+  readonly onConnection?: (connection: Connection) => void;
+};
+
+const HEARTBEATS_MISSED = 3;
+/** Until the service has said how often its heart beats. */
+const FIRST_SILENCE_MS = 45_000;
+/** As often in a row is a stream that cannot be read opened again. */
+const UNREADABLE_TRIES = 5;
+
+const KNOWN: ReadonlySet<string> = new Set<StreamEvent['event']>([
+  ...([
+    'hello',
+    'snapshot',
+    'ready',
+    'update',
+    'event',
+    'candle',
+    'listing',
+    'heartbeat',
+    'gap',
+    'error',
+    'bye',
+  ] as const),
+]);
+
+const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> | null => {
+  // Names may be added to the stream.
+  if (!KNOWN.has(event)) return null;
+  try {
+    return { id, event, data: JSON.parse(data) } as LiveEvent<F>;
+  } catch (cause) {
+    throw new ApiError([{ code: 'BAD_ANSWER', message: `The event ${event} of the stream is not JSON.` }], { cause });
+  }
+};
+
+/** Bytes of a body; throws when none come for as long as `silenceMs` says. */
+async function* chunksOf(body: ReadableStream<Uint8Array>, silenceMs: () => number): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const silence = new Promise<never>((_, fail) => {
+        const ms = silenceMs();
+        timer = setTimeout(() => fail(new Error(`nothing came for ${ms} ms`)), ms);
+      });
+      const { done, value } = await Promise.race([reader.read(), silence]).finally(() => clearTimeout(timer));
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** What one stream remembers over its connections. */
+class Live<F extends Digits> {
+  readonly #caller: Caller;
+  readonly #request: StreamRequest;
+  readonly #options: LiveOptions;
+  readonly #repeats = new Repeats();
+  #lastId: string;
+  #heartbeatMs: number | null = null;
+  /** Attempts since something new was told. */
+  #failures = 0;
+  /** Connections in a row that could not be read. */
+  #unreadable = 0;
+  #wasOpen = false;
+
+  constructor(caller: Caller, request: StreamRequest, options: LiveOptions) {
+    this.#caller = caller;
+    this.#request = request;
+    this.#options = options;
+    this.#lastId = options.lastEventId ?? '';
+  }
+
+  async *events(): AsyncGenerator<LiveEvent<F>, void, void> {
+    while (!this.#isStopped) {
+      try {
+        const bye = yield* this.#connection();
+        if (bye === 'over') return;
+        if (bye === 'again') continue;
+        throw unreachable(this.#caller.baseUrl, new Error('the stream ended'));
+      } catch (error) {
+        if (this.#isStopped) return;
+        if (!(error instanceof ApiError) || !this.#isWorthAgain(error)) throw error;
+        await this.#wait(error);
+      }
+    }
+  }
+
+  get #isStopped(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  /** A stream that was once open comes back, however long the service is away; one that never was is given up like a call. */
+  #isWorthAgain({ code, status }: ApiError): boolean {
+    if (code === 'BAD_ANSWER' && status === 0) return ++this.#unreadable < UNREADABLE_TRIES;
+    const mayHelp = code === 'UNREACHABLE' || [429, 502, 503, 504].includes(status);
+    return mayHelp && (this.#wasOpen || this.#failures < this.#caller.retries);
+  }
+
+  async #wait(error: ApiError): Promise<void> {
+    const ms = waitMs(this.#failures, error.retryAfter);
+    this.#failures += 1;
+    this.#options.onConnection?.({ state: 'lost', error, waitMs: ms });
+    await pause(ms, this.#options.signal ?? null);
+  }
+
+  async #open(stop: AbortController): Promise<Response> {
+    const request = { ...this.#request };
+    const headers: Record<string, string> = this.#lastId === '' ? {} : { 'last-event-id': this.#lastId };
+    const asked = { operation: 'stream', request, headers, accept: 'text/event-stream', signal: stop.signal } as const;
+    const timer = setTimeout(
+      () => stop.abort(new DOMException('no answer came', 'TimeoutError')),
+      this.#caller.timeoutMs,
+    );
+    try {
+      return await attempt(this.#caller, asked);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** One connection, until it ends; says why the service ended it. */
+  async *#connection(): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
+    const stop = new AbortController();
+    const abort = (): void => stop.abort(this.#options.signal?.reason);
+    this.#options.signal?.addEventListener('abort', abort);
+    try {
+      const { body } = await this.#open(stop);
+      if (body === null) return 'broken';
+      return yield* this.#read(body);
+    } finally {
+      this.#options.signal?.removeEventListener('abort', abort);
+      stop.abort();
+    }
+  }
+
+  #silenceMs(): number {
+    const beats = this.#heartbeatMs === null ? FIRST_SILENCE_MS : HEARTBEATS_MISSED * this.#heartbeatMs;
+    return this.#options.silenceMs ?? beats;
+  }
+
+  async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<LiveEvent<F>, 'over' | 'again' | 'broken', void> {
+    const chunks = chunksOf(body, () => this.#silenceMs());
+    try {
+      for await (const frame of readFrames(chunks, this.#lastId)) {
+        const event = parseEvent<F>(frame);
+        if (event === null) continue;
+        if (event.event === 'error') throw refusal(event.data.errors);
+        const told = this.#take(event);
+        if (told !== null) yield told;
+        this.#repeats.tell(event as StreamEvent, event.id !== this.#lastId);
+        // Only now has the caller worked on it.
+        this.#lastId = event.id;
+        if (event.event === 'bye') return event.data.reconnect ? 'again' : 'over';
+      }
+      return 'broken';
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      throw unreachable(this.#caller.baseUrl, error);
+    }
+  }
+
+  /** The event as the caller is told it; null when it was told before. */
+  #take(event: LiveEvent<F>): LiveEvent<F> | null {
+    if (event.event === 'hello') {
+      this.#heartbeatMs = event.data.heartbeat_ms;
+      this.#wasOpen = true;
+      this.#repeats.begin(event.data.resumed);
+      this.#options.onConnection?.({ state: 'open', resumed: event.data.resumed });
+    } else if (event.event !== 'bye') this.#failures = 0;
+    if (event.event === 'heartbeat') this.#unreadable = 0;
+    return this.#repeats.without(event as StreamEvent) as LiveEvent<F> | null;
+  }
+}
+
+const refusal = (errors: readonly ErrorItem[]): ApiError => {
+  const [first = { code: 'BAD_ANSWER' as const, message: 'The service ended the stream without a reason.' }, ...rest] =
+    errors;
+  // As a call with the same fault would be answered.
+  return new ApiError([first, ...rest], { status: first.code.startsWith('AUTH') ? 401 : 403 });
+};
+
+/** Events from now on, or from after `lastEventId`. Ends when the service says that coming again is no use, or by the signal. */
+export const live = <F extends Digits>(
+  caller: Caller,
+  request: StreamRequest,
+  options: LiveOptions,
+): AsyncGenerator<LiveEvent<F>, void, void> => new Live<F>(caller, request, options).events();

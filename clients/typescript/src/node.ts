@@ -1,0 +1,14 @@
+// What needs Node: archive files on disk, and proofs checked by the service's own verifier.
+import type { AnchorProofRequest } from './api-types.ts';
+import type { Client } from './client.ts';
+import { type ProofCheck, verifyProofText } from './verify.mjs';
+
+export { archiveFileName, type DownloadOptions, type DownloadProgress, downloadArchive } from './download.ts';
+export { type ProofCheck, type ProofStep, verifyProofText } from './verify.mjs';
+
+/** Asks for the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */
+export const verifyProof = async (
+  client: Client | Client<string>,
+  request: AnchorProofRequest,
+  options: { readonly rpc?: string | null; readonly tell?: (line: string) => void } = {},
+): Promise<ProofCheck> => verifyProofText(await client.text('anchorProof', request), options);

@@ -1,0 +1,133 @@
+// Answers of history as a follower takes them: rows by listing and layer, and the windows whose last reading is not known yet (N-11, H-16k).
+import type { Digits, HistoryAnswer, HistoryRow } from './api-types.ts';
+import type { Followed, FollowedGap } from './followed.ts';
+import { comparable } from './told.ts';
+import { durationMs } from './windows.ts';
+
+/** A layer may be asked for by another name than the stream has for it. */
+const ALIASES: Readonly<Record<string, string>> = { venue_depth: 'book_bands' };
+/** A window that nobody knows after this is taken for one that nobody will know. */
+const GIVE_UP_MS = 600_000;
+
+type Named = { readonly venue: string; readonly venue_symbol: string; readonly layer: string };
+
+export const placeOf = ({ venue, venue_symbol, layer }: Named): string => `${venue}|${venue_symbol}|${layer}`;
+
+export type Row<F extends Digits> = {
+  /** Its receipt, or the end of its window, as text that can be compared. */
+  readonly key: string;
+  /** Its own instant, likewise. */
+  readonly at: string;
+  readonly told: Followed<F>;
+  readonly row: HistoryRow<F>;
+};
+
+/** Rows in their order, and the ends of the windows of which there may be more later, ascending. */
+export type Known<F extends Digits> = { readonly rows: readonly Row<F>[]; readonly open: readonly string[] };
+/** What an answer has of one listing and layer. */
+export type Series<F extends Digits> = Known<F> & { readonly place: string };
+
+export const iso = (ms: number): string => new Date(ms).toISOString();
+const ascending = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** Whether an unsettled answer has the last reading of the window that ends the row's period, or knows that there is none. */
+const isKnown = ({ at, status, gap_cause, received_at }: HistoryRow<Digits>, cadence: string): boolean => {
+  if (received_at === null) return status !== 'missing' || (gap_cause ?? 'unknown') !== 'unknown';
+  const cadenceMs = durationMs(cadence);
+  // A row that stands at its receipt is the row of its window; one of a period may be of an earlier window than the last.
+  return at === received_at || !Number.isFinite(cadenceMs) || Date.parse(received_at) > Date.parse(at) - cadenceMs;
+};
+
+const isFinal = ({ settled, evaluated_at, to }: HistoryAnswer<Digits>): boolean =>
+  settled || (to !== undefined && Date.parse(evaluated_at) >= Date.parse(to) + GIVE_UP_MS);
+
+/** Each listing and layer of an answer, its rows in the order they were received. */
+export const seriesOf = <F extends Digits>(answer: HistoryAnswer<F>): Series<F>[] =>
+  answer.items.flatMap(({ venue, venue_symbol, instrument, layers }) =>
+    Object.entries(layers).map(([name, { rows, history_cadence }]) => {
+      const layer = ALIASES[name] ?? name;
+      const open = isFinal(answer) ? [] : rows.filter((row) => !isKnown(row, history_cadence));
+      const taken = rows.map((row): Row<F> => {
+        const received_at = row.received_at ?? row.at;
+        const told = { source: 'history', venue, venue_symbol, instrument, layer, received_at, reading: row } as const;
+        return { key: comparable(received_at), at: comparable(row.at), told, row };
+      });
+      return {
+        place: placeOf({ venue, venue_symbol, layer }),
+        rows: taken.sort((a, b) => ascending(a.key, b.key)),
+        open: open.map(({ at }) => comparable(at)).sort(ascending),
+      };
+    }),
+  );
+
+/** Answers about one time after the other, by place. */
+export class Held<F extends Digits> {
+  readonly #places = new Map<string, Known<F>>();
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  add(series: readonly Series<F>[]): void {
+    for (const { place, rows, open } of series) {
+      const known = this.of(place);
+      this.#places.set(place, { rows: [...known.rows, ...rows], open: [...known.open, ...open] });
+    }
+  }
+
+  has(place: string): boolean {
+    return this.#places.has(place);
+  }
+
+  of(place: string): Known<F> {
+    return this.#places.get(place) ?? { rows: [], open: [] };
+  }
+
+  [Symbol.iterator](): Iterator<[string, Known<F>]> {
+    return this.#places[Symbol.iterator]();
+  }
+}
+
+/** Whether it has figures: one that never held, or is late, is no reading of its window. */
+export const isReading = ({ row }: Row<Digits>): boolean => hasFigures(row) && row.late !== true;
+export const hasFigures = ({ status, withheld }: Pick<HistoryRow<Digits>, 'status' | 'withheld'>): boolean =>
+  status === 'present' || (status === 'stale' && withheld !== undefined);
+
+type Run = FollowedGap & { readonly source: 'history' };
+
+/** Windows without a reading that follow each other with the same cause are told as one gap, once. */
+export class GapRuns {
+  readonly #tell: (gap: FollowedGap) => void;
+  readonly #runs = new Map<string, Run>();
+  readonly #told = new Map<string, string>();
+
+  constructor(tell: (gap: FollowedGap) => void) {
+    this.#tell = tell;
+  }
+
+  take({ told, row: { status, at, gap_cause }, key }: Row<Digits>): void {
+    const place = placeOf(told);
+    if (status !== 'missing' || key <= (this.#told.get(place) ?? '')) return;
+    this.#told.set(place, key);
+    const cause = gap_cause ?? 'unknown';
+    const run = this.#runs.get(place);
+    if (run !== undefined && run.cause === cause) {
+      this.#runs.set(place, { ...run, to: at });
+      return;
+    }
+    this.end(place);
+    const { venue, venue_symbol, layer } = told;
+    this.#runs.set(place, { source: 'history', venue, venue_symbol, layer, from: at, to: at, cause });
+  }
+
+  end(place: string): void {
+    const run = this.#runs.get(place);
+    if (run === undefined) return;
+    this.#runs.delete(place);
+    this.#tell(run);
+  }
+
+  endAll(isOver: (place: string) => boolean): void {
+    for (const place of [...this.#runs.keys()]) if (isOver(place)) this.end(place);
+  }
+}

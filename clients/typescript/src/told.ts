@@ -1,0 +1,52 @@
+// Which readings a follower has told: of each listing and layer only what is newer than the last one is told (ST-04, H-06).
+import type { Digits, InstantOrNull } from './api-types.ts';
+
+type Seen = {
+  readonly receivedAt: string;
+  readonly values: string;
+  /** Number in the service's log; null when the last one came from history, which has none. */
+  readonly rev: number | null;
+};
+
+export type Told = {
+  readonly place: string;
+  readonly receivedAt: InstantOrNull;
+  readonly values: { readonly [name: string]: Digits | null };
+  readonly rev: number | null;
+};
+
+/** Instants have three or six digits of a second: with six they compare as text. */
+export const comparable = (instant: string): string =>
+  instant.length === '2026-01-15T12:00:00.000Z'.length ? `${instant.slice(0, -1)}000Z` : instant;
+
+export class Marks {
+  readonly #seen = new Map<string, Seen>();
+  #newest = '';
+
+  /** The newest `received_at` of all. */
+  get newest(): string | null {
+    return this.#newest === '' ? null : this.#newest;
+  }
+
+  /** Whether it is newer than what was told of its place; then it counts as told. */
+  take({ place, receivedAt, values, rev }: Told): boolean {
+    if (receivedAt === null) return false;
+    const at = comparable(receivedAt);
+    const next: Seen = { receivedAt: at, values: JSON.stringify(values), rev };
+    const last = this.#seen.get(place);
+    if (last !== undefined && !isNewer(next, last)) return false;
+    this.#seen.set(place, next);
+    if (at > this.#newest) this.#newest = at;
+    return true;
+  }
+}
+
+/** Between two of the stream their numbers decide; beside history, which has none, the instant does, and at the same one the figures. */
+const isNewer = (next: Seen, last: Seen): boolean => {
+  if (next.rev !== null && last.rev !== null && next.rev !== last.rev)
+    return next.rev > last.rev || next.receivedAt > last.receivedAt;
+  return (
+    next.receivedAt > last.receivedAt ||
+    (next.receivedAt === last.receivedAt && next.rev !== last.rev && next.values !== last.values)
+  );
+};

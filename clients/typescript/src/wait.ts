@@ -1,0 +1,25 @@
+// How long to wait before a call is repeated, and waiting that can be given up.
+
+const FIRST_MS = 500;
+const LONGEST_MS = 20_000;
+/** Callers that were refused together do not come back together. */
+const JITTER = 0.25;
+
+/** What the service said, else twice as long each time; a little longer by chance. */
+export const waitMs = (attempt: number, retryAfterS: number | null): number => {
+  const told = retryAfterS === null ? Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS) : retryAfterS * 1_000;
+  return told * (1 + Math.random() * JITTER);
+};
+
+/** Ends early, without an error, when the signal is aborted. */
+export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
+  new Promise((resume) => {
+    if (signal?.aborted) return resume();
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resume();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done);
+  });

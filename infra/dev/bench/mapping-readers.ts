@@ -1,0 +1,147 @@
+// Who reads recorded messages in a mapping bench: our mapping, the mappers of tardis-dev (doubles, nothing checked), and JSON.parse alone.
+import {
+  type Exchange,
+  type Mapper,
+  normalizeBookChanges,
+  normalizeDerivativeTickers,
+  normalizeLiquidations,
+  normalizeTrades,
+} from 'tardis-dev';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import type { Recorded, Session } from './mapping-sessions.ts';
+
+/** Reads one message; answers how many records it gave. */
+export type Read = (message: VenueMessage) => number;
+/** A reader at the beginning of a session: nothing is known of what came before. */
+export type Open = (session: Session) => Read;
+
+export const ours =
+  (venue: Venue, { listings }: Recorded): Open =>
+  () => {
+    const state = {};
+    const context = { listings };
+    return (message) => venue.map(state, message, context).length;
+  };
+
+const textOf = ({ payload }: VenueMessage): string =>
+  Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
+
+export const bareParse: Open = () => (message) => (JSON.parse(textOf(message)) === undefined ? 0 : 1);
+
+/** What tardis-dev calls a venue; one with several names by the file's. */
+const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, exchange: Exchange])[]>> = {
+  aster: [[/./, 'binance-futures']],
+  binance: [
+    [/coinm/, 'binance-delivery'],
+    [/./, 'binance-futures'],
+  ],
+  bitget: [[/./, 'bitget-futures']],
+  bitmex: [[/./, 'bitmex']],
+  bybit: [[/./, 'bybit']],
+  deribit: [[/./, 'deribit']],
+  dydx: [[/./, 'dydx-v4']],
+  gate: [[/./, 'gate-io-futures']],
+  htx: [
+    [/linear/, 'huobi-dm-linear-swap'],
+    [/./, 'huobi-dm-swap'],
+  ],
+  hyperliquid: [[/./, 'hyperliquid']],
+  'kraken-futures': [[/./, 'cryptofacilities']],
+  kucoin: [[/./, 'kucoin-futures']],
+  okx: [[/./, 'okex-swap']],
+};
+
+const exchangeOf = (venueId: string, file: string): Exchange | null =>
+  EXCHANGES[venueId]?.find(([pattern]) => pattern.test(file))?.[1] ?? null;
+
+/** Which of its mappers tardis-dev takes goes by the day: a recording made late of an early form is read by those of its time, others by today's. */
+const TODAY = Date.now() + 86_400_000;
+
+type AnyMapper = Mapper<Exchange, never>;
+
+const FACTORIES = [normalizeTrades, normalizeBookChanges, normalizeDerivativeTickers, normalizeLiquidations];
+
+/** A kind of data that an exchange has not throws. */
+const mappersOf = (exchange: Exchange, at: Date): AnyMapper[] =>
+  FACTORIES.flatMap((factory) => {
+    try {
+      return [(factory as (exchange: Exchange, at: Date) => AnyMapper)(exchange, at)];
+    } catch {
+      return [];
+    }
+  });
+
+/** Binance's books: without a snapshot, which its own recorder puts into the stream, tardis-dev keeps every diff and gives nothing. */
+const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date): void => {
+  const first = new Map<string, unknown>();
+  for (const message of messages) {
+    const found = /"e":"depthUpdate".*?"s":"([^"]+)".*?"u":(\d+)/.exec(textOf(message).slice(0, 400));
+    const [, symbol, id] = found ?? [];
+    if (symbol !== undefined && !first.has(symbol)) first.set(symbol, Number(id));
+  }
+  for (const [symbol, lastUpdateId] of first) {
+    const snapshot = {
+      stream: `${symbol.toLowerCase()}@depthSnapshot`,
+      generated: true,
+      data: { lastUpdateId, bids: [], asks: [] },
+    };
+    for (const mapper of mappers.filter((one) => one.canHandle(snapshot))) {
+      for (const _ of mapper.map(snapshot, at) ?? []);
+    }
+  }
+};
+
+const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
+  const mappers = mappersOf(exchange, at);
+  primed(mappers, session, at);
+  return (message) => {
+    const parsed: unknown = JSON.parse(textOf(message));
+    const receivedAt = new Date(message.received_at / 1000);
+    let records = 0;
+    for (const mapper of mappers) {
+      if (!mapper.canHandle(parsed)) continue;
+      for (const _ of mapper.map(parsed, receivedAt) ?? []) records += 1;
+    }
+    return records;
+  };
+};
+
+export const tardis = (venueId: string): Open => {
+  const days = new Map<string, Date>();
+  const chooseDay = (exchange: Exchange, session: Session): Date => {
+    const ofSession = new Date((session.messages[0]?.received_at ?? 0) / 1000);
+    const counts = [ofSession, new Date(TODAY)].map((day) => {
+      const read = openAt(exchange, session, day);
+      return { day, messages: session.messages.filter((message) => recordsOf(read, message) > 0).length };
+    });
+    return counts.toSorted((a, b) => b.messages - a.messages)[0]?.day ?? ofSession;
+  };
+  return (session) => {
+    const exchange = exchangeOf(venueId, session.file);
+    if (exchange === null) return () => 0;
+    const day = days.get(session.file) ?? chooseDay(exchange, session);
+    days.set(session.file, day);
+    return openAt(exchange, session, day);
+  };
+};
+
+/** What a reader makes of a message; none when it cannot read it: a peer throws what JavaScript throws at an unexpected shape. */
+const recordsOf = (read: Read, message: VenueMessage): number => {
+  try {
+    return read(message);
+  } catch {
+    return 0;
+  }
+};
+
+/** Of each session the messages that every reader turns into records: what one passes over would make it look quick. */
+export const readByAll = (sessions: readonly Session[], readers: readonly Open[]): readonly Session[] =>
+  sessions.flatMap((session) => {
+    const reads = readers.map((open) => open(session));
+    const messages = session.messages.filter((message) => {
+      const counts = reads.map((read) => recordsOf(read, message));
+      return counts.every((count) => count > 0);
+    });
+    return messages.length === 0 ? [] : [{ ...session, messages }];
+  });

@@ -1,0 +1,111 @@
+// `npm run bench -- mapping [VENUE...]`: how fast our mapping reads recorded messages, beside tardis-dev and bare JSON.parse in the same run.
+//
+//   MAPPING_RECORDINGS=FOLDER   reads FOLDER/<venue>/*.ndjson[.gz] too, beside test/fixtures
+//   MAPPING_ROUNDS=N            rounds a venue (15)
+//
+// Only messages of sockets that every reader turns into records are read, each reader from the same bytes. In every round each reads all of
+// them, in turns; ratios are of processor time within one round, and the median of the rounds is printed with the least and the most. `hash` is
+// of all records of the recordings, as `npm run normalise` prints them, plain and assembled: it stays the same when only the speed changes.
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { normalise } from '../tools/normalise.ts';
+import { quantile, sum } from './figures.ts';
+import { describeMachine } from './machine.ts';
+import { bareParse, type Open, ours, readByAll, tardis } from './mapping-readers.ts';
+import { readRecorded, recordingsOf, type Session } from './mapping-sessions.ts';
+import { renderColumns } from './table.ts';
+
+/** A round reads its sessions as often as our mapping needs for so much processor time. */
+const ROUND_SECONDS = 0.1;
+const WARM_ROUNDS = 3;
+
+/** Processor time of one reader over all sessions, opened anew each time; the opening does not count. */
+const secondsOf = (open: Open, sessions: readonly Session[], times: number): number => {
+  let micros = 0;
+  for (let time = 0; time < times; time++) {
+    for (const session of sessions) {
+      const read = open(session);
+      const begun = process.cpuUsage();
+      for (const message of session.messages) read(message);
+      const { user, system } = process.cpuUsage(begun);
+      micros += user + system;
+    }
+  }
+  return micros / 1e6;
+};
+
+type Round = { readonly ours: number; readonly tardis: number; readonly parse: number };
+
+const measure = (
+  readers: Readonly<Record<keyof Round, Open>>,
+  sessions: readonly Session[],
+  rounds: number,
+): Round[] => {
+  const once = secondsOf(readers.ours, sessions, 1);
+  const times = Math.max(1, Math.ceil(ROUND_SECONDS / Math.max(once, 1e-4)));
+  const round = (): Round => ({
+    ours: secondsOf(readers.ours, sessions, times) / times,
+    tardis: secondsOf(readers.tardis, sessions, times) / times,
+    parse: secondsOf(readers.parse, sessions, times) / times,
+  });
+  for (let warm = 0; warm < WARM_ROUNDS; warm++) round();
+  return Array.from({ length: rounds }, round);
+};
+
+/** Of everything that the recordings say, in both forms. */
+const hashOf = async (venue: Venue, files: readonly string[]): Promise<string> => {
+  const hash = createHash('sha256');
+  for (const assembled of [false, true])
+    await normalise({ venue, files, assembled, write: (line) => void hash.update(`${line}\n`) });
+  return hash.digest('hex').slice(0, 12);
+};
+
+const written = (ratios: readonly number[]): string => {
+  const [median, least, most] = [0.5, 0, 1].map((share) => (quantile(ratios, share) ?? 0).toFixed(2));
+  return `${median} (${least} .. ${most})`;
+};
+
+const HEAD = ['venue', 'messages', 'µs each', 'tardis-dev', 'JSON.parse', 'of tardis-dev', 'of JSON.parse', 'hash'];
+const RIGHT: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 6]);
+
+const benchVenue = async (venue: Venue, folders: readonly string[], rounds: number): Promise<readonly string[]> => {
+  const files = folders.flatMap((folder) => recordingsOf(folder, venue.id));
+  const recorded = readRecorded(venue, files);
+  const readers = { ours: ours(venue, recorded), tardis: tardis(venue.id), parse: bareParse };
+  const sessions = readByAll(recorded.sessions, Object.values(readers));
+  const messages = sum(sessions.map((session) => session.messages.length));
+  const hash = await hashOf(venue, files);
+  if (messages === 0) return [venue.id, '0', '', '', '', '', '', hash];
+  const measured = measure(readers, sessions, rounds);
+  const each = (name: keyof Round): string =>
+    (
+      ((quantile(
+        measured.map((round) => round[name]),
+        0.5,
+      ) ?? 0) /
+        messages) *
+      1e6
+    ).toFixed(2);
+  const ofTardis = measured.map((round) => round.tardis / round.ours);
+  const ofParse = measured.map((round) => round.parse / round.ours);
+  const costs = [each('ours'), each('tardis'), each('parse')];
+  return [venue.id, String(messages), ...costs, written(ofTardis), written(ofParse), hash];
+};
+
+/** `wanted` are venue ids; all without. */
+export const benchMapping = async (wanted: readonly string[]): Promise<void> => {
+  const { MAPPING_RECORDINGS: more = '', MAPPING_ROUNDS: rounds = '15' } = process.env;
+  const folders = [join(PROJECT_ROOT, 'test/fixtures'), ...(more === '' ? [] : [more])];
+  const rows: (readonly string[])[] = [];
+  for (const venue of venues.values()) {
+    if (wanted.length > 0 && !wanted.includes(venue.id)) continue;
+    process.stderr.write(`${venue.id}\n`);
+    rows.push(await benchVenue(venue, folders, Number(rounds)));
+  }
+  process.stdout.write(`\n${describeMachine()}; ${rounds} rounds\n\n${renderColumns(HEAD, rows, RIGHT)}\n`);
+};
+
+if (import.meta.main) await benchMapping(process.argv.slice(2));

@@ -1,0 +1,98 @@
+// Faults of the local facilitator, which a test switches on and off: what a real one does on a bad day.
+import { setTimeout as pause } from 'node:timers/promises';
+
+export const CALLS = ['verify', 'settle'] as const;
+export type Call = (typeof CALLS)[number];
+
+const DOES = ['hold', 'delay', 'drop', 'fail', 'refuse'] as const;
+const MOMENTS = ['before', 'after'] as const;
+
+/** One kind of trouble of one kind of call. */
+export type Fault = {
+  readonly on: Call;
+  /** Before the call is worked through, or once its outcome is known and before it is answered. */
+  readonly at: (typeof MOMENTS)[number];
+  /**
+   * `hold` waits until the faults are set anew, `delay` waits `ms`, `drop` breaks the connection, `fail` answers with `status` (500),
+   * `refuse` answers as refused with `reason` (200, or `status`).
+   */
+  readonly does: (typeof DOES)[number];
+  readonly ms?: number;
+  readonly status?: number;
+  readonly reason?: string;
+  /** Calls it strikes; all when absent. */
+  readonly times?: number;
+};
+
+/** What the caller gets instead of the outcome. */
+export type Spoilt =
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'answer'; readonly status: number; readonly reason: string | null };
+
+export type Faults = {
+  /** Replaces all; calls that are held go on. */
+  readonly set: (faults: readonly Fault[]) => void;
+  /** Waits where it must; answers what to do instead of going on, or null. */
+  readonly strike: (on: Call, at: Fault['at']) => Promise<Spoilt | null>;
+  readonly list: () => readonly Fault[];
+  /** Calls that wait in a `hold` now. */
+  readonly held: () => number;
+};
+
+type Armed = { readonly fault: Fault; left: number };
+
+export const createFaults = (): Faults => {
+  let armed: readonly Armed[] = [];
+  let released = Promise.withResolvers<void>();
+  let held = 0;
+  const hold = async (): Promise<null> => {
+    held += 1;
+    await released.promise;
+    held -= 1;
+    return null;
+  };
+  return {
+    set: (faults) => {
+      armed = faults.map((fault) => ({ fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
+      released.resolve();
+      released = Promise.withResolvers<void>();
+    },
+    strike: async (on, at) => {
+      const struck = armed.find(({ fault, left }) => fault.on === on && fault.at === at && left > 0);
+      if (struck === undefined) return null;
+      struck.left -= 1;
+      return struck.fault.does === 'hold' ? hold() : spoil(struck.fault);
+    },
+    list: () => armed.filter(({ left }) => left > 0).map(({ fault }) => fault),
+    held: () => held,
+  };
+};
+
+const spoil = async ({ does, ms = 0, status, reason }: Fault): Promise<Spoilt | null> => {
+  switch (does) {
+    case 'hold':
+      return null;
+    case 'delay':
+      await pause(ms);
+      return null;
+    case 'drop':
+      return { kind: 'drop' };
+    case 'fail':
+      return { kind: 'answer', status: status ?? 500, reason: null };
+    case 'refuse':
+      return { kind: 'answer', status: status ?? 200, reason: reason ?? 'insufficient_funds' };
+    default:
+      return does satisfies never;
+  }
+};
+
+/** Throws TypeError naming what is wrong. */
+export const parseFaults = (text: string): readonly Fault[] => {
+  const given: unknown = JSON.parse(text);
+  if (!Array.isArray(given)) throw new TypeError('faults are a list');
+  return given.map((fault: Fault) => {
+    const isKnown = CALLS.includes(fault.on) && MOMENTS.includes(fault.at) && DOES.includes(fault.does);
+    if (isKnown) return fault;
+    throw new TypeError(`on: ${CALLS.join(', ')}; at: ${MOMENTS.join(', ')}; does: ${DOES.join(', ')}`);
+  });
+};

@@ -1,0 +1,92 @@
+// What a person reads once the service runs: a call to paste, and where everything is.
+import { join } from 'node:path';
+import { analystUrl } from './endpoints.ts';
+import type { ServiceOptions } from './options.ts';
+import type { ToldPast } from './past.ts';
+import { exampleOfPaying } from './payments.ts';
+import type { Service } from './service.ts';
+
+type Shown = Pick<ServiceOptions, 'venues' | 'source'> & { readonly endpointsFile: string };
+
+export function banner({ endpoints, engines }: Service, { venues, source, endpointsFile }: Shown): string {
+  const what =
+    source === 'simulated'
+      ? `Simulated venues (${venues.join(', ')}): figures are invented by infra/dev/simulator, nothing here is a market.`
+      : `Live venues: ${venues.join(', ')}.`;
+  const body = JSON.stringify({ where: 'base = BTC', layers: ['mark', 'funding', 'book'] });
+  const lines = [
+    '',
+    what,
+    '',
+    'Try it:',
+    '',
+    `  ${exampleCall(endpoints.base_url, endpoints.keys.pro, body)}`,
+    '',
+    ...payingLines(endpoints),
+    `API          ${endpoints.base_url}   (/openapi.json, /readyz)`,
+    `Tools        ${endpoints.mcp_url}   (MCP; header Authorization: Bearer KEY)`,
+    `Account      ${endpoints.account_url}   sign in: ${signInOf(endpoints)}`,
+    ...(source === 'simulated' ? [`Explorer     ${endpoints.account_url}/explore   (open, no sign-in)`] : []),
+    `Kafka        ${endpoints.kafka}`,
+    `QuestDB      ${endpoints.questdb_http}   SQL, read only: psql '${analystUrl(endpoints)}'`,
+    `PostgreSQL   ${endpoints.database_url}`,
+    `EVM chain    ${endpoints.rpc_url}   day roots: ${endpoints.anchor_contract}`,
+    ...(endpoints.control_url === null ? [] : [`Simulator    ${endpoints.control_url}   (faults, truth)`]),
+    `Metrics      ${Object.values(endpoints.metrics_urls).join(' ')}`,
+    `Keys         ${Object.entries(endpoints.keys)
+      .map(([plan, key]) => `${plan} ${key}`)
+      .join('\n             ')}`,
+    `Logs         ${join(engines.dataDir.path, 'log')}`,
+    `Addresses    ${endpointsFile}`,
+    '',
+    'Ctrl-C stops everything.',
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function payingLines({ base_url, buyer_private_key: buyer }: Service['endpoints']): readonly string[] {
+  return buyer === null
+    ? []
+    : ['Or without a key, paid with USDC of the local chain:', '', ...exampleOfPaying(base_url, buyer), ''];
+}
+
+function signInOf({ accounts: { pro } }: Service['endpoints']): string {
+  return `${pro.email}  ${pro.password}`;
+}
+
+function exampleCall(baseUrl: string, key: string, body: string): string {
+  const headers = `-H 'authorization: Bearer ${key}' -H 'content-type: application/json'`;
+  return `curl -s ${baseUrl}/v2/snapshots ${headers} -d '${body}'`;
+}
+
+/** Lines to paste once the past is archived, in this folder: a list, a file, the root of a day, a proof, an indicator. */
+export function pastLines(
+  { endpoints }: Service,
+  { oldDay, yesterday, listing }: ToldPast & { readonly listing: string },
+): string {
+  const { base_url: base, rpc_url: rpc, keys } = endpoints;
+  const free = `-H 'authorization: Bearer ${keys.free}'`;
+  const pro = `-H 'authorization: Bearer ${keys.pro}'`;
+  const proof = `venue=binance&symbol=BTCUSDT&layer=mark&at=${oldDay}T12:10:00Z`;
+  const screen = JSON.stringify({ query: 'any(venues where ema(close, 20, 1h) > 0) where base = BTC' });
+  const lines = [
+    '',
+    `The past is there: the last days of binance:BTCUSDT, and ${oldDay}, closed under its root.`,
+    '',
+    '  # files of yesterday, one of them, and its rows (pip install duckdb pandas pyarrow)',
+    `  curl -s '${base}/v2/archive?from=${yesterday}&to=${yesterday}' ${free}`,
+    `  curl -sL ${base}/v2/archive/${listing}/mark/${yesterday} ${free} -o mark.parquet`,
+    `  python3 -c "import duckdb; print(duckdb.read_parquet('mark.parquet').limit(5))"`,
+    `  python3 -c "import pandas; print(pandas.read_parquet('mark.parquet').tail())"`,
+    '  # the root of the old day, the proof of one of its rows, and both verifiers',
+    `  curl -s ${base}/v2/anchors/${oldDay}`,
+    `  curl -s '${base}/v2/anchors/proof?${proof}' ${pro} -o proof.json`,
+    `  npm run verify -- proof.json --rpc ${rpc}`,
+    `  python3 infra/verify/verify.py proof.json --rpc ${rpc}`,
+    '  # an indicator over 80 hours',
+    `  curl -s ${base}/v2/screen ${pro} -H 'content-type: application/json' -d '${screen}'`,
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,43 @@
+// Where a local run can be reached: the addresses and keys that `.local/endpoints.json` holds.
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { EngineEndpoints } from '../engines/engines.ts';
+import type { DemoAccounts } from '../tools/demo-accounts.ts';
+import type { DemoKeys } from '../tools/demo-keys.ts';
+import type { LocalAnchors } from './anchors.ts';
+import type { LocalPayments } from './payments.ts';
+
+/** What `.local/endpoints.json` says; an address is null while nothing answers there. */
+export interface ServiceEndpoints extends EngineEndpoints, LocalAnchors, LocalPayments {
+  readonly base_url: string;
+  readonly mcp_url: string | null;
+  readonly account_url: string | null;
+  readonly auth_url: string | null;
+  /** The simulator's control page; null on live venues. */
+  readonly control_url: string | null;
+  /** Folder of the archive files. */
+  readonly archive_dir: string;
+  readonly metrics_urls: Readonly<Record<'ingest' | 'processors' | 'api' | 'nightly' | 'web', string>>;
+  readonly keys: DemoKeys;
+  /** To sign in with at `account_url`, by plan. */
+  readonly accounts: DemoAccounts;
+  /** Rules that any key or payer may read by name. */
+  readonly shared_rules: readonly string[];
+}
+
+/** The file holds keys and passwords: only its owner may read it. Analysts' credentials stand in `questdb_pg` itself. */
+export function writeEndpoints(file: string, endpoints: ServiceEndpoints): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const shown = { ...endpoints, questdb_pg: analystUrl(endpoints) };
+  writeFileSync(file, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o600 });
+  chmodSync(file, 0o600);
+}
+
+/** The PostgreSQL-wire address of QuestDB as its read-only user; without a user where none is known. */
+export function analystUrl(endpoints: EngineEndpoints): string | null {
+  if (endpoints.questdb_pg === null) return null;
+  const url = new URL(endpoints.questdb_pg);
+  if (endpoints.questdb_readonly_user !== null) url.username = endpoints.questdb_readonly_user;
+  if (endpoints.questdb_readonly_password !== null) url.password = endpoints.questdb_readonly_password;
+  return url.href;
+}

@@ -1,0 +1,120 @@
+// The processes of a local run as the supervisor starts them: what each is given, and when it serves.
+import { join } from 'node:path';
+import type { Engines } from '../engines/engines.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import type { PortSetting } from '../engines/ports.ts';
+import type { ProcessSpec } from '../engines/supervisor.ts';
+
+export type Ports = Engines['ports'];
+
+export const PROCESS_PORTS: readonly PortSetting[] = [
+  'PORT',
+  'MCP_PORT',
+  'ACCOUNT_PORT',
+  'INTERNAL_PORT',
+  'INGEST_METRICS_PORT',
+  'PROCESSORS_METRICS_PORT',
+  'API_METRICS_PORT',
+  'NIGHTLY_METRICS_PORT',
+  'WEB_METRICS_PORT',
+];
+
+/** On a busy machine the API takes minutes to follow five minutes of `live`; a process that has died is seen at once. */
+const READY_TIMEOUT_MS = 600_000;
+
+export function nodeProcess(
+  name: 'ingest' | 'processors',
+  common: Record<string, string>,
+  metricsPort: number,
+): ProcessSpec {
+  return {
+    name,
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, name, 'main.ts')],
+    // One process of each kind: after a restart it takes its predecessor's place at once.
+    env: { ...common, PROCESSOR_ID: 'processors-local', METRICS_PORT: String(metricsPort) },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    stopGraceMs: 16_000,
+    isReady: () => isOk(`http://127.0.0.1:${metricsPort}/healthz`),
+  };
+}
+
+/** A name, not an address: sign-in with a passkey needs one (AC-06). */
+export function mcpUrl(ports: Ports): string {
+  return `http://localhost:${ports.MCP_PORT}/mcp`;
+}
+
+/** Of pages and of sign-in: a name too. */
+export function accountUrl(ports: Ports): string {
+  return `http://localhost:${ports.ACCOUNT_PORT}`;
+}
+
+/** The account site and the sign-in; it reaches the API as anyone does. */
+export function webProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
+  return {
+    name: 'web',
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, 'api', 'web.ts')],
+    env: {
+      ...common,
+      HOST: '127.0.0.1',
+      ACCOUNT_PORT: String(ports.ACCOUNT_PORT),
+      ACCOUNT_URL: accountUrl(ports),
+      BASE_URL: `http://127.0.0.1:${ports.PORT}`,
+      MCP_URL: mcpUrl(ports),
+      INTERNAL_HOST: '127.0.0.1',
+      INTERNAL_PORT: String(ports.INTERNAL_PORT),
+      METRICS_PORT: String(ports.WEB_METRICS_PORT),
+    },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    stopGraceMs: 16_000,
+    isReady: () => isOk(`http://127.0.0.1:${ports.ACCOUNT_PORT}/healthz`),
+  };
+}
+
+export function apiProcess(common: Record<string, string>, ports: Ports): ProcessSpec {
+  const base = `http://127.0.0.1:${ports.PORT}`;
+  return {
+    name: 'api',
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, 'api', 'main.ts')],
+    env: {
+      ...common,
+      HOST: '127.0.0.1',
+      PORT: String(ports.PORT),
+      BASE_URL: base,
+      MCP_URL: mcpUrl(ports),
+      MCP_PORT: String(ports.MCP_PORT),
+      MCP_HOSTS: `127.0.0.1:${ports.MCP_PORT}`,
+      ACCOUNT_URL: accountUrl(ports),
+      AUTH_URL: accountUrl(ports),
+      INTERNAL_URL: `http://127.0.0.1:${ports.INTERNAL_PORT}`,
+      METRICS_PORT: String(ports.API_METRICS_PORT),
+      // The account site of a simulated run takes webhooks on this machine: they are delivered too.
+      WEBHOOKS_LOOPBACK: common['SIMULATED'] ?? 'false',
+    },
+    readyTimeoutMs: READY_TIMEOUT_MS,
+    stopGraceMs: 16_000,
+    isReady: () => isOk(`${base}/readyz`),
+  };
+}
+
+/** Asks the API as any client does, so it starts after it. */
+export function nightlyProcess(env: Record<string, string>, ports: Ports): ProcessSpec {
+  const port = String(ports.NIGHTLY_METRICS_PORT);
+  return {
+    name: 'nightly',
+    command: process.execPath,
+    args: [join(PROJECT_ROOT, 'processors', 'nightly.ts')],
+    env: { ...env, BASE_URL: `http://127.0.0.1:${ports.PORT}`, METRICS_PORT: port },
+    readyTimeoutMs: 60_000,
+    stopGraceMs: 16_000,
+    isReady: () => isOk(`http://127.0.0.1:${port}/readyz`),
+  };
+}
+
+async function isOk(url: string): Promise<boolean> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+  await response.arrayBuffer();
+  return response.ok;
+}

@@ -1,0 +1,106 @@
+// Minutes of two days, of all venues: twenty of a day nine days ago, with what goes wrong on a day, and four of yesterday.
+import type { FaultRequest } from '../simulator/faults.ts';
+import {
+  capabilityOf,
+  collectedVenueOf,
+  listingsOf,
+  nothingCollected,
+  openTold,
+  simulatedVenueOf,
+} from './told-venue.ts';
+import { createVirtualCollector } from './virtual-collector.ts';
+import type { VirtualLog } from './virtual-log.ts';
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+/** Old enough to be closed (D+7), its root posted and confirmed. */
+const DAYS_AGO = 9;
+const BEGINS_AT_MS = 12 * 60 * MINUTE_MS;
+const OLD_LASTS_MS = 10 * MINUTE_MS;
+const YESTERDAY_LASTS_MS = 4 * MINUTE_MS;
+/** One frame in ten of those that come each second: enough for a row of every window, and read in seconds. */
+const PACE = { saysSecond: (atMs: number) => atMs % 10_000 === 0, saysChanges: true };
+const LEVELS = 60;
+const STEP_MS = 250;
+
+const SYMBOLS: Readonly<Record<string, readonly string[]>> = {
+  binance: ['BTCUSDT'],
+  bybit: ['BTCUSDT', 'ETHUSDT', 'BTCUSD'],
+  okx: ['BTC-USDT-SWAP', 'ETH-USDT-SWAP', 'BTC-USD-SWAP'],
+  hyperliquid: ['BTC', 'ETH', 'SOL'],
+  deribit: ['BTC-PERPETUAL', 'ETH-PERPETUAL'],
+};
+
+/** A fault of the venue, or of Kafka: then nothing is appended for so long, and what was received counts as late. */
+type Trouble = { readonly afterMs: number } & (
+  | { readonly fault: Omit<FaultRequest, 'venue'> }
+  | { readonly kafkaAwayMs: number }
+);
+
+const TROUBLES: Readonly<Record<string, readonly Trouble[]>> = {
+  binance: [{ afterMs: 4 * MINUTE_MS, fault: { kind: 'disconnect', durationMs: 40_000 } }],
+  bybit: [{ afterMs: 3 * MINUTE_MS, fault: { kind: 'silence', stream: 'mark', durationMs: 90_000 } }],
+  okx: [{ afterMs: 4 * MINUTE_MS, kafkaAwayMs: 150_000 }],
+  hyperliquid: [{ afterMs: 7 * MINUTE_MS, fault: { kind: 'disconnect', durationMs: 25_000 } }],
+  deribit: [
+    { afterMs: 2 * MINUTE_MS, kafkaAwayMs: 140_000 },
+    { afterMs: 8 * MINUTE_MS, fault: { kind: 'crossed_book', durationMs: 30_000 } },
+  ],
+};
+
+/** Start of the day that is told, of one that begins the demo at `nowMs`. */
+export const oldDayMs = (nowMs: number): number => Math.floor(nowMs / DAY_MS) * DAY_MS - DAYS_AGO * DAY_MS;
+
+export const OLD_VENUES = Object.keys(SYMBOLS);
+
+/** Writes what a collector of the venue would have written then. */
+export const tellOldDay = (id: string, log: VirtualLog, telling: Telling): void =>
+  tellPart(id, log, {
+    ...telling,
+    startMs: oldDayMs(telling.nowMs) + BEGINS_AT_MS,
+    lastsMs: OLD_LASTS_MS,
+    troubles: TROUBLES[id] ?? [],
+  });
+
+/** Enough that every venue has files of yesterday, whichever a plan includes. */
+export const tellYesterday = (id: string, log: VirtualLog, telling: Telling): void => {
+  const startMs = Math.floor(telling.nowMs / DAY_MS) * DAY_MS - DAY_MS + BEGINS_AT_MS;
+  tellPart(id, log, { ...telling, startMs, lastsMs: YESTERDAY_LASTS_MS, troubles: [] });
+};
+
+type Part = Pick<Telling, 'shards' | 'seed'> & {
+  readonly startMs: number;
+  readonly lastsMs: number;
+  readonly troubles: readonly Trouble[];
+};
+
+const tellPart = (id: string, log: VirtualLog, { startMs, lastsMs, troubles, shards, seed }: Part): void => {
+  const clock = { ms: startMs };
+  const venue = collectedVenueOf(id);
+  const listings = listingsOf(simulatedVenueOf(id), SYMBOLS[id] ?? []);
+  const host = openTold({ id, listings, clock, seed, levels: LEVELS, pace: PACE });
+  const capability = capabilityOf(venue);
+  const layers = new Set(Object.keys(capability.layers).concat('price_candles'));
+  const collector = createVirtualCollector({ venue, host, shards, clock, log, capability, layers });
+  const coming = [...troubles];
+  collector.start();
+  for (clock.ms += STEP_MS; clock.ms < startMs + lastsMs; clock.ms += STEP_MS) {
+    while (coming[0] !== undefined && clock.ms - startMs >= coming[0].afterMs) {
+      const trouble = coming.shift();
+      if (trouble === undefined) break;
+      if ('fault' in trouble) host.inject({ venue: id, ...trouble.fault });
+      else log.holdUntil(clock.ms + trouble.kafkaAwayMs);
+    }
+    host.advance();
+    collector.tend();
+  }
+  collector.stop(nothingCollected(capability));
+  host.close();
+};
+
+export type Telling = {
+  /** When the demo begins, Unix ms. */
+  readonly nowMs: number;
+  readonly shards: number;
+  readonly seed: number;
+};

@@ -1,0 +1,103 @@
+// A simulated venue as the past needs it: with some of its listings, seen at intervals, by the clock of then.
+
+import { type CollectedVenue, toCapability } from '../../../ingest/venues/contract/feed.ts';
+import { collectedVenues } from '../../../ingest/venues/index.ts';
+import type { CapabilityBody } from '../../../schemas/topics.ts';
+import type { SimListing } from '../simulator/listings.ts';
+import { createSentLog } from '../simulator/sent-log.ts';
+import type { SimulatedVenue } from '../simulator/venue.ts';
+import { openVenue, type VenueHost } from '../simulator/venue-host.ts';
+import { simulatedVenues } from '../simulator/venues/index.ts';
+import type { VirtualClock } from './virtual-log.ts';
+
+/** More than a venue of the demo lists. */
+const KNOWN_LISTINGS = 12;
+
+export const simulatedVenueOf = (id: string): SimulatedVenue => {
+  const venue = simulatedVenues.find((known) => known.id === id);
+  if (venue === undefined) throw new TypeError(`found venue ${id}, simulated are ${simulatedVenues.map((v) => v.id)}`);
+  return venue;
+};
+
+export const collectedVenueOf = (id: string): CollectedVenue => {
+  const venue = collectedVenues.get(id);
+  if (venue === undefined) throw new TypeError(`found venue ${id}, which no collector knows`);
+  return venue;
+};
+
+export const listingsOf = (venue: SimulatedVenue, symbols: readonly string[]): readonly SimListing[] =>
+  venue.listings(KNOWN_LISTINGS).filter(({ symbol }) => symbols.includes(symbol));
+
+/** What a venue says less often than the simulator would; its market moves on all the same. */
+export type Pace = {
+  /** Whether the streams of each second say anything at this one. */
+  readonly saysSecond: (atMs: number) => boolean;
+  /** Books and trades between the seconds. */
+  readonly saysChanges: boolean;
+};
+
+const SILENT = {
+  diff: () => undefined,
+  trade: () => undefined,
+  liquidation: () => undefined,
+};
+
+const paced = (venue: SimulatedVenue, { saysSecond, saysChanges }: Pace): SimulatedVenue => ({
+  ...venue,
+  open: (deps) => {
+    const running = venue.open(deps);
+    const { events } = running;
+    return {
+      ...running,
+      events: {
+        ...events,
+        ...(saysChanges ? {} : SILENT),
+        turn: (instrument, atMs) => void (saysSecond(toSecond(atMs)) && events.turn?.(instrument, atMs)),
+        second: (eventMs, atMs) => void (saysSecond(atMs) && events.second(eventMs, atMs)),
+      },
+    };
+  },
+});
+
+const toSecond = (ms: number): number => Math.floor(ms / 1_000) * 1_000;
+
+export type ToldVenue = {
+  readonly id: string;
+  readonly listings: readonly SimListing[];
+  readonly clock: VirtualClock;
+  readonly seed: number;
+  /** Book levels a side. */
+  readonly levels: number;
+  readonly pace: Pace;
+};
+
+export const openTold = ({ id, listings, clock, seed, levels, pace }: ToldVenue): VenueHost =>
+  openVenue(paced({ ...simulatedVenueOf(id), listings: () => listings }, pace), {
+    nowMs: () => clock.ms,
+    seed,
+    listings: listings.length,
+    levels,
+    // The least a market does: a change of each book every five seconds.
+    rate: 0,
+    truthPerListing: 1,
+    // Venues end connections that are a day old: one of days goes on here.
+    limits: { maxAgeMs: Number.POSITIVE_INFINITY },
+    sent: createSentLog(),
+    faultLog: [],
+    onFault: () => undefined,
+    onTruth: null,
+  });
+
+/** What the venue's collector says of its layers. */
+export const capabilityOf = (venue: CollectedVenue): CapabilityBody => toCapability(venue);
+
+/** No layer is collected until the next capability says so. */
+export const nothingCollected = ({ name, layers }: CapabilityBody): CapabilityBody => ({
+  name,
+  layers: Object.fromEntries(
+    Object.entries(layers).map(([layer, stated]) => [
+      layer,
+      stated.policy === 'on' ? { ...stated, policy: 'off' as const } : stated,
+    ]),
+  ),
+});

@@ -1,0 +1,178 @@
+// The past of a demo, in a thread of the process that starts it: made while the engines start, written, and its days archived once they are stored.
+import { on } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { DAY_MS, dayAfter, dayAt } from '../../../processors/nightly/day.ts';
+import type { NightlyContext } from '../../../processors/nightly/step.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { type KafkaHandle, openKafka, readPartitions } from '../../runtime/kafka/kafka.ts';
+import { createLog } from '../../runtime/log.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
+import { beginLastDays, LAST_VENUE } from './last-days.ts';
+import { OLD_VENUES, oldDayMs, tellOldDay, tellYesterday } from './old-day.ts';
+import { type PastState, readPast, writePast } from './state.ts';
+import { createVirtualLog, type PastRecord } from './virtual-log.ts';
+import { endKeeping, type Target, writePastLog } from './write-log.ts';
+
+/** To the thread, three words in this order: what there is to make; the log is there; the settings of the nightly steps. */
+export type PastStart = { readonly shards: number; readonly makes: boolean };
+export type PastOrder = {
+  readonly file: string;
+  readonly brokers: string;
+  readonly venues: readonly string[];
+  readonly shards: number;
+};
+export type PastSettings = { readonly nightly: Readonly<Record<string, string | undefined>> };
+/** From the thread. */
+export type PastWord =
+  | { readonly progress: string }
+  | { readonly written: number }
+  | { readonly archived: { readonly oldDay: string; readonly yesterday: string } };
+
+/** Apart from the live market's, so that its walk does not repeat. */
+const SEED = 2_026;
+const LOOK_EVERY_MS = 500;
+const TELL_EVERY_MS = 4_000;
+
+const say = (word: PastWord): void => parentPort?.postMessage(word);
+const progress = (line: string): void => say({ progress: line });
+
+type Made = { readonly nowMs: number; readonly recordsTo: (venue: string, nowMs: number) => readonly PastRecord[] };
+
+/** Everything up to now; what passes until it is written is added then. */
+const make = (shards: number): Made => {
+  const telling = { nowMs: Date.now(), shards, seed: SEED };
+  const logs = new Map(OLD_VENUES.map((venue) => [venue, createVirtualLog()]));
+  for (const [venue, log] of logs) {
+    tellOldDay(venue, log, telling);
+    if (venue !== LAST_VENUE) tellYesterday(venue, log, telling);
+  }
+  const last = logs.get(LAST_VENUE);
+  const lastDays = last && beginLastDays(last, telling);
+  lastDays?.tellTo(telling.nowMs);
+  return {
+    nowMs: telling.nowMs,
+    recordsTo: (venue, nowMs) => {
+      if (venue === LAST_VENUE) lastDays?.tellTo(nowMs);
+      return logs.get(venue)?.records ?? [];
+    },
+  };
+};
+
+const write = async (target: Target, file: string, made: Made): Promise<PastState> => {
+  const whole = { nowMs: Date.now(), oldDayMs: oldDayMs(made.nowMs) };
+  const written = await writePastLog(target, (venue) => made.recordsTo(venue, whole.nowMs));
+  const state = { state: 'written', ...whole } as const;
+  writePast(file, state);
+  say({ written });
+  return state;
+};
+
+/** History W of each task, as it is told from now on. Its topic comes with the tasks. */
+const followHistory = async ({ handle }: Target) => {
+  const { watermark: topic } = topics();
+  while (!(await (await handle.admin()).listTopics()).includes(topic)) await pause(LOOK_EVERY_MS);
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  const reached = new Map<string, number>();
+  const { stop } = await readPartitions(handle, {
+    topic,
+    from: () => 'earliest',
+    onBatch: (_, messages) => {
+      for (const { value } of messages) {
+        const entry = value && codecs.watermark.decode(value);
+        if (entry && entry.kind !== 'checkpoint' && !reached.has(entry.task)) reached.set(entry.task, 0);
+        if (entry?.kind === 'history') reached.set(entry.task, entry.watermark / 1_000);
+      }
+    },
+    onFatal: failed.reject,
+  });
+  return { reached, stop, failed: failed.promise };
+};
+
+/** Resolves when the rows of the past can be read. */
+const stored = async (nowMs: number, target: Target): Promise<void> => {
+  const { reached, stop, failed } = await followHistory(target);
+  const tasks = target.venues.length * target.shards;
+  let toldMs = performance.now();
+  for (;;) {
+    const reachedMs = reached.size < tasks ? 0 : Math.min(...reached.values());
+    if (reachedMs >= nowMs) break;
+    if (performance.now() - toldMs >= TELL_EVERY_MS) {
+      toldMs = performance.now();
+      progress(`stored up to ${reachedMs === 0 ? 'nothing yet' : new Date(reachedMs).toISOString()}`);
+    }
+    await Promise.race([pause(LOOK_EVERY_MS), failed]);
+  }
+  await stop();
+};
+
+/** The nightly steps of its days: the old one is closed, yesterday is archived as far as it is known. */
+const archive = async ({ nowMs, oldDayMs: oldMs }: PastState, context: NightlyContext): Promise<void> => {
+  const { runCommand, openLedger, STEPS } = await loadSteps();
+  const ledger = openLedger(context.database);
+  const quiet = { ...context, progress: () => undefined };
+  const run = (...argv: readonly string[]): Promise<string> =>
+    runCommand(argv, { steps: STEPS, ledger, context: quiet });
+  const oldDay = dayAt(oldMs);
+  const yesterday = dayAt(nowMs - DAY_MS);
+  progress(`${oldDay} is archived and closed`);
+  // Tiers are ranked by the turnover at the end of a day.
+  await run('--step', 'turnover', '--day', dayAfter(oldDay));
+  await run('--day', oldDay);
+  progress(`${yesterday} is archived`);
+  await run('--step', 'turnover', '--day', dayAt(nowMs));
+  // Before 06:00 it is not due yet.
+  await run('--step', 'archive', '--day', yesterday, '--early');
+};
+
+/** Loaded once the rows are stored: until then everything else is starting. */
+const loadSteps = async () => ({
+  ...(await import('../../../processors/nightly/command.ts')),
+  ...(await import('../../../processors/nightly/ledger.ts')),
+  ...(await import('../../../processors/nightly/open-context.ts')),
+  ...(await import('../../../processors/nightly/steps.ts')),
+});
+
+type Finishing = { readonly file: string; readonly target: Target; readonly settings: Promise<PastSettings> };
+
+const finish = async (state: PastState, { file, target, settings }: Finishing): Promise<void> => {
+  await stored(state.nowMs, target);
+  await endKeeping(target);
+  const { openContext } = await loadSteps();
+  const { nightly } = await settings;
+  const { context, close } = await openContext(nightly, createMetrics(), {
+    log: createLog('past', 'error'),
+    progress,
+  });
+  try {
+    await archive(state, context);
+  } finally {
+    await close();
+  }
+  writePast(file, { ...state, state: 'archived' });
+  say({ archived: { oldDay: dayAt(state.oldDayMs), yesterday: dayAt(state.nowMs - DAY_MS) } });
+};
+
+const obey = async (order: PastOrder, made: Made | null, settings: Promise<PastSettings>): Promise<void> => {
+  const { file, brokers, shards } = order;
+  const handle: KafkaHandle = openKafka({ brokers: [brokers], clientId: 'past' }, createLog('past', 'error'));
+  const venues = OLD_VENUES.filter((venue) => order.venues.includes(venue));
+  const target = { handle, venues, shards };
+  const state = made === null ? readPast(file) : await write(target, file, made);
+  if (state !== null) await finish(state, { file, target, settings });
+  await handle.close();
+};
+
+const run = async (): Promise<void> => {
+  const words = on(parentPort as MessagePort, 'message');
+  const nextWord = async <T>(): Promise<T> => ((await words.next()).value as [T])[0];
+  const { shards, makes } = await nextWord<PastStart>();
+  const made = makes ? make(shards) : null;
+  const order = await nextWord<PastOrder>();
+  await obey(order, made, nextWord<PastSettings>());
+};
+
+// What fails ends the thread, and its error is the start's.
+void run().finally(() => parentPort?.close());

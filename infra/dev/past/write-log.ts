@@ -1,0 +1,59 @@
+// Puts the past into the raw topics before anybody else writes to them: with the record times of then, under a topic type that keeps them.
+
+import { topics } from '../../../schemas/topics.ts';
+import { createPublisher, ensureTopics, type KafkaHandle } from '../../runtime/kafka/kafka.ts';
+import { type TopicSpec, topicSpecs } from '../../runtime/kafka/topics.ts';
+import type { PastRecord } from './virtual-log.ts';
+
+/** `kafkajs` names no constant for it outside its enum. */
+const TOPIC_RESOURCE = 2;
+
+export type Target = { readonly handle: KafkaHandle; readonly venues: readonly string[]; readonly shards: number };
+
+/** Raw topics as they are for good: the broker's time, what is old goes. */
+const rawSpecs = ({ venues, shards }: Target): readonly TopicSpec[] => {
+  const raw = new Set(venues.map((venue) => topics().raw(venue)));
+  return topicSpecs({ venues, shards, namespace: '' }).filter(({ topic }) => raw.has(topic));
+};
+
+/** One segment that retention leaves alone: its records are older than it allows, and the tasks have yet to read them. */
+const KEPT = { 'retention.ms': '-1', 'segment.ms': String(400 * 86_400_000) };
+
+const configure = async (handle: KafkaHandle, specs: readonly TopicSpec[]): Promise<void> => {
+  const admin = await handle.admin();
+  const resources = specs.map(({ topic, config }) => ({
+    type: TOPIC_RESOURCE,
+    name: topic,
+    configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
+  }));
+  await admin.alterConfigs({ validateOnly: false, resources });
+};
+
+const withConfig = (specs: readonly TopicSpec[], config: TopicSpec['config']): readonly TopicSpec[] =>
+  specs.map((spec) => ({ ...spec, config: { ...spec.config, ...config } }));
+
+/** Resolves when every record is acknowledged and the topics take the broker's time. */
+export const writePastLog = async (
+  target: Target,
+  recordsOf: (venue: string) => readonly PastRecord[],
+): Promise<number> => {
+  const { handle, venues } = target;
+  const specs = withConfig(rawSpecs(target), KEPT);
+  await ensureTopics(handle, withConfig(specs, { 'message.timestamp.type': 'CreateTime' }));
+  const publisher = createPublisher(handle, { maxRecords: 2_000 });
+  let written = 0;
+  for (const venue of venues) {
+    const topic = topics().raw(venue);
+    for (const { timestampMs, ...record } of recordsOf(venue)) {
+      publisher.publish({ topic, ...record, timestamp: timestampMs });
+      await publisher.ready();
+      written += 1;
+    }
+  }
+  await publisher.close();
+  await configure(handle, specs);
+  return written;
+};
+
+/** Once the past is read, what is too old for the log may go. */
+export const endKeeping = (target: Target): Promise<void> => configure(target.handle, rawSpecs(target));

@@ -1,0 +1,155 @@
+// `npm run anchors -- deploy|post|check|list`: the anchor contract and the posting of day roots by command, for operators.
+import { parseArgs } from 'node:util';
+import { Registry } from 'prom-client';
+import { anchorDay } from '../../../processors/nightly/anchor/anchor.ts';
+import { ANCHOR_CONFIG } from '../../../processors/nightly/anchor/config.ts';
+import { deployContract } from '../../../processors/nightly/anchor/deploy.ts';
+import {
+  type ClosedDay,
+  isSettled,
+  readClosedDay,
+  readClosedDays,
+} from '../../../processors/nightly/anchor/post-day.ts';
+import { openChain, openOwner } from '../../../processors/nightly/anchor/poster.ts';
+import { DAY_MS, startOf } from '../../../processors/nightly/day.ts';
+import { createNightlyMetrics } from '../../../processors/nightly/metrics.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { ARCHIVE_CONFIG, openArchiveStore } from '../../runtime/archive-store.ts';
+import { type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
+import { createLog } from '../../runtime/log.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { printOutcome } from '../../runtime/print-outcome.ts';
+import { withRunningService } from '../../runtime/running-service.ts';
+import { checkAnchors, type Kept } from './check-anchors.ts';
+import { listAnchors } from './list-anchors.ts';
+
+const USAGE = `usage: npm run anchors -- COMMAND
+  deploy               the contract of ANCHOR_OWNER_KEY on the chain of RPC_URL, once; prints its address
+  post [DAY] [--early] the root of a closed day, or of every closed day that is due and not confirmed;
+                       --early: before D+7 02:00 UTC, where the anchor does not bind
+  check [DAY]          compares kept trees, recorded roots and statuses with the chain; exit code 1 where they differ
+  list                 closed days and how far their anchors are
+Settings: DATABASE_URL, RPC_URL, ANCHOR_CONTRACT, ANCHOR_OWNER_KEY, ARCHIVE_*; else those of a running service (.local/endpoints.json).`;
+
+const CONFIG = {
+  DATABASE_URL: { type: 'url', secret: true, description: 'PostgreSQL with the closed days.' },
+  ...ANCHOR_CONFIG,
+  ...ARCHIVE_CONFIG,
+} as const satisfies ConfigSpec;
+
+/** What a person can mend. */
+export class AnchorsError extends Error {
+  override readonly name = 'AnchorsError';
+}
+
+type Asked = { readonly day: string | null; readonly early: boolean };
+type Output = { readonly text: string; readonly failed: boolean };
+type Tools = Kept & { readonly nowMs: () => number };
+type Command = (asked: Asked, tools: Tools) => Promise<Output>;
+
+const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
+const done = (text: string): Output => ({ text, failed: false });
+
+const deploy: Command = async (_, { database, anchors, nowMs }) => {
+  const chain = await openChain(anchors);
+  const owner = openOwner(anchors.ownerKey);
+  const poster = { chain, owner, nowMs, reached: () => undefined, count: () => undefined };
+  const { contract, block, isNew } = await deployContract(database, poster);
+  return done(
+    [
+      isNew ? `deployed in block ${block}` : `deployed before${block === null ? '' : ` in block ${block}`}`,
+      `network   ${chain.network}, first block ${chain.genesisHash}${chain.binding ? '' : ': not Base, nothing binds'}`,
+      `owner     ${owner.address.toLowerCase()}`,
+      `ANCHOR_CONTRACT=${contract}`,
+    ].join('\n'),
+  );
+};
+
+const closedDay = async (day: string, { database }: Tools): Promise<ClosedDay> => {
+  const closed = await readClosedDay(database, day);
+  if (closed === null) throw new AnchorsError(`${day} is not closed, or has no rows; \`list\` shows closed days`);
+  return closed;
+};
+
+/** Throws before D+7 02:00 UTC, and for `--early` where the anchor binds (AN-12). */
+const refuseEarly = async (day: string, { anchors, nowMs }: Tools, early: boolean): Promise<void> => {
+  const dueMs = startOf(day) + DUE_MS;
+  if (nowMs() >= dueMs) return;
+  if (!early) throw new AnchorsError(`${day} is due at ${new Date(dueMs).toISOString()}`);
+  if ((await openChain(anchors)).binding)
+    throw new AnchorsError(`the anchor binds: ${day} is not posted before it is due`);
+};
+
+const dueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]> => {
+  const chain = await openChain(anchors);
+  const due: ClosedDay[] = [];
+  for (const closed of await readClosedDays(database))
+    if (nowMs() >= startOf(closed.day) + DUE_MS && !(await isSettled(closed, chain))) due.push(closed);
+  return due;
+};
+
+const post: Command = async ({ day, early }, tools) => {
+  if (day !== null) await refuseEarly(day, tools, early);
+  const days = day === null ? await dueDays(tools) : [await closedDay(day, tools)];
+  const { database, anchors, nowMs } = tools;
+  const metrics = createNightlyMetrics(new Registry());
+  const lines: string[] = [];
+  let failed = false;
+  for (const closed of days) {
+    try {
+      lines.push(
+        `${closed.day}  ${await anchorDay(closed, { database, anchors, nowMs, metrics, log: createLog('anchors', 'silent') })}`,
+      );
+    } catch (error) {
+      failed = true;
+      lines.push(`${closed.day}  not posted: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { text: lines.length === 0 ? 'nothing is due' : lines.join('\n'), failed };
+};
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  deploy,
+  post,
+  check: async ({ day }, tools) => {
+    const days = day === null ? await readClosedDays(tools.database) : [await closedDay(day, tools)];
+    const lines = await checkAnchors(days, tools);
+    return { text: lines.map(({ text }) => text).join('\n'), failed: lines.some(({ isFault }) => isFault) };
+  },
+  list: async (_, { database }) => done(await listAnchors(database)),
+};
+
+const parse = (argv: readonly string[]): { readonly command: Command; readonly asked: Asked } => {
+  try {
+    const options = { early: { type: 'boolean', default: false } } as const;
+    const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+    const [name = '', day = null, ...rest] = positionals;
+    const command = COMMANDS[name];
+    if (command === undefined || rest.length > 0)
+      throw new Error(name === '' ? 'no command' : `"${positionals.join(' ')}" is no command`);
+    if (day !== null && (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(startOf(day))))
+      throw new Error(`"${day}" is no day such as 2026-01-15`);
+    return { command, asked: { day, early: values.early } };
+  } catch (error) {
+    throw new AnchorsError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+};
+
+/** Runs one command line; answers what is to be printed, and whether something is wrong. */
+export const runAnchors = async (argv: readonly string[], env: Environment): Promise<Output> => {
+  const { command, asked } = parse(argv);
+  const settings = withRunningService(env);
+  if (settings === null) throw new AnchorsError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+  const config = readConfig(CONFIG, settings);
+  const database = openPostgres(config.DATABASE_URL, { max: 3 });
+  try {
+    await migrate(database);
+    const { RPC_URL: rpcUrl, ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = config;
+    const anchors = { rpcUrl, contract, ownerKey };
+    return await command(asked, { database, anchors, store: openArchiveStore(config), nowMs: Date.now });
+  } finally {
+    await database.end();
+  }
+};
+
+if (import.meta.main) await printOutcome(runAnchors(process.argv.slice(2), process.env));

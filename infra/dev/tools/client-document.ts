@@ -1,0 +1,45 @@
+// The OpenAPI document as the printers of the clients' types read it.
+import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+
+export type Schema = {
+  readonly $ref?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+};
+export type Parameter = {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+};
+export type PathItem = {
+  readonly operationId: string;
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, unknown>> }>>;
+};
+export type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, PathItem>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+export const pascal = (name: string): string =>
+  name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
+
+/** The document without what a running service adds of itself. */
+export const documentOf = (): Document => {
+  const options = { operations: [...OPERATIONS, STREAM], baseUrl: '', simulated: false };
+  return JSON.parse(JSON.stringify(namedOpenApiOf(options))) as Document;
+};

@@ -1,0 +1,179 @@
+// What the clients take from the service: types printed from the OpenAPI document, and the verifier. `npm run docs` writes them, tests compare.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import {
+  type Document,
+  documentOf,
+  nameOf,
+  type Parameter,
+  type PathItem,
+  pascal,
+  type Schema,
+} from './client-document.ts';
+import { PYTHON_TYPES, pythonTypes } from './python-types.ts';
+
+export const CLIENT_TYPES = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'api-types.ts');
+
+/** Market figures are numbers or, under number_format string, text: a type with one inside has it as its parameter. */
+const FIGURES: Readonly<Record<string, string>> = { Figure: 'F', FigureOrNull: 'F | null' };
+const SCALARS: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+};
+const RESERVED_TYPES = /[^A-Za-z0-9_$]/;
+
+const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_, first: string) => first.toUpperCase());
+
+/** Names of the shapes that have figures, at any depth. */
+const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<string> => {
+  const refs = new Map(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => nameOf(ref)),
+    ]),
+  );
+  const found = new Set(Object.keys(FIGURES));
+  for (let before = 0; before !== found.size; ) {
+    before = found.size;
+    for (const [name, used] of refs) if (used.some((other) => found.has(other))) found.add(name);
+  }
+  return found;
+};
+
+class Printer {
+  readonly #figures: ReadonlySet<string>;
+
+  constructor(schemas: Readonly<Record<string, Schema>>) {
+    this.#figures = withFigures(schemas);
+  }
+
+  reference(name: string): string {
+    return FIGURES[name] ?? (this.#figures.has(name) ? `${name}<F>` : name);
+  }
+
+  type(schema: Schema): string {
+    const { $ref, anyOf, allOf, enum: values, patternProperties, properties, items, type } = schema;
+    if ($ref !== undefined) return this.reference(nameOf($ref));
+    if (schema.const !== undefined) return quoted(schema.const);
+    if (values !== undefined) return values.map(quoted).join(' | ');
+    if (anyOf !== undefined) return anyOf.map((part) => this.type(part)).join(' | ');
+    if (allOf !== undefined) return allOf.map((part) => this.type(part)).join(' & ');
+    if (items !== undefined) return this.list(schema, items);
+    const [map] = Object.values(patternProperties ?? {});
+    if (map !== undefined) return `{ readonly [name: string]: ${this.type(map)} }`;
+    if (properties !== undefined && Object.keys(properties).length === 0) return 'Record<string, never>';
+    if (properties !== undefined) return `{\n${this.members(schema)}\n}`;
+    return type === 'object' ? '{ readonly [name: string]: unknown }' : (SCALARS[type ?? ''] ?? 'unknown');
+  }
+
+  list({ minItems, maxItems }: Schema, items: Schema): string {
+    const inner = this.type(items);
+    if (minItems !== undefined && minItems === maxItems) return `readonly [${Array(minItems).fill(inner).join(', ')}]`;
+    return /[|&]|^readonly/.test(inner) ? `readonly (${inner})[]` : `readonly ${inner}[]`;
+  }
+
+  members({ properties = {}, required = [] }: Schema): string {
+    return Object.entries(properties)
+      .flatMap(([name, schema]) => {
+        const optional = required.includes(name) ? '' : '?';
+        const words = schema.description === undefined ? [] : [`/** ${schema.description.replaceAll('*/', '* /')} */`];
+        return [...words, `readonly ${quotedName(name)}${optional}: ${this.type(schema)};`];
+      })
+      .join('\n');
+  }
+
+  declaration(name: string, schema: Schema): string {
+    const parameter = this.#figures.has(name) ? '<F extends Digits = number>' : '';
+    const words = schema.description === undefined ? '' : `/** ${schema.description} */\n`;
+    return `${words}export type ${name}${parameter} = ${this.type(schema)};`;
+  }
+}
+
+const quoted = (value: unknown): string => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+const quotedName = (name: string): string => (RESERVED_TYPES.test(name) ? `'${name}'` : name);
+
+/** The client chooses the format of figures once, for all its calls. */
+const withoutFormat = (schema: Schema): Schema => {
+  const { number_format: _, ...properties } = schema.properties ?? {};
+  return { ...schema, properties };
+};
+
+/** What a GET is asked with: its parameters, those of the path among them. */
+const requestOf = (parameters: readonly Parameter[]): Schema =>
+  withoutFormat({
+    type: 'object',
+    properties: Object.fromEntries(
+      parameters.map(({ name, description, schema }) => [name, { ...schema, description } as Schema]),
+    ),
+    required: parameters.filter(({ required }) => required).map(({ name }) => name),
+  });
+
+const endpointsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, item]) => ({ path, method: method.toUpperCase(), item })),
+  );
+
+const isAnswered = ({ responses }: PathItem): boolean =>
+  Object.values(responses).some(({ content }) => JSON.stringify(content['application/json'] ?? '').includes('Answer"'));
+
+const operationTypes = (document: Document, printer: Printer): string => {
+  const rows = endpointsOf(document)
+    .filter(({ item }) => isAnswered(item))
+    .map(({ item }) => {
+      const name = pascal(item.operationId);
+      return `${camel(item.operationId)}: { request: ${name}Request; answer: ${printer.reference(`${name}Answer`)} };`;
+    });
+  return `/** What each operation is asked with and answers. */\nexport type Operations<F extends Digits = number> = {\n${rows.join('\n')}\n};`;
+};
+
+const operationTable = (document: Document): string => {
+  const rows = endpointsOf(document).map(
+    ({ path, method, item }) => `${camel(item.operationId)}: { method: '${method}', path: '${path}' },`,
+  );
+  return `/** Where each operation is. */\nexport const ENDPOINTS = {\n${rows.join('\n')}\n} as const;`;
+};
+
+const formatted = (text: string): string => {
+  const biome = join(PROJECT_ROOT, 'node_modules', '.bin', 'biome');
+  const args = ['format', `--stdin-file-path=${CLIENT_TYPES}`];
+  const { status, stdout, stderr } = spawnSync(biome, args, { cwd: PROJECT_ROOT, input: text, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The types cannot be formatted: ${stderr}`);
+  return stdout;
+};
+
+/** The file as it should be. */
+export const clientTypes = (): string => {
+  const document = documentOf();
+  const { schemas } = document.components;
+  const printer = new Printer(schemas);
+  const shapes = Object.entries(schemas)
+    .filter(([name]) => !Object.hasOwn(FIGURES, name))
+    .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
+  const asked = endpointsOf(document).flatMap(({ item: { operationId, parameters } }) =>
+    parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, requestOf(parameters))],
+  );
+  const text = [
+    '// Shapes of the API, printed from its OpenAPI document by `npm run docs`. Edit the operations of the API, not this file.',
+    '/** A market figure: a number, or its exact digits as text. */\nexport type Digits = number | string;',
+    ...[...shapes, ...asked, operationTypes(document, printer), operationTable(document)],
+    '',
+  ].join('\n\n');
+  return formatted(text);
+};
+
+/** The verifier is one file that needs nothing: the client carries it as it stands. */
+export const CLIENT_VERIFIER = join(PROJECT_ROOT, 'clients', 'typescript', 'src', 'verify.mjs');
+export const clientVerifier = (): string => readFileSync(join(PROJECT_ROOT, 'infra', 'verify', 'verify.mjs'), 'utf8');
+
+/** Each file that is printed for a client, as it should be. */
+export const clientSources = (): ReadonlyMap<string, string> =>
+  new Map([
+    [CLIENT_TYPES, clientTypes()],
+    [CLIENT_VERIFIER, clientVerifier()],
+    [PYTHON_TYPES, pythonTypes()],
+  ]);

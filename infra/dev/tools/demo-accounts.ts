@@ -1,0 +1,55 @@
+// Accounts of a local run to sign in with: their passwords plain only in a file that its owner alone may read.
+import { randomBytes } from 'node:crypto';
+import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import type { Pool } from 'pg';
+import { tellEvent } from '../../../api/accounts/events.ts';
+import { hashPassword } from '../../../api/accounts/passwords.ts';
+import type { PlanCode } from '../../../api/contract/plans.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { inTransaction, openPostgres } from '../../runtime/postgres/postgres.ts';
+
+export type DemoAccount = { readonly email: string; readonly password: string };
+const PLANS = ['free', 'pro'] as const satisfies readonly PlanCode[];
+export type DemoAccounts = Record<(typeof PLANS)[number], DemoAccount>;
+
+export const demoAccountId = (plan: (typeof PLANS)[number]): string => `acc_demo_${plan}`;
+
+const isAccount = (held: Partial<DemoAccount> | undefined): held is DemoAccount =>
+  typeof held?.email === 'string' && typeof held.password === 'string';
+
+const newAccount = (plan: string): DemoAccount => ({
+  email: `${plan}@demo.example`,
+  password: `demo-${randomBytes(9).toString('base64url')}`,
+});
+
+/** Makes it, or gives it the password of the file again: a database from elsewhere may know it with another. */
+const store = async (pool: Pool, plan: (typeof PLANS)[number], { email, password }: DemoAccount): Promise<void> => {
+  const passwordHash = await hashPassword(password);
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ is_new: boolean }>(
+      `insert into accounts (account_id, email, plan, password_hash) values ($1, $2, $3, $4)
+       on conflict (email) do update set password_hash = excluded.password_hash, needs_passkey = false returning xmax = 0 as is_new`,
+      [demoAccountId(plan), email, plan, passwordHash],
+    );
+    if (rows[0]?.is_new === true) await tellEvent(client, { accountId: demoAccountId(plan), action: 'signed_up' });
+  });
+};
+
+/** Makes sure that an account of two plans can be signed in to; idempotent. */
+export const ensureDemoAccounts = async (databaseUrl: string, file: string): Promise<DemoAccounts> => {
+  const held = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<DemoAccounts>;
+  const entries = PLANS.map((plan) => [plan, isAccount(held[plan]) ? held[plan] : newAccount(plan)] as const);
+  const accounts = Object.fromEntries(entries) as DemoAccounts;
+  const pool = openPostgres(databaseUrl, { max: 1 });
+  try {
+    await migrate(pool);
+    for (const [plan, account] of entries) await store(pool, plan, account);
+  } finally {
+    await pool.end();
+  }
+  const beside = `${file}.${process.pid}`;
+  await writeFile(beside, `${JSON.stringify(accounts, null, 2)}\n`, { mode: 0o600 });
+  await chmod(beside, 0o600);
+  await rename(beside, file);
+  return accounts;
+};

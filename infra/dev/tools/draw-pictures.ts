@@ -1,0 +1,374 @@
+// The pictures of docs/guides/concepts.md, drawn from a recording of the demo: `npm run docs` writes them, a test compares them.
+// Colours are classes: the site's sheet gives them its tokens, a style of the file's own those of readers elsewhere.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../engines/java.ts';
+
+export const PICTURES = join(PROJECT_ROOT, 'docs', 'guides', 'pictures');
+export const RECORDED = join(PICTURES, 'recorded.json');
+
+/** What a snapshot said of one layer at `at`; `figure` is null while it is withheld. */
+export type Sample = {
+  readonly at: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly age_ms: number | null;
+  readonly venue_ts: string | null;
+  readonly received_at: string | null;
+  readonly valid_until: string | null;
+  readonly figure: string | null;
+};
+export type OpenInterest = {
+  readonly venue: string;
+  readonly figure: string;
+  readonly unit: string;
+  readonly in_base: string;
+};
+/** A stored window: `at` is its end. */
+export type Gap = {
+  readonly layer: string;
+  readonly at: string;
+  readonly status: string;
+  readonly cause: string | null;
+};
+/** A reading by its receipt. */
+export type Late = { readonly at: string; readonly late: boolean };
+export type Recorded = {
+  readonly provenance: Readonly<Record<string, string>>;
+  readonly mark: readonly Sample[];
+  readonly book: readonly Sample[];
+  readonly oi: readonly Sample[];
+  readonly oi_bounded: readonly Sample[];
+  readonly oi_by_venue: readonly OpenInterest[];
+  readonly gaps: readonly Gap[];
+  readonly late: readonly Late[];
+};
+
+const [WIDTH, LEFT, RIGHT] = [720, 96, 12];
+const PLOT = WIDTH - LEFT - RIGHT;
+const WINDOW_MS = 10_000;
+
+const STYLE = `<style>
+svg{--text:#16202b;--muted:#55616e;--line:#dde3e9;--good:#0b6e5a;--good-bg:#ecf7f3;--bad:#b3261e;--bad-bg:#fdf0ef;--warn:#7a5200;--warn-bg:#fdf6e4}
+@media (prefers-color-scheme:dark){svg{--text:#e6ebf0;--muted:#a0acb8;--line:#2a343e;--good:#58d0b0;--good-bg:#12271f;--bad:#ff8f85;--bad-bg:#2c1917;--warn:#efc15a;--warn-bg:#2a2212}}
+text{font:13px system-ui,sans-serif;fill:var(--text)}.p-muted{fill:var(--muted)}.p-axis{stroke:var(--line);fill:none}
+.p-line{stroke:var(--good);fill:none;stroke-width:2}.p-good{fill:var(--good)}.p-good-bg{fill:var(--good-bg);stroke:var(--good)}
+.p-bad-bg{fill:var(--bad-bg);stroke:var(--bad);stroke-dasharray:4 3}.p-warn-bg{fill:var(--warn-bg);stroke:var(--warn);stroke-dasharray:4 3}
+.p-warn{fill:var(--warn)}.p-bound{stroke:var(--warn);fill:none;stroke-width:2;stroke-dasharray:6 4}
+</style>`;
+
+const round = (value: number): number => Math.round(value * 10) / 10;
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+const msOf = (instant: string | null): number => Date.parse(instant ?? '');
+
+type Box = { readonly x: number; readonly y: number; readonly width: number; readonly height: number };
+const box = (kind: string, { x, y, width, height }: Box): string =>
+  `<rect class="${kind}" x="${round(x)}" y="${round(y)}" width="${round(Math.max(width, 1))}" height="${height}" rx="2"/>`;
+type At = {
+  readonly x: number;
+  readonly y: number;
+  readonly anchor?: 'start' | 'middle' | 'end';
+  readonly kind?: string;
+};
+const words = (text: string, { x, y, anchor = 'start', kind }: At): string =>
+  `<text${kind === undefined ? '' : ` class="${kind}"`} x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escaped(text)}</text>`;
+const path = (kind: string, points: readonly (readonly [x: number, y: number])[]): string =>
+  `<path class="${kind}" d="M${points.map(([x, y]) => `${round(x)} ${round(y)}`).join('L')}"/>`;
+
+type Picture = { readonly name: string; readonly title: string; readonly told: string; readonly height: number };
+const svg = ({ name, title, told, height }: Picture, parts: readonly string[]): string =>
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="${name}-title ${name}-told">
+<title id="${name}-title">${escaped(title)}</title>
+<desc id="${name}-told">${escaped(told)}</desc>
+${STYLE}
+${parts.join('\n')}
+</svg>
+`;
+
+/** Milliseconds of the clock. */
+type Span = readonly [from: number, to: number];
+
+/** Maps instants from `from` to `to` to the width of the plot. */
+const timeScale =
+  (from: number, to: number) =>
+  (ms: number): number =>
+    LEFT + ((ms - from) / (to - from)) * PLOT;
+
+const secondsAxis = ([from, to]: Span, y: number, stepS: number): string[] => {
+  const x = timeScale(from, to);
+  const count = Math.floor((to - from) / 1_000 / stepS);
+  return [
+    path('p-axis', [
+      [LEFT, y],
+      [LEFT + PLOT, y],
+    ]),
+    ...Array.from({ length: count + 1 }, (_, i) =>
+      words(`${i * stepS} s`, {
+        x: x(from + i * stepS * 1_000),
+        y: y + 18,
+        anchor: i === 0 ? 'start' : 'middle',
+        kind: 'p-muted',
+      }),
+    ),
+  ];
+};
+
+type Run = { readonly state: string; readonly from: number; readonly to: number; readonly isPresent: boolean };
+
+/** Samples that follow each other in one state. */
+const runsOf = (samples: readonly Sample[]): readonly Run[] => {
+  const runs: Run[] = [];
+  for (const { at, status, reason } of samples) {
+    const [ms, state] = [msOf(at), reason === null ? status : `${status}: ${reason}`];
+    const last = runs.at(-1);
+    if (last !== undefined) runs[runs.length - 1] = { ...last, to: ms };
+    if (last?.state !== state) runs.push({ state, from: ms, to: ms, isPresent: status === 'present' });
+  }
+  return runs.filter(({ from, to }) => to > from);
+};
+
+/** Words stand in a run only where they fit; the others are told in the alternative text. */
+const strip = (runs: readonly Run[], x: (ms: number) => number, y: number): string[] =>
+  runs.flatMap(({ state, from, to, isPresent }) => {
+    const [left, width] = [x(from), x(to) - x(from)];
+    const fits = width > state.length * 7 + 8;
+    return [
+      box(isPresent ? 'p-good-bg' : 'p-bad-bg', { x: left, y, width, height: 24 }),
+      ...(fits ? [words(state, { x: left + 6, y: y + 17 })] : []),
+    ];
+  });
+
+const spanOf = (samples: readonly Sample[]): Span => [msOf(samples[0]?.at ?? null), msOf(samples.at(-1)?.at ?? null)];
+const toldRuns = (runs: readonly Run[], from: number): string =>
+  runs
+    .map(
+      (run) =>
+        `from ${((run.from - from) / 1_000).toFixed(1)} to ${((run.to - from) / 1_000).toFixed(1)} s ${run.state.replaceAll('_', ' ')}`,
+    )
+    .join(', ');
+
+const drawStatus = ({ mark }: Recorded): string => {
+  const [from, to] = spanOf(mark);
+  const x = timeScale(from, to);
+  const runs = runsOf(mark);
+  const figures = mark.flatMap(({ figure }) => (figure === null ? [] : [Number(figure)]));
+  const [least, most] = [Math.min(...figures), Math.max(...figures)];
+  const y = (figure: number): number => 110 - ((figure - least) / (most - least)) * 90;
+  const lines = runs
+    .filter(({ isPresent }) => isPresent)
+    .map((run) => {
+      const own = mark.filter(({ at, figure }) => figure !== null && msOf(at) >= run.from && msOf(at) < run.to);
+      return path(
+        'p-line',
+        own.map(({ at, figure }) => [x(msOf(at)), y(Number(figure))]),
+      );
+    });
+  const told = `A mark price over ${Math.round((to - from) / 1_000)} seconds; its connection is cut on the way. Its status is ${toldRuns(runs, from)}. While it is not present no figure is drawn.`;
+  return svg({ name: 'status', title: 'The status of a mark while its connection is lost', told, height: 200 }, [
+    words('mark', { x: 0, y: 66 }),
+    words(String(most), { x: LEFT - 8, y: 24, anchor: 'end', kind: 'p-muted' }),
+    words(String(least), { x: LEFT - 8, y: 114, anchor: 'end', kind: 'p-muted' }),
+    ...lines,
+    words('status', { x: 0, y: 149 }),
+    ...strip(runs, x, 132),
+    ...secondsAxis([from, to], 170, 10),
+  ]);
+};
+
+/** Readings in their order, each once. */
+const readingsOf = (samples: readonly Sample[], [from, to]: Span): readonly Sample[] => {
+  const byStamp = new Map(samples.map((sample) => [sample.venue_ts, sample]));
+  return [...byStamp.values()].filter(({ venue_ts }) => msOf(venue_ts) >= from && msOf(venue_ts) < to);
+};
+
+/** Of the recording, for what needs a closer look. */
+const HORIZON_MS = 16_000;
+
+const drawHorizon = ({ mark, book }: Recorded): string => {
+  const [from] = spanOf(mark);
+  const span = [from, from + HORIZON_MS] as const;
+  const x = timeScale(...span);
+  const clip = (ms: number): number => Math.min(Math.max(ms, span[0]), span[1]);
+  const within = (samples: readonly Sample[]): readonly Run[] =>
+    runsOf(samples.filter(({ at }) => msOf(at) <= span[1]));
+  const marks = readingsOf(mark, span);
+  const bars = marks.map(({ venue_ts, valid_until }, i) => {
+    const left = x(msOf(venue_ts));
+    return box('p-good-bg', { x: left, y: 10 + (i % 2) * 18, width: x(clip(msOf(valid_until))) - left, height: 14 });
+  });
+  const ticks = readingsOf(book, span).map(({ venue_ts }) =>
+    path('p-line', [
+      [x(msOf(venue_ts)), 90],
+      [x(msOf(venue_ts)), 102],
+    ]),
+  );
+  const told = `${HORIZON_MS / 1_000} seconds of two layers of one listing. Each of ${marks.length} readings of the mark holds for two seconds from the venue's stamp, as the venue documents its rate; where the next one is not there in time the mark is stale: ${toldRuns(within(mark), from)}. The book holds while its connection lives, however long its last update is ago: ${toldRuns(within(book), from)}.`;
+  return svg(
+    { name: 'horizon', title: 'How long a reading holds: a documented rate, and a connection', told, height: 176 },
+    [
+      words('mark', { x: 0, y: 26 }),
+      words('documented', { x: 0, y: 44, kind: 'p-muted' }),
+      ...bars,
+      ...strip(within(mark), x, 50),
+      words('book', { x: 0, y: 104 }),
+      words('connection', { x: 0, y: 122, kind: 'p-muted' }),
+      ...ticks,
+      ...strip(within(book), x, 106),
+      ...secondsAxis(span, 145, 2),
+    ],
+  );
+};
+
+const drawFreshness = ({ oi, oi_bounded: bounded, provenance }: Recorded): string => {
+  const [from, to] = spanOf(oi);
+  const x = timeScale(from, to);
+  const ages = oi.filter(({ status, age_ms }) => status === 'present' && age_ms !== null);
+  const most = Math.ceil(Math.max(...ages.map(({ age_ms }) => Number(age_ms))) / 1_000);
+  const y = (ms: number): number => 120 - (ms / 1_000 / most) * 100;
+  const boundMs = Number.parseFloat(provenance['freshness'] ?? '') * 1_000;
+  const withheld = runsOf(bounded).filter(({ isPresent }) => !isPresent);
+  const share = withheld.reduce((sum, run) => sum + run.to - run.from, 0) / (to - from);
+  const told = `The age of an open interest that is asked for every five seconds: it grows to about ${most} seconds and falls with each answer. With freshness ${provenance['freshness']} it is stale whenever it is older than that, ${Math.round(share * 100)} per cent of this time.`;
+  return svg({ name: 'freshness', title: 'The age of a polled value, and a bound of your own', told, height: 176 }, [
+    words('age', { x: 0, y: 24 }),
+    words(`${most} s`, { x: LEFT - 8, y: y(most * 1_000) + 4, anchor: 'end', kind: 'p-muted' }),
+    words(`bound ${boundMs / 1_000} s`, { x: LEFT - 8, y: y(boundMs) + 4, anchor: 'end', kind: 'p-warn' }),
+    ...withheld.map((run) => box('p-warn-bg', { x: x(run.from), y: 14, width: x(run.to) - x(run.from), height: 106 })),
+    path('p-bound', [
+      [LEFT, y(boundMs)],
+      [LEFT + PLOT, y(boundMs)],
+    ]),
+    path(
+      'p-line',
+      ages.map(({ at, age_ms }) => [x(msOf(at)), y(Number(age_ms))]),
+    ),
+    words('shaded: stale for whoever asks with this bound', { x: LEFT + PLOT, y: 170, anchor: 'end', kind: 'p-muted' }),
+    ...secondsAxis([from, to], 130, 10).slice(0, 4),
+  ]);
+};
+
+const drawUnits = ({ oi_by_venue: rows }: Recorded): string => {
+  const most = Math.max(...rows.map(({ in_base: figure }) => Number(figure)));
+  const bars = rows.flatMap(({ venue, figure, unit, in_base: converted }, i) => {
+    const top = 34 + i * 30;
+    const width = (Number(converted) / most) * 240;
+    const shown = Number(converted).toPrecision(6);
+    return [
+      words(venue, { x: 0, y: top + 15 }),
+      words(figure, { x: 240, y: top + 15, anchor: 'end' }),
+      words(unit, { x: 250, y: top + 15, kind: 'p-muted' }),
+      box('p-good-bg', { x: 340, y: top, width, height: 20 }),
+      words(shown, { x: 340 + width + 6, y: top + 15 }),
+    ];
+  });
+  const told = `The open interest of BTC as each venue publishes it, and asked for with units base: ${rows
+    .map(
+      ({ venue, figure, unit, in_base: converted }) =>
+        `${venue} ${figure} ${unit}, ${Number(converted).toPrecision(6)} BTC`,
+    )
+    .join('; ')}.`;
+  return svg(
+    {
+      name: 'units',
+      title: 'Open interest as published, and in units of the base',
+      told,
+      height: 40 + rows.length * 30,
+    },
+    [
+      words('as published', { x: 240, y: 18, anchor: 'end', kind: 'p-muted' }),
+      words('units: "base"', { x: 340, y: 18, kind: 'p-muted' }),
+      ...bars,
+    ],
+  );
+};
+
+/** The minutes of the past, with the clock at both ends. */
+const pastScale = ({
+  gaps,
+}: Recorded): { readonly from: number; readonly x: (ms: number) => number; readonly to: number } => {
+  const ends = gaps.map(({ at }) => msOf(at));
+  const [from, to] = [Math.min(...ends) - WINDOW_MS, Math.max(...ends)];
+  return { from, to, x: timeScale(from, to) };
+};
+
+const clockAxis = (from: number, to: number, y: number): string[] => {
+  const clock = (ms: number): string => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
+  return [
+    path('p-axis', [
+      [LEFT, y],
+      [LEFT + PLOT, y],
+    ]),
+    words(clock(from), { x: LEFT, y: y + 18, kind: 'p-muted' }),
+    words(clock(to), { x: LEFT + PLOT, y: y + 18, anchor: 'end', kind: 'p-muted' }),
+  ];
+};
+
+/** Windows that miss a reading in a few words: layer, how many, why. */
+const toldGaps = (gaps: readonly Gap[]): string =>
+  [
+    ...Map.groupBy(
+      gaps.filter(({ status }) => status === 'missing'),
+      ({ layer, cause }) => `${layer} ${cause}`,
+    ),
+  ]
+    .map(([name, own]) => `${own.length} of ${name}`)
+    .join(', ');
+
+const windowBox = ({ at, status, cause }: Gap, x: (ms: number) => number, y: number): string => {
+  const [left, right] = [x(msOf(at) - WINDOW_MS), x(msOf(at))];
+  const missing = cause === 'no_update' ? 'p-warn-bg' : 'p-bad-bg';
+  return box(status === 'missing' ? missing : 'p-good-bg', { x: left + 1, y, width: right - left - 2, height: 22 });
+};
+
+const drawSettled = (recorded: Recorded): string => {
+  const { gaps, late: rows } = recorded;
+  const { from, to, x } = pastScale(recorded);
+  const dot = ({ at, late }: Late): string =>
+    box(late ? 'p-warn-bg' : 'p-good', { x: x(msOf(at)) - 4, y: late ? 94 : 24, width: 8, height: 8 });
+  const count = rows.filter(({ late }) => late).length;
+  const windows = gaps.filter(({ layer }) => layer === 'mark');
+  const told = `Four minutes of a mark. ${rows.length - count} readings were recorded in time; they count, and an answer has the last one of each window of ten seconds. ${count} readings were recorded after their instant had settled. They are kept as late rows, and the ${windows.filter(({ status }) => status === 'missing').length} windows they fall in stay gaps in every answer.`;
+  return svg({ name: 'settled', title: 'What is recorded after an instant has settled', told, height: 148 }, [
+    words('in time', { x: 0, y: 33 }),
+    words('an answer', { x: 0, y: 67 }),
+    words('late', { x: 0, y: 103, kind: 'p-warn' }),
+    ...rows.map(dot),
+    ...windows.map((window) => windowBox(window, x, 51)),
+    ...clockAxis(from, to, 118),
+  ]);
+};
+
+const drawGaps = (recorded: Recorded): string => {
+  const { gaps } = recorded;
+  const { from, to, x } = pastScale(recorded);
+  const layers = [...Map.groupBy(gaps, ({ layer }) => layer)];
+  const bottom = 8 + layers.length * 32;
+  const rows = layers.flatMap(([layer, windows], i) => [
+    words(layer, { x: 0, y: 24 + i * 32 }),
+    ...windows.map((window) => windowBox(window, x, 8 + i * 32)),
+  ]);
+  const told = `Stored windows of ten seconds of ${layers.length} layers of one listing over four minutes. Without a reading are ${toldGaps(gaps)}: each is a row with its cause. The other ${gaps.filter(({ status }) => status === 'present').length} windows have a reading.`;
+  return svg({ name: 'gaps', title: 'Windows with a reading, and gaps with their cause', told, height: bottom + 54 }, [
+    ...rows,
+    ...clockAxis(from, to, bottom),
+    box('p-bad-bg', { x: LEFT, y: bottom + 32, width: 16, height: 14 }),
+    words('collector_down', { x: LEFT + 22, y: bottom + 44 }),
+    box('p-warn-bg', { x: LEFT + 150, y: bottom + 32, width: 16, height: 14 }),
+    words('no_update', { x: LEFT + 172, y: bottom + 44 }),
+  ]);
+};
+
+/** Files as they should be, by name. */
+export const drawPictures = (): ReadonlyMap<string, string> => {
+  const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as Recorded;
+  return new Map(
+    Object.entries({
+      ...{ status: drawStatus, horizon: drawHorizon, freshness: drawFreshness },
+      ...{ units: drawUnits, settled: drawSettled, gaps: drawGaps },
+    }).map(([name, draw]) => [`${name}.svg`, draw(recorded)]),
+  );
+};
+
+/** The pictures by their paths. */
+export const renderPictures = (): ReadonlyMap<string, string> =>
+  new Map([...drawPictures()].map(([name, text]) => [join(PICTURES, name), text]));

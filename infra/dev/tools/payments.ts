@@ -1,0 +1,178 @@
+// `npm run payments -- list|show|reconcile|blocked ...`: payments and blocked payers by command, for operators.
+import { parseArgs } from 'node:util';
+import type { Pool } from 'pg';
+import type { Address } from 'viem';
+import { API_CONFIG } from '../../../api/config.ts';
+import { parseDuration } from '../../../schemas/durations.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { type Config, type ConfigSpec, type Environment, readConfig } from '../../runtime/config.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { printOutcome } from '../../runtime/print-outcome.ts';
+import { withRunningService } from '../../runtime/running-service.ts';
+import {
+  type BlockedPayer,
+  blockPayer,
+  listBlocked,
+  listPayments,
+  PaymentAdminError,
+  type PaymentDetails,
+  type PaymentRow,
+  showPayment,
+  unblockPayer,
+} from './payment-admin.ts';
+import { reconcilePayments } from './reconcile-payments.ts';
+
+const USAGE = `usage: npm run payments -- COMMAND [--json]
+  list [--state STATE] [--payer ADDRESS] [--limit 50]   newest first
+  show RECEIPT                     everything that is kept of one payment
+  reconcile [--since 1d]           compares the ledger with the chain both ways; exit code 1 where they differ
+  blocked                          payers whose payments are refused
+  blocked add PAYER [--for 1d]     refuses the payments of a payer
+  blocked remove PAYER
+Settings: DATABASE_URL, PAYMENT_RPC_URL, PAYMENT_PAY_TO, PAYMENT_ASSET; else those of a running service (.local/endpoints.json).`;
+
+const OPTIONS = {
+  state: { type: 'string' },
+  payer: { type: 'string' },
+  limit: { type: 'string', default: '50' },
+  since: { type: 'string', default: '1d' },
+  for: { type: 'string', default: '1d' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+const CONFIG = {
+  DATABASE_URL: API_CONFIG.DATABASE_URL,
+  PAYMENT_RPC_URL: API_CONFIG.PAYMENT_RPC_URL,
+  PAYMENT_PAY_TO: API_CONFIG.PAYMENT_PAY_TO,
+  PAYMENT_ASSET: API_CONFIG.PAYMENT_ASSET,
+} as const satisfies ConfigSpec;
+
+type Arguments = ReturnType<typeof parseArguments>;
+type Output = { readonly json: unknown; readonly text: string; readonly failed?: boolean };
+type Tools = { readonly pool: Pool; readonly config: Config<typeof CONFIG> };
+type Command = (args: Arguments, tools: Tools) => Promise<Output>;
+
+const parseArguments = (argv: readonly string[]) => {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new PaymentAdminError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+};
+
+const toMs = (text: string): number => {
+  const ms = parseDuration(text);
+  if (ms === null || ms <= 0) throw new PaymentAdminError(`"${text}" is no duration such as 12h`);
+  return ms;
+};
+
+const toLimit = (text: string): number => {
+  const limit = Number(text);
+  if (Number.isInteger(limit) && limit > 0) return limit;
+  throw new PaymentAdminError(`"${text}" is no number of rows`);
+};
+
+const required = (text: string | undefined, what: string): string => {
+  if (text === undefined || text === '') throw new PaymentAdminError(`${what} is missing\n${USAGE}`);
+  return text;
+};
+
+/** `5000` is `0.005`. */
+const toUsdc = (atomic: string | bigint): string => {
+  const digits = String(atomic).padStart(7, '0');
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, '');
+};
+
+const lineOf = ({ receipt_id, state, payer, amount, class: of, plan, transaction, presented_at }: PaymentRow): string =>
+  [
+    ...[presented_at.toISOString(), receipt_id, state.padEnd(9), `${toUsdc(amount)} USDC`.padEnd(12)],
+    ...[(of ?? `plan ${plan}`).padEnd(14), payer, transaction ?? '-'],
+  ].join('  ');
+
+const membersOf = (details: PaymentDetails): string =>
+  Object.entries(details)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.padEnd(13)} ${value instanceof Date ? value.toISOString() : value}`)
+    .join('\n');
+
+const blockedLine = ({ payer, blocked_at, blocked_until }: BlockedPayer): string =>
+  `${payer}  since ${blocked_at.toISOString()}, until ${blocked_until.toISOString()}`;
+
+const BLOCKED: Readonly<Record<string, Command>> = {
+  list: async (_, { pool }) => {
+    const rows = await listBlocked(pool);
+    return { json: rows, text: rows.length === 0 ? 'no payer is blocked' : rows.map(blockedLine).join('\n') };
+  },
+  add: async ({ values, positionals }, { pool }) => {
+    const row = await blockPayer(pool, required(positionals[2], 'PAYER'), toMs(values.for) / 1_000);
+    return { json: row, text: blockedLine(row) };
+  },
+  remove: async ({ positionals }, { pool }) => {
+    const payer = required(positionals[2], 'PAYER');
+    await unblockPayer(pool, payer);
+    return { json: { payer }, text: `${payer} may pay again` };
+  },
+};
+
+const reconcile: Command = async ({ values }, { pool, config }) => {
+  const { PAYMENT_RPC_URL: rpcUrl, PAYMENT_PAY_TO: payTo, PAYMENT_ASSET: asset } = config;
+  if (rpcUrl === null || payTo === null)
+    throw new PaymentAdminError('no chain to compare with: set PAYMENT_RPC_URL and PAYMENT_PAY_TO');
+  const settings = { rpcUrl, payTo: payTo as Address, asset: asset as Address };
+  const { findings, ...sums } = await reconcilePayments(pool, settings, Date.now() - toMs(values.since));
+  const { settled, settledAmount, transfers, transferredAmount } = sums;
+  const lines = [
+    `ledger  ${settled} payments, ${toUsdc(settledAmount)} USDC`,
+    `chain   ${transfers} payments, ${toUsdc(transferredAmount)} USDC`,
+    ...findings.map(({ isFault, text }) => `${isFault ? 'DIFFERS' : 'open   '} ${text}`),
+  ];
+  const json = {
+    findings,
+    settled,
+    transfers,
+    settled_amount: String(settledAmount),
+    transferred_amount: String(transferredAmount),
+  };
+  return { json, text: lines.join('\n'), failed: findings.some(({ isFault }) => isFault) };
+};
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  list: async ({ values: { state = null, payer = null, limit } }, { pool }) => {
+    const rows = await listPayments(pool, { state, payer, limit: toLimit(limit) });
+    return { json: rows, text: rows.length === 0 ? 'no payments' : rows.map(lineOf).join('\n') };
+  },
+  show: async ({ positionals }, { pool }) => {
+    const details = await showPayment(pool, required(positionals[1], 'RECEIPT'));
+    return { json: details, text: membersOf(details) };
+  },
+  reconcile,
+  blocked: (args, tools) => {
+    const command = BLOCKED[args.positionals[1] ?? 'list'];
+    if (command === undefined) throw new PaymentAdminError(USAGE);
+    return command(args, tools);
+  },
+};
+
+/** Runs one command line; answers what is to be printed, and whether ledger and chain differ. Throws PaymentAdminError for what can be mended. */
+export const runPayments = async (
+  argv: readonly string[],
+  env: Environment,
+): Promise<{ readonly text: string; readonly failed: boolean }> => {
+  const args = parseArguments(argv);
+  const command = COMMANDS[args.positionals[0] ?? ''];
+  if (command === undefined) throw new PaymentAdminError(USAGE);
+  const settings = withRunningService(env);
+  if (settings === null)
+    throw new PaymentAdminError('no database: set DATABASE_URL, or run `npm run demo` beside this');
+  const config = readConfig(CONFIG, settings);
+  const pool = openPostgres(config.DATABASE_URL, { max: 2 });
+  try {
+    await migrate(pool);
+    const { json, text, failed = false } = await command(args, { pool, config });
+    return { text: args.values.json ? JSON.stringify(json, null, 2) : text, failed };
+  } finally {
+    await pool.end();
+  }
+};
+
+if (import.meta.main) await printOutcome(runPayments(process.argv.slice(2), process.env));

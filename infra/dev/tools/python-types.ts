@@ -1,0 +1,148 @@
+// Types of the Python client, printed from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { type Document, documentOf, nameOf, pascal, type Schema } from './client-document.ts';
+
+export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
+
+const HEAD = `"""Shapes of questions, answers and events. Printed from the service's OpenAPI document by \`npm run docs\`: do not edit.
+
+A member that a later service adds is kept at run time; these types only do not name it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict, Union
+
+`;
+
+type Schemas = Document['components']['schemas'];
+/** Whether names stand in quotes: outside of a class nothing is known that stands further down. */
+type Place = { readonly name: string; readonly isQuoted: boolean };
+
+/** Figures are asked for as JSON numbers. */
+const KNOWN: ReadonlyMap<string, string> = new Map([
+  ['Figure', 'float'],
+  ['FigureOrNull', 'Union[float, None]'],
+]);
+const SCALARS: ReadonlyMap<string, string> = new Map([
+  ['string', 'str'],
+  ['integer', 'int'],
+  ['number', 'float'],
+  ['boolean', 'bool'],
+  ['null', 'None'],
+]);
+/** Words of the language that cannot name a member of a class. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'False None True and as assert async await break class continue def del elif else except finally for from global if import in is ' +
+    'lambda nonlocal not or pass raise return try while with yield'
+  ).split(' '),
+);
+
+/** A value as Python writes it. */
+const literal = (value: unknown): string => {
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return typeof value === 'string'
+    ? `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+    : JSON.stringify(value);
+};
+
+const docString = (words = ''): string[] => (words === '' ? [] : [`    """${words.replaceAll('\\', '\\\\')}"""`]);
+
+type Member = { readonly name: string; readonly type: string; readonly words: string | undefined };
+
+/** Collects classes and aliases; inline objects get the name of their place, and stand before what they are part of. */
+class Printer {
+  readonly parts: string[] = [];
+
+  define(name: string, schema: Schema): void {
+    const known = KNOWN.get(name);
+    if (known !== undefined) this.parts.push(`${name} = ${known}\n`);
+    else if (schema.allOf !== undefined) this.#inherit(name, schema.allOf);
+    else if (schema.properties !== undefined) this.#object(name, schema, 'TypedDict');
+    else this.alias(name, schema, true);
+  }
+
+  alias(name: string, schema: Schema, isQuoted: boolean): void {
+    this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted })}\n`);
+  }
+
+  /** One class an event, told apart by `event`. */
+  events({ anyOf = [] }: Schema): void {
+    const names = anyOf.map(({ properties }) => {
+      const event = properties?.['event']?.const as string;
+      const name = `${pascal(event)}Message`;
+      const data = nameOf(properties?.['data']?.$ref ?? '');
+      const lines = [`    event: Literal[${literal(event)}]`, '    id: Union[str, None]', `    data: ${data}`];
+      this.parts.push([`class ${name}(TypedDict):`, ...lines, ''].join('\n'));
+      return name;
+    });
+    this.parts.push(`StreamEvent = Union[${names.join(', ')}]\n`);
+  }
+
+  #type(schema: Schema, place: Place): string {
+    const { $ref, anyOf, items, type, properties, patternProperties } = schema;
+    const named = (name: string): string => (place.isQuoted ? `"${name}"` : name);
+    if ($ref !== undefined) return named(nameOf($ref));
+    if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
+    if (schema.enum !== undefined) return `Literal[${schema.enum.map(literal).join(', ')}]`;
+    if (anyOf !== undefined) {
+      const parts = anyOf.map((part, at) => this.#type(part, { ...place, name: `${place.name}${at}` }));
+      return `Union[${[...new Set(parts)].join(', ')}]`;
+    }
+    if (type === 'array') return `list[${this.#type(items ?? {}, place)}]`;
+    if (properties !== undefined) {
+      this.#object(place.name, schema, 'TypedDict');
+      return named(place.name);
+    }
+    const [values] = Object.values(patternProperties ?? {});
+    if (values !== undefined) return `dict[str, ${this.#type(values, place)}]`;
+    return SCALARS.get(type ?? '') ?? 'Any';
+  }
+
+  #members(place: Place, { properties = {}, required = [] }: Schema): Member[] {
+    return Object.entries(properties).map(([name, part]) => {
+      const type = this.#type(part, { ...place, name: place.name + pascal(name) });
+      return { name, type: required.includes(name) ? type : `NotRequired[${type}]`, words: part.description };
+    });
+  }
+
+  #object(name: string, schema: Schema, bases: string): void {
+    const hasKeyword = Object.keys(schema.properties ?? {}).some((member) => KEYWORDS.has(member));
+    const members = this.#members({ name, isQuoted: hasKeyword }, schema);
+    if (hasKeyword) {
+      const lines = members.map((member) => `        "${member.name}": ${member.type},`);
+      this.parts.push([`${name} = TypedDict(`, `    '${name}',`, '    {', ...lines, '    },', ')', ''].join('\n'));
+      return;
+    }
+    const lines = members.flatMap((member) => [`    ${member.name}: ${member.type}`, ...docString(member.words)]);
+    this.parts.push([`class ${name}(${bases}):`, ...docString(schema.description), ...lines, ''].join('\n'));
+  }
+
+  #inherit(name: string, parts: readonly Schema[]): void {
+    const bases = parts.flatMap(({ $ref }) => ($ref === undefined ? [] : [nameOf($ref)]));
+    const own = parts.find(({ properties }) => properties !== undefined) ?? { properties: {} };
+    this.#object(name, own, bases.join(', '));
+  }
+}
+
+/** Aliases before classes, those that name nothing first; what inherits behind its bases. */
+const inOrder = (schemas: Schemas): [string, Schema][] => {
+  const all = Object.entries(schemas).filter(([name]) => name !== 'StreamEvent');
+  const rank = ([, schema]: [string, Schema]): number => {
+    if (schema.allOf !== undefined) return 3;
+    if (schema.properties !== undefined) return 2;
+    return JSON.stringify(schema).includes('"$ref"') ? 1 : 0;
+  };
+  return all.sort((a, b) => rank(a) - rank(b));
+};
+
+/** The file as it should be. */
+export const pythonTypes = ({ components: { schemas } }: Document = documentOf()): string => {
+  const printer = new Printer();
+  for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
+  printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, false);
+  printer.events(schemas['StreamEvent'] ?? {});
+  return HEAD + printer.parts.join('\n\n');
+};

@@ -1,0 +1,181 @@
+// Payments compared with the chain in both directions: what the ledger says was paid, and what the chain says was received (P-04, P-07).
+import type { Pool } from 'pg';
+import {
+  type Address,
+  createPublicClient,
+  type Hex,
+  http,
+  parseAbi,
+  parseEventLogs,
+  TransactionReceiptNotFoundError,
+} from 'viem';
+
+/** Blocks asked of a node at once: public nodes refuse more. */
+const WINDOW = 2_000n;
+/** A transaction lies in a block of before its row was written, on clocks that differ. */
+const ALLOWANCE_MS = 600_000;
+
+const TOKEN = parseAbi([
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+
+export type PaymentChainSettings = { readonly rpcUrl: string; readonly asset: Address; readonly payTo: Address };
+
+/** One finding; `isFault`: ledger and chain differ, and somebody must look. */
+export type Finding = { readonly isFault: boolean; readonly text: string };
+
+export type Reconciled = {
+  readonly findings: readonly Finding[];
+  /** Settled payments of the period, and authorised transfers to us on the chain in it. */
+  readonly settled: number;
+  readonly transfers: number;
+  /** Atomic units. */
+  readonly settledAmount: bigint;
+  readonly transferredAmount: bigint;
+};
+
+type LedgerRow = {
+  readonly receipt_id: string;
+  readonly transaction: Hex;
+  readonly payer: string;
+  readonly nonce: string;
+  readonly amount: string;
+};
+type Transfer = { readonly transaction: Hex; readonly payer: string; readonly nonce: string; readonly amount: bigint };
+
+const LEDGER = 'select receipt_id, transaction, payer, nonce, amount from payment_ledger where settled_at >= $1';
+const KNOWN = `select payer, nonce, state, receipt_id from payments where state <> 'settled'`;
+const RECORDED = 'select payer, nonce from payment_ledger where settled_at >= $1';
+const OVERDUE = `select receipt_id, state, presented_at, valid_before from payments
+  where state = 'unknown' or (state in ('served', 'settling') and valid_before < now()) order by presented_at`;
+
+const keyOf = ({ payer, nonce }: { readonly payer: string; readonly nonce: string }): string => `${payer} ${nonce}`;
+
+type Chain = ReturnType<typeof openChain>;
+
+const openChain = ({ rpcUrl, asset, payTo }: PaymentChainSettings) => {
+  const client = createPublicClient({ transport: http(rpcUrl) });
+
+  /** Authorised transfers to us in a transaction; a transfer without an authorisation is nobody's payment. */
+  const transfersIn = async (transaction: Hex): Promise<readonly Transfer[]> => {
+    const receipt = await client.getTransactionReceipt({ hash: transaction }).catch((error: unknown) => {
+      if (error instanceof TransactionReceiptNotFoundError) return null;
+      throw error;
+    });
+    if (receipt === null || receipt.status !== 'success') return [];
+    const logs = receipt.logs.filter(({ address }) => address.toLowerCase() === asset.toLowerCase());
+    const used = parseEventLogs({ abi: TOKEN, eventName: 'AuthorizationUsed', logs });
+    const moved = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs });
+    // The token writes the use of an authorisation directly before the transfer that it authorises.
+    return used.flatMap(({ args: { authorizer, nonce }, logIndex }) => {
+      const transfer = moved.find((one) => one.logIndex === logIndex + 1 && one.args.from === authorizer);
+      if (transfer?.args.to.toLowerCase() !== payTo.toLowerCase()) return [];
+      return [{ transaction, payer: authorizer.toLowerCase(), nonce, amount: transfer.args.value }];
+    });
+  };
+
+  /** The first block at or after an instant. */
+  const blockAt = async (ms: number): Promise<bigint> => {
+    const seconds = BigInt(Math.floor(ms / 1_000));
+    let [low, high] = [0n, await client.getBlockNumber({ cacheTime: 0 })];
+    while (low < high) {
+      const middle = (low + high) / 2n;
+      if ((await client.getBlock({ blockNumber: middle })).timestamp < seconds) low = middle + 1n;
+      else high = middle;
+    }
+    return low;
+  };
+
+  const transfersSince = async (ms: number): Promise<readonly Transfer[]> => {
+    const newest = await client.getBlockNumber({ cacheTime: 0 });
+    const hashes = new Set<Hex>();
+    for (let from = await blockAt(ms); from <= newest; from += WINDOW) {
+      const to = from + WINDOW - 1n < newest ? from + WINDOW - 1n : newest;
+      const event = { address: asset, abi: TOKEN, eventName: 'Transfer', args: { to: payTo } } as const;
+      for (const log of await client.getContractEvents({ ...event, fromBlock: from, toBlock: to }))
+        hashes.add(log.transactionHash);
+    }
+    const found: Transfer[] = [];
+    for (const hash of hashes) found.push(...(await transfersIn(hash)));
+    return found;
+  };
+
+  return { transfersIn, transfersSince };
+};
+
+/** Rows of the ledger that the chain does not show as they stand there. */
+const checkLedger = async (
+  rows: readonly LedgerRow[],
+  transfers: readonly Transfer[],
+  chain: Chain,
+): Promise<readonly Finding[]> => {
+  const seen = Map.groupBy(transfers, ({ transaction }) => transaction);
+  const findings: Finding[] = [];
+  for (const row of rows) {
+    const inTransaction = seen.get(row.transaction) ?? (await chain.transfersIn(row.transaction));
+    const found = inTransaction.find((transfer) => keyOf(transfer) === keyOf(row));
+    if (found === undefined)
+      findings.push(fault(`${row.receipt_id}: the chain has no such payment in ${row.transaction}`));
+    else if (found.amount !== BigInt(row.amount))
+      findings.push(fault(`${row.receipt_id}: the ledger says ${row.amount}, the chain ${found.amount}`));
+  }
+  return findings;
+};
+
+/** Payments received that the ledger does not have; one that is under way comes into it by itself. */
+const checkTransfers = async (
+  pool: Pool,
+  transfers: readonly Transfer[],
+  sinceMs: number,
+): Promise<readonly Finding[]> => {
+  // Read after the chain: what was recorded meanwhile is there.
+  const recorded = await pool.query<{ payer: string; nonce: string }>(RECORDED, [new Date(sinceMs - ALLOWANCE_MS)]);
+  const known = new Set(recorded.rows.map(keyOf));
+  const underWay = await pool.query<{ payer: string; nonce: string; state: string; receipt_id: string }>(KNOWN);
+  const open = new Map(underWay.rows.map((row) => [keyOf(row), row]));
+  return transfers.flatMap((transfer) => {
+    const key = keyOf(transfer);
+    if (known.has(key)) return [];
+    const row = open.get(key);
+    const what = `${transfer.amount} of ${transfer.payer} in ${transfer.transaction}`;
+    if (row === undefined) return [fault(`received and not in the ledger: ${what}`)];
+    if (row.state === 'failed') return [fault(`${row.receipt_id}: failed, and received all the same: ${what}`)];
+    return [note(`${row.receipt_id}: ${row.state}, received: ${what}`)];
+  });
+};
+
+const listOverdue = async (pool: Pool): Promise<readonly Finding[]> => {
+  const { rows } = await pool.query<{ receipt_id: string; state: string; presented_at: Date; valid_before: Date }>(
+    OVERDUE,
+  );
+  return rows.map(({ receipt_id, state, presented_at, valid_before }) =>
+    note(`${receipt_id}: ${state} since ${presented_at.toISOString()}, valid until ${valid_before.toISOString()}`),
+  );
+};
+
+const fault = (text: string): Finding => ({ isFault: true, text });
+const note = (text: string): Finding => ({ isFault: false, text });
+const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
+
+/** Changes nothing: what is open the API settles by itself. */
+export const reconcilePayments = async (
+  pool: Pool,
+  settings: PaymentChainSettings,
+  sinceMs: number,
+): Promise<Reconciled> => {
+  const chain = openChain(settings);
+  const { rows } = await pool.query<LedgerRow>(LEDGER, [new Date(sinceMs)]);
+  const transfers = await chain.transfersSince(sinceMs);
+  return {
+    findings: [
+      ...(await checkLedger(rows, transfers, chain)),
+      ...(await checkTransfers(pool, transfers, sinceMs)),
+      ...(await listOverdue(pool)),
+    ],
+    settled: rows.length,
+    transfers: transfers.length,
+    settledAmount: sumOf(rows.map(({ amount }) => BigInt(amount))),
+    transferredAmount: sumOf(transfers.map(({ amount }) => amount)),
+  };
+};

@@ -1,0 +1,191 @@
+// `npm run rules -- list|add|show|disable|enable|share|remove|transitions|webhooks ...`: agent rules by command, for operators (AG-01, AG-06).
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { Pool } from 'pg';
+import { checkRule, fetchCodes } from '../../../api/rules/check-rule.ts';
+import { type Rule, readDraft, ruleJson } from '../../../api/rules/rule.ts';
+import {
+  changeRule,
+  createRule,
+  findRule,
+  listRules,
+  readTransitions,
+  removeRule,
+  type Transition,
+} from '../../../api/rules/store.ts';
+import { listWebhooks } from '../../../api/rules/webhooks.ts';
+import { ServiceError } from '../../../schemas/errors.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
+import { migrate } from '../../postgres/migrate.ts';
+import { type ConfigSpec, readConfig } from '../../runtime/config.ts';
+import { openPostgres } from '../../runtime/postgres/postgres.ts';
+import { printOutcome } from '../../runtime/print-outcome.ts';
+
+const USAGE = `usage: npm run rules -- COMMAND [--json] [--by NAME]
+  list [--account ID]
+  add --account ID --name NAME --query DQL [--interval 1m] [--units published|base|quote] [--freshness 60s] [--shared]
+  show RULE_ID
+  disable|enable|share|unshare|remove RULE_ID
+  transitions RULE_ID
+  webhooks --account ID
+The database is that of DATABASE_URL, or of a running service (.local/endpoints.json); queries are checked by the service at BASE_URL, or that one.`;
+
+const OPTIONS = {
+  account: { type: 'string' },
+  name: { type: 'string' },
+  query: { type: 'string' },
+  interval: { type: 'string' },
+  units: { type: 'string' },
+  freshness: { type: 'string' },
+  shared: { type: 'boolean', default: false },
+  by: { type: 'string' },
+  json: { type: 'boolean', default: false },
+} as const;
+
+/** What the operator can mend. */
+class RulesError extends Error {
+  override readonly name = 'RulesError';
+}
+
+type Arguments = ReturnType<typeof parseArguments>;
+type Output = { readonly json: unknown; readonly text: string };
+type Deps = { readonly pool: Pool; readonly actor: string; readonly baseUrl: () => string };
+type Command = (args: Arguments, deps: Deps) => Promise<Output>;
+
+const parseArguments = (argv: readonly string[]) => {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new RulesError(`${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  }
+};
+
+const required = (text: string | undefined, what: string): string => {
+  if (text === undefined || text.trim() === '') throw new RulesError(`${what} is missing\n${USAGE}`);
+  return text;
+};
+
+const lineOf = (rule: Rule): string => {
+  const { rule_id, interval, name, query } = ruleJson(rule);
+  const marks = [rule.enabled ? 'enabled ' : 'disabled', rule.shared ? 'shared' : 'own   '];
+  return [rule_id, rule.accountId, ...marks, interval.padEnd(4), name, query].join('  ');
+};
+
+const one = (rule: Rule): Output => ({ json: { account_id: rule.accountId, ...ruleJson(rule) }, text: lineOf(rule) });
+
+const many = (rules: readonly Rule[]): Output => ({
+  json: rules.map((rule) => one(rule).json),
+  text: rules.length === 0 ? 'no rules' : rules.map(lineOf).join('\n'),
+});
+
+const moveJson = ({ at, from, to, reason, version, matched, matchedTotal }: Transition) => ({
+  ...{ at: formatInstant(at), from, to, reason, version, matched, matched_total: matchedTotal },
+});
+
+const moveLine = (move: Transition): string => {
+  const { at, from, to, reason, matched } = moveJson(move);
+  return [at, `${from} -> ${to}`, reason ?? matched.join(', ')].join('  ');
+};
+
+const add: Command = async ({ values }, { pool, actor, baseUrl }) => {
+  const { interval, units, freshness, shared } = values;
+  const draft = readDraft({
+    name: required(values.name, '--name'),
+    query: required(values.query, '--query'),
+    ...{ interval, units, freshness, shared },
+  });
+  checkRule(draft, await fetchCodes(baseUrl()));
+  return one(await createRule(pool, draft, { accountId: required(values.account, '--account'), actor }));
+};
+
+const change =
+  (draft: Parameters<typeof changeRule>[1]['draft']): Command =>
+  async ({ positionals }, { pool, actor }) => {
+    const ruleId = required(positionals[1], 'RULE_ID');
+    return one(await changeRule(pool, { ruleId, draft }, { accountId: null, actor }));
+  };
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  add,
+  list: async ({ values }, { pool }) => many(await listRules(pool, values.account ?? null)),
+  show: async ({ positionals }, { pool }) => one(await findRule(pool, required(positionals[1], 'RULE_ID'), null)),
+  disable: change({ enabled: false }),
+  enable: change({ enabled: true }),
+  share: change({ shared: true }),
+  unshare: change({ shared: false }),
+  remove: async ({ positionals }, { pool, actor }) => {
+    const ruleId = required(positionals[1], 'RULE_ID');
+    await removeRule(pool, ruleId, { accountId: null, actor });
+    return { json: { removed: ruleId }, text: `${ruleId}  removed` };
+  },
+  transitions: async ({ positionals }, { pool }) => {
+    const moves = await readTransitions(pool, required(positionals[1], 'RULE_ID'));
+    return { json: moves.map(moveJson), text: moves.length === 0 ? 'no moves' : moves.map(moveLine).join('\n') };
+  },
+  webhooks: async ({ values }, { pool }) => {
+    const hooks = await listWebhooks(pool, required(values.account, '--account'));
+    const lines = hooks.map((hook) => [hook.webhook_id, hook.url, hook.notice ?? `${hook.waiting} waiting`].join('  '));
+    return { json: hooks, text: lines.length === 0 ? 'no webhooks' : lines.join('\n') };
+  },
+};
+
+const TOOL_CONFIG = {
+  DATABASE_URL: { type: 'url', default: null, secret: true, description: 'PostgreSQL with accounts and rules.' },
+  BASE_URL: { type: 'url', default: null, description: 'The service that checks queries.' },
+} as const satisfies ConfigSpec;
+
+type Running = { readonly database_url?: string; readonly base_url?: string };
+
+const readRunning = (): Running => {
+  try {
+    const file = process.env['ENDPOINTS_FILE'] ?? new URL('../../../.local/endpoints.json', import.meta.url);
+    return JSON.parse(readFileSync(file, 'utf8')) as Running;
+  } catch {
+    return {};
+  }
+};
+
+const found = (address: string | null | undefined, setting: string): string => {
+  if (address) return address;
+  throw new RulesError(`no service: set ${setting}, or run \`npm run demo\` beside this`);
+};
+
+type Addresses = { readonly databaseUrl: string; readonly baseUrl: () => string };
+
+const findAddresses = (): Addresses => {
+  const { DATABASE_URL: database, BASE_URL: base } = readConfig(TOOL_CONFIG, process.env);
+  return {
+    databaseUrl: found(database ?? readRunning().database_url, 'DATABASE_URL'),
+    baseUrl: () => found(base ?? readRunning().base_url, 'BASE_URL'),
+  };
+};
+
+/** Faults as a person reads them: each with the place in the text that it is about. */
+const inWords = ({ errors }: ServiceError): string =>
+  errors
+    .map(({ message, hint, position }) => {
+      const place = position === undefined ? '' : `line ${position.line}, column ${position.column}: `;
+      return `${place}${message} ${hint ?? ''}`.trimEnd();
+    })
+    .join('\n');
+
+/** Runs one command line; answers what is to be printed. Throws what the operator can mend. */
+export const runRules = async (argv: readonly string[], addresses = findAddresses()): Promise<string> => {
+  const args = parseArguments(argv);
+  const command = COMMANDS[args.positionals[0] ?? ''];
+  if (command === undefined) throw new RulesError(USAGE);
+  const pool = openPostgres(addresses.databaseUrl, { max: 1 });
+  try {
+    await migrate(pool);
+    const actor = args.values.by ?? process.env['USER'] ?? 'operator';
+    const { json, text } = await command(args, { pool, actor, baseUrl: addresses.baseUrl });
+    return args.values.json ? JSON.stringify(json, null, 2) : text;
+  } catch (error) {
+    if (error instanceof ServiceError) throw new RulesError(inWords(error));
+    throw error;
+  } finally {
+    await pool.end();
+  }
+};
+
+if (import.meta.main) await printOutcome(runRules(process.argv.slice(2)).then((text) => ({ text })));

@@ -1,0 +1,128 @@
+// Tables of venues in Markdown, rendered from the README of each venue's room: `npm run docs` writes them, a test compares them.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Delivery } from '../../../ingest/venues/contract/feed.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { formatDuration } from '../../../schemas/durations.ts';
+import { PROJECT_ROOT } from '../engines/java.ts';
+import { table } from './schema-tables.ts';
+
+/** Rows that the README of a room has, in this order. */
+const STATED = [
+  'listings',
+  'delivery and cadence',
+  'horizon',
+  'book rule',
+  'funding interval',
+  'units of quantity',
+  'liquidations',
+  'never recorded',
+  'about recordings',
+  'checked',
+] as const;
+type Statement = Readonly<Record<(typeof STATED)[number], string>>;
+
+/** What a venue's room states of it. Throws where a row is missing. */
+export const readStatement = ({ id }: Pick<Venue, 'id'>): Statement => {
+  const path = join('ingest/venues', id, 'README.md');
+  const rows = new Map(
+    [...readFileSync(join(PROJECT_ROOT, path), 'utf8').matchAll(/^\| ([a-z ]+) \|(?: (.*))? \|$/gm)].map(
+      ([, name = '', value = '']) => [name, value],
+    ),
+  );
+  const read = (name: string): string => {
+    const value = rows.get(name);
+    if (value === undefined) throw new Error(`${path} has no row "| ${name} | ... |"`);
+    return value;
+  };
+  return Object.fromEntries(STATED.map((name) => [name, read(name)])) as Statement;
+};
+
+const byId = [...venues.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+const linked = ({ id, name }: Venue): string => `[${name}](venues/${id}/README.md) \`${id}\``;
+const layersOf = ({ layers }: Venue): string =>
+  Object.entries(layers)
+    .filter(([, { policy }]) => policy === 'on')
+    .map(([layer]) => layer)
+    .join(', ');
+
+const RECORDED = ['never recorded', 'about recordings'] as const;
+const DELIVERED = STATED.filter((name) => !RECORDED.some((one) => one === name));
+
+const statedTable = (names: readonly (keyof Statement)[]): string =>
+  table(
+    ['venue', ...names],
+    byId.map((venue) => {
+      const statement = readStatement(venue);
+      return [linked(venue), ...names.map((name) => statement[name])];
+    }),
+  );
+
+const layersTable = (): string =>
+  table(
+    ['venue', 'layers'],
+    byId.map((venue) => [linked(venue), layersOf(venue)]),
+  );
+
+/** Names and ids, two venues a line. */
+const namesTable = (): string => {
+  const half = Math.ceil(byId.length / 2);
+  const cells = (venue: Venue | undefined): readonly string[] => (venue ? [venue.name, `\`${venue.id}\``] : ['', '']);
+  const rows = byId.slice(0, half).map((venue, i) => [...cells(venue), '', ...cells(byId[half + i])]);
+  return table(['venue', 'id', '', 'venue', 'id'], rows);
+};
+
+const cadenceText = ({ cadence }: Delivery): string => (cadence === 'live' ? 'as it changes' : formatDuration(cadence));
+/** A value that holds by its connection has no time of its own. */
+const horizonText = ({ horizonMs, horizonSource }: Delivery): string =>
+  horizonSource === null ? '' : `${horizonMs === null ? '' : `${formatDuration(horizonMs)}, `}${horizonSource}`;
+const POLICIES = { on: 'yes', off: 'published, not collected', not_published: 'not published' } as const;
+
+const layersOfVenue = ({ layers }: Venue): string =>
+  table(
+    ['layer', 'here', 'cadence', 'horizon', 'events'],
+    Object.entries(layers).map(([layer, delivery]) => [
+      `\`${layer}\``,
+      POLICIES[delivery.policy],
+      ...(delivery.policy === 'on'
+        ? [cadenceText(delivery), horizonText(delivery), delivery.completeness ?? '']
+        : ['', '', '']),
+    ]),
+  );
+
+/** The section of a venue for readers of the data: its layers, then what its room states but for what collectors alone care about. */
+const venueSection = (venue: Venue): string => {
+  const statement = readStatement(venue);
+  return [
+    `## ${venue.name}`,
+    `\`${venue.id}\``,
+    layersOfVenue(venue),
+    ...DELIVERED.map((name) => `* **${name}**: ${statement[name]}`),
+  ]
+    .join('\n\n')
+    .replaceAll(/\n\n(?=\* \*\*(?!listings\*\*))/g, '\n');
+};
+
+/** Documents with generated parts, each between `<!-- name -->` and `<!-- end -->`. */
+const GENERATED: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  'README.md': { venues: namesTable },
+  'ingest/README.md': {
+    layers: layersTable,
+    deliveries: () => statedTable(DELIVERED),
+    recorded: () => statedTable(RECORDED),
+  },
+  'docs/venues.md': { venues: () => byId.map(venueSection).join('\n\n') },
+};
+
+/** Documents as they should be, by path. */
+export const renderVenueDocs = (): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(GENERATED).map(([path, parts]) => {
+      const text = readFileSync(join(PROJECT_ROOT, path), 'utf8');
+      const rendered = text.replace(/<!-- (\w+) -->\n[\s\S]*?<!-- end -->/g, (part, name: string) =>
+        parts[name] ? `<!-- ${name} -->\n\n${parts[name]()}\n\n<!-- end -->` : part,
+      );
+      return [path, rendered];
+    }),
+  );

@@ -1,0 +1,59 @@
+// The database of a process that serves what it can while PostgreSQL is away: migrated before the start goes on, or as soon as it answers.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { createBackoff } from '../runtime/backoff.ts';
+import type { Logger } from '../runtime/log.ts';
+import { isAway } from '../runtime/postgres/away.ts';
+import { migrate } from './migrate.ts';
+
+export type PreparedDatabase = {
+  /** Its tables are those that this process knows. */
+  readonly isReady: () => boolean;
+  readonly stop: () => Promise<void>;
+};
+
+/**
+ * Resolves after the first try, whether the database was there or is away; then it is tried until it is. Rejects when waiting does not help: a
+ * login that is refused, a migration that fails.
+ */
+export const prepareDatabase = async (
+  pool: Pool,
+  log: Pick<Logger, 'info' | 'warn' | 'error'>,
+): Promise<PreparedDatabase> => {
+  const stopping = new AbortController();
+  const backoff = createBackoff({ minMs: 250, maxMs: 5_000 });
+  let isReady = false;
+
+  const prepare = async (): Promise<void> => {
+    await migrate(pool);
+    isReady = true;
+  };
+  const goOn = async (): Promise<void> => {
+    while (!isReady && !stopping.signal.aborted) {
+      await pause(backoff.next(), undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      await prepare().then(
+        () => log.info('PostgreSQL is there'),
+        (err: unknown) => {
+          if (!isAway(err)) log.error({ err }, 'PostgreSQL cannot be prepared, trying again');
+        },
+      );
+    }
+  };
+
+  let goingOn: Promise<void> | null = null;
+  try {
+    await prepare();
+  } catch (err) {
+    if (!isAway(err)) throw err;
+    log.warn({ err }, 'PostgreSQL is away: what needs it answers 503 until it is there');
+    goingOn = goOn();
+  }
+  return {
+    isReady: () => isReady,
+    async stop() {
+      stopping.abort();
+      await goingOn;
+    },
+  };
+};

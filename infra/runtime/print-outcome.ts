@@ -1,0 +1,16 @@
+// The end of a command for operators: its text on standard output, or its error on standard error, and the exit code.
+
+/** `failed`: the command ran, and what it found is not in order. */
+export type Outcome = { readonly text: string; readonly failed?: boolean };
+
+/** Exit code 0, or 1 when the command failed or rejects; then its message is printed. */
+export const printOutcome = async (command: Promise<Outcome>): Promise<void> => {
+  try {
+    const { text, failed = false } = await command;
+    process.stdout.write(`${text}\n`);
+    process.exitCode = failed ? 1 : 0;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+};

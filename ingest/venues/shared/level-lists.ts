@@ -1,0 +1,197 @@
+// Levels of a book read from the text of its message, where they are most of it: by one scan, and without JSON.parse making an array and two
+// strings of each first. Whatever is not spelt plainly (an exponent, a sign, a space, a price of zero) is left to JSON.parse and its readers.
+import type { Digits, Level } from '../../../schemas/records.ts';
+import { parseMessage } from './long-numbers.ts';
+
+/** How a venue writes the levels of its books. */
+export type LevelForm = {
+  /** Members that hold a list of levels each. */
+  readonly names: readonly string[];
+  /** Members of a level that is an object: price, size, others that are figures; a level that is a list begins with price and size. */
+  readonly keys?: readonly string[];
+  /** The member holds both sides: a list of two lists. */
+  readonly isPaired?: true;
+};
+
+/** A list of levels that was read from the text; in JSON it is what the venue wrote. */
+export class LevelList {
+  readonly levels: readonly Level[];
+  readonly #text: string;
+  constructor(levels: readonly Level[], text: string) {
+    this.levels = levels;
+    this.#text = text;
+  }
+  toJSON(): unknown {
+    return parseMessage(this.#text);
+  }
+}
+
+type Lists = LevelList | readonly LevelList[];
+type Cut = { readonly name: string; readonly from: number; readonly to: number; readonly lists: Lists };
+
+/** A message without its levels (`null` stands for each list), and the lists by the member's name. */
+export type CutMessage = { readonly rest: string; readonly lists: ReadonlyMap<string, Lists> };
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/** Longer figures are judged by their own reader. */
+const LONGEST_FIGURE = 60;
+
+/** In a shorter message the few levels are parsed as soon as looked for. */
+const SHORTEST_CUT = 400;
+
+/** Place in the text behind what was read last. */
+let end = 0;
+
+/** The figure that begins at `from`, in quotes or bare, under N-05 rule 1; null when it is spelt any other way than `12`, `0.5` or `12.50`. */
+const scanFigure = (text: string, from: number): Digits | null => {
+  const isQuoted = text.charCodeAt(from) === QUOTE;
+  const first = isQuoted ? from + 1 : from;
+  let at = first;
+  let point = -1;
+  let last = -1;
+  for (; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code > ZERO && code <= NINE) last = at;
+    else if (code === POINT && point < 0) point = at;
+    else if (code !== ZERO) break;
+  }
+  const wholeEnd = point < 0 ? at : point;
+  if (wholeEnd === first || point === at - 1 || at - first > LONGEST_FIGURE) return null;
+  if (wholeEnd > first + 1 && text.charCodeAt(first) === ZERO) return null;
+  if (isQuoted && text.charCodeAt(at) !== QUOTE) return null;
+  end = isQuoted ? at + 1 : at;
+  return text.slice(first, point < 0 ? at : Math.max(point, last + 1));
+};
+
+/** Which of the labels begins at `at`, most likely the one at its own place; -1 when none does. */
+const labelAt = (text: string, at: number, { labels, place }: { labels: readonly string[]; place: number }): number => {
+  const own = labels[place];
+  return own !== undefined && text.startsWith(own, at)
+    ? place
+    : labels.findIndex((label) => text.startsWith(label, at));
+};
+
+/** The level that begins at `from`; null when it is not spelt plainly. */
+const scanLevel = (text: string, from: number, labels: readonly string[] | null): Level | null => {
+  const open = text.charCodeAt(from);
+  const isObject = open === OPEN_OBJECT && labels !== null;
+  if (!isObject && open !== OPEN_LIST) return null;
+  const close = isObject ? CLOSE_OBJECT : CLOSE_LIST;
+  let price: Digits | null = null;
+  let size: Digits | null = null;
+  let at = from + 1;
+  for (let place = 0; ; place++) {
+    const member = isObject ? labelAt(text, at, { labels, place }) : place;
+    if (member < 0) return null;
+    const figure = scanFigure(text, isObject ? at + (labels[member] as string).length : at);
+    if (figure === null) return null;
+    if (member === 0) price = figure;
+    else if (member === 1) size = figure;
+    at = end + 1;
+    const code = text.charCodeAt(end);
+    if (code === close) break;
+    if (code !== COMMA) return null;
+  }
+  end = at;
+  return price === null || size === null || price === '0' ? null : [price, size];
+};
+
+const scanList = (text: string, from: number, labels: readonly string[] | null): LevelList | null => {
+  if (text.charCodeAt(from) !== OPEN_LIST) return null;
+  const levels: Level[] = [];
+  let at = from + 1;
+  if (text.charCodeAt(at) === CLOSE_LIST) at += 1;
+  else {
+    for (;;) {
+      const level = scanLevel(text, at, labels);
+      if (level === null) return null;
+      levels.push(level);
+      at = end + 1;
+      const code = text.charCodeAt(end);
+      if (code === CLOSE_LIST) break;
+      if (code !== COMMA) return null;
+    }
+  }
+  end = at;
+  return new LevelList(levels, text.slice(from, at));
+};
+
+const scanPair = (text: string, from: number, labels: readonly string[] | null): readonly LevelList[] | null => {
+  const first = text.charCodeAt(from) === OPEN_LIST ? scanList(text, from + 1, labels) : null;
+  if (first === null || text.charCodeAt(end) !== COMMA) return null;
+  const second = scanList(text, end + 1, labels);
+  if (second === null || text.charCodeAt(end) !== CLOSE_LIST) return null;
+  end += 1;
+  return [first, second];
+};
+
+/** Cuts the lists out of the text of a message; null when it has none, or one that is not spelt plainly. */
+export const createCutter = ({ names, keys, isPaired }: LevelForm): ((text: string) => CutMessage | null) => {
+  const members = names.map((name) => ({ name, label: `"${name}":`, start: `"${name}":[` }));
+  const labels = keys?.map((key) => `"${key}":`) ?? null;
+  const scan = isPaired ? scanPair : scanList;
+  return (text) => {
+    if (text.length < SHORTEST_CUT) return null;
+    const cuts: Cut[] = [];
+    for (const { name, label, start } of members) {
+      const at = text.indexOf(start);
+      if (at < 0) continue;
+      const before = text.charCodeAt(at - 1);
+      if (before !== COMMA && before !== OPEN_OBJECT) return null;
+      const from = at + label.length;
+      const lists = scan(text, from, labels);
+      if (lists === null) return null;
+      cuts.push({ name, from, to: end, lists });
+    }
+    if (cuts.length === 0) return null;
+    const rest = withoutCuts(
+      text,
+      cuts.toSorted((a, b) => a.from - b.from),
+    );
+    // A member that is there twice could be either.
+    const isTwice = members.some(({ label }) => rest.indexOf(label) !== rest.lastIndexOf(label));
+    return isTwice ? null : { rest, lists: new Map(cuts.map((cut) => [cut.name, cut.lists])) };
+  };
+};
+
+const withoutCuts = (text: string, cuts: readonly Cut[]): string => {
+  let rest = '';
+  let from = 0;
+  for (const cut of cuts) {
+    rest += `${text.slice(from, cut.from)}null`;
+    from = cut.to;
+  }
+  return rest + text.slice(from);
+};
+
+/** Puts the lists where they were cut out; answers how many found their place. */
+export const placeLists = (value: unknown, lists: CutMessage['lists']): number => {
+  if (typeof value !== 'object' || value === null) return 0;
+  let placed = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) placed += placeLists(item, lists);
+    return placed;
+  }
+  const members = value as Record<string, unknown>;
+  for (const name of Object.keys(members)) {
+    const member = members[name];
+    if (member !== null) {
+      placed += placeLists(member, lists);
+      continue;
+    }
+    const list = lists.get(name);
+    if (list === undefined) continue;
+    members[name] = list;
+    placed += 1;
+  }
+  return placed;
+};

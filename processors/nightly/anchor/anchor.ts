@@ -1,0 +1,77 @@
+// The anchor step: from D+7 02:00 UTC the root of the day is posted, and the step ends when it is confirmed (AN-02, AN-12).
+
+import { DAY_MS, type Day } from '../day.ts';
+import { openIncident } from '../incidents.ts';
+import type { NightlyContext, Step } from '../step.ts';
+import { type ClosedDay, isSettled, postDay, readClosedDay, recordProblem } from './post-day.ts';
+import { checkContract, openChain, openOwner, recordContract } from './poster.ts';
+import { PostingError } from './posting.ts';
+
+const DUE_MS = 7 * DAY_MS + 2 * 3_600_000;
+
+/** What is posted, and how it is told to those who watch. */
+export type Anchoring = Pick<
+  NightlyContext,
+  'database' | 'anchors' | 'nowMs' | 'metrics' | 'log' | 'reached' | 'signal'
+>;
+
+const isClosedWithoutRows = async (day: Day, { database }: Anchoring): Promise<boolean> => {
+  const { rowCount } = await database.query(
+    "select 1 from nightly_steps where step = 'close' and day = $1 and state = 'done'",
+    [day],
+  );
+  return (rowCount ?? 0) > 0;
+};
+
+const post = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> => {
+  const { database, anchors, nowMs, metrics, signal } = anchoring;
+  if (anchors === undefined)
+    throw new PostingError('misconfigured', 'set RPC_URL, ANCHOR_CONTRACT and ANCHOR_OWNER_KEY');
+  const chain = await openChain(anchors);
+  if (await isSettled(closed, chain)) return `confirmed before in block ${closed.block}`;
+  const contract = await checkContract(chain, anchors);
+  await recordContract(database, chain, { contract, owner: await chain.ownerOf(contract), block: null });
+  const poster = {
+    ...{ chain, nowMs },
+    owner: openOwner(anchors.ownerKey),
+    reached: (place: string) => anchoring.reached?.(place),
+    count: metrics.transaction,
+  };
+  const { hash, receipt } = await postDay(closed, { poster, contract, database, signal });
+  return `${closed.root} in block ${receipt.block} of ${chain.network}${chain.binding ? '' : ', not binding'}: ${hash}`;
+};
+
+/** What a person must see to: an incident that stays, an error in the log once. */
+const report = async ({ day }: ClosedDay, { fault, message }: PostingError, anchoring: Anchoring): Promise<void> => {
+  const { database, log } = anchoring;
+  const note = `The root of ${day} is not anchored: ${message}.`;
+  // Settings are wrong for all days at once.
+  const subject = fault === 'misconfigured' ? 'settings' : day;
+  const isNew = await openIncident(database, { kind: `anchor_${fault}`, subject, note, details: { day, fault } });
+  if (isNew) log.error({ day, fault }, note);
+};
+
+/** Posts a closed day and keeps what stood in the way. Answers one line for operators. */
+export const anchorDay = async (closed: ClosedDay, anchoring: Anchoring): Promise<string> => {
+  try {
+    return await post(closed, anchoring);
+  } catch (error) {
+    await recordProblem(anchoring.database, closed.day, error);
+    if (error instanceof PostingError) await report(closed, error, anchoring);
+    throw error;
+  }
+};
+
+export const anchor: Step = {
+  name: 'anchor',
+  summary: 'the root of the day posted on the chain and confirmed',
+  dueMs: DUE_MS,
+  onlyWhenDue: true,
+  independentDays: true,
+  run: async (day, context) => {
+    const closed = await readClosedDay(context.database, day);
+    if (closed !== null) return anchorDay(closed, context);
+    if (await isClosedWithoutRows(day, context)) return 'no rows: the day has no root';
+    throw new Error(`${day} is not closed yet`);
+  },
+};

@@ -1,0 +1,273 @@
+// One round of posting: looks at PostgreSQL and the chain, does one thing, and leaves both so that the next round goes on from there after any kill.
+import { type Hex, keccak256, parseTransaction, type TransactionSerializableEIP1559 } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import type { Day } from '../day.ts';
+import type { TransactionEvent } from '../metrics.ts';
+import { type AnchorChain, ChainError, type Fees, type Market } from './chain.ts';
+import { decideNext, decideNonce, type Landed, type Seen } from './decide.ts';
+import {
+  type Kept,
+  type Queries,
+  readUndecided,
+  recordSend,
+  recordState,
+  type Sender,
+  storeSigned,
+} from './transactions.ts';
+
+/** Places of a posting in their order: tests end the process at each of them. `noted`: PostgreSQL says that it was sent. */
+export const POSTING_PLACES = ['locked', 'looked', 'signed', 'stored', 'sent', 'noted', 'mined', 'confirmed'] as const;
+export type PostingPlace = (typeof POSTING_PLACES)[number];
+
+/** Why someone must look before the day can be posted; it is `failed` until a later attempt finds it mended. */
+export type PostingFault = 'foreign_root' | 'reverted' | 'refused' | 'misconfigured';
+export class PostingError extends Error {
+  override readonly name = 'PostingError';
+  readonly fault: PostingFault;
+  constructor(fault: PostingFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+export type Poster = {
+  readonly chain: AnchorChain;
+  readonly owner: PrivateKeyAccount;
+  readonly nowMs: () => number;
+  readonly reached: (place: PostingPlace) => void;
+  readonly count: (event: TransactionEvent) => void;
+};
+
+/** What is to be on the chain: the root of a day, or a contract. */
+export type Purpose = {
+  readonly day: Day | null;
+  /** Of a deployment: null, the address comes from the nonce. */
+  readonly contract: Hex | null;
+  readonly data: Hex;
+  /** What the chain holds where ours belongs. */
+  readonly held: (kept: readonly Kept[]) => Promise<'nothing' | 'ours' | 'other'>;
+  /** Hash of the transaction that put ours there, where it is none that we know. */
+  readonly find: () => Promise<Hex | null>;
+  readonly addressOf: (nonce: number) => Hex;
+};
+
+export type Progress =
+  | { readonly kind: 'confirmed'; readonly landed: Landed }
+  /** `moved`: something was sent or changed, another look is due at once. */
+  | { readonly kind: 'waiting'; readonly hash: Hex | null; readonly landed: Landed | null; readonly moved: boolean };
+
+export const senderOf = ({ chain, owner }: Poster): Sender => ({
+  genesisHash: chain.genesisHash,
+  sender: owner.address.toLowerCase() as Hex,
+});
+
+/** Refusals of the node are for a person; everything else is tried again as it was. */
+const refusable = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ChainError && error.isRefusal) throw new PostingError('refused', error.message);
+    throw error;
+  }
+};
+
+/** Sends stored bytes. A node that has them already is no failure. */
+const sendStored = async ({ hash, raw }: Pick<Kept, 'hash' | 'raw'>, poster: Poster, queries: Queries) => {
+  const { chain, reached, count } = poster;
+  try {
+    await chain.send(raw);
+  } catch (error) {
+    if (!(await chain.isKnown(hash))) throw error;
+  }
+  reached('sent');
+  await recordSend(queries, senderOf(poster), hash);
+  count('sent');
+};
+
+type Hands = { readonly poster: Poster; readonly queries: Queries };
+type Unsigned = Pick<TransactionSerializableEIP1559, 'to' | 'data' | 'gas'> & { readonly nonce: number };
+
+/** Signs, stores, sends: in this order, so that what is on the chain is always known here. Answers the hash. */
+const signAndSend = async (
+  unsigned: Unsigned & Pick<Kept, 'day' | 'contract'>,
+  { maxFee, priorityFee }: Fees,
+  { poster, queries }: Hands,
+): Promise<Hex> => {
+  const { chain, owner, nowMs, reached, count } = poster;
+  const { day, contract, ...fields } = unsigned;
+  const fees = { maxFeePerGas: maxFee, maxPriorityFeePerGas: priorityFee };
+  const raw = await owner.signTransaction({ type: 'eip1559', chainId: chain.chainId, ...fields, ...fees });
+  const hash = keccak256(raw);
+  reached('signed');
+  const kept: Kept = {
+    hash,
+    raw,
+    day,
+    contract,
+    nonce: fields.nonce,
+    maxFee,
+    priorityFee,
+    signedAtMs: nowMs(),
+    state: 'open',
+  };
+  await storeSigned(queries, senderOf(poster), kept);
+  count('signed');
+  reached('stored');
+  await refusable(sendStored(kept, poster, queries));
+  return hash;
+};
+
+type SeenKept = Kept & Seen;
+
+const lookAt = (kept: readonly Kept[], { chain }: Poster): Promise<SeenKept[]> =>
+  Promise.all(
+    kept.map(async (one) => {
+      const receipt = await chain.receiptOf(one.hash);
+      return { ...one, receipt, isKnown: receipt !== null || (await chain.isKnown(one.hash)) };
+    }),
+  );
+
+/** What became of the transactions of one nonce. */
+type NonceOutcome = {
+  readonly hash: Hex | null;
+  readonly landed: Landed | null;
+  readonly reverted: Hex | null;
+  readonly moved: boolean;
+};
+
+/** Moves the transactions of one nonce on: a nonce that is stuck holds back all later ones, whatever day they post. */
+const moveNonce = async (
+  sameNonce: readonly [SeenKept, ...SeenKept[]],
+  now: { readonly mined: number; readonly market: Market },
+  { poster, queries }: Hands,
+): Promise<NonceOutcome> => {
+  const { count, nowMs } = poster;
+  const sender = senderOf(poster);
+  const hashes = sameNonce.map(({ hash }) => hash);
+  const action = decideNonce(sameNonce, { ...now, nowMs: nowMs() });
+  switch (action.kind) {
+    case 'mined': {
+      const { receipt, transaction } = action;
+      const { hash } = transaction;
+      const state = receipt.succeeded ? 'mined' : 'reverted';
+      await recordState(queries, sender, { hashes: [hash], state });
+      await recordState(queries, sender, { hashes: hashes.filter((one) => one !== hash), state: 'replaced' });
+      if (transaction.state !== state) count(state);
+      return receipt.succeeded
+        ? { hash, landed: { hash, receipt }, reverted: null, moved: false }
+        : { hash: null, landed: null, reverted: hash, moved: false };
+    }
+    case 'lost':
+      await recordState(queries, sender, { hashes, state: 'replaced' });
+      count('nonce_lost');
+      return { hash: null, landed: null, reverted: null, moved: true };
+    case 'send':
+    case 'wait': {
+      const { hash } = action.transaction;
+      // Also those whose block a reorganisation has removed.
+      await recordState(queries, sender, { hashes, state: 'open' });
+      if (action.kind === 'send') await refusable(sendStored(action.transaction, poster, queries));
+      return { hash, landed: null, reverted: null, moved: action.kind === 'send' };
+    }
+    case 'replace': {
+      const { day, contract, raw, nonce } = sameNonce[0];
+      const { to, data, gas } = parseTransaction(raw);
+      const fields = { to: to ?? null, data: data ?? '0x', gas: gas ?? 0n, nonce };
+      const hash = await signAndSend({ ...fields, day, contract }, action.fees, { poster, queries });
+      count('fee_raised');
+      return { hash, landed: null, reverted: null, moved: true };
+    }
+    default:
+      return action satisfies never;
+  }
+};
+
+/** Gas of the trial and a third more: the trial and the block may differ in what a storage slot costs. */
+const withReserve = (gas: bigint): bigint => (gas * 4n) / 3n;
+
+const refuseForeign = (day: Day | null): never => {
+  throw new PostingError('foreign_root', `the contract holds another root for ${day}`);
+};
+
+type Look = {
+  readonly held: 'nothing' | 'ours';
+  /** Transactions of the owner that are mined. */
+  readonly mined: number;
+  readonly market: Market;
+  readonly seen: readonly SeenKept[];
+};
+
+const look = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Look> => {
+  const { chain, owner, reached } = poster;
+  const kept = await readUndecided(queries, senderOf(poster), purpose);
+  const held = await purpose.held(kept);
+  if (held === 'other') return refuseForeign(purpose.day);
+  // The nonce before the receipts: whatever it counts has its receipt by then.
+  const mined = await chain.nonceOf(owner.address);
+  const market = await chain.market();
+  const seen = await lookAt(kept, poster);
+  reached('looked');
+  return { held, mined, market, seen };
+};
+
+const isOf = ({ day, contract }: Purpose, kept: Kept): boolean =>
+  kept.day === day && (contract === null || kept.contract === contract);
+
+/** Moves every nonce on; answers what became of those of this purpose, newest last. */
+const moveAll = async (
+  purpose: Purpose,
+  { seen, mined, market }: Look,
+  { poster, queries }: Hands,
+): Promise<readonly NonceOutcome[]> => {
+  const outcomes: NonceOutcome[] = [];
+  for (const [first, ...rest] of Map.groupBy(seen, ({ nonce }) => nonce).values()) {
+    if (first === undefined) continue;
+    const outcome = await moveNonce([first, ...rest], { mined, market }, { poster, queries });
+    if (isOf(purpose, first)) outcomes.push(outcome);
+  }
+  return outcomes;
+};
+
+const findLanded = async ({ find }: Purpose, { receiptOf }: AnchorChain): Promise<Landed | null> => {
+  const hash = await find();
+  const receipt = hash === null ? null : await receiptOf(hash);
+  return hash === null || receipt === null ? null : { hash, receipt };
+};
+
+const signNew = async (purpose: Purpose, { seen, mined, market }: Look, hands: Hands): Promise<Hex> => {
+  const { chain, owner } = hands.poster;
+  const nonce = Math.max(mined, ...seen.map((one) => one.nonce + 1));
+  const call = { to: purpose.contract, data: purpose.data };
+  const gas = withReserve(await refusable(chain.gasFor({ from: owner.address, ...call })));
+  return signAndSend({ ...call, gas, nonce, day: purpose.day, contract: purpose.addressOf(nonce) }, market, hands);
+};
+
+/** One look and what follows from it. Rejects with PostingError for what a person must see, ChainError while the node is away. */
+export const advance = async (purpose: Purpose, poster: Poster, queries: Queries): Promise<Progress> => {
+  const { chain, reached } = poster;
+  const found = await look(purpose, poster, queries);
+  const outcomes = await moveAll(purpose, found, { poster, queries });
+  const known = outcomes.findLast(({ landed }) => landed !== null)?.landed ?? null;
+  const next = decideNext({
+    held: found.held,
+    landed: known ?? (found.held === 'ours' ? await findLanded(purpose, chain) : null),
+    reverted: outcomes.findLast(({ reverted }) => reverted !== null)?.reverted ?? null,
+    open: outcomes.findLast(({ hash }) => hash !== null)?.hash ?? null,
+    head: await chain.head(),
+    confirmations: chain.confirmations,
+  });
+  switch (next.kind) {
+    case 'confirmed':
+      reached('mined');
+      return next;
+    case 'wait':
+      if (next.landed !== null) reached('mined');
+      return { kind: 'waiting', hash: next.hash, landed: next.landed, moved: outcomes.some(({ moved }) => moved) };
+    case 'reverted':
+      throw new PostingError('reverted', `the chain refused transaction ${next.hash}`);
+    case 'sign':
+      return { kind: 'waiting', hash: await signNew(purpose, found, { poster, queries }), landed: null, moved: true };
+    default:
+      return next satisfies never;
+  }
+};

@@ -1,0 +1,191 @@
+// Gap rows become incidents: what a venue lacked, from when to when, and why (OP-01). Runs beside the steps, every few seconds.
+import type { PoolClient } from 'pg';
+import { GAP_CAUSES, type GapCause } from '../../schemas/gap-causes.ts';
+import { EVENTS, READINGS } from '../../schemas/layers/index.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
+import type { NightlyContext } from './step.ts';
+
+/** Gap rows of one venue, layer, cause and span. Instants in microseconds. */
+export type GapGroup = {
+  readonly venue: string;
+  readonly layer: string;
+  readonly cause: GapCause;
+  readonly from: Micros;
+  readonly to: Micros;
+  readonly listings: number;
+  /** One of them. */
+  readonly listing: string;
+};
+
+/** What a venue lacked for one cause, gap rows that follow each other within `BREAK` taken together. */
+export type GapIncident = {
+  readonly venue: string;
+  readonly cause: GapCause;
+  readonly layers: readonly string[];
+  readonly from: Micros;
+  readonly to: Micros;
+  /** The most that lacked something at once. */
+  readonly listings: number;
+  /** The only one; null: several. */
+  readonly listing: string | null;
+};
+
+/** The longest window: gap rows of one outage end at different windows of different layers. */
+const BREAK: Micros = 60_000_000;
+/** How far back the first look goes. */
+const FIRST_LOOK: Micros = 90 * 86_400_000_000;
+/** Not a fault of anybody. */
+const LAWFUL: ReadonlySet<string> = new Set<GapCause>(['not_listed']);
+/** Advisory lock of whoever turns gap rows into incidents (an arbitrary constant). */
+const LOCK = 7_305_122;
+
+const TABLES = [
+  ...READINGS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'at' })),
+  ...EVENTS.map(({ table, recordName }) => ({ table, layer: recordName, end: 'received_at' })),
+];
+
+const GAPS = (table: string, end: string): string => `SELECT venue, gap_cause, from_at::long, ${end}::long,
+  count_distinct(listing), min(listing) FROM '${table}'
+WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp AND status = 'missing' AND NOT late AND from_at IS NOT NULL
+GROUP BY venue, gap_cause, from_at, ${end}`;
+/** Listings that had a row at all. */
+const LISTINGS = (table: string, end: string): string => `SELECT venue, count_distinct(listing) FROM '${table}'
+WHERE ${end} > $1::long::timestamp AND ${end} <= $2::long::timestamp GROUP BY venue`;
+
+type Range = { readonly after: Micros; readonly to: Micros };
+
+/** A listing that is quiet is no incident; a layer of which nothing at all comes is one. */
+const isIncident = ({ cause, listings }: GapGroup, all: number): boolean =>
+  !LAWFUL.has(cause) && (cause !== 'no_update' || listings >= all);
+
+const readGaps = async ({ questdb, namespace }: NightlyContext, { after, to }: Range): Promise<GapGroup[]> => {
+  const values = [String(after), String(to)];
+  const groups: GapGroup[] = [];
+  for (const { table, layer, end } of TABLES) {
+    const name = tableName(namespace, table);
+    const found = (await questdb.query({ text: GAPS(name, end), values })).map(
+      ([venue, cause, from, until, listings, listing]): GapGroup => ({
+        venue: venue ?? '',
+        layer,
+        cause: (cause ?? 'unknown') as GapCause,
+        ...{ from: Number(from), to: Number(until), listings: Number(listings), listing: listing ?? '' },
+      }),
+    );
+    const quiet = found.some(({ cause }) => cause === 'no_update');
+    const all = new Map(
+      quiet ? (await questdb.query({ text: LISTINGS(name, end), values })).map(([v, n]) => [v, Number(n)]) : [],
+    );
+    groups.push(...found.filter((group) => isIncident(group, all.get(group.venue) ?? 0)));
+  }
+  return groups;
+};
+
+const joined = (incident: GapIncident, group: GapGroup): GapIncident => ({
+  ...incident,
+  layers: [...new Set([...incident.layers, group.layer])].sort(),
+  from: Math.min(incident.from, group.from),
+  to: Math.max(incident.to, group.to),
+  listings: Math.max(incident.listings, group.listings),
+  listing: group.listings === 1 && incident.listing === group.listing ? group.listing : null,
+});
+
+const begun = ({ venue, cause, layer, from, to, listings, listing }: GapGroup): GapIncident => ({
+  ...{ venue, cause, layers: [layer], from, to, listings },
+  listing: listings === 1 ? listing : null,
+});
+
+/** Adds gap rows to the incidents that were open; `open` of one venue and cause is at most one. Answers all, in order of their beginning. */
+export const joinGaps = (open: readonly GapIncident[], groups: readonly GapGroup[]): readonly GapIncident[] => {
+  const newest = new Map<string, number>();
+  const incidents = [...open];
+  incidents.forEach(({ venue, cause }, i) => {
+    newest.set(`${venue} ${cause}`, i);
+  });
+  for (const group of [...groups].sort((a, b) => a.from - b.from || a.to - b.to)) {
+    const key = `${group.venue} ${group.cause}`;
+    const i = newest.get(key);
+    const held = i === undefined ? undefined : incidents[i];
+    if (i !== undefined && held !== undefined && group.from <= held.to + BREAK) incidents[i] = joined(held, group);
+    else newest.set(key, incidents.push(begun(group)) - 1);
+  }
+  return incidents;
+};
+
+/** Nothing more can join it: rows up to `reached` are known. */
+export const isOver = ({ to }: GapIncident, reached: Micros): boolean => to + BREAK <= reached;
+
+export const noteOf = ({ cause, listings, listing, layers }: GapIncident): string =>
+  `${GAP_CAUSES[cause] ?? cause} ${listing ?? `${listings} listings`}: ${layers.join(', ')}.`;
+
+const READ_OPEN = `select incident_id as id, venue, gap_cause as cause, layers, details,
+  (extract(epoch from from_at) * 1000000)::bigint::text as "from", (extract(epoch from to_at) * 1000000)::bigint::text as "to"
+from incidents where kind = 'gap' and state = 'open'`;
+
+type Held = { readonly id: string; readonly incident: GapIncident };
+
+const readOpen = async (client: PoolClient): Promise<Held[]> => {
+  const { rows } = await client.query(READ_OPEN);
+  return rows.map(({ id, venue, cause, layers, details, from, to }) => ({
+    id,
+    incident: {
+      ...{ venue, cause, layers, from: Number(from), to: Number(to) },
+      ...{ listings: details.listings, listing: details.listing },
+    },
+  }));
+};
+
+const INSTANT = (n: number): string => `to_timestamp(0) + $${n}::bigint * interval '1 microsecond'`;
+const CHANGE = `update incidents set layers = $2, from_at = ${INSTANT(3)}, to_at = ${INSTANT(4)}, note = $5, details = $6,
+  state = $7, closed_at = case when $7 = 'closed' then now() end where incident_id = $1`;
+const OPEN = `insert into incidents (kind, subject, venue, gap_cause, layers, from_at, to_at, note, details, state, closed_at)
+values ('gap', $1 || ' ' || $2, $1, $2, $3, ${INSTANT(4)}, ${INSTANT(5)}, $6, $7, $8, case when $8 = 'closed' then now() end)`;
+
+const write = async (client: PoolClient, incident: GapIncident, id: string | null, reached: Micros): Promise<void> => {
+  const { venue, cause, layers, from, to, listings, listing } = incident;
+  const state = isOver(incident, reached) ? 'closed' : 'open';
+  const told = [layers, from, to, noteOf(incident), { listings, listing }, state];
+  if (id === null) await client.query(OPEN, [venue, cause, ...told]);
+  else await client.query(CHANGE, [id, ...told]);
+};
+
+const reachedBefore = async (client: PoolClient): Promise<Micros | null> => {
+  const { rows } = await client.query<{ at: string }>(
+    'select (extract(epoch from reached_at) * 1000000)::bigint::text as at from incident_progress',
+  );
+  return rows[0] === undefined ? null : Number(rows[0].at);
+};
+
+const PROGRESS = `insert into incident_progress (reached_at) values (${INSTANT(1)})
+  on conflict (one) do update set reached_at = excluded.reached_at`;
+
+/** One look: gap rows sealed since the last one, in one transaction with how far it came. Rejects while a store is away. */
+export const reportGaps = async (context: NightlyContext): Promise<void> => {
+  const reached = (await context.historyWatermark()) - SEALS_AFTER;
+  if (reached <= 0) return;
+  const client = await context.database.connect();
+  try {
+    await client.query('begin');
+    // Of two runners one works; the other finds nothing new afterwards.
+    await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    const before = await reachedBefore(client);
+    const after = Math.max(before ?? 0, reached - FIRST_LOOK);
+    if (after < reached) {
+      const open = await readOpen(client);
+      const groups = await readGaps(context, { after, to: reached });
+      const all = joinGaps(
+        open.map(({ incident }) => incident),
+        groups,
+      );
+      for (const [i, incident] of all.entries()) await write(client, incident, open[i]?.id ?? null, reached);
+      await client.query(PROGRESS, [reached]);
+    }
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+};

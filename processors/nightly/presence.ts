@@ -1,0 +1,44 @@
+// Share of time present by day, venue and layer: windows with a reading against windows without one (OP-02).
+import { READINGS } from '../../schemas/layers/index.ts';
+import { tableName } from '../../schemas/tables.ts';
+import { sealsAt } from '../../schemas/windows.ts';
+import { dayAfter, startOf } from './day.ts';
+import type { NightlyContext, Step } from './step.ts';
+
+/** The last window of the day is sealed 100 s after it. */
+const DUE_MS = 5 * 60_000;
+
+/** A window that ends at midnight belongs to the day that ends there; no gap row crosses it (D-06). */
+const SECONDS = (table: string, windowMs: number): string => `SELECT venue, count_distinct(listing),
+  sum(CASE WHEN status = 'present' THEN ${windowMs / 1_000} ELSE 0 END),
+  sum(CASE WHEN status = 'missing' THEN coalesce(datediff('s', from_at, at), ${windowMs / 1_000}) ELSE 0 END)
+FROM '${table}' WHERE at > $1 AND at <= $2 AND NOT late GROUP BY venue`;
+
+const KEEP = `insert into daily_presence (day, venue, layer, listings, present_s, missing_s) values ($1, $2, $3, $4, $5, $6)
+  on conflict (day, venue, layer) do update set listings = excluded.listings, present_s = excluded.present_s,
+    missing_s = excluded.missing_s`;
+
+const refuseUnfinished = async ({ historyWatermark }: NightlyContext, end: number): Promise<void> => {
+  if ((await historyWatermark()) < sealsAt(end))
+    throw new Error('stored history has not reached the end of the day yet');
+};
+
+export const presence: Step = {
+  name: 'presence',
+  summary: 'the share of time with readings, by venue and layer',
+  // Of the day that has ended.
+  dueMs: 86_400_000 + DUE_MS,
+  independentDays: true,
+  run: async (day, context) => {
+    await refuseUnfinished(context, startOf(dayAfter(day, 1)) * 1_000);
+    const bounds = [day, dayAfter(day, 1)].map((text) => `${text}T00:00:00.000000Z`);
+    let kept = 0;
+    for (const { table, recordName, windowMs } of READINGS) {
+      const text = SECONDS(tableName(context.namespace, table), windowMs);
+      const rows = await context.questdb.query({ text, values: bounds });
+      for (const [venue, ...counts] of rows) await context.database.query(KEEP, [day, venue, recordName, ...counts]);
+      kept += rows.length;
+    }
+    return `${kept} venues and layers`;
+  },
+};

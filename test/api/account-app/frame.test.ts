@@ -1,0 +1,53 @@
+// The frame of every page: its headers, its scripts and styles, what is refused before a page sees it.
+import t from 'tap';
+import { safeNext } from '../../../api/account-app/guards.ts';
+import { startSite } from '../site-fixture.ts';
+
+t.test('every answer has the headers that keep it from frames, other origins and inline script', async (t) => {
+  const { browser } = await startSite(t);
+  const { get } = browser();
+  for (const path of ['/', '/nothing-here', '/healthz', '/api/nothing']) {
+    const { headers } = await get(path);
+    const csp = String(headers['content-security-policy']);
+    t.match(csp, /default-src 'none'/, path);
+    t.match(csp, /frame-ancestors 'none'/, path);
+    t.notMatch(csp, /unsafe-inline|unsafe-eval/, path);
+    t.match(
+      headers,
+      { 'x-content-type-options': 'nosniff', 'referrer-policy': 'same-origin', 'x-frame-options': 'DENY' },
+      path,
+    );
+  }
+  t.match(await get('/nothing-here'), { statusCode: 404, headers: { 'content-type': /html/ } });
+  t.match((await get('/api/nothing')).json(), { errors: [{ code: 'NOT_FOUND' }] });
+});
+
+t.test('scripts and styles are named by their content and kept; no page has an inline one', async (t) => {
+  const { browser } = await startSite(t);
+  const { get } = browser();
+  const { body } = await get('/');
+  t.notMatch(body, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/);
+  const assets = [...body.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  t.ok(assets.length >= 3, assets.join(' '));
+  for (const path of assets)
+    t.match(await get(path), { statusCode: 200, headers: { 'cache-control': /max-age=31536000, immutable/ } }, path);
+  t.equal((await get('/assets/site-000000000000.js')).statusCode, 404);
+});
+
+t.test('the way on after the sign-in is a path of this site', (t) => {
+  for (const next of [
+    '//evil.test',
+    '/\\evil.test',
+    'https://evil.test',
+    'keys',
+    '',
+    undefined,
+    ['/a'],
+    '/a\r\nb',
+    '/\t/evil.test',
+    '/a\\b',
+  ])
+    t.equal(safeNext(next), '/keys', JSON.stringify(next));
+  for (const next of ['/', '/connect/abc?x=1', '/plan#today']) t.equal(safeNext(next), next);
+  t.end();
+});

@@ -1,0 +1,219 @@
+// Sign-up, sign-in, recovery and sign-out as a browser without script does them.
+import t from 'tap';
+import { waitFor } from '../../support/wait.ts';
+import { accountOf, PASSWORD, signUp, startSite } from '../site-fixture.ts';
+
+const { browser, pool } = await startSite(t);
+const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';
+const FAILED = "select 1 from account_events where action = 'sign_in_failed' and account_id = $1";
+
+t.test('an account is made, shows its codes once and is signed in; its address is taken then', async (t) => {
+  const one = browser();
+  const { answer, codes, email } = await signUp(one, { email: 'Ann@Example.com' });
+  t.equal(answer.statusCode, 200);
+  t.equal(new Set(codes).size, 10, 'ten codes');
+  t.match((await one.get('/security')).body, /ann@example\.com/);
+  const { rows } = await pool.query('select password_hash from accounts where email = $1', ['ann@example.com']);
+  t.match(rows, [{ password_hash: /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/ }]);
+  const again = await signUp(browser(), { email });
+  t.match(again.answer, { statusCode: 409, body: /There is an account with this address/ });
+  t.notMatch(
+    JSON.stringify((await pool.query('select * from account_sessions')).rows),
+    one.cookies.get('session') ?? '?',
+  );
+});
+
+t.test('an address or a password that cannot be one is refused with what to do', async (t) => {
+  for (const email of ['', 'ann', 'a@b', 'a b@c.de', `${'x'.repeat(70)}@example.com`, 'a@b@c.de'])
+    t.match((await signUp(browser(), { email })).answer, { statusCode: 400, body: /Enter an email address/ }, email);
+  for (const [password, words] of [
+    ['short', /at least 12 characters/],
+    ['password1234', /easily guessed/],
+    ['abababababab', /easily guessed/],
+    ['Password123456!', /easily guessed/],
+    ['x'.repeat(257), /at most 256/],
+  ] as const)
+    t.match((await signUp(browser(), { password })).answer, { statusCode: 400, body: words }, password);
+});
+
+t.test(
+  'signed in by the password, on the way on that was asked for; a wrong one and an unknown address are told the same',
+  async (t) => {
+    const { email } = await signUp(browser());
+    const one = browser();
+    t.match(await one.submit('/sign-in?next=%2Fplan', { email: email.toUpperCase(), password: PASSWORD }, '/sign-in'), {
+      statusCode: 303,
+      headers: { location: '/plan' },
+    });
+    t.equal((await one.get('/plan')).statusCode, 200);
+    for (const next of ['//evil.test/', '/\\evil.test', 'https://evil.test']) {
+      const two = browser();
+      const to = await two.submit('/sign-in', { email, password: PASSWORD, next });
+      t.match(to.headers, { location: '/keys' }, next);
+    }
+    const wrong = await browser().submit('/sign-in', { email, password: `${PASSWORD}!` });
+    const unknown = await browser().submit('/sign-in', { email: 'nobody@example.com', password: PASSWORD });
+    const blank = (text: string): string => text.replace(/value="[^"]*"/g, '');
+    t.equal(wrong.statusCode, 401);
+    t.same([unknown.statusCode, blank(unknown.body)], [wrong.statusCode, blank(wrong.body)]);
+    await waitFor('the failure is in the audit', async () => {
+      const { rows } = await pool.query(FAILED, [await accountOf(pool, email)]);
+      return rows.length === 1;
+    });
+  },
+);
+
+t.test('a sign-in begins a session of its own and ends the one before; signing out ends it', async (t) => {
+  const one = browser();
+  const { email } = await signUp(one);
+  const planted = one.cookies.get('session') ?? '';
+  // Somebody who put their own cookie into this browser must not share what it does next.
+  one.cookies.delete('session');
+  const form = (await one.get('/sign-in')).body;
+  one.cookies.set('session', 'A'.repeat(43));
+  t.equal((await one.submitFrom(form, { email, password: PASSWORD }, '/sign-in')).statusCode, 303);
+  t.notMatch(one.cookies.get('session'), planted);
+  t.not(one.cookies.get('session'), 'A'.repeat(43));
+  const token = one.cookies.get('session') ?? '';
+  t.equal((await one.submit('/keys', {}, '/sign-out')).statusCode, 303);
+  t.not(one.cookies.has('session'), true);
+  one.cookies.set('session', token);
+  t.match(
+    await one.get('/keys'),
+    { statusCode: 303, headers: { location: '/sign-in?next=%2Fkeys' } },
+    'ended, not forgotten alone',
+  );
+  const { rows } = await pool.query(OPEN, [await accountOf(pool, email)]);
+  t.same(rows, [{ open: 1 }]);
+});
+
+t.test(
+  'too many tries of a mailbox wait, known or not, and the wait grows; the owner is let in after it',
+  async (t) => {
+    const { email } = await signUp(browser());
+    for (const who of [email, 'unknown@example.com']) {
+      const one = browser();
+      const form = (await one.get('/sign-in')).body;
+      const tries = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          one.submitFrom(form, { email: who, password: 'wrong wrong wrong' }, '/sign-in'),
+        ),
+      );
+      t.equal(
+        tries.filter(({ statusCode }) => statusCode === 401).length,
+        5,
+        `${who}: at once they are as many as one by one`,
+      );
+      t.equal(tries.filter(({ statusCode }) => statusCode === 429).length, 7);
+      t.match(
+        tries.find(({ statusCode }) => statusCode === 429),
+        { headers: { 'retry-after': /^\d+$/ }, body: /Too many tries/ },
+      );
+    }
+    await pool.query('update sign_in_tries set blocked_until = now()');
+    t.equal((await browser().submit('/sign-in', { email, password: 'wrong wrong wrong' })).statusCode, 401);
+    const { rows } = await pool.query<{ s: number }>(
+      'select max(extract(epoch from blocked_until - last_at))::int as s from sign_in_tries where tries = 6',
+    );
+    t.equal(rows[0]?.s, 2, 'the sixth doubles the wait');
+    await pool.query('update sign_in_tries set blocked_until = now()');
+    t.equal((await browser().submit('/sign-in', { email, password: PASSWORD })).statusCode, 303);
+  },
+);
+
+t.test('a recovery code sets a new password once, and every session ends', async (t) => {
+  const lost = browser();
+  const { email, codes } = await signUp(lost);
+  const one = browser();
+  const [code = ''] = codes;
+  t.match(await one.submit('/recover', { email, code: 'ZZZZ-ZZZZ-ZZZZ-ZZZZ', password: 'a new long secret' }), {
+    statusCode: 401,
+  });
+  t.match(await one.submit('/recover', { email: 'nobody@example.com', code, password: 'a new long secret' }), {
+    statusCode: 401,
+  });
+  t.match(
+    await one.submit('/recover', {
+      email,
+      code: code.toLowerCase().replaceAll('-', ' '),
+      password: 'a new long secret',
+    }),
+    {
+      statusCode: 303,
+      headers: { location: '/keys' },
+    },
+  );
+  t.equal((await one.get('/keys')).statusCode, 200);
+  t.equal((await lost.get('/keys')).statusCode, 303, 'the old session has ended');
+  t.equal((await browser().submit('/sign-in', { email, password: PASSWORD })).statusCode, 401, 'the old password too');
+  t.equal(
+    (await browser().submit('/recover', { email, code, password: 'another long secret' })).statusCode,
+    401,
+    'used up',
+  );
+});
+
+t.test(
+  'a code is asked for by mail: a letter waits for the operator, and nobody learns whether there is an account',
+  async (t) => {
+    const { email } = await signUp(browser());
+    const one = browser();
+    const answers = [];
+    for (const to of ['nobody@example.com', email])
+      answers.push((await one.submit('/recover', { 'mail-to': to }, '/recover/mail')).body);
+    t.equal(answers[0], answers[1]);
+    const letter = await waitFor(
+      'the letter',
+      async () => (await pool.query('select * from mail_outbox where recipient = $1', [email])).rows[0],
+    );
+    const code = /[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/.exec(letter.body)?.[0] ?? '';
+    t.match(letter, { recipient: email, sent_at: null });
+    t.equal((await browser().submit('/recover', { email, code, password: 'a new long secret' })).statusCode, 303);
+    await pool.query("update recovery_codes set expires_at = now(), used_at = null where kind = 'mailed'");
+    t.equal(
+      (await browser().submit('/recover', { email, code, password: 'a new long secret' })).statusCode,
+      401,
+      'half an hour later',
+    );
+    t.match(
+      await pool.query('select confirmed_at from accounts where account_id = $1', [await accountOf(pool, email)]),
+      {
+        rows: [{ confirmed_at: Date }],
+      },
+    );
+  },
+);
+
+t.test('cookies are of the host alone and secure on https', async (t) => {
+  const url = 'https://account.test';
+  const { app } = await startSite(t, { urls: { account: url, auth: url, base: url, api: url, mcp: null } });
+  const form = await app.inject({ url: '/sign-up' });
+  const browser = form.cookies[0];
+  t.match(browser, { name: '__Host-browser', secure: true, httpOnly: true, sameSite: 'Lax', path: '/' });
+  t.match(form.headers, { 'strict-transport-security': /max-age/ });
+  const token = /name="_form" value="([^"]+)"/.exec(form.body)?.[1] ?? '';
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/sign-up',
+    headers: { origin: url, 'content-type': 'application/x-www-form-urlencoded' },
+    cookies: { [browser?.name ?? '']: browser?.value ?? '' },
+    payload: new URLSearchParams({ _form: token, email: 'a@example.com', password: PASSWORD }).toString(),
+  });
+  t.match(answer.cookies, [{ name: '__Host-session', secure: true, httpOnly: true, sameSite: 'Lax', path: '/' }]);
+});
+
+t.test('a sign-up that ends at any of its statements leaves nothing', async (t) => {
+  const email = 'half@example.com';
+  for (const table of ['recovery_codes', 'account_events', 'account_sessions']) {
+    await pool.query(`create function fail_here() returns trigger language plpgsql as $$ begin raise exception 'killed here'; end $$;
+      create trigger fail_here before insert on ${table} for each statement execute function fail_here()`);
+    t.match(
+      (await signUp(browser(), { email })).answer,
+      { statusCode: 500, body: /Something failed on our side/ },
+      table,
+    );
+    await pool.query('drop function fail_here cascade');
+    t.equal((await pool.query('select 1 from accounts where email = $1', [email])).rowCount, 0, table);
+  }
+  t.equal((await signUp(browser(), { email })).answer.statusCode, 200);
+});

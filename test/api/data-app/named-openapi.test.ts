@@ -1,0 +1,79 @@
+// The OpenAPI document as served: shapes by name say what they say in place, none stands twice, and the stream's events have the shapes told.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { namedOpenApiOf } from '../../../api/data-app/named-openapi.ts';
+import { openApiOf } from '../../../api/data-app/openapi.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+import { parseFrames } from '../../support/stream-client.ts';
+
+const OPTIONS = { operations: [...OPERATIONS, STREAM], baseUrl: 'http://api.test', simulated: false };
+const PLAIN = JSON.parse(JSON.stringify(openApiOf(OPTIONS)));
+const NAMED = JSON.parse(JSON.stringify(namedOpenApiOf(OPTIONS)));
+const SCHEMAS = NAMED.components.schemas as Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const nameOf = (ref: string): string => ref.slice('#/components/schemas/'.length);
+
+/** The document with every reference replaced by what it refers to, but for those of the plain one. */
+const inlined = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(inlined);
+  if (!isMembers(value)) return value;
+  const { $ref, ...rest } = value;
+  if (typeof $ref === 'string' && !nameOf($ref).startsWith('Error'))
+    return { ...(inlined(SCHEMAS[nameOf($ref)]) as object), ...rest };
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inlined(part)]));
+};
+
+t.test('a name stands for what was in its place, words included', (t) => {
+  t.same(inlined(NAMED.paths), PLAIN.paths);
+  const { paths: _, components: __, ...named } = NAMED;
+  const { paths: ___, components: ____, ...plain } = PLAIN;
+  t.same(named, plain, 'and all the rest is the same');
+  t.end();
+});
+
+/** Shapes with members, without their words, each with the place it stands at. */
+const shapesIn = (value: unknown, place: string): (readonly [string, string])[] => {
+  if (Array.isArray(value)) return value.flatMap((part, at) => shapesIn(part, `${place}/${at}`));
+  if (!isMembers(value)) return [];
+  const own =
+    isMembers(value['properties']) && value['type'] === 'object'
+      ? [[JSON.stringify(wordless(value)), place] as const]
+      : [];
+  const parts = Object.entries(value).filter(([name]) => name !== 'example' && name !== 'examples');
+  return [...own, ...parts.flatMap(([name, part]) => shapesIn(part, `${place}/${name}`))];
+};
+
+const wordless = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(wordless);
+  if (!isMembers(value)) return value;
+  const members = Object.entries(value).filter(([name, part]) => name !== 'description' || typeof part !== 'string');
+  return Object.fromEntries(members.map(([name, part]) => [name, wordless(part)]));
+};
+
+t.test('no shape with members stands twice', (t) => {
+  const first = new Map<string, string>();
+  for (const [shape, place] of shapesIn(NAMED, '')) {
+    const other = first.get(shape);
+    if (other !== undefined) t.fail(`${place} repeats ${other}: name it in api/data-app/openapi-shapes.ts`);
+    first.set(shape, place);
+  }
+  t.ok(first.size > 50, `${first.size} shapes`);
+  t.end();
+});
+
+t.test('the example of the stream has events of the shapes told', (t) => {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
+  ajv.addSchema(NAMED, 'document');
+  const validate = ajv.compile({ $ref: 'document#/components/schemas/StreamEvent' });
+  const events = parseFrames(STREAM.example.output);
+  t.same(
+    events.map(({ event }) => event),
+    ['hello', 'snapshot', 'ready', 'update'],
+  );
+  for (const { event, data } of events) t.ok(validate({ event, data }), `${event} ${ajv.errorsText(validate.errors)}`);
+  t.notOk(validate({ event: 'update', data: events[0]?.data }), 'data of another event is refused');
+  t.end();
+});

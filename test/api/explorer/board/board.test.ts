@@ -1,0 +1,162 @@
+// The board as data: rows, filters and order, colours, addresses, the clock, and the picture that stays as large as its selection.
+import t from 'tap';
+import { boardAddress, pressed, readBoardView } from '../../../../api/explorer/board/board-address.ts';
+import {
+  type BoardListing,
+  boardRows,
+  filterListings,
+  fitListings,
+  type RowFigures,
+  sortNames,
+} from '../../../../api/explorer/board/board-rows.ts';
+import { colourStep } from '../../../../api/explorer/board/colour-step.ts';
+import { instrumentAddress, readInstrumentView } from '../../../../api/explorer/board/instrument-view.ts';
+import { MEASURES, measureOf } from '../../../../api/explorer/board/measures.ts';
+import { Picture, type Told } from '../../../../api/explorer/board/picture.ts';
+import { ServerClock } from '../../../../api/explorer/board/server-clock.ts';
+import { LAYERS, READING_LAYERS } from '../../../../schemas/layers.ts';
+
+const listing = (venue: string, base: string, quote = 'USDT'): BoardListing => ({
+  ...{ venue, base, quote, instrument: `${base}-PERP`, venue_symbol: `${base}${quote}` },
+});
+const ALL = [listing('okx', 'ETH'), listing('okx', 'BTC', 'USDC'), listing('okx', 'BTC'), listing('aster', 'BTC')];
+
+t.test('a row is an instrument; listings of one venue share a cell', (t) => {
+  const [btc, eth] = boardRows(ALL);
+  t.same([btc?.instrument, eth?.instrument], ['BTC-PERP', 'ETH-PERP']);
+  t.same(
+    btc?.cells.get('okx')?.map(({ quote }) => quote),
+    ['USDC', 'USDT'],
+  );
+  t.equal(eth?.cells.get('aster'), undefined);
+  t.end();
+});
+
+t.test('filters narrow, and what does not fit is left out by whole instruments', (t) => {
+  const none = { bases: [], quotes: [], venues: [] };
+  t.same(filterListings(ALL, none), ALL);
+  t.same(filterListings(ALL, { ...none, bases: ['BTC'], venues: ['okx'] }).length, 2);
+  t.same(filterListings(ALL, { ...none, quotes: ['EUR'] }), []);
+  t.same(
+    fitListings(ALL, 3).map(({ base }) => base),
+    ['BTC', 'BTC', 'BTC'],
+    'the one on most venues first',
+  );
+  t.same(fitListings(ALL, 2), [ALL[0]], 'an instrument that does not fit gives way to one that does');
+  t.same(fitListings(ALL, 0), []);
+  t.end();
+});
+
+t.test('rows without a figure stand last in either order', (t) => {
+  const figures: Readonly<Record<string, RowFigures>> = {
+    A: new Map([['okx', [1]]]),
+    B: new Map(),
+    C: new Map([
+      ['okx', [5]],
+      ['aster', [-5]],
+    ]),
+  };
+  const of = (name: string): RowFigures => figures[name] as RowFigures;
+  t.same(sortNames(['C', 'A', 'B'], { by: 'okx', isAscending: true }, of), ['A', 'C', 'B']);
+  t.same(sortNames(['C', 'A', 'B'], { by: 'okx', isAscending: false }, of), ['C', 'A', 'B']);
+  t.same(sortNames(['C', 'A', 'B'], { by: 'range', isAscending: false }, of), ['C', 'A', 'B']);
+  t.same(sortNames(['C', 'A', 'B'], { by: 'name', isAscending: false }, of), ['C', 'B', 'A']);
+  t.end();
+});
+
+t.test('colours go both ways from zero, and shares compare', (t) => {
+  const { scale } = measureOf('funding_8h');
+  t.same(
+    [0, 0.00001, 0.0001, -0.0001, 1, -1, Number.NaN].map((figure) => colourStep(figure, scale, 0)),
+    [0, 0, 3, -3, 5, -5, 0],
+  );
+  const share = measureOf('oi').scale;
+  t.same(
+    [
+      [10, 10],
+      [5, 10],
+      [0, 10],
+      [5, 0],
+    ].map(([figure = 0, largest = 0]) => colourStep(figure, share, largest)),
+    [5, 3, 0, 0],
+  );
+  t.end();
+});
+
+t.test('steps grow, and each measure is a figure of its layer', (t) => {
+  for (const { id, scale, layer, planLayer, member } of MEASURES) {
+    if (scale.kind !== 'share')
+      t.same(
+        scale.steps,
+        [...scale.steps].sort((a, b) => a - b),
+        `${id}: steps ascend`,
+      );
+    const known = READING_LAYERS.find((name) => LAYERS[name].recordName === layer);
+    t.ok(known !== undefined && planLayer === known, `${id}: ${layer} is streamed, ${planLayer} is in plans`);
+    t.type(member, 'string');
+  }
+  t.end();
+});
+
+t.test('a view is its address, and what makes no sense is left aside', (t) => {
+  for (const address of [
+    '/explore',
+    '/explore?measure=oi',
+    '/explore?measure=basis&sort=-okx&base=BTC,ETH&quote=USDT&venue=okx,kraken-futures',
+    '/explore?sort=-name',
+  ])
+    t.equal(boardAddress(readBoardView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
+  const odd = readBoardView(new URLSearchParams('measure=x&sort=%00&base=btc,,<b>,ETH;drop&venue=OKX'));
+  t.equal(boardAddress(odd), '/explore?base=BTC&venue=okx');
+  t.same(pressed({ by: 'name', isAscending: true }, 'okx'), { by: 'okx', isAscending: false }, 'largest first');
+  t.same(pressed({ by: 'okx', isAscending: false }, 'okx'), { by: 'okx', isAscending: true });
+  const path = '/explore/BTC-PERP';
+  for (const address of [path, `${path}?range=24h&listing=okx%7CBTC-USDT-SWAP&price=mark`, `${path}?rows=stored`])
+    t.equal(instrumentAddress(path, readInstrumentView(new URLSearchParams(address.split('?')[1] ?? ''))), address);
+  t.equal(readInstrumentView(new URLSearchParams('range=7d&rows=stored')).isRaw, false, 'too long for stored rows');
+  t.end();
+});
+
+t.test('the clock is the least delayed of what was said, and follows a step forward', (t) => {
+  const clock = new ServerClock();
+  t.equal(clock.nowMs(0), null);
+  clock.tell(1_000_000, 100);
+  clock.tell(1_000_500, 700);
+  t.equal(clock.nowMs(700), 1_000_600, 'the second was 100 ms longer on its way');
+  clock.tell(1_010_000, 800);
+  t.equal(clock.nowMs(900), 1_010_100, 'a machine that slept');
+  clock.tell(Number.NaN, 900);
+  t.equal(clock.nowMs(900), 1_010_100);
+  clock.tell(1_070_000, 61_000);
+  clock.tell(1_131_000, 122_000);
+  t.equal(clock.nowMs(122_000), 1_131_000, 'what is older than two stretches no longer counts');
+  t.end();
+});
+
+const told = (rev: number, symbol = 'BTCUSDT'): Told => ({
+  ...{ venue: 'okx', venue_symbol: symbol, instrument: 'BTC-PERP', layer: 'mark', rev },
+  state: { status: 'present', venue_ts: null, received_at: null, age_ms: null, valid_until: null, values: {} },
+});
+
+t.test('the picture holds one reading a listing and layer, however many come', (t) => {
+  const picture = new Picture();
+  for (let rev = 1; rev <= 10_000; rev++) picture.apply(told(rev, `S${rev % 7}`));
+  t.equal(picture.size, 7);
+  picture.clear();
+  t.equal(picture.size, 0);
+  t.end();
+});
+
+t.test('a revision that is left out is counted, unless it was announced or the picture begins anew', (t) => {
+  const picture = new Picture();
+  for (const rev of [4, 5, 5, 6]) picture.apply(told(rev));
+  t.equal(picture.holes, 0, 'a status repeats the revision');
+  picture.apply(told(8));
+  t.equal(picture.holes, 1);
+  picture.replace(told(20));
+  picture.excuse();
+  picture.apply(told(30));
+  picture.apply(told(31));
+  t.equal(picture.holes, 1);
+  t.end();
+});

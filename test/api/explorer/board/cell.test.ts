@@ -1,0 +1,105 @@
+// What a cell shows: every status of a reading, what the page sees by itself, and that no number stands where none holds.
+import t from 'tap';
+import { type Cell, type CellTime, cellOf } from '../../../../api/explorer/board/cell.ts';
+import { cellDetails } from '../../../../api/explorer/board/cell-details.ts';
+import type { Reading } from '../../../../api/explorer/board/reading.ts';
+import { GAP_CAUSES } from '../../../../schemas/gap-causes.ts';
+import { randomOf } from '../../../support/mutations.ts';
+
+const NOW = Date.parse('2026-01-15T12:00:10.000Z');
+const TIME: CellTime = { nowMs: NOW, boundMs: 30_000, lostSinceMs: null };
+const instant = (ms: number): string => new Date(NOW + ms).toISOString();
+
+const reading = (over: Partial<Reading> = {}): Reading => ({
+  status: 'present',
+  venue_ts: instant(-3_100),
+  received_at: instant(-3_000),
+  age_ms: 12,
+  valid_until: null,
+  values: { funding: '0.00009985' },
+  units: { funding: 'fraction' },
+  ...over,
+});
+const see = (over: Partial<Reading>, time: Partial<CellTime> = {}): Cell =>
+  cellOf(reading(over), 'funding', { ...TIME, ...time });
+
+t.test('a present reading is its digits with an age that goes on', (t) => {
+  t.same(see({}), { kind: 'figure', digits: '0.00009985', unit: 'fraction', ageMs: 3_000 });
+  t.match(see({}, { nowMs: NOW + 5_000 }), { kind: 'figure', ageMs: 8_000 });
+  t.match(see({}, { nowMs: NOW - 60_000 }), { kind: 'figure', ageMs: 0 }, 'a clock that is behind makes no age');
+  t.end();
+});
+
+t.test('stale and missing readings are withheld with their reason', (t) => {
+  for (const [over, label, words] of [
+    [{ status: 'stale', reason: 'connection_lost' }, 'connection lost', /connection that brought it was lost/],
+    [{ status: 'stale', reason: 'horizon_passed' }, 'horizon passed', /outlived its horizon/],
+    [{ status: 'missing', reason: 'gap', gap_cause: 'crossed_book' }, 'crossed book', /The book was crossed/],
+    [{ status: 'missing', reason: 'no_value', received_at: null }, 'no value', /Nothing was said/],
+    [{ status: 'stale', reason: 'moon_phase' }, 'moon phase', /^moon phase$/],
+  ] as const) {
+    // Digits that a careless answer might still hold are not shown either.
+    const cell = see(over);
+    t.match(cell, { kind: 'withheld', label, words });
+    t.notMatch(JSON.stringify(cell), /9985/);
+  }
+  t.end();
+});
+
+t.test('what was never there is neither a figure nor withheld', (t) => {
+  t.match(see({ status: 'not_published', reason: 'venue_capability' }), { kind: 'absent', label: 'not published' });
+  t.match(see({ status: 'off', reason: 'policy_off' }), { kind: 'absent', label: 'off' });
+  t.same(cellOf(undefined, 'funding', TIME), { kind: 'waiting' });
+  t.end();
+});
+
+t.test('a figure that is null or not there is withheld with the reason that the answer has', (t) => {
+  t.match(see({ values: { funding: null }, null_reasons: { funding: 'unit_unknown' } }), { label: 'unit unknown' });
+  t.match(see({ values: {} }), { kind: 'withheld', label: 'no value' });
+  t.end();
+});
+
+t.test('what the stream does not say in time the page sees by itself', (t) => {
+  t.match(see({ valid_until: instant(-1_000) }), { kind: 'figure' }, 'the stream has its second to say so');
+  t.match(see({ valid_until: instant(-5_000) }), { kind: 'withheld', label: 'horizon passed' });
+  t.match(see({ received_at: instant(-40_000) }), { kind: 'withheld', label: 'freshness bound' });
+  t.match(see({}, { lostSinceMs: NOW }), { kind: 'withheld', label: 'stream lost', ageMs: 3_000 });
+  t.end();
+});
+
+t.test('whatever a reading says, digits are shown of a present one alone', (t) => {
+  const random = randomOf(7);
+  const one = <T>(items: readonly T[]): T => items[random(items.length)] as T;
+  let figures = 0;
+  for (let round = 0; round < 5_000; round++) {
+    const status = one(['present', 'stale', 'missing', 'not_published', 'off'] as const);
+    const over = {
+      status,
+      ...(random(2) === 0 ? {} : { reason: one(['gap', 'horizon_passed', 'connection_lost']) }),
+      ...(random(2) === 0 ? {} : { gap_cause: one(Object.keys(GAP_CAUSES)) }),
+      received_at: one([null, instant(-random(100_000))]),
+      valid_until: one([null, instant(random(20_000) - 10_000)]),
+      values: one([{}, { funding: null }, { funding: '0.00009985' }]) as Reading['values'],
+    };
+    const lostSinceMs = one([null, null, NOW - 1]);
+    const cell = see(over, { lostSinceMs });
+    const details = JSON.stringify(cellDetails(cell, reading(over), NOW));
+    if (cell.kind === 'figure') figures += 1;
+    const mayShow = status === 'present' && lostSinceMs === null;
+    if ((cell.kind === 'figure' || details.includes('9985')) && !mayShow) t.fail(`${JSON.stringify(over)}: ${details}`);
+  }
+  t.ok(figures > 100, `${figures} figures among 5000 readings`);
+  t.end();
+});
+
+t.test('details have the whole digits, the instants and the reason', (t) => {
+  const details = cellDetails(see({}), reading({ instants: { next_funding_at: instant(60_000) } }), NOW);
+  t.same(details, [
+    { label: 'Figure', text: '0.00009985 (fraction)' },
+    { label: 'Received', text: '2026-01-15 12:00:07.000 UTC, 3 s ago' },
+    { label: 'Stated by the venue', text: '2026-01-15 12:00:06.900 UTC' },
+    { label: 'Next settlement', text: '2026-01-15 12:01:10.000 UTC' },
+  ]);
+  t.same(cellDetails({ kind: 'waiting' }, undefined, NOW).length, 1);
+  t.end();
+});

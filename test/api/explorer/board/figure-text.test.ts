@@ -1,0 +1,88 @@
+// Figures as text: exact shifts, rounding by the decimal rule, ages in one unit.
+import t from 'tap';
+import {
+  ageText,
+  type Form,
+  formText,
+  groupThousands,
+  roundDigits,
+  shiftPoint,
+  shortQuantity,
+} from '../../../../api/explorer/board/figure-text.ts';
+import { randomOf } from '../../../support/mutations.ts';
+
+t.test('the point is moved without a figure being calculated', (t) => {
+  for (const [digits, places, moved] of [
+    ['0.00009985', 2, '0.009985'],
+    ['-0.0000024959754082528627', 4, '-0.024959754082528627'],
+    ['12.5', 4, '125000'],
+    ['0', 4, '0'],
+    ['-0.01', 2, '-1'],
+    ['1e-7', 2, '1e-7'],
+  ] as const)
+    t.equal(shiftPoint(digits, places), moved);
+  t.end();
+});
+
+t.test('rounding is half away from zero, with carries, and keeps no sign of a zero', (t) => {
+  for (const [digits, decimals, rounded] of [
+    ['0.009985', 4, '0.0100'],
+    ['9.9995', 3, '10.000'],
+    ['-0.00004', 4, '0.0000'],
+    ['-1.25', 1, '-1.3'],
+    ['99.5', 0, '100'],
+    ['7', 2, '7.00'],
+  ] as const)
+    t.equal(roundDigits(digits, decimals), rounded);
+  t.end();
+});
+
+t.test('rounding agrees with whole numbers of any length', (t) => {
+  const random = randomOf(3);
+  for (let round = 0; round < 3_000; round++) {
+    const scale = 1 + random(8);
+    const decimals = random(scale + 1);
+    const units = BigInt(random(1_000_000_000)) * (random(2) === 0 ? 1n : -1n);
+    const [size, unit] = [units < 0n ? -units : units, 10n ** BigInt(scale - decimals)];
+    const text = size.toString().padStart(scale + 1, '0');
+    const digits = `${units < 0n ? '-' : ''}${text.slice(0, -scale)}.${text.slice(-scale)}`;
+    const expected = ((size + unit / 2n) / unit).toString().padStart(decimals + 1, '0');
+    const got = roundDigits(digits, decimals).replace('-', '').replace('.', '');
+    if (got !== expected) t.equal(got, expected, `${digits} to ${decimals}`);
+  }
+  t.pass('3000 figures');
+  t.end();
+});
+
+t.test('forms', (t) => {
+  for (const [form, digits, text] of [
+    ['rate', '0.00009985', '+0.0100 %'],
+    ['rate', '-0.0000125', '\u22120.0013 %'],
+    ['rate', '0', '0.0000 %'],
+    ['bps', '0.0000186617561846709654', '+0.19 bps'],
+    ['width', '0.0000010308263464782592', '0.01 bps'],
+    ['price', '97009.6', '97\u2009009.6'],
+    ['quantity', '1284000.5', '1.284M'],
+    ['quantity', '97010.4', '97\u2009010'],
+    ['quantity', '0.04210000', '0.0421'],
+    ['quantity', '45600000000', '45.600B'],
+    ['quantity', '12.345', '12.35'],
+  ] as const satisfies readonly (readonly [Form, string, string])[])
+    t.equal(formText(form, digits), text, `${form} ${digits}`);
+  t.equal(groupThousands('1234567.1234567'), '1\u2009234\u2009567.1234567', 'decimals are not grouped');
+  t.equal(shortQuantity('not a number'), 'not a number');
+  t.end();
+});
+
+t.test('ages', (t) => {
+  t.same([-5, 999, 59_999, 60_000, 3_599_999, 7_200_000, 200_000_000].map(ageText), [
+    '0 s',
+    '0 s',
+    '59 s',
+    '1 min',
+    '59 min',
+    '2 h',
+    '2 d',
+  ]);
+  t.end();
+});

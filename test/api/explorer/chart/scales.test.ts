@@ -1,0 +1,45 @@
+// Axes: round figures within the range, round instants in UTC, texts as exact as their step.
+import t from 'tap';
+import { rangeOf, ticksOf, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
+import { randomOf } from '../../../support/mutations.ts';
+
+t.test('ticks are round, ascend, and lie within the range', (t) => {
+  t.same(ticksOf({ low: 0.4, high: 10.1 }, 5), [2, 4, 6, 8, 10]);
+  t.same(
+    ticksOf({ low: -0.00012, high: 0.00031 }, 5).map((tick) => tickText(tick, 0.0001)),
+    ['-0.0001', '0.0000', '0.0001', '0.0002', '0.0003'],
+  );
+  const random = randomOf(5);
+  for (let round = 0; round < 500; round++) {
+    const low = (random(2_000_000) - 1_000_000) / 10 ** random(8);
+    const high = low + (1 + random(1_000_000)) / 10 ** random(8);
+    const ticks = ticksOf({ low, high }, 5);
+    const isGood = ticks.every(
+      (tick, i) => tick >= low - 1e-9 && tick <= high && (i === 0 || tick > (ticks[i - 1] ?? 0)),
+    );
+    if (!isGood || ticks.length > 12) t.fail(`${low} to ${high}: ${ticks}`);
+  }
+  t.pass('500 ranges');
+  t.end();
+});
+
+t.test('a range leaves holes aside, and has a height when all figures are one', (t) => {
+  t.equal(rangeOf([Number.NaN]), null);
+  const one = rangeOf([5, Number.NaN, 5]);
+  t.ok(one !== null && one.low < 5 && one.high > 5);
+  t.ok((rangeOf([0])?.high ?? 0) > 0);
+  t.end();
+});
+
+t.test('instants are round in UTC', (t) => {
+  const from = Date.parse('2026-01-15T11:47:13.000Z');
+  const { stepMs, at } = timeTicks(from, from + 900_000, 8);
+  t.equal(stepMs, 120_000);
+  t.same(
+    at.slice(0, 2).map((ms) => timeTickText(ms, stepMs)),
+    ['11:48', '11:50'],
+  );
+  t.equal(timeTickText(from, 1_000), '11:47:13');
+  t.equal(timeTickText(from, 86_400_000), '01-15');
+  t.end();
+});

@@ -1,0 +1,270 @@
+// The relay of the explorer over a real PostgreSQL and a real API: whose key is used, what is passed on in both directions, and that no key is ever shown.
+import type { IncomingHttpHeaders } from 'node:http';
+import t from 'tap';
+import { openKeyStore } from '../../../api/access/key-store.ts';
+import { findKeyShapes, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { closeAccount } from '../../../api/accounts/close-account.ts';
+import { beginSession, endOtherSessions } from '../../../api/accounts/sessions.ts';
+import { createExplorer } from '../../../api/explorer/explorer.ts';
+import { RELAYED } from '../../../api/explorer/relay.ts';
+import { WEB_MODULES } from '../../../api/web-modules.ts';
+import { freePort } from '../../../infra/dev/engines/ports.ts';
+import { until } from '../../support/pipeline.ts';
+import { StreamClient } from '../../support/stream-client.ts';
+import { market, markReading, testApp } from '../live-fixture.ts';
+import { type Browser, startSite } from '../site-fixture.ts';
+
+const port = await freePort();
+const apiPort = await freePort();
+const origin = `http://localhost:${port}`;
+const apiUrl = `http://127.0.0.1:${apiPort}`;
+const OPEN_KEY_PLAN = 'pro';
+
+const urls = { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: null };
+// Sessions are looked at with every part of a stream.
+const modules = WEB_MODULES.map((module) =>
+  module.name === 'explorer' ? createExplorer({ checkSessionMs: 0 }) : module,
+);
+const { app, pool, browser } = await startSite(t, { urls, modules });
+const feed = market();
+let moved = 0;
+const data = await testApp(feed, { keys: openKeyStore(pool), baseUrl: apiUrl });
+/** Every request as it reached the API. */
+const seen: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
+data.app.server.prependListener('request', ({ url = '', headers }) => seen.push({ url, headers }));
+await data.app.listen({ host: '127.0.0.1', port: apiPort });
+t.teardown(() => data.app.close());
+
+/** Everything that browsers were ever answered. */
+let answered = '';
+const ask = async (one: Browser, path: string, payload?: unknown, headers: Record<string, string> = {}) => {
+  const answer = await one.send({
+    method: payload === undefined ? 'GET' : 'POST',
+    url: `/api/explore${path}`,
+    headers: {
+      host: new URL(origin).host,
+      ...(payload === undefined ? {} : { 'content-type': 'application/json', origin, 'sec-fetch-site': 'same-origin' }),
+      ...headers,
+    },
+    ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+  });
+  answered += JSON.stringify(answer.headers) + answer.body;
+  return answer;
+};
+/** A browser of a new account, signed in. */
+const member = async (name: string, site = { browser }): Promise<{ one: Browser; account: string }> => {
+  const account = `acc_${name}`;
+  await pool.query('insert into accounts (account_id, email) values ($1, $2)', [account, `${name}@example.com`]);
+  const one = site.browser();
+  one.cookies.set('session', (await beginSession(pool, { accountId: account, agent: 'test' })).token);
+  return { one, account };
+};
+const keyRows = async (account: string) =>
+  (
+    await pool.query<{ hash: Buffer; plan: string; kind: string; revoked_at: Date | null }>(
+      'select hash, plan, kind, revoked_at from api_keys where account_id = $1 order by created_at',
+      [account],
+    )
+  ).rows;
+/** What stood in the newest request to the API as its key. */
+const lastKey = (): string => (seen.at(-1)?.headers.authorization ?? '').replace('Bearer ', '');
+
+const BODY = { where: 'base = BTC', layers: ['mark'] };
+
+t.test('without a session nothing is passed on, and from another site nothing either', async (t) => {
+  const before = seen.length;
+  const nobody = browser();
+  for (const { method, path } of RELAYED) {
+    const url = path.replaceAll(/:\w+/g, 'x');
+    const { statusCode, body } = await ask(nobody, url, method === 'POST' ? BODY : undefined);
+    t.match([statusCode, JSON.parse(body)], [401, { errors: [{ code: 'AUTH_REQUIRED' }] }], url);
+  }
+  const { one } = await member('elsewhere');
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site', origin: 'http://localhost:1' },
+    { origin: 'http://evil.test' },
+  ])
+    for (const payload of [undefined, BODY])
+      t.equal((await ask(one, payload === undefined ? '/venues' : '/snapshots', payload, headers)).statusCode, 403);
+  t.equal(seen.length, before, 'the API was asked nothing');
+});
+
+t.test('whoever is signed in calls with a key of the account, which has its plan and ends with it', async (t) => {
+  const { one, account } = await member('owner');
+  const { one: stranger, account: other } = await member('stranger');
+  const { statusCode, body } = await ask(one, '/snapshots', BODY);
+  t.equal(statusCode, 200);
+  t.ok(JSON.parse(body).items.length > 0);
+  const own = lastKey();
+  t.match(await keyRows(account), [{ hash: hashKey(own), plan: 'free', kind: 'connection', revoked_at: null }]);
+  await ask(one, '/snapshots', BODY);
+  t.equal(lastKey(), own, 'the same key again');
+  await ask(stranger, '/snapshots', BODY);
+  t.match(await keyRows(other), [{ hash: hashKey(lastKey()) }]);
+  t.not(lastKey(), own, 'another account has another key');
+  t.notMatch((await one.get('/api/keys')).body, /explorer/, 'the list of keys does not name it');
+
+  await pool.query("update accounts set plan = 'standard' where account_id = $1", [account]);
+  await ask(one, '/snapshots', BODY);
+  t.match(await keyRows(account), [{ hash: hashKey(own), plan: 'standard' }], 'the plan follows the account');
+
+  await pool.query('update api_keys set revoked_at = now() where hash = $1', [hashKey(own)]);
+  t.equal((await ask(one, '/snapshots', BODY)).statusCode, 200, 'a revoked one is replaced');
+  t.not(lastKey(), own);
+  t.match(await keyRows(account), [{ revoked_at: Date }, { plan: 'standard', revoked_at: null }]);
+  await closeAccount(pool, account);
+  t.equal((await ask(one, '/snapshots', BODY)).statusCode, 401);
+  t.ok(
+    (await keyRows(account)).every(({ revoked_at: at }) => at !== null),
+    'no key outlives its account',
+  );
+});
+
+t.test('ten first calls at once make one key', async (t) => {
+  const { one, account } = await member('hasty');
+  await Promise.all(Array.from({ length: 10 }, () => ask(one, '/anchors/proof')));
+  t.equal((await keyRows(account)).length, 1);
+});
+
+t.test('open calls are made without a key', async (t) => {
+  const { one, account } = await member('reader');
+  t.equal((await ask(one, '/dql/parse', { query: 'any(venues where mark > 0)' })).statusCode, 200);
+  t.equal((await ask(one, '/dql/catalogue')).statusCode, 200);
+  t.same([seen.at(-1)?.headers.authorization, await keyRows(account)], [undefined, []]);
+});
+
+t.test('the bytes of an answer are those of the API, refusals included', async (t) => {
+  const { one } = await member('bytes');
+  const key = data.as('free');
+  for (const [path, payload] of [
+    ['/dql/parse', { query: 'any(venues where funding_8h >> 1)' }],
+    ['/snapshots', { where: 'base = ' }],
+    ['/dql/parse', { query: 'any(venues where funding_8h > 0.5bps)' }],
+  ] as const) {
+    const direct = await data.app.inject({
+      method: 'POST',
+      url: `/v2${path}`,
+      payload,
+      headers: path === '/snapshots' ? key : {},
+    });
+    const relayed = await ask(one, path, payload);
+    if (path === '/snapshots') t.equal(relayed.statusCode, 400, 'the key of the table is not that of the account');
+    else t.same([relayed.statusCode, relayed.body], [direct.statusCode, direct.body], path);
+    t.equal(relayed.headers['content-type'], 'application/json; charset=utf-8');
+  }
+});
+
+t.test('named headers alone go either way', async (t) => {
+  const { one } = await member('headers');
+  const { headers } = await ask(one, '/snapshots', BODY, {
+    ...{ authorization: 'Bearer sk_another', 'x-payment': 'x', 'payment-signature': 'x', 'x-forwarded-for': '1.2.3.4' },
+    ...{ 'x-forwarded-host': 'evil.test', referer: `${origin}/explore/query`, 'last-event-id': 'abc' },
+  });
+  const names = Object.keys(seen.at(-1)?.headers ?? {}).filter((name) => name !== 'accept-encoding');
+  t.same(
+    names.sort(),
+    ['accept', 'authorization', 'connection', 'content-length', 'content-type', 'host', 'last-event-id'].filter(
+      (name) => names.includes(name),
+    ),
+  );
+  t.match(seen.at(-1)?.headers, { authorization: /^Bearer sk_[0-9A-Za-z]{36}$/, 'last-event-id': 'abc' });
+  for (const name of Object.keys(headers)) t.notMatch(name, /^(access-control-|www-authenticate|set-cookie|payment-)/);
+  t.match(headers, { 'cache-control': 'no-store', 'x-service-receipt': /./, ratelimit: /./ });
+});
+
+t.test('a path leads to the call that it names and to no other', async (t) => {
+  const { one } = await member('paths');
+  const before = seen.length;
+  for (const path of [
+    ...[
+      '/account',
+      '/receipts/x',
+      '/agent/state',
+      '/../metrics',
+      '/archive/../../metrics',
+      '/archive/%2e%2e/%2e%2e/metrics',
+    ],
+    ...['/archive/..%2f..%2faccount/mark/x/y', '/anchors/..', '/anchors/%2e', '/snapshots'],
+  ])
+    t.equal((await ask(one, path)).statusCode, 404, path);
+  t.equal(seen.length, before, 'the API was asked nothing');
+  await ask(one, '/archive/binance%3ABTCUSDT/mark/2026-01-01%3Fx=1%2f..?format=csv');
+  t.equal(seen.at(-1)?.url, '/v2/archive/binance:BTCUSDT/mark/2026-01-01%3Fx%3D1%2F..?format=csv');
+});
+
+t.test('an open explorer lends its key to whoever is not signed in, at its own address alone', async (t) => {
+  const openPort = await freePort();
+  const openOrigin = `http://localhost:${openPort}`;
+  const { rows } = await pool.query<{ account_id: string }>(
+    "insert into accounts (account_id, plan) values ('acc_open', 'pro') returning account_id",
+  );
+  const explorerKey = makeKey();
+  await pool.query(
+    "insert into api_keys (key_id, account_id, hash, display, name, plan) values ('key_open', $1, $2, 'sk_', 'open', $3)",
+    [rows[0]?.account_id, hashKey(explorerKey), OPEN_KEY_PLAN],
+  );
+  const open = await startSite(t, { urls: { ...urls, account: openOrigin, auth: openOrigin }, explorerKey });
+  const nobody = open.browser();
+  const host = new URL(openOrigin).host;
+  const headers = { host, origin: openOrigin };
+  t.equal((await ask(nobody, '/snapshots', BODY, headers)).statusCode, 200);
+  t.equal(lastKey(), explorerKey);
+  t.equal(
+    (await ask(nobody, '/snapshots', BODY, { ...headers, host: 'evil.test' })).statusCode,
+    401,
+    'another name of this address',
+  );
+  t.equal((await ask(nobody, '/snapshots', BODY, { ...headers, origin: 'http://evil.test' })).statusCode, 403);
+  answered += (await nobody.send({ method: 'GET', url: '/explore/query', headers: { host } })).body;
+});
+
+t.test(
+  'the stream is passed on as it comes, resumes, and frees its place when the browser or the session goes',
+  async (t) => {
+    await app.listen({ host: '127.0.0.1', port });
+    const { one, account } = await member('stream');
+    const cookie = [...one.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const open = (headers: Record<string, string> = {}): Promise<StreamClient> =>
+      StreamClient.open(`${origin}/api/explore/stream?where=base%20%3D%20BTC&layers=mark`, { cookie, ...headers });
+    const first = await open();
+    t.match(first.headers.get('content-type'), /text\/event-stream/);
+    await first.until((events) => events.some(({ event }) => event === 'ready'));
+    const full = await open();
+    t.equal(full.status, 429, 'the free plan has one stream');
+    await first.close();
+    const second = await until('the place is free', 60_000, async () => {
+      const client = await open({ 'last-event-id': first.lastId });
+      if (client.status === 200) return client;
+      await client.close();
+      return null;
+    });
+    t.equal(seen.at(-1)?.headers['last-event-id'], first.lastId);
+    await second.until((events) => events.some(({ event }) => event === 'hello'));
+    answered += first.text + second.text + full.text;
+    await endOtherSessions(pool, account, null);
+    await until('the stream of an ended session ends', 60_000, async () => {
+      feed.read('binance', 'BTCUSDT', markReading(String(60_001 + ++moved)));
+      return second.isEnded ? true : null;
+    });
+  },
+);
+
+t.test('an API that is away is a 503 with the time to wait', async (t) => {
+  const { app: lonely } = await startSite(t, { urls: { ...urls, api: `http://127.0.0.1:${await freePort()}` }, pool });
+  const { one } = await member('away');
+  const { statusCode, headers, body } = await lonely.inject({
+    url: '/api/explore/dql/catalogue',
+    cookies: Object.fromEntries(one.cookies),
+  });
+  t.match(
+    [statusCode, headers, JSON.parse(body)],
+    [503, { 'retry-after': '5' }, { errors: [{ code: 'UNAVAILABLE' }] }],
+  );
+});
+
+t.test('no key stands in anything that a browser was answered', (t) => {
+  t.ok(answered.length > 10_000);
+  t.same(findKeyShapes(answered), []);
+  t.end();
+});

@@ -1,0 +1,100 @@
+// The documentation: every link and fragment leads somewhere, every query runs through the parser, each page is also Markdown, everything is found.
+import t from 'tap';
+import { openApiOf } from '../../../api/data-app/openapi.ts';
+import { compile } from '../../../api/language/compile.ts';
+import { FUNCTIONS } from '../../../api/language/functions.ts';
+import { ENDPOINTS } from '../../../api/open-pages/endpoint-pages.ts';
+import { readPages } from '../../../api/open-pages/pages.ts';
+import { CATALOGUE } from '../../../schemas/errors.ts';
+import { CODES } from '../language/codes.ts';
+import { startSite } from '../site-fixture.ts';
+
+const { browser } = await startSite(t);
+const { get } = browser();
+const pages = readPages();
+const hrefsOf = (body: string): string[] =>
+  [...body.matchAll(/ href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
+
+t.test('every link of every page leads to a page, and every fragment to a heading of it', async (t) => {
+  const bodies = new Map<string, string>();
+  const read = async (path: string): Promise<string> => {
+    const held = bodies.get(path);
+    if (held !== undefined) return held;
+    const answer = await get(path);
+    t.ok([200, 302, 303].includes(answer.statusCode) || path === '/status', `${path}: ${answer.statusCode}`);
+    bodies.set(path, answer.body);
+    return answer.body;
+  };
+  for (const path of [...pages.map(({ slug }) => `/docs/${slug}`), '/changelog', '/docs/search?q=gap']) {
+    const body = await read(path);
+    t.notMatch(body, /<script(?![^>]*\bsrc=)|<style|\sstyle=/, `${path} has nothing inline`);
+    for (const href of new Set(hrefsOf(body))) {
+      if (!href.startsWith('/') && !href.startsWith('#')) continue;
+      const [target = '', fragment] = href.split('#');
+      const there = await read(target === '' ? path : target);
+      if (fragment !== undefined) t.ok(there.includes(`id="${fragment}"`), `${path} -> ${href}`);
+    }
+  }
+});
+
+t.test('every query of the pages compiles', (t) => {
+  for (const { slug, markdown } of pages) {
+    for (const [, query = ''] of markdown.matchAll(/```dql\n([\s\S]*?)```/g)) {
+      t.doesNotThrow(() => compile({ text: query.trim() }, CODES), `${slug}: ${query.trim().slice(0, 60)}`);
+    }
+  }
+  t.end();
+});
+
+t.test(
+  'each call of the OpenAPI document has a page with its parameters, its answer and the way to try it',
+  async (t) => {
+    const { paths } = openApiOf({ operations: ENDPOINTS, baseUrl: 'http://api.test', simulated: false });
+    const calls = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const titles = new Map(pages.map((page) => [page.title, page]));
+    t.ok(calls.length > 15, `${calls.length} calls`);
+    for (const call of calls) {
+      const page = titles.get(call);
+      t.ok(page, `${call} has a page`);
+      const { body } = await get(`/docs/${page?.slug}`);
+      t.match(body, '<section id="try"', call);
+      t.match(
+        page?.markdown,
+        /```sh\ncurl [\s\S]*```\n\n```(?:json|text)\n[\s\S]*Errors: `/,
+        `${call}: example, answer, errors`,
+      );
+    }
+  },
+);
+
+t.test('each page is also Markdown, by its address and by Accept; the texts for programs name each', async (t) => {
+  const llms = await get('/llms.txt');
+  const full = await get('/llms-full.txt');
+  t.match(llms.headers['content-type'], 'text/plain');
+  for (const { slug, title, markdown } of pages) {
+    const twin = await get(`/docs/${slug}.md`);
+    t.match(twin.headers['content-type'], 'text/markdown');
+    t.equal(twin.body, markdown);
+    t.ok(llms.body.includes(`/docs/${slug}.md): `), slug);
+    t.ok(full.body.includes(markdown.trim()), title);
+  }
+});
+
+t.test('the search finds each function and each error code', async (t) => {
+  const finds = async (word: string): Promise<void> => {
+    const { body } = await get(`/docs/search?q=${encodeURIComponent(word)}`);
+    t.notMatch(body, />0 results/, word);
+  };
+  for (const code of Object.keys(CATALOGUE)) await finds(code);
+  for (const name of FUNCTIONS.keys()) await finds(name);
+  t.match((await get('/docs/search?q=%3Cscript%3Ealert(1)')).body, '&lt;script');
+  t.match((await get('/docs/search?q=a&q=b')).statusCode, 200);
+});
+
+t.test('the status page shows what the API says, and its last word while the API is away', async (t) => {
+  const answer = await get('/status');
+  t.equal(answer.statusCode, 503, 'no API has ever answered here');
+  t.match(answer.body, 'does not answer');
+});

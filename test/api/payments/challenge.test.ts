@@ -1,0 +1,136 @@
+// The 402 challenge of every payable endpoint, read by the libraries that clients and catalogues read it with (P-01, N-13).
+
+import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x402/extensions/bazaar';
+import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import type { ArchiveManifest } from '../../../api/contract/archive.ts';
+import { PLANS } from '../../../api/contract/plans.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
+import { market, TERMS, testApp } from '../live-fixture.ts';
+
+const PAYABLE = OPERATIONS.filter(({ price }) => price !== null);
+const MOST_CHARACTERS = 4_096;
+/** As long as addresses of services get. */
+const BASE_URL = 'https://market-data.staging.europe-west.example.com';
+
+/** Whatever file is asked for is there, at the price of the core tier. */
+const ONE_FILE = {
+  list: async () => [],
+  find: async () => ({ tier: 'core' }),
+} as unknown as ArchiveManifest;
+
+type Bazaar = {
+  readonly info: { readonly input: Readonly<Record<string, unknown>>; readonly output: object };
+  readonly schema: {
+    readonly $schema: string;
+    readonly properties: { readonly input: { readonly properties: Readonly<Record<string, unknown>> } };
+  };
+};
+type Challenge = {
+  readonly accepts: readonly { readonly amount: string; readonly payTo: string }[];
+  readonly extensions: { readonly bazaar: Bazaar };
+};
+
+t.test('the challenge of every payable endpoint fits a header and describes the call', async (t) => {
+  const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
+  t.teardown(() => app.close());
+  t.ok(PAYABLE.length >= 4);
+  for (const { method, path, input, example, price } of PAYABLE) {
+    const answer = await app.inject({ method, url: fillPath(path, example.input) });
+    t.equal(answer.statusCode, 402, path);
+    const header = String(answer.headers['payment-required']);
+    t.ok(header.length <= MOST_CHARACTERS, `${path}: ${header.length} characters`);
+    t.match(header, /^[A-Za-z0-9+/]+={0,2}$/, 'base64 of the standard alphabet');
+    t.equal(Buffer.from(header, 'base64').toString(), answer.body, 'header and body are the same bytes');
+    const { accepts, extensions } = answer.json<Challenge>();
+    const plans = Object.values(PLANS).filter((plan) => plan.price_usd > 0);
+    t.same(
+      accepts.map(({ amount }) => Number(amount)),
+      [price, ...plans.map((plan) => plan.price_usd * 1_000_000)],
+    );
+    const { bazaar } = extensions;
+    const sentAs = method === 'GET' ? 'queryParams' : 'body';
+    t.same(validateDiscoveryExtension(bazaar as never), { valid: true }, path);
+    t.same(validateDiscoveryExtensionSpec(bazaar as never), { valid: true }, path);
+    t.match(bazaar.info.input, { type: 'http', method, [sentAs]: example.input });
+    t.equal(bazaar.schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
+    const isDescribed = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(bazaar.schema);
+    t.ok(isDescribed(bazaar.info), JSON.stringify(isDescribed.errors));
+    const { [sentAs]: body } = bazaar.schema.properties.input.properties as Record<string, { properties: object }>;
+    const { properties } = input as { readonly properties?: object };
+    t.same(Object.keys(body?.properties ?? {}), Object.keys(properties ?? {}), 'every top-level member, no other');
+    const other = { ...bazaar.info.input, method: method === 'POST' ? 'PUT' : 'POST' };
+    t.notOk(isDescribed({ ...bazaar.info, input: other }), 'the method is pinned');
+    const misspelt = { ...bazaar.info.input, [sentAs]: { colour: 'red' } };
+    t.notOk(isDescribed({ ...bazaar.info, input: misspelt }), 'so are the members');
+  }
+});
+
+t.test('the stock payment client reads the challenge and signs its first entry', async (t) => {
+  const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
+  t.teardown(() => app.close());
+  const address = await app.listen({ host: '127.0.0.1', port: 0 });
+  for (const { method, path, price, example } of PAYABLE) {
+    const answer = await fetch(`${address}${fillPath(path, example.input)}`, { method });
+    const http = new x402HTTPClient(new x402Client());
+    const required = http.getPaymentRequiredResponse((name) => answer.headers.get(name), await answer.json());
+    t.equal(required.x402Version, 2);
+    t.match(required.accepts[0], {
+      scheme: 'exact',
+      network: TERMS.network,
+      amount: String(price),
+      payTo: TERMS.payTo,
+    });
+    const signed: string[] = [];
+    const client = new x402Client().register('eip155:8453', {
+      scheme: 'exact',
+      createPaymentPayload: async (x402Version, { amount }) => {
+        signed.push(amount);
+        return { x402Version, payload: { signature: '0x00', authorization: {} } };
+      },
+    });
+    client.setSpendControls(false);
+    // No payment is taken yet (503); what matters is what was signed and sent.
+    const paid = await wrapFetchWithPayment(fetch, client)(`${address}${fillPath(path, example.input)}`, { method });
+    t.same(signed, [String(price)], path);
+    t.equal(paid.status, 503);
+  }
+});
+
+t.test('a browser may send every header that clients send, and read every one that they read (N-13)', async (t) => {
+  const { app } = await testApp(market());
+  t.teardown(() => app.close());
+  const sent = ['Authorization', 'PAYMENT-SIGNATURE', 'Content-Type', 'Last-Event-ID', 'If-None-Match', 'X-PAYMENT'];
+  const read = ['Retry-After', 'ETag', 'PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'X-Service-Receipt', 'X-Service-Limit'];
+  const listOf = (header: unknown): string[] => String(header).toLowerCase().split(/, */);
+  for (const { method, path } of OPERATIONS) {
+    const wanted = [...sent, 'X-Service-Max-Bytes', 'Access-Control-Expose-Headers'];
+    const origin = 'https://a.test';
+    const preflight = await app.inject({
+      method: 'OPTIONS',
+      url: path,
+      headers: {
+        ...{ origin, 'access-control-request-method': method },
+        'access-control-request-headers': wanted.join(', '),
+      },
+    });
+    t.match(preflight, { statusCode: 204, headers: { 'access-control-allow-origin': '*' } }, path);
+    t.equal(preflight.headers['access-control-allow-credentials'], undefined);
+    const allowed = listOf(preflight.headers['access-control-allow-headers']);
+    t.same(
+      wanted.filter((name) => !allowed.includes(name.toLowerCase())),
+      [],
+      path,
+    );
+    const answer = await app.inject({ method, url: path, headers: { origin } });
+    const exposed = listOf(answer.headers['access-control-expose-headers']);
+    t.same(
+      read.filter((name) => !exposed.includes(name.toLowerCase())),
+      [],
+      path,
+    );
+    t.equal(answer.headers['access-control-allow-origin'], '*');
+  }
+});

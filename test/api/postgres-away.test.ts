@@ -1,0 +1,68 @@
+// An API process that starts while PostgreSQL is away: it serves what needs none, says 503 of the rest, and goes on by itself when it is there.
+import t from 'tap';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { makeKey } from '../../api/access/keys.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { createKey } from '../../infra/dev/tools/key-admin.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { startNode, writeMarket } from '../support/api-nodes.ts';
+import { useEngines } from '../support/engines.ts';
+import { openPostgresLine } from '../support/postgres-line.ts';
+import { waitFor } from '../support/wait.ts';
+import { errorOf, offersFor, send, sign, withPayment } from './payments/paid-api.ts';
+
+const NOWHERE = 'http://127.0.0.1:1';
+const CALL = { body: { layers: ['mark'] } };
+const GET = { method: 'GET' };
+const RECEIPT = '/v2/receipts/rcp_01KEZ8G3M4T5V6W7X8Y9Z0A1B2';
+const FILE = '/v2/archive/okx%3ABTC-USDT-SWAP/mark/2026-01-10';
+
+t.test('an API without PostgreSQL from its start on', { timeout: 600_000 }, async (t) => {
+  const engines = await useEngines(t, ['kafka', 'postgres']);
+  const namespace = `${engines.namespace()}.`;
+  await writeMarket(engines, namespace);
+  const url = new URL(await engines.database());
+  const [port, behind] = [await freePort(), url.href];
+  url.port = String(port);
+  const payTo = privateKeyToAccount(generatePrivateKey()).address;
+  const settings = { PAYMENT_PAY_TO: payTo, FACILITATOR_URL: NOWHERE, PAYMENT_RPC_URL: NOWHERE };
+  const { baseUrl } = await startNode(t, { name: 'early', engines, namespace, databaseUrl: url.href, settings });
+  const readiness = async (): Promise<string> => (await fetch(`${baseUrl}/readyz`)).text();
+  const keyed = (key: string) => ({ ...CALL, headers: { authorization: `Bearer ${key}` } });
+
+  await t.test('what needs no database is served, and prices are quoted', async (t) => {
+    await waitFor('the state is read', async () => !(await readiness()).includes('state'));
+    for (const path of ['/v2/venues', '/v2/instruments', '/v2/dql/catalogue', '/openapi.json'])
+      t.equal((await send(baseUrl, { path, ...GET })).status, 200, path);
+    t.equal((await send(baseUrl, CALL)).status, 402);
+    t.match(await readiness(), /"not_ready".*The store of keys does not answer\./);
+  });
+
+  await t.test('what needs it is 503 and says when to come again', async (t) => {
+    const [call] = await offersFor(baseUrl, CALL);
+    const buyer = privateKeyToAccount(generatePrivateKey());
+    const asked = {
+      'a key': keyed(makeKey()),
+      'a payment': withPayment(await sign(buyer, call as never), CALL),
+      'a receipt': { path: RECEIPT, ...GET },
+      'a file': { path: FILE, ...GET },
+      'an anchored day': { path: '/v2/anchors/2026-01-10', ...GET },
+    };
+    for (const [what, sent] of Object.entries(asked)) {
+      const answer = await send(baseUrl, sent);
+      t.equal(answer.status, 503, `${what}: ${JSON.stringify(answer.body)}`);
+      t.equal(errorOf(answer), 'UNAVAILABLE', what);
+      t.ok(answer.headers.get('retry-after'), what);
+    }
+  });
+
+  await t.test('when it comes its tables are made, and keys are served', async (t) => {
+    await openPostgresLine(t, behind, port);
+    await waitFor('the API is ready for keys', async () => !(await readiness()).includes('keys'));
+    const pool = openPostgres(behind, { max: 1 });
+    t.teardown(() => pool.end());
+    const { key } = await createKey(pool, { plan: 'pro', name: 'k', accountId: 'acc_k', expiresAt: null }, 'test');
+    t.equal((await send(baseUrl, keyed(key))).status, 200);
+    t.equal((await send(baseUrl, { path: FILE, ...GET })).status, 404);
+  });
+});

@@ -1,0 +1,199 @@
+// A market told by a random log, and what a rule is worth at an instant by a slow evaluation: a memory copy that was told nothing
+// recorded later, and the screen over it.
+import { PLANS } from '../../../api/contract/plans.ts';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { answerTo, type Context } from '../../../api/operations/operation.ts';
+import { screen } from '../../../api/operations/screen.ts';
+import type { RuleDraft, RuleState } from '../../../api/rules/rule.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { writeJson } from '../../../schemas/json.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { type LiveEntry, liveEntry, type Reading, type Span } from '../../../schemas/topics.ts';
+import { capability, listing, listingValues, reading } from '../live-fixture.ts';
+
+export const SECOND: Micros = 1_000_000;
+export const VENUES = ['binance', 'bybit', 'okx'];
+/** Partitions of a venue. */
+export const TASKS = 2;
+const BASES = ['BTC', 'ETH', 'SOL'];
+
+/** One message of one task. */
+export type Told = { readonly venue: string; readonly partition: number; readonly at: Micros; readonly bytes: Buffer };
+type Random = () => number;
+
+/** A generator that a seed makes repeatable (mulberry32). */
+export const randomOf = (seed: number): Random => {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+};
+export const oneOf = <T>(random: Random, all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
+
+type Body = Partial<LiveEntry> & Pick<LiveEntry, 'kind'>;
+
+/** Makes the log of so many seconds from `from` on. Same seed, same log. */
+export const makeLog = (random: Random, from: Micros, seconds: number): readonly Told[] => {
+  const log: Told[] = [];
+  let offset = 0;
+  const tell = (venue: string, partition: number, at: Micros, body: Body): void => {
+    const bytes = codecs.live.encode(liveEntry({ offset: ++offset, index: 0, recorded_at: at, ...body }));
+    log.push({ venue, partition, at, bytes });
+  };
+  const before = from - 60 * SECOND;
+  const listed = VENUES.flatMap((venue) =>
+    BASES.map((base, i) => ({ venue, base, symbol: `${base}USDT`, partition: i % TASKS })),
+  );
+  const conns = new Map(VENUES.map((venue) => [venue, { id: `${venue}-0`, from: before }]));
+  const span = (venue: string, to: Micros | null): Span => {
+    const { id, from: began } = conns.get(venue) ?? { id: '', from: 0 };
+    return { conn_id: id, slot: 'market', from: began, to, cause: to === null ? null : 'connection_lost' } as Span;
+  };
+  for (const venue of VENUES) {
+    for (let p = 0; p < TASKS; p++) {
+      tell(venue, p, before, { kind: 'capability', capability: capability(venue, {}, before) });
+      tell(venue, p, before, { kind: 'connection', span: span(venue, null) });
+    }
+  }
+  for (const { venue, base, symbol, partition } of listed) {
+    const values = listingValues({ instrument: `${base}-PERP`, base, venue_symbol: symbol });
+    tell(venue, partition, before, {
+      kind: 'listing',
+      symbol,
+      listing: { ...listing(venue, values), written_at: before },
+    });
+  }
+  const readingAt = (venue: string, at: Micros, over: Partial<Reading>): Reading =>
+    reading({
+      recorded_at: at,
+      received_at: at - 2_000,
+      venue_ts: at - 5_000,
+      conn_id: conns.get(venue)?.id ?? '',
+      raw: null,
+      ...over,
+    });
+  for (let second = 0; second < seconds; second++) {
+    const begins = from + second * SECOND;
+    // Places within the second, ascending: the log of each task is in order.
+    for (let step = 0; step < 8; step++) {
+      const at = begins + step * 125_000 + Math.floor(random() * 120_000) + 1;
+      const { venue, symbol, partition } = oneOf(random, listed);
+      const dice = random();
+      if (dice < 0.04) {
+        for (let p = 0; p < TASKS; p++) tell(venue, p, at + p, { kind: 'connection', span: span(venue, at - 500_000) });
+        conns.set(venue, { id: `${venue}-${second}-${step}`, from: at });
+        for (let p = 0; p < TASKS; p++) tell(venue, p, at + 2, { kind: 'connection', span: span(venue, null) });
+      } else if (dice < 0.5) {
+        const funding = oneOf(random, ['0.0001', '0.0002', '-0.0001']);
+        const values = { funding, funding_interval: '28800000', funding_8h: funding };
+        tell(venue, partition, at, {
+          kind: 'reading',
+          symbol,
+          reading: readingAt(venue, at, { values, instants: {} }),
+        });
+      } else {
+        const mark = oneOf(random, ['100', '101', '102']);
+        const values = { mark, index: '100', basis: '0' };
+        const read = readingAt(venue, at, { layer: 'mark', values, instants: {}, valid: random() > 0.05 });
+        tell(venue, partition, at, {
+          kind: 'reading',
+          symbol,
+          reading: read.valid ? read : { ...read, gap_cause: 'sequence_break' as never },
+        });
+      }
+    }
+    for (const venue of VENUES) {
+      for (let p = 0; p < TASKS; p++)
+        tell(venue, p, begins + SECOND, { kind: 'watermark', watermark: begins + SECOND });
+    }
+  }
+  return log;
+};
+
+export const emptyMemory = (): LiveMemory => {
+  const memory = new LiveMemory(VENUES);
+  for (const venue of VENUES) for (let p = 0; p < TASKS; p++) memory.markReady(venue, p);
+  return memory;
+};
+
+/** Tells a memory copy some of the log: each task in its order, the tasks in any. */
+export const tell = (memory: LiveMemory, told: readonly Told[], random: Random): void => {
+  const queues = new Map<string, Told[]>();
+  for (const one of told)
+    queues.set(`${one.venue}/${one.partition}`, [...(queues.get(`${one.venue}/${one.partition}`) ?? []), one]);
+  const open = [...queues.values()];
+  while (open.length > 0) {
+    const i = Math.floor(random() * open.length);
+    const { venue, partition, bytes } = (open[i] as Told[]).shift() as Told;
+    memory.applyLive(venue, partition, bytes);
+    if (open[i]?.length === 0) open.splice(i, 1);
+  }
+};
+
+/** A query that the log makes hold, fail and be unknown in turns. */
+export const randomQuery = (random: Random): string => {
+  const rate = oneOf(random, ['0', '0.5bps', '1bps', '1.5bps']);
+  const price = oneOf(random, ['100', '101', '100.5']);
+  const venue = oneOf(random, ['funding', 'funding_8h']);
+  const condition = oneOf(random, [
+    `any(venues where ${venue} > ${rate})`,
+    `all(venues where mark >= ${price})`,
+    `count(venues where mark > ${price}) >= 2`,
+    `max(venues, mark) - min(venues, mark) > 1`,
+    `any(venues where age(mark) < 3s and ${venue} < ${rate})`,
+    `any(venues where status(mark) = stale) or any(venues where mark > 101)`,
+    `min(venues, ${venue}) > ${rate} and max(venues, mark) > ${price}`,
+  ]);
+  const where = oneOf(random, [
+    '',
+    ' where base = BTC',
+    ' where venue in (binance, okx)',
+    ' where base in (ETH, SOL) and venue = bybit',
+  ]);
+  return condition + where;
+};
+
+type Item = { readonly instrument: string; readonly result: 'true' | 'unknown' };
+export type Found = {
+  readonly state: RuleState;
+  readonly matched: readonly string[];
+  readonly unknown: readonly string[];
+};
+
+const contextOf = (live: LiveMemory, at: Micros): Context => ({
+  ...{
+    live,
+    history: null,
+    archive: null,
+    anchors: null,
+    receipts: { find: async () => null },
+    rules: null,
+    payer: null,
+  },
+  ...{ evaluatedAt: at, receiptId: 'rcp_0', itemsLimit: Number.POSITIVE_INFINITY, caller: null },
+  ...{ plan: PLANS.pro_plus, scopeOf: () => ({ venues: null, instruments: null }) },
+});
+
+/** What a rule is worth at `at`, by everything recorded up to it and nothing else. */
+export const slowMarketAt = (log: readonly Told[], at: Micros) => {
+  const memory = emptyMemory();
+  for (const { venue, partition, at: recordedAt, bytes } of log)
+    if (recordedAt <= at) memory.applyLive(venue, partition, bytes);
+  for (const venue of VENUES) {
+    for (let p = 0; p < TASKS; p++) {
+      const entry = liveEntry({ offset: 1e9, index: p, recorded_at: at, kind: 'watermark', watermark: at });
+      memory.applyLive(venue, p, codecs.live.encode(entry));
+    }
+  }
+  return async ({ query, units, freshness }: Pick<RuleDraft, 'query' | 'units' | 'freshness'>): Promise<Found> => {
+    const asked = { query, units, include_unknown: true, limit: 500, ...(freshness === null ? {} : { freshness }) };
+    const { body } = await answerTo(screen, asked, contextOf(memory, at));
+    const { instruments } = JSON.parse(writeJson(body)) as { readonly instruments: readonly Item[] };
+    const named = (result: string) => instruments.filter((one) => one.result === result).map((one) => one.instrument);
+    const [matched, unknown] = [named('true'), named('unknown')];
+    return { state: matched.length > 0 ? 'true' : unknown.length > 0 ? 'unknown' : 'false', matched, unknown };
+  };
+};

@@ -1,0 +1,220 @@
+// Moves of rules on their way to webhooks: signed, tried again, given up, never to an address that is not public (AG-06).
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { type DeliveryDeps, deliverDue } from '../../../api/rules/deliveries.ts';
+import { createRuleMetrics } from '../../../api/rules/metrics.ts';
+import { isPublicAddress } from '../../../api/rules/public-address.ts';
+import { recordEvaluations } from '../../../api/rules/record.ts';
+import { changeRule, createRule } from '../../../api/rules/store.ts';
+import { callWebhook, isSignedWebhook, SIGNATURE_HEADER, webhookFault } from '../../../api/rules/webhook-call.ts';
+import { addWebhook, enableWebhook, listWebhooks, removeWebhook } from '../../../api/rules/webhooks.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import type { Teardown } from '../../support/engines.ts';
+import { freshPool } from '../payments/paid-api.ts';
+
+t.setTimeout(900_000);
+
+type Received = { readonly headers: IncomingHttpHeaders; readonly body: string; readonly path: string };
+
+/** A receiver on this machine; `answer` decides what it says. */
+const startReceiver = async (t: Teardown, answer: (reply: ServerResponse) => void) => {
+  const received: Received[] = [];
+  const server = createServer((request, reply) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString(), path: request.url ?? '' });
+      answer(reply);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` };
+};
+
+const LOCAL = { allowsLoopback: true, nowMs: Date.now };
+const MESSAGE = { secret: 'whsec_a', body: '{"id":"move_1"}' };
+
+t.test('addresses of this machine, of private networks and of what stands for them are closed', (t) => {
+  const closed = [
+    ...[
+      '127.0.0.1',
+      '10.1.2.3',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.1.1',
+      '169.254.169.254',
+      '0.0.0.0',
+      '100.64.0.1',
+    ],
+    ...[
+      '224.0.0.1',
+      '255.255.255.255',
+      '198.18.0.1',
+      '::1',
+      '::',
+      'fe80::1',
+      'fd00::1',
+      '::ffff:127.0.0.1',
+      '::ffff:7f00:1',
+    ],
+    ...['64:ff9b::7f00:1', '2002:7f00:1::', 'ff02::1', '2001::1', '2001:db8::1', 'nonsense'],
+  ];
+  for (const address of closed) t.equal(isPublicAddress(address), false, address);
+  for (const address of ['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450:4001::1'])
+    t.equal(isPublicAddress(address), true, address);
+  t.equal(webhookFault('https://example.com/x', { allowsLoopback: false }), null);
+  for (const url of [
+    'http://example.com',
+    'ftp://example.com',
+    'example.com',
+    'https://user:x@example.com',
+    'file:///etc/passwd',
+  ])
+    t.type(webhookFault(url, { allowsLoopback: false }), 'string', url);
+  t.end();
+});
+
+t.test(
+  'a name is sent to only when every address of it is public, and only to those that were looked at',
+  async (t) => {
+    const { url, received } = await startReceiver(t, (reply) => reply.end());
+    const { port } = new URL(url);
+    const named = (host: string) => `https://${host}:${port}/hook`;
+    const asked: string[] = [];
+    const resolveTo =
+      (...addresses: string[]) =>
+      async (host: string) => {
+        asked.push(host);
+        return addresses.map((address) => ({ address, family: address.includes(':') ? (6 as const) : (4 as const) }));
+      };
+    const options = { allowsLoopback: false, nowMs: Date.now, timeoutMs: 2_000 };
+    for (const addresses of [['127.0.0.1'], ['8.8.8.8', '10.0.0.1'], ['::1'], ['169.254.169.254']]) {
+      const outcome = await callWebhook(
+        { ...MESSAGE, url: named('inside.test') },
+        { ...options, resolve: resolveTo(...addresses) },
+      );
+      t.same(outcome, { isDelivered: false, words: 'the host has an address that is not public' }, addresses.join());
+    }
+    const literal = await callWebhook({ ...MESSAGE, url: named('127.0.0.1') }, options);
+    t.match(literal, { isDelivered: false, words: /not public/ }, 'an address as the host is looked at too');
+    const mapped = await callWebhook({ ...MESSAGE, url: named('[::ffff:127.0.0.1]') }, options);
+    t.match(mapped, { isDelivered: false, words: /not public/ });
+    t.same(received, [], 'nothing arrived');
+    // The name resolves once; the connection goes where that said, whatever the system would say now.
+    asked.length = 0;
+    const pinned = { ...LOCAL, resolve: resolveTo('127.0.0.1') };
+    t.match(await callWebhook({ ...MESSAGE, url: url.replace('127.0.0.1', 'nowhere.invalid') }, pinned), {
+      isDelivered: true,
+    });
+    t.same(asked, ['nowhere.invalid']);
+    t.equal(received[0]?.headers.host, `nowhere.invalid:${port}`);
+  },
+);
+
+t.test('signed over timestamp and body; redirects are not followed; a slow receiver is left', async (t) => {
+  const good = await startReceiver(t, (reply) => reply.end());
+  t.match(await callWebhook({ ...MESSAGE, url: good.url }, LOCAL), { isDelivered: true, words: 'answered 200' });
+  const [first] = good.received;
+  const signature = String(first?.headers[SIGNATURE_HEADER]);
+  const check = { secret: MESSAGE.secret, body: first?.body ?? '', seconds: Date.now() / 1_000, withinS: 300 };
+  t.equal(isSignedWebhook(signature, check), true);
+  t.equal(isSignedWebhook(signature, { ...check, body: '{}' }), false, 'another body');
+  t.equal(isSignedWebhook(signature, { ...check, secret: 'whsec_b' }), false, 'another secret');
+  t.equal(isSignedWebhook(signature, { ...check, seconds: check.seconds + 301 }), false, 'too old');
+  t.equal(isSignedWebhook('t=1', check), false);
+
+  const redirecting = await startReceiver(t, (reply) => reply.writeHead(307, { location: good.url }).end());
+  t.match(await callWebhook({ ...MESSAGE, url: redirecting.url }, LOCAL), { isDelivered: false, words: /redirected/ });
+  t.equal(good.received.length, 1, 'nobody was sent on');
+  const failing = await startReceiver(t, (reply) => reply.writeHead(500).end());
+  t.match(await callWebhook({ ...MESSAGE, url: failing.url }, LOCAL), { isDelivered: false, words: 'answered 500' });
+  const slow = await startReceiver(t, () => undefined);
+  const left = await callWebhook({ ...MESSAGE, url: slow.url }, { ...LOCAL, timeoutMs: 50 });
+  t.same(left, { isDelivered: false, words: 'no answer in time' });
+});
+
+t.test(
+  'a move is queued with it, tried again with growing waits, and given up after a day with a notice',
+  async (t) => {
+    const pool = await freshPool(t);
+    await pool.query("insert into accounts (account_id, plan) values ('acc_a', 'pro'), ('acc_b', 'pro')");
+    let status = 500;
+    const { received, url } = await startReceiver(t, (reply) => reply.writeHead(status).end());
+    const draft = {
+      name: 'r',
+      query: 'any(venues where mark > 1)',
+      intervalS: 10,
+      units: 'published',
+      freshness: null,
+    } as const;
+    const rule = await createRule(
+      pool,
+      { ...draft, enabled: true, shared: false },
+      { accountId: 'acc_a', actor: 'test' },
+    );
+    const { webhookId, secret } = await addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: true });
+    await addWebhook(pool, { accountId: 'acc_b', url, allowsLoopback: true });
+    await t.rejects(addWebhook(pool, { accountId: 'acc_a', url, allowsLoopback: false }), { message: /https/ });
+    const found = {
+      state: 'true',
+      reason: null,
+      matched: ['BTC-PERP'],
+      matchedTotal: 1,
+      unknown: [],
+      unknownTotal: 0,
+    } as const;
+    const at = Date.now() * 1_000 + 10_000_000;
+    await recordEvaluations(pool, [{ rule, at, outcome: found }]);
+    const count = createRuleMetrics(new Registry());
+    const deps: DeliveryDeps = { pool, calls: LOCAL, count, log: createLog('test', 'silent') };
+    const dueNow = () => pool.query('update rule_deliveries set next_at = now()');
+
+    t.equal(await deliverDue(deps), 1, 'to the webhooks of the account only');
+    t.equal(await deliverDue(deps), 0, 'not again at once');
+    t.match(JSON.parse(received[0]?.body ?? ''), {
+      ...{ event: 'rule', rule_id: rule.ruleId, name: 'r', previous_state: 'unknown', state: 'true', reason: null },
+      ...{ matched: ['BTC-PERP'], matched_total: 1 },
+    });
+    const wait = async (): Promise<number> =>
+      Number((await pool.query('select extract(epoch from next_at - now()) as s from rule_deliveries')).rows[0]?.s);
+    const first = await wait();
+    await dueNow();
+    t.equal(await deliverDue(deps), 1);
+    t.ok((await wait()) > first * 1.5, 'it waits longer each time');
+    t.equal(received[0]?.body, received[1]?.body, 'the same message');
+    t.match(await listWebhooks(pool, 'acc_a'), [
+      { waiting: 1, delivered: 0, dead: 0, outcome: 'answered 500', disabled_at: null },
+    ]);
+
+    await pool.query("update rule_deliveries set next_at = now(), made_at = now() - interval '25 hours'");
+    await deliverDue(deps);
+    t.match(await listWebhooks(pool, 'acc_a'), [
+      { waiting: 0, dead: 1, disabled_at: Date, notice: /24 hours \(answered 500\)/ },
+    ]);
+    await changeRule(pool, { ruleId: rule.ruleId, draft: { enabled: false } }, { accountId: 'acc_a', actor: 'test' });
+    t.equal(await deliverDue(deps), 0, 'a disabled one is told nothing');
+    status = 204;
+    await enableWebhook(pool, webhookId, 'acc_a');
+    await changeRule(pool, { ruleId: rule.ruleId, draft: { enabled: true } }, { accountId: 'acc_a', actor: 'test' });
+    const again = await createRule(
+      pool,
+      { ...draft, enabled: true, shared: false },
+      { accountId: 'acc_a', actor: 'test' },
+    );
+    await recordEvaluations(pool, [{ rule: again, at, outcome: { ...found, state: 'false' } }]);
+    t.equal(await deliverDue(deps), 1);
+    const last = received.at(-1);
+    const signed = { secret, body: last?.body ?? '', seconds: Date.now() / 1_000, withinS: 300 };
+    t.ok(isSignedWebhook(String(last?.headers[SIGNATURE_HEADER]), signed), 'signed with its secret');
+    t.match(await listWebhooks(pool, 'acc_a'), [{ waiting: 0, delivered: 1, dead: 1 }]);
+    await t.rejects(removeWebhook(pool, webhookId, 'acc_b'), { message: /no webhook/ });
+    await removeWebhook(pool, webhookId, 'acc_a');
+    t.same(await listWebhooks(pool, 'acc_a'), []);
+  },
+);

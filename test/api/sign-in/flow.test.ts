@@ -1,0 +1,178 @@
+// The whole way of an agent's client over fetch alone: found, registered, allowed, tokens, renewal, revocation (T-07 to T-10).
+import t from 'tap';
+import { metadataDocuments } from '../../../api/tool-app/metadata.ts';
+import {
+  authorizeUrl,
+  challengeOf,
+  checkToken,
+  connect,
+  exchangeCode,
+  faultsOf,
+  isActive,
+  locationOf,
+  newVerifier,
+  openPage,
+  press,
+  REDIRECT,
+  register,
+  registered,
+  renew,
+  signUp,
+  startSignIn,
+  type Tokens,
+} from './sign-in-fixture.ts';
+
+type Body = Record<string, unknown>;
+const bodyOf = async (answer: Response): Promise<Body> => (await answer.json()) as Body;
+
+t.test('a client finds the sign-in, registers, is allowed, renews and leaves', async (t) => {
+  const service = await startSignIn(t);
+  const { authUrl, mcpUrl, pool } = service;
+  const owner = await signUp(service);
+
+  // Found.
+  for (const [path, text] of metadataDocuments({ mcpUrl, authUrl })) {
+    const document = await fetch(`${authUrl}${path}`);
+    t.equal(document.headers.get('access-control-allow-origin'), '*');
+    t.equal(await document.text(), text, path);
+  }
+  const metadata = await bodyOf(await fetch(`${authUrl}/.well-known/oauth-authorization-server`));
+  t.match(metadata, {
+    issuer: authUrl,
+    code_challenge_methods_supported: ['S256'],
+    client_id_metadata_document_supported: true,
+  });
+
+  // Registered: a secret that is asked for is not given.
+  const asked = { token_endpoint_auth_method: 'client_secret_post', grant_types: ['authorization_code'], scope: 'all' };
+  const answered = await register(service, asked);
+  t.equal(answered.status, 201);
+  t.equal(answered.headers.get('access-control-allow-origin'), '*');
+  const client = await bodyOf(answered);
+  t.match(client, { token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'] });
+  t.notOk('client_secret' in client);
+  const clientId = String(client['client_id']);
+
+  // Asked: nobody is signed in, then the page says who asks for what.
+  const verifier = newVerifier();
+  const ask = { client_id: clientId, code_challenge: challengeOf(verifier), scope: 'openid write market:read' };
+  const stranger = await owner.browser.fetch(authorizeUrl(service, ask));
+  t.match(locationOf(stranger), /^\/connect\/[\w-]+$/);
+  const nobody = await fetch(`${authUrl}${locationOf(stranger)}`, { redirect: 'manual' });
+  t.equal(locationOf(nobody), `/sign-in?next=${encodeURIComponent(locationOf(stranger))}`);
+  const page = await openPage(service, owner, ask);
+  for (const shown of ['Desk agent', 'nobody has verified it', '127.0.0.1:33418', REDIRECT, 'Free', '@example.org'])
+    t.ok(page.html.includes(shown), shown);
+  t.match(page.html, /program on your own computer/);
+  t.match(page.html, /cannot change your account, your plan, your keys or your agent rules/);
+  t.match(page.html, />Allow<.*>Deny</s);
+  t.notMatch(page.html, /<script(?![^>]*\bsrc=)/, 'nothing inline');
+
+  // Allowed: a code with state and iss.
+  const taken = await press(owner, page, { choice: 'allow' });
+  t.match(Object.fromEntries(taken), { state: 'st-1', iss: authUrl });
+  const exchanged = await exchangeCode(service, {
+    client_id: clientId,
+    code: taken.get('code') ?? '',
+    code_verifier: verifier,
+    resource: mcpUrl.toUpperCase().replace('/MCP', '/mcp'),
+  });
+  t.equal(exchanged.headers.get('cache-control'), 'no-store');
+  const tokens = (await exchanged.json()) as Tokens;
+  t.match(tokens, { expires_in: 3_600, scope: 'market:read', token_type: 'Bearer' });
+  t.same(Object.keys(tokens).sort(), ['access_token', 'expires_in', 'refresh_token', 'scope', 'token_type']);
+
+  // Checked: the tool server is given a key, and the owner's plan is that of the connection.
+  const checked = await checkToken(service, tokens.access_token);
+  t.match(checked, { active: true, plan: 'free', key: /^sk_[0-9A-Za-z]{36}$/ });
+  const { rows: keys } = await pool.query("select kind, plan from api_keys where kind = 'connection'");
+  t.same(keys, [{ kind: 'connection', plan: 'free' }]);
+
+  // Renewed: another pair, and the plan is read again.
+  await pool.query("update accounts set plan = 'pro' where account_id = $1", [owner.accountId]);
+  t.match(await checkToken(service, tokens.access_token), { plan: 'free' });
+  const renewed = (await (await renew(service, { clientId, refresh_token: tokens.refresh_token })).json()) as Tokens;
+  t.not(renewed.refresh_token, tokens.refresh_token);
+  t.match(await checkToken(service, renewed.access_token), { active: true, plan: 'pro' });
+  t.match(
+    await checkToken(service, tokens.access_token),
+    { active: true },
+    'the earlier access token lives out its hour',
+  );
+
+  // Left: either token ends all.
+  const revoked = await fetch(`${authUrl}/oauth/revoke`, {
+    method: 'POST',
+    body: new URLSearchParams({ token: renewed.access_token, client_id: clientId }),
+  });
+  t.equal(revoked.status, 200);
+  for (const token of [tokens.access_token, renewed.access_token]) t.notOk(await isActive(service, token));
+  t.match(await bodyOf(await renew(service, { clientId, refresh_token: renewed.refresh_token })), {
+    error: 'invalid_grant',
+  });
+  t.match((await pool.query('select end_reason from connections')).rows, [{ end_reason: 'client' }]);
+  t.same(await faultsOf(pool), []);
+});
+
+t.test('no token, code, secret or key stands in the database', async (t) => {
+  const service = await startSignIn(t);
+  const owner = await signUp(service);
+  const first = await connect(service, owner);
+  const renewed = (await (await renew(service, first)).json()) as Tokens;
+  const page = await openPage(service, owner, {
+    client_id: first.clientId,
+    code_challenge: challengeOf(newVerifier()),
+  });
+  const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
+  const { key } = (await checkToken(service, renewed.access_token)) as { key?: string };
+  t.equal(key, undefined, 'Allow replaced the connection');
+  const uid = page.url.split('/').at(-1) ?? '';
+  const waiting = await openPage(service, owner, {
+    client_id: first.clientId,
+    code_challenge: challengeOf(newVerifier()),
+  });
+  const { rows } = await service.pool.query<{ text: string }>(`
+    select t::text as text from oidc_items t union all select t::text from oidc_renewals t
+    union all select t::text from connections t union all select t::text from api_keys t union all select t::text from key_events t
+    union all select t::text from account_events t`);
+  const stored = rows.map(({ text }) => text).join('\n');
+  t.ok(stored.includes(first.clientId), 'the tables were read');
+  const secrets = [first.access_token, first.refresh_token, renewed.refresh_token, renewed.access_token, code, uid];
+  for (const secret of [...secrets, waiting.url.split('/').at(-1) ?? '']) t.notOk(stored.includes(secret));
+});
+
+t.test('a client that is described by a document of its own needs no registration', async (t) => {
+  const clientId = 'https://agent.example/client.json';
+  const document = { client_id: clientId, client_name: 'Described <b>agent</b>', redirect_uris: [REDIRECT] };
+  const fetched: string[] = [];
+  const answers = async (url: unknown): Promise<Response> => {
+    fetched.push(String(url));
+    return new Response(JSON.stringify(document), { headers: { 'content-type': 'application/json' } });
+  };
+  const service = await startSignIn(t, { fetch: answers as typeof fetch });
+  const owner = await signUp(service);
+  const verifier = newVerifier();
+  const page = await openPage(service, owner, { client_id: clientId, code_challenge: challengeOf(verifier) });
+  t.match(page.html, /Described &lt;b>agent&lt;\/b>|Described &lt;b&gt;agent/, 'its name is text');
+  t.ok(page.html.includes(clientId));
+  const code = (await press(owner, page, { choice: 'allow' })).get('code') ?? '';
+  const answer = await exchangeCode(service, { client_id: clientId, code, code_verifier: verifier });
+  t.match(await bodyOf(answer), { scope: 'market:read' });
+  t.same(fetched, [clientId], 'fetched once');
+});
+
+t.test('twenty registrations an hour from one address', async (t) => {
+  const service = await startSignIn(t);
+  t.equal(
+    (await register(service, { redirect_uris: ['cursor://callback'] })).status,
+    400,
+    'a refused one does not count',
+  );
+  for (let i = 0; i < 20; i++) t.equal((await register(service)).status, 201);
+  const refused = await register(service);
+  t.equal(refused.status, 429);
+  const waitS = Number(refused.headers.get('retry-after'));
+  t.ok(waitS > 3_500 && waitS <= 3_600, `${waitS} s`);
+  service.clock.pass(3_600_000);
+  t.ok(await registered(service));
+});

@@ -1,0 +1,262 @@
+// The tool server as clients of either era find it: what it offers, what it refuses in which order, that every answer is JSON (T-01, T-06, T-07).
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { dqlPage, QUERIES } from '../../../api/tool-app/dql-page.ts';
+import { layersPage } from '../../../api/tool-app/layers-page.ts';
+import { PAGES_CHANGED } from '../../../api/tool-app/pages.ts';
+import { market, NOW } from '../live-fixture.ts';
+import { connectClient, ERAS, requestRaw, startToolService, TOOL_NAMES } from '../tool-fixture.ts';
+
+/** Those of the interface; the operations of the others may follow. */
+const NAMED = ['venues', 'instruments', 'snapshots', 'history', 'screen', 'candles', 'account'];
+const PAGE_BYTES = 40_960;
+
+const call = (id: number | string, method: string, params: object = {}) => ({ jsonrpc: '2.0', id, method, params });
+const callVenues = (id: number) => call(id, 'tools/call', { name: 'venues', arguments: {} });
+const initialize = (protocolVersion: string) =>
+  call(0, 'initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } });
+const ENVELOPE = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const modernHeaders = (method: string, name?: string) => ({
+  'mcp-protocol-version': '2026-07-28',
+  'mcp-method': method,
+  ...(name === undefined ? {} : { 'mcp-name': name }),
+});
+
+t.test('a stock client of either era finds the tools, the pages and the instructions', async (t) => {
+  const service = await startToolService(t, market());
+  for (const era of ERAS) {
+    const client = await connectClient(t, service, { era });
+    t.match(client.getInstructions(), /^Market data of perpetual futures.*next: do what it says/s, era);
+    const { tools } = await client.listTools();
+    t.same(
+      tools.map(({ name }) => name),
+      TOOL_NAMES,
+    );
+    for (const name of NAMED) t.ok(TOOL_NAMES.includes(name), name);
+    const { resources } = await client.listResources();
+    t.match(resources, [{ uri: 'docs://dql' }, { uri: 'docs://layers' }]);
+    for (const { uri, size, mimeType } of resources) {
+      const [page] = (await client.readResource({ uri })).contents;
+      const text = page !== undefined && 'text' in page ? page.text : '';
+      t.equal(Buffer.byteLength(text), size);
+      t.ok(Number(size) <= PAGE_BYTES, `${uri} has ${size} bytes`);
+      t.equal(mimeType, 'text/markdown');
+    }
+    await t.rejects(client.readResource({ uri: 'docs://none' }), { code: -32602 });
+    await t.rejects(client.callTool({ name: 'buy', arguments: {} }), { code: -32602, message: /the tools are venues/ });
+  }
+});
+
+t.test('every answer is JSON, whatever Accept says, in every revision', async (t) => {
+  const { post } = await startToolService(t, market());
+  const accepted = [undefined, 'application/json', 'text/event-stream', 'text/html', '*/*'];
+  for (const accept of accepted) {
+    const headers = accept === undefined ? {} : { accept };
+    const answers = await Promise.all([
+      ...['2025-03-26', '2025-06-18', '2025-11-25'].map((revision) => post(initialize(revision), headers)),
+      post(callVenues(1), headers),
+      post(call('d', 'server/discover', { _meta: ENVELOPE }), { ...headers, ...modernHeaders('server/discover') }),
+      post(call('l', 'subscriptions/listen', { _meta: ENVELOPE }), {
+        ...headers,
+        ...modernHeaders('subscriptions/listen'),
+      }),
+    ]);
+    for (const answer of answers) {
+      t.match(answer.headers.get('content-type'), /^application\/json/, `Accept ${accept}`);
+      t.ok(await answer.json());
+    }
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200, 200, 404],
+    );
+  }
+});
+
+t.test('a revision is answered as asked, an unknown one with the newest', async (t) => {
+  const { post } = await startToolService(t, market());
+  const agreed = async (asked: string): Promise<unknown> =>
+    ((await (await post(initialize(asked))).json()) as { result: { protocolVersion: string } }).result.protocolVersion;
+  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25']) t.equal(await agreed(revision), revision);
+  t.equal(await agreed('2024-01-01'), '2025-11-25');
+  const wrong = { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' };
+  const headers = { ...modernHeaders('server/discover'), 'mcp-protocol-version': '2027-01-01' };
+  const refused = await post(call(1, 'server/discover', { _meta: wrong }), headers);
+  t.match([refused.status, await refused.json()], [400, { error: { code: -32022 } }]);
+  const mismatched = await post(call(1, 'tools/list', { _meta: ENVELOPE }), modernHeaders('tools/call'));
+  t.match([mismatched.status, await mismatched.json()], [400, { error: { code: -32020 } }]);
+});
+
+t.test('a batch of the revision that has them is served, each message by itself', async (t) => {
+  const { post } = await startToolService(t, market());
+  const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
+  const twenty = await post(Array.from({ length: 20 }, (_, id) => call(id, 'ping')));
+  t.same(
+    ((await twenty.json()) as { id: number }[]).map(({ id }) => id),
+    Array.from({ length: 20 }, (_, id) => id),
+  );
+  const one = await post([callVenues(7)]);
+  t.match(await one.json(), [{ id: 7, result: { structuredContent: { items: [{}, {}] } } }]);
+  const mixed = await post([note, call(1, 'nothing/known'), call(1, 'ping'), 5]);
+  t.match(await mixed.json(), [{ id: 1, error: { code: -32601 } }, { id: 1, result: {} }, { error: { code: -32600 } }]);
+  const notes = await post([note, note]);
+  t.same([notes.status, await notes.text()], [202, '']);
+  const refused: [unknown, Record<string, string>?][] = [
+    [[]],
+    [Array.from({ length: 21 }, (_, id) => call(id, 'ping'))],
+    [[initialize('2025-03-26')]],
+    [[call(1, 'ping')], { 'mcp-protocol-version': '2025-06-18' }],
+  ];
+  for (const [body, headers] of refused) {
+    const answer = await post(body, headers);
+    t.match([answer.status, await answer.json()], [400, { id: null, error: { code: -32600 } }]);
+  }
+});
+
+t.test('what is no message is refused in the words of the protocol', async (t) => {
+  const { post } = await startToolService(t, market());
+  const cases: [string, number, number][] = [
+    ['{"jsonrpc"', 400, -32700],
+    ['', 400, -32700],
+    ['null', 400, -32600],
+    ['{"id": 1}', 400, -32600],
+    [JSON.stringify(call(1, 'x'.repeat(2_000_000))), 413, -32600],
+  ];
+  for (const [body, status, code] of cases) {
+    const answer = await post(body);
+    t.match([answer.status, await answer.json()], [status, { error: { code } }], body.slice(0, 20));
+  }
+  const wrongType = await post(call(1, 'ping'), { 'content-type': 'text/plain' });
+  t.equal(wrongType.status, 415);
+});
+
+t.test('refuses in the order Host and Origin, method, key in the URL, credentials, body', async (t) => {
+  const { mcpUrl, as, table, keys } = await startToolService(t, market());
+  const { port } = new URL(mcpUrl);
+  const key = keys.pro;
+  const ask = (over: RequestInit & { query?: string; host?: string } = {}) => {
+    const { query = '', host, headers, ...init } = over;
+    return requestRaw({
+      port: Number(port),
+      path: `/mcp${query}`,
+      host: host ?? `localhost:${port}`,
+      method: init.method ?? 'POST',
+      headers: headers as Record<string, string>,
+      body: 'no JSON',
+    });
+  };
+  const foreign = await ask({ host: 'evil.test', method: 'GET', query: `?key=${key}` });
+  t.equal(foreign.status, 403);
+  t.equal((await ask({ headers: { origin: 'http://evil.test' } })).status, 403);
+  t.equal((await ask({ headers: { origin: 'null' } })).status, 403);
+  for (const method of ['GET', 'DELETE', 'PUT', 'OPTIONS', 'HEAD']) {
+    const wrong = await ask({ method, query: `?key=${key}` });
+    t.match([wrong.status, wrong.headers.allow], [405, 'POST'], method);
+  }
+  t.same(table.compromised, []);
+  const inUrl = await ask({ query: `?token=${key}` });
+  t.match([inUrl.status, JSON.parse(inUrl.text)], [400, { errors: [{ code: 'KEY_IN_URL' }] }]);
+  t.equal(table.compromised.length, 1);
+  const metadata =
+    'resource_metadata="http://localhost:8082/.well-known/oauth-protected-resource", scope="market:read"';
+  const without = await ask();
+  t.match([without.status, without.headers['www-authenticate']], [401, `Bearer ${metadata}`]);
+  t.match(without.text, /^[^\n]+\n$/);
+  for (const authorization of [
+    'Basic x',
+    `Bearer ${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`,
+    'Bearer sk_x',
+    `Bearer ${'x'.repeat(40)}`,
+  ]) {
+    const bad = await ask({ headers: { authorization } });
+    t.match([bad.status, bad.headers['www-authenticate']], [401, `Bearer ${metadata}, error="invalid_token"`]);
+  }
+  t.equal((await ask({ headers: { ...as('pro'), 'content-type': 'application/json' } })).status, 400);
+  table.isAway = true;
+  const unchecked = await ask({ headers: as('mini') });
+  t.match([unchecked.status, unchecked.headers['retry-after'], unchecked.text], [503, '5', /^[^\n]+\n$/]);
+});
+
+t.test('pages of allowed origins may call and read why they are refused', async (t) => {
+  const { mcpUrl, post } = await startToolService(t, market());
+  for (const origin of ['http://site.test', new URL(mcpUrl).origin, 'http://127.0.0.1:5173', 'http://[::1]:1']) {
+    const preflight = await fetch(mcpUrl, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+    });
+    t.equal(preflight.status, 204, origin);
+    t.equal(preflight.headers.get('access-control-allow-origin'), origin);
+    const allowed = preflight.headers.get('access-control-allow-headers') ?? '';
+    t.match(allowed, /authorization.*content-type.*accept.*mcp-protocol-version.*mcp-method.*mcp-name/i);
+    const refused = await post(callVenues(1), { origin, authorization: 'Bearer none' });
+    t.equal(refused.status, 401);
+    t.equal(refused.headers.get('access-control-allow-origin'), origin);
+    t.match(refused.headers.get('access-control-expose-headers'), /www-authenticate/i);
+    t.equal((await post(callVenues(1), { origin })).status, 200);
+  }
+});
+
+t.test('serves the documents of sign-in to anyone', async (t) => {
+  const { mcpUrl } = await startToolService(t, market());
+  const { origin } = new URL(mcpUrl);
+  const read = async (path: string) =>
+    (await fetch(`${origin}${path}`, { headers: { origin: 'https://any.test' } })).json();
+  const resource = await read('/.well-known/oauth-protected-resource');
+  t.same(resource, await read('/.well-known/oauth-protected-resource/mcp'));
+  t.match(resource, {
+    resource: mcpUrl,
+    authorization_servers: ['http://localhost:8082'],
+    scopes_supported: ['market:read'],
+    bearer_methods_supported: ['header'],
+  });
+  t.match(await read('/.well-known/oauth-authorization-server'), {
+    issuer: 'http://localhost:8082',
+    response_types_supported: ['code'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    scopes_supported: ['market:read', 'offline_access'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  });
+  const keysOnly = await startToolService(t, market(), { authUrl: null });
+  const own = new URL(keysOnly.mcpUrl).origin;
+  const unsigned = await fetch(keysOnly.mcpUrl, { method: 'POST' });
+  const document = `${own}/.well-known/oauth-protected-resource`;
+  t.match(unsigned.headers.get('www-authenticate'), `resource_metadata="${document}"`);
+  t.notOk('authorization_servers' in ((await (await fetch(document)).json()) as object));
+});
+
+t.test('the page of the language has exactly ten queries, and each runs', async (t) => {
+  const service = await startToolService(t, market(), { nowMicros: () => NOW });
+  const client = await connectClient(t, service, { era: 'legacy' });
+  const [page] = (await client.readResource({ uri: 'docs://dql' })).contents;
+  const text = page !== undefined && 'text' in page ? page.text : '';
+  const queries = [...text.matchAll(/^```dql\n(.*?)\n```$/gms)].map(([, query]) => query ?? '');
+  t.same(
+    queries,
+    QUERIES.map(([, query]) => query),
+  );
+  t.equal(queries.length, 10);
+  for (const query of queries) {
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/v2/dql/parse',
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify({ query }),
+    });
+    t.equal(answer.statusCode, 200, `${query} ${answer.body.slice(0, 200)}`);
+  }
+});
+
+t.test('the instant of the last change of the pages belongs to their text as it is', async (t) => {
+  const found = createHash('sha256').update(dqlPage()).update(layersPage()).digest('hex').slice(0, 16);
+  const of = { at: '2026-11-23T13:30:00Z', pages: '9dfcfff45034281f' };
+  if (found !== of.pages || PAGES_CHANGED !== of.at) {
+    t.fail(`found pages ${found}, changed ${PAGES_CHANGED}; set both, because clients keep a page by it (T-06)`);
+  }
+  t.pass('looked at');
+});

@@ -1,0 +1,138 @@
+// Documentation, status and changelog in Chromium, on a laptop and a phone: by axe, without a fault of the console, light enough; an endpoint is tried out.
+import t from 'tap';
+import { openKeyStore } from '../../api/access/key-store.ts';
+import { openStatusStore } from '../../api/status/status-store.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { market, NOW, testApp } from '../api/live-fixture.ts';
+import { PASSWORD, startSite } from '../api/site-fixture.ts';
+import { findViolations, isTooWide, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+
+const [port, apiPort] = [await freePort(), await freePort()];
+const [origin, apiUrl] = [`http://localhost:${port}`, `http://127.0.0.1:${apiPort}`];
+const { app, pool } = await startSite(t, {
+  urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: 'http://localhost:8081/mcp' },
+});
+const data = await testApp(market(), {
+  ...{ keys: openKeyStore(pool), baseUrl: apiUrl, nowMicros: () => NOW },
+  statusStore: openStatusStore(pool, createLog('docs-site', 'silent')),
+});
+await data.app.listen({ host: '127.0.0.1', port: apiPort });
+await app.listen({ host: '127.0.0.1', port });
+t.teardown(() => data.app.close());
+
+/** Two days before and after one that was not counted; an outage that is over, and one that is not. */
+await pool.query(`insert into daily_presence (day, venue, layer, listings, present_s, missing_s)
+  select current_date - n, 'binance', 'mark', 2, 172800 - n * 5000, n * 5000 from unnest(array[1, 3, 4]) n`);
+await pool.query(`insert into incidents (kind, subject, venue, gap_cause, layers, from_at, to_at, note, details, state)
+  values ('gap', 'binance connection_lost', 'binance', 'connection_lost', '{mark}', now() - interval '2 hours', now() - interval '1 hour', 'two', '{}', 'closed'),
+  ('gap', 'okx venue_down', 'okx', 'venue_down', '{book,mark}', now() - interval '1 minute', now(), 'three', '{}', 'open')`);
+await pool.query("insert into archive_days (day, tiers) select current_date - 8, '{}'");
+await pool.query(`insert into anchor_days (day, schema_version, day_root, status, tx_hash, block, anchored_at)
+  select current_date - 8, 1, repeat('ab', 32), 'confirmed', '0x' || repeat('cd', 32), 7, now()`);
+const chromium = await openChromium(t);
+
+/** Bytes of the first view as they came over the line. */
+const weigh = (on: Visit): Promise<number> =>
+  on.page.evaluate(
+    `[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce((sum, one) => sum + one.transferSize, 0)`,
+  );
+const MOST_BYTES = 200_000;
+
+type Assertions = Pick<typeof t, 'same' | 'equal' | 'ok' | 'comment'>;
+const examine = async (t: Assertions, on: Visit, name: string): Promise<void> => {
+  await shoot(on, name);
+  t.same(await findViolations(on), [], name);
+  t.equal(await isTooWide(on), false, `${name} fits the screen`);
+};
+
+const PAGES = [
+  ...[
+    'start',
+    'concepts',
+    'recipes',
+    'endpoints',
+    'endpoints/screen',
+    'endpoints/archive',
+    'language',
+    'venues',
+    'errors',
+  ].map((slug) => `/docs/${slug}`),
+  ...['/docs/search?q=gap', '/status', '/changelog'],
+];
+
+for (const [look, colours] of [
+  ['desktop', 'light'],
+  ['phone', 'dark'],
+] as const) {
+  t.test(`every kind of page: ${look}, ${colours}`, async (t) => {
+    const on = await visit(chromium, look, colours);
+    for (const path of PAGES) {
+      await on.page.goto(`${origin}${path}`);
+      const name = `${look}${path.replaceAll(/[/?=]/g, '-')}`;
+      await examine(t, on, name);
+      const bytes = await weigh(on);
+      t.ok(bytes < MOST_BYTES, `${name}: ${bytes} bytes`);
+    }
+    t.same(on.faults, []);
+    await on.context.close();
+  });
+}
+
+t.test(
+  'an endpoint is tried out: signed out the sign-in leads back, then an answer, a fault, and a parameter of a GET',
+  async (t) => {
+    const on = await visit(chromium, 'desktop');
+    const { page } = on;
+    await page.goto(`${origin}/sign-up`);
+    await page.getByLabel('Email').fill('reader@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign up' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+
+    await page.goto(`${origin}/docs/endpoints/snapshots`);
+    await page.locator('#try').getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Email').fill('reader@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(`${origin}/docs/endpoints/snapshots`);
+    await page.getByLabel('Body (JSON)').fill('{"where": "base = BTC", "layers": ["mark"], "number_format": "string"}');
+    await page.getByRole('button', { name: 'Run it here' }).click();
+    await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
+    t.match(await page.locator('#try pre').textContent(), /"status": "present"/);
+    t.notMatch(await page.content(), /sk_[A-Za-z0-9]{20}/, 'no key is on the page');
+    await examine(t, on, 'desktop-tried');
+
+    await page.getByLabel('Body (JSON)').fill('{"where": "base ="}');
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await page.getByRole('heading', { name: /^Answer\s+4/ }).waitFor();
+    t.match(await page.locator('#try pre').textContent(), /"errors": \[/, 'a fault is shown as the API tells it');
+
+    await page.goto(`${origin}/docs/endpoints/instruments`);
+    await page.getByRole('button', { name: 'Run it here' }).click();
+    await page.getByRole('heading', { name: /^Answer\s+200/ }).waitFor();
+    t.match(await page.locator('#try pre').textContent(), /"instrument": "BTC-PERP"/, 'an open endpoint needs no key');
+
+    t.same(on.faults, []);
+    await on.context.close();
+  },
+);
+
+t.test('the status page has the strip of days, the incidents and the newest anchored day', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  await on.page.goto(`${origin}/status`);
+  const strip = on.page.getByRole('list', { name: 'Share of time present of mark by day' }).first();
+  const days = await strip.locator('li').allTextContents();
+  t.equal(days.length, 4, 'a day that was not counted stands between those that were');
+  t.match(
+    days.map((text) => text.trim().split(': ')[1]),
+    ['88.42 %', '91.31 %', 'not measured', '97.10 %'],
+  );
+  t.equal(await strip.locator('li.none').count(), 1);
+  const incidents = await on.page.getByRole('region', { name: 'Incidents' }).locator('tbody tr').allTextContents();
+  t.match(incidents.join('\n'), /still open[\s\S]*okx[\s\S]*venue_down/);
+  t.match(incidents.join('\n'), /binance[\s\S]*connection_lost[\s\S]*closed/);
+  const eightDaysAgo = (await pool.query("select to_char(current_date - 8, 'YYYY-MM-DD') as day")).rows[0].day;
+  t.match(await on.page.locator('dl.facts').textContent(), `${eightDaysAgo} (confirmed)`);
+  await on.context.close();
+});

@@ -1,0 +1,241 @@
+// The query and the proof page of the explorer in Chromium, on a laptop and a phone: what is asked and answered, by axe, by weight, by what moves.
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { openKeyStore } from '../../api/access/key-store.ts';
+import { findKeyShapes, hashKey, makeKey } from '../../api/access/keys.ts';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { market, testApp } from '../api/live-fixture.ts';
+import { startSite } from '../api/site-fixture.ts';
+import { findViolations, isTooWide, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+
+const port = await freePort();
+const origin = `http://localhost:${port}`;
+const apiPort = await freePort();
+const apiUrl = `http://127.0.0.1:${apiPort}`;
+const explorerKey = makeKey();
+const { app, pool } = await startSite(t, {
+  urls: { account: origin, auth: origin, base: apiUrl, api: apiUrl, mcp: null },
+  explorerKey,
+});
+await pool.query("insert into accounts (account_id, plan) values ('acc_open', 'pro')");
+await pool.query(
+  "insert into api_keys (key_id, account_id, hash, display, name, plan) values ('key_open', 'acc_open', $1, 'sk_', 'open', 'pro')",
+  [hashKey(explorerKey)],
+);
+const feed = market();
+const data = await testApp(feed, { keys: openKeyStore(pool), baseUrl: apiUrl });
+await data.app.listen({ host: '127.0.0.1', port: apiPort });
+await app.listen({ host: '127.0.0.1', port });
+t.teardown(() => data.app.close());
+const chromium = await openChromium(t);
+
+type Assertions = Pick<typeof t, 'same' | 'equal' | 'ok'>;
+
+const examine = async (t: Assertions, on: Visit, name: string): Promise<void> => {
+  await shoot(on, name);
+  t.same(await findViolations(on), [], name);
+  t.equal(await isTooWide(on), false, `${name} fits the screen`);
+};
+const LOOKS = [
+  ['desktop', 'light'],
+  ['phone', 'dark'],
+] as const satisfies readonly (readonly [Look, 'light' | 'dark'])[];
+const MOST_BYTES = 200_000;
+
+const head = (on: Visit, text: RegExp) => on.page.locator('#result-head').filter({ hasText: text }).waitFor();
+/** Replaces the whole query as a person does. */
+const write = async ({ page }: Visit, text: string): Promise<void> => {
+  await page.getByRole('textbox', { name: 'Query' }).click();
+  await page.keyboard.press('Control+A');
+  await page.keyboard.insertText(text);
+};
+/** Everything the page was sent, as bytes on the wire. */
+const weigh = async ({ page, context }: Visit): Promise<() => number> => {
+  const wire = await context.newCDPSession(page);
+  await wire.send('Network.enable');
+  let bytes = 0;
+  wire.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  return () => bytes;
+};
+/** The sum of what moved without anybody's doing (layout shift). */
+const movedOn = ({ page }: Visit): Promise<number> =>
+  page.evaluate(`new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
+    }).observe({ type: 'layout-shift', buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+  })`);
+
+/** The editor gives no key to a list of completions that has opened within the last 75 ms: it was meant for the text. */
+const LIST_OPEN = 'new Promise((resolve) => setTimeout(resolve, 100))';
+
+for (const [look, colours] of LOOKS) {
+  t.test(`a question is asked, faulty, completed, answered and shared: ${look}, ${colours}`, async (t) => {
+    const on = await visit(chromium, look, colours);
+    const { page } = on;
+    const weight = await weigh(on);
+    await page.goto(`${origin}/explore/query`);
+    await head(on, /instruments?, as of/);
+    await page.locator('.result-table').waitFor();
+    t.ok(weight() > 10_000 && weight() < MOST_BYTES, `the first view is ${weight()} bytes`);
+    t.ok((await movedOn(on)) < 0.01, `nothing moves: ${await movedOn(on)}`);
+    await page
+      .locator('#query-state')
+      .filter({ hasText: /^Cost \d+ of 10000/ })
+      .waitFor();
+    await examine(t, on, `${look}-query`);
+
+    await write(on, 'any(venues where fundng_8h > 0.5bps)');
+    await page.locator('#query-faults li').filter({ hasText: 'funding_8h' }).waitFor();
+    await page.locator('.cm-lintRange-error').filter({ hasText: 'fundng_8h' }).waitFor();
+    await examine(t, on, `${look}-query-fault`);
+
+    await write(on, 'any(venues where oi > 0) select mark, oi');
+    await page.getByLabel('Also those of which it is not known').check();
+    await head(on, /2 instruments, as of/);
+    await page.locator('.because summary').first().click();
+    t.match(await page.locator('.because li').first().textContent(), /^oi at .* is (missing|off)/);
+    const cell = page.locator('td.withheld [data-tip]').first();
+    await cell.focus();
+    t.match(await page.getByRole('tooltip').textContent(), /missing|off/, 'the reason is told on focus');
+    await examine(t, on, `${look}-query-unknown`);
+    const shared = page.url();
+    t.match(shared, /q=any.*unknown=1/);
+
+    const other = await visit(chromium, look, colours);
+    await other.page.goto(shared);
+    await head(other, /2 instruments, as of/);
+    t.equal(await other.page.locator('.because').count(), await page.locator('.because').count());
+    await other.context.close();
+
+    await page.getByLabel('Values of a selection').check();
+    await head(on, /2 listings, as of/);
+    await examine(t, on, `${look}-query-snapshots`);
+    await page.goBack();
+    await head(on, /2 instruments, as of/);
+    t.match(await page.getByRole('textbox', { name: 'Query' }).textContent(), /oi > 0/);
+    t.same(on.faults, []);
+    t.same(findKeyShapes(await page.content()), []);
+    await on.context.close();
+  });
+}
+
+t.test('the keyboard alone: completed by the catalogue, run, and left', async (t) => {
+  const on = await visit(chromium, 'desktop', 'dark');
+  const { page } = on;
+  await page.goto(`${origin}/explore/query`);
+  await head(on, /instruments?, as of/);
+  await write(on, '');
+  await page.keyboard.type('any(venues where funding_8');
+  await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: 'funding_8h' }).waitFor();
+  await shoot(on, 'desktop-query-completion');
+  await page.evaluate(LIST_OPEN);
+  await page.keyboard.press('Enter');
+  await page.keyboard.type(' > 0 and venue = bin');
+  await page.locator('.cm-tooltip-autocomplete li').filter({ hasText: 'binance' }).waitFor();
+  await page.evaluate(LIST_OPEN);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(')');
+  await page.keyboard.press('Control+Enter');
+  await page.waitForURL(/funding_8h\+%3E\+0\+and\+venue\+%3D\+binance%29/);
+  await head(on, /2 instruments, as of/);
+  await page.keyboard.press('Tab');
+  t.not(await page.evaluate('document.activeElement.id'), 'editor', 'Tab leaves the editor');
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
+t.test('the same call from a program answers the same, and the table is taken along', async (t) => {
+  const on = await visit(chromium, 'desktop');
+  const { page } = on;
+  await page.goto(`${origin}/explore/query?q=${encodeURIComponent('any(venues where mark > 0) select mark')}`);
+  await head(on, /2 instruments, as of/);
+  const env = { ...process.env, PERP_API_KEY: explorerKey };
+  const run = promisify(execFile);
+  const codeOf = async (name: string): Promise<string> => (await page.locator(`#code-${name}`).textContent()) ?? '';
+  for (const [name, command] of [
+    ['curl', ['bash', '-c']],
+    ['python', ['python3', '-c']],
+    ['typescript', [process.execPath, '--input-type=module', '-e']],
+  ] as const) {
+    const [program, ...words] = command;
+    const { stdout } = await run(program, [...words, await codeOf(name)], { env });
+    t.match(stdout, /BTC-PERP/, name);
+  }
+  const coming = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV of this' }).click();
+  const saved = await (await coming).path();
+  const { stdout } = await run('cat', [saved]);
+  t.match(
+    stdout,
+    /^instrument,result,venue,symbol,mark,mark status\r\nBTC-PERP,true,binance,BTCUSDT,60000,present\r\n/,
+  );
+  await on.context.close();
+});
+
+const PROOF = await readFile(new URL('../../api/operations/examples/anchor-proof.json', import.meta.url), 'utf8');
+
+for (const [look, colours] of LOOKS) {
+  t.test(
+    `a proof is recomputed in the browser, and a changed one shows where it breaks: ${look}, ${colours}`,
+    async (t) => {
+      const on = await visit(chromium, look, colours);
+      const { page } = on;
+      const weight = await weigh(on);
+      await page.goto(`${origin}/explore/proof`);
+      await page.getByRole('heading', { name: 'Proof of a row' }).waitFor();
+      await page.waitForLoadState('networkidle');
+      t.ok(weight() > 10_000 && weight() < MOST_BYTES, `the first view is ${weight()} bytes`);
+      t.ok((await movedOn(on)) < 0.01, 'nothing moves');
+      await examine(t, on, `${look}-proof-empty`);
+      const check = async (text: string): Promise<Record<string, string>> => {
+        await page.locator('#proof-head').evaluate((head) => {
+          head.textContent = '';
+        });
+        await page.getByLabel('The proof as JSON').fill(text);
+        await page.getByRole('button', { name: 'Check this text' }).click();
+        await page
+          .locator('#proof-head')
+          .filter({ hasText: /hold|proof/ })
+          .waitFor();
+        const steps = await page
+          .locator('.step')
+          .evaluateAll((all) =>
+            all.map((one) => [one.getAttribute('data-step') ?? '', one.className.replace('step ', '')] as const),
+          );
+        return Object.fromEntries(steps);
+      };
+      const offline = ['text', 'canonical', 'leaf_hash', 'path', 'partition.leaf', 'day_root', 'row day', 'columns'];
+      const whole = await check(PROOF);
+      t.same(
+        offline.filter((name) => whole[name] !== 'ok'),
+        [],
+        'every step of the example holds',
+      );
+      t.equal(whole['chain root'], 'skipped', 'the site of this test knows no node of the chain');
+      await examine(t, on, `${look}-proof`);
+
+      const proof = JSON.parse(PROOF);
+      const [first, ...rest] = proof.path as string[];
+      for (const [changed, failing] of [
+        [{ ...proof, row: { ...proof.row, funding: '0.000105' } }, 'canonical'],
+        [{ ...proof, canonical: proof.canonical.replace('0.000104', '0.000105') }, 'leaf_hash'],
+        [{ ...proof, path: [first?.replace(/^./, (digit) => (digit === '0' ? '1' : '0')), ...rest] }, 'path'],
+        [{ ...proof, rows: proof.rows + 1 }, 'partition.leaf'],
+        [{ ...proof, day_root: '0'.repeat(64) }, 'day_root'],
+        [{ ...proof, day: '2026-01-11' }, 'row day'],
+      ] as const)
+        t.equal((await check(JSON.stringify(changed)))[failing], 'failed', failing);
+      await examine(t, on, `${look}-proof-broken`);
+      await check('{"row": 1}');
+      t.match(await page.locator('#proof-head').textContent(), /This is no proof/);
+      t.same(on.faults, []);
+      await on.context.close();
+    },
+  );
+}

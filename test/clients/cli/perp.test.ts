@@ -1,0 +1,198 @@
+// `perp` over the real API: what goes to standard output and what to standard error, formats, exit codes, the fault underlined, the live table.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import t from 'tap';
+import type { AccountStore } from '../../../api/access/account-store.ts';
+import { staleFindings } from '../../../clients/cli/doctor.ts';
+import { csvText, tableLines } from '../../../clients/cli/output.ts';
+import { perp } from '../../../clients/cli/program.ts';
+import { market, markReading, NOW, testApp } from '../../api/live-fixture.ts';
+import { openEdgeServer, refuse } from '../../support/edge-server.ts';
+import { waitFor } from '../../support/wait.ts';
+
+const home = mkdtempSync(join(tmpdir(), 'perp-'));
+const feed = market();
+const accounts: AccountStore = { read: async () => null };
+const { app, keys } = await testApp(feed, { accounts });
+const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+t.teardown(async () => {
+  await app.close();
+  rmSync(home, { recursive: true, force: true });
+});
+
+type Over = {
+  readonly env?: Record<string, string>;
+  readonly isTty?: boolean;
+  readonly input?: string;
+  readonly signal?: AbortSignal;
+};
+const ENV = { HOME: home, PERP_BASE_URL: baseUrl, PERP_API_KEY: keys.pro_plus };
+
+const stream = (isTTY: boolean) => {
+  const through = new PassThrough();
+  const seen = { text: '' };
+  through.on('data', (chunk: Buffer) => {
+    seen.text += String(chunk);
+  });
+  return { seen, stream: Object.assign(through, { isTTY, columns: 120, rows: 10 }) };
+};
+
+const start = (words: readonly string[], { env = ENV, isTty = false, input = '', signal }: Over = {}) => {
+  const [out, err] = [stream(isTty), stream(isTty)];
+  const world = {
+    env,
+    out: out.stream,
+    err: err.stream,
+    input: Readable.from([input]) as NodeJS.ReadStream,
+    signal: signal ?? new AbortController().signal,
+  };
+  const code = perp(words, world);
+  return { out: out.seen, err: err.seen, code };
+};
+const run = async (words: readonly string[], over: Over = {}) => {
+  const { out, err, code } = start(words, over);
+  const ended = await code;
+  return { code: ended, out: out.text, err: err.text };
+};
+
+t.test('one object a line in a pipe, a table on a terminal, CSV when asked for', async (t) => {
+  const words = ['snapshots', '-w', 'base = BTC', '-l', 'mark'];
+  const piped = await run(words);
+  t.equal(piped.code, 0);
+  t.same(
+    piped.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { venue: string }).venue),
+    ['binance', 'okx'],
+  );
+  const shown = await run(words, { isTty: true });
+  t.match(
+    shown.out,
+    /^venue {4}symbol {9}instrument {2}layer {2}status {3}age {3}basis {2}index {3}mark\nbinance {2}BTCUSDT /,
+  );
+  t.match(shown.err, /^at 2026-01-15T12:00:00\.500Z, rcp_/, 'what is beside the data is on standard error');
+  const csv = await run([...words, '--csv']);
+  t.equal(csv.out.split('\r\n')[0], 'venue,symbol,instrument,layer,status,why,age,basis,index,mark');
+  t.equal(csv.out.split('\r\n')[1], 'binance,BTCUSDT,BTC-PERP,mark,present,,0.4s,0,60000,60000');
+});
+
+t.test('the fault of a query is underlined, with its hint and receipt; nothing goes to standard output', async (t) => {
+  const { code, out, err } = await run(['dql', 'check', 'any(venues where fundin > 1bps)']);
+  t.equal(code, 3);
+  t.equal(out, '');
+  t.match(
+    err,
+    /^DQL_UNKNOWN_FIELD: .*\n {2}any\(venues where fundin > 1bps\)\n {19}\^{6}\n {2}Did you mean funding\?\n {2}receipt rcp_/,
+  );
+  const where = await run(['snapshots', '-w', 'base = BTCX']);
+  t.match(where.err, /\n {2}base = BTCX\n {9}\^{4}\n/);
+  const good = await run(['dql', 'check', 'any(venues where funding > 1bps)', '-o', 'table']);
+  t.match(good.out, /query +any\(venues where funding > 0\.0001\)/);
+});
+
+t.test('exit codes: usage, refusal, key, limit, away', async (t) => {
+  const limited = await openEdgeServer(t, [refuse(429, 'RATE_LIMITED', { 'retry-after': '3600' })]);
+  const cases: readonly (readonly [number, readonly string[], Over?])[] = [
+    [0, ['--help']],
+    [1, ['snaphots']],
+    [1, ['snapshots', '--units', 'usd']],
+    [1, ['candles', '--last', 'week']],
+    [1, ['venues', '--parquet']],
+    [1, ['venues', '--csv', '--json']],
+    [1, ['watch']],
+    [1, ['history', '--parquet'], { isTty: true }],
+    [3, ['snapshots', '-l', 'mrk']],
+    [4, ['snapshots'], { env: { ...ENV, PERP_API_KEY: 'wrong' } }],
+    [4, ['books'], { env: { HOME: home, PERP_BASE_URL: baseUrl } }],
+    [5, ['venues'], { env: { ...ENV, PERP_BASE_URL: limited.url } }],
+    [6, ['doctor'], { env: { ...ENV, PERP_BASE_URL: 'http://127.0.0.1:1' } }],
+  ];
+  for (const [code, words, over] of cases) t.equal((await run(words, over)).code, code, words.join(' '));
+  t.match((await run(['snaphots'])).err, /Did you mean snapshots/);
+});
+
+t.test('a key is kept in a file of its owner alone, after it was tried; it is no option', async (t) => {
+  const env = { HOME: home, PERP_BASE_URL: baseUrl };
+  t.equal((await run(['login'], { env, input: 'wrong\n' })).code, 4);
+  t.equal((await run(['login'], { env, input: '' })).code, 1);
+  const file = join(home, 'key.txt');
+  writeFileSync(file, `${keys.pro_plus}\n`);
+  t.equal((await run(['snapshots', '--key-file', file], { env })).code, 0);
+  const config = join(home, '.config', 'perp', 'config.json');
+  const { writeConfig } = await import('../../../clients/cli/settings.ts');
+  writeConfig({ base_url: baseUrl, key: keys.pro_plus }, env);
+  t.equal(statSync(config).mode & 0o777, 0o600);
+  t.equal((await run(['snapshots'], { env: { HOME: home } })).code, 0, 'and is used');
+  t.equal((await run(['logout'], { env })).code, 0);
+  t.throws(() => readFileSync(config));
+  t.notMatch((await run(['snapshots', '--help'])).out, /--key /);
+});
+
+t.test('completion offers commands, options and their values', async (t) => {
+  const offered = async (line: string): Promise<string> =>
+    (await run(['__complete'], { env: { ...ENV, COMP_LINE: line } })).out;
+  t.equal(await offered('perp snap'), 'snapshots\n');
+  t.equal(await offered('perp archive '), 'get\nls\n');
+  t.equal(await offered('perp candles --price-type m'), 'mark\n');
+  t.match(await offered('perp history --int'), /^--interval\n$/);
+  t.match((await run(['completion', 'bash'])).out, /^complete .* perp\n$/);
+});
+
+t.test('the stream is one event a line, the live table follows it in place', async (t) => {
+  const stop = new AbortController();
+  const words = ['-w', 'symbol = "BTCUSDT"', '-l', 'mark'];
+  const events = start(['stream', ...words], { signal: stop.signal });
+  const table = start(['watch', ...words], { signal: stop.signal, isTty: true });
+  await waitFor('both are open', () => events.out.text.includes('"ready"') && table.out.text.includes('60000'));
+  feed.read('binance', 'BTCUSDT', markReading('61234.5', { rev: 2, received_at: NOW - 1_000, recorded_at: NOW }));
+  await waitFor('both tell it', () => events.out.text.includes('61234.5') && table.out.text.includes('61234.5'));
+  stop.abort();
+  t.equal(await events.code, 0);
+  t.equal(await table.code, 0);
+  t.same(
+    events.out.text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { event: string }).event),
+    ['hello', 'snapshot', 'ready', 'update'],
+  );
+  t.match(table.out.text, /live · 1 update/);
+  t.ok(table.out.text.endsWith('\x1b[?25h\n'), 'the cursor is shown again');
+});
+
+t.test('the doctor says what is stale and why', async (t) => {
+  const { out, code } = await run(['doctor', '-o', 'table'], { env: { HOME: home, PERP_BASE_URL: baseUrl } });
+  t.equal(code, 0);
+  t.match(out, /ok +service +ready, simulated venues/);
+  t.match(out, /warn +key +none/);
+  t.match(out, /warn +clock +\d+ ms ahead of/, 'the clock of the test stands still');
+  const state = (status: string, reason: string) => ({ status, reason, values: {} });
+  const item = (venue: string, mark: object) => ({
+    venue,
+    venue_symbol: 'X',
+    instrument: 'X',
+    quote: 'X',
+    layers: { mark },
+  });
+  const found = staleFindings({
+    items: [
+      item('a', state('stale', 'connection_lost')),
+      item('a', state('stale', 'connection_lost')),
+      item('b', state('present', '')),
+    ],
+  } as never);
+  t.same(
+    found.map(({ says }) => says),
+    ['1 present, 2 not', 'a mark: stale, connection_lost, 2 listings'],
+  );
+});
+
+t.test('what comes over the network steers no terminal, and CSV is quoted', (t) => {
+  const out = stream(false).stream;
+  t.same(tableLines([{ a: 'x\x1b[2J', b: null }], out), ['a', 'x?[2J']);
+  t.equal(csvText([{ a: 'x,"y"', b: 1 }]), 'a,b\r\n"x,""y""",1\r\n');
+  t.end();
+});

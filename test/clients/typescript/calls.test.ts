@@ -1,0 +1,203 @@
+// Calls of the TypeScript client: answers of the real API, its refusals as one error, and what is done when the edges misbehave.
+import t from 'tap';
+import { ApiError, createClient, type Retry } from '../../../clients/typescript/src/index.ts';
+import { market, testApp } from '../../api/live-fixture.ts';
+import { answerJson, breakOff, hangUp, keepSilent, openEdgeServer, refuse } from '../../support/edge-server.ts';
+
+const { app, keys } = await testApp(market());
+const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+t.teardown(() => app.close());
+
+const client = createClient({ baseUrl, key: keys.pro_plus });
+const exact = createClient({ baseUrl, key: keys.pro_plus, numberFormat: 'string' });
+const VENUES = { evaluated_at: '2026-01-15T12:00:00.000Z', items: [] };
+
+const errorOf = async (work: Promise<unknown>): Promise<ApiError> => {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ApiError) return error;
+  throw new Error(`no ApiError: ${String(error)}`, { cause: error });
+};
+
+t.test('figures are numbers, or with number_format string the digits of the venue', async (t) => {
+  const request = { where: 'base = BTC and venue = binance', layers: ['funding'] };
+  const { items, receipt_id } = await client.snapshots(request);
+  t.equal(items[0]?.layers['funding']?.values['funding'], 0.0000125);
+  t.match(receipt_id, /^rcp_/);
+  const text = await exact.snapshots(request);
+  t.equal(text.items[0]?.layers['funding']?.values['funding'], '0.0000125');
+});
+
+t.test('operations of every kind: open, GET with parameters, path parameters, POST', async (t) => {
+  const open = createClient({ baseUrl, key: null, retries: 0 });
+  t.same(
+    (await open.venues()).items.map(({ venue }) => venue),
+    ['binance', 'okx'],
+  );
+  t.equal((await open.instruments({ where: 'base = ETH' })).items[0]?.venue_symbol, 'ETHUSDT');
+  const parsed = await open.dqlParse({ query: 'any(venues where funding > 1bps)' });
+  t.equal(parsed.query.string, 'any(venues where funding > 0.0001)');
+  t.equal((await errorOf(open.anchorDay({ day: '2026-01-02' }))).code, 'UNAVAILABLE');
+  t.equal((await errorOf(open.receipt({ receipt_id: 'rcp_a/b' }))).status, 404, 'a slash stays within its parameter');
+});
+
+t.test('a refusal is one error with code, place, hint and receipt, and is not repeated', async (t) => {
+  const retries: Retry[] = [];
+  const told = createClient({ baseUrl, key: keys.pro_plus, onRetry: (retry) => retries.push(retry) });
+  const error = await errorOf(told.screen({ query: 'any(venues where fundin > 1bps)' }));
+  t.match(error, {
+    name: 'ApiError',
+    code: 'DQL_UNKNOWN_FIELD',
+    status: 400,
+    position: { line: 1, column: 18, offset: 17, length: 6 },
+    hint: /funding/,
+    receipt: /^rcp_/,
+    retryAfter: null,
+  });
+  const several = await errorOf(told.snapshots({ layers: ['mrk', 'fundng'] }));
+  t.same(
+    several.errors.map(({ path }) => path),
+    ['/layers/0', '/layers/1'],
+    'all faults at once',
+  );
+  t.equal((await errorOf(createClient({ baseUrl, key: null }).account())).code, 'AUTH_REQUIRED');
+  t.equal((await errorOf(createClient({ baseUrl, key: 'wrong' }).account())).code, 'AUTH_INVALID');
+  t.same(retries, []);
+});
+
+t.test('the limit of a plan names itself and says how long to wait', async (t) => {
+  const free = createClient({ baseUrl, key: keys.free, retries: 0 });
+  const answers = await Promise.allSettled(Array.from({ length: 12 }, () => free.snapshots({ where: 'base = BTC' })));
+  const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as ApiError] : []));
+  t.ok(refused.length > 0);
+  for (const error of refused) {
+    t.match(error, { code: 'RATE_LIMITED', status: 429 });
+    t.ok((error.retryAfter ?? 0) > 0);
+    t.type(error.limit, 'string');
+  }
+});
+
+t.test('pages follow the cursor to the end', async (t) => {
+  const symbols: string[] = [];
+  let pages = 0;
+  for await (const { items } of client.pages('instruments', { limit: 1 })) {
+    symbols.push(...items.map(({ venue_symbol }) => venue_symbol));
+    pages += 1;
+  }
+  t.same(symbols, ['BTCUSDT', 'ETHUSDT', 'BTC-USDT-SWAP']);
+  t.equal(pages, 3);
+});
+
+t.test('waits for what the service says, then the call succeeds', async (t) => {
+  const again = { 'retry-after': '0' };
+  const edge = await openEdgeServer(t, [
+    refuse(429, 'RATE_LIMITED', { ...again, 'x-service-limit': 'requests_per_second' }),
+    refuse(503, 'UNAVAILABLE', again),
+    answerJson(502, 'gateway', again),
+    answerJson(200, VENUES),
+  ]);
+  const retries: Retry[] = [];
+  const told = createClient({ baseUrl: edge.url, key: null, onRetry: (retry) => retries.push(retry) });
+  t.same(await told.venues(), VENUES);
+  t.same(
+    retries.map(({ operation, attempt, error }) => [operation, attempt, error.code]),
+    [
+      ['venues', 1, 'RATE_LIMITED'],
+      ['venues', 2, 'UNAVAILABLE'],
+      ['venues', 3, 'BAD_ANSWER'],
+    ],
+  );
+  t.equal(edge.requests.length, 4);
+});
+
+t.test('an answer that breaks off is asked for again; so is none', async (t) => {
+  const edge = await openEdgeServer(t, [breakOff('{"evaluated_at"'), hangUp, answerJson(200, VENUES)]);
+  t.same(await createClient({ baseUrl: edge.url, key: null }).venues(), VENUES);
+  t.equal(edge.requests.length, 3);
+});
+
+t.test('what no repetition mends is not repeated', async (t) => {
+  for (const status of [400, 401, 402, 403, 404, 409, 413, 500]) {
+    const edge = await openEdgeServer(t, [refuse(status, 'INTERNAL')]);
+    t.equal((await errorOf(createClient({ baseUrl: edge.url, key: null }).venues())).status, status);
+    t.equal(edge.requests.length, 1, String(status));
+  }
+  const long = await openEdgeServer(t, [refuse(429, 'RATE_LIMITED', { 'retry-after': '3600' })]);
+  const error = await errorOf(createClient({ baseUrl: long.url, key: null }).venues());
+  t.equal(error.retryAfter, 3600, 'nobody waits for an hour without being told');
+  t.equal(long.requests.length, 1);
+});
+
+t.test('a fetch of the caller, which may pay, is called once', async (t) => {
+  const edge = await openEdgeServer(t, [refuse(503, 'UNAVAILABLE', { 'retry-after': '0' })]);
+  let calls = 0;
+  const paying: typeof fetch = (input, init) => {
+    calls += 1;
+    return fetch(input, { ...init, headers: { ...(init?.headers as object), 'payment-signature': 'signed' } });
+  };
+  const error = await errorOf(createClient({ baseUrl: edge.url, key: null, fetch: paying }).venues());
+  t.equal(error.code, 'UNAVAILABLE');
+  t.equal(calls, 1);
+  t.equal(edge.requests[0]?.headers['payment-signature'], 'signed');
+  t.equal(edge.requests[0]?.headers.authorization, undefined);
+});
+
+t.test('an answer of somebody else says so, a silent one ends, and a caller may give up', async (t) => {
+  const proxy = await openEdgeServer(t, [
+    (response) => void response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'),
+    (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
+  ]);
+  const lost = createClient({ baseUrl: proxy.url, key: null });
+  t.match(await errorOf(lost.venues()), { code: 'BAD_ANSWER', status: 404, message: /Not here/ });
+  t.match(await errorOf(lost.venues()), { code: 'BAD_ANSWER', message: /not JSON/ });
+  const silent = await openEdgeServer(t, [keepSilent]);
+  const hasty = createClient({ baseUrl: silent.url, key: null, timeoutMs: 50, retries: 0 });
+  t.match(await errorOf(hasty.venues()), { code: 'UNREACHABLE', status: 0 });
+  const stop = new AbortController();
+  const asked = createClient({ baseUrl: silent.url, key: null }).venues({}, { signal: stop.signal });
+  stop.abort(new Error('enough'));
+  await t.rejects(asked, { message: 'enough' });
+});
+
+t.test('settings come from the environment, and the key is in no address', async (t) => {
+  const edge = await openEdgeServer(t, [answerJson(200, VENUES)]);
+  process.env['PERP_BASE_URL'] = `${edge.url}/`;
+  process.env['PERP_API_KEY'] = 'key-of-the-environment';
+  t.teardown(() => {
+    delete process.env['PERP_BASE_URL'];
+    delete process.env['PERP_API_KEY'];
+  });
+  await createClient().venues();
+  t.equal(edge.requests[0]?.headers.authorization, 'Bearer key-of-the-environment');
+  t.equal(edge.requests[0]?.url, '/v2/venues');
+  await createClient({ key: null }).venues();
+  t.equal(edge.requests[1]?.headers.authorization, undefined);
+});
+
+t.test('a period too long for one answer is asked for in parts without hole or overlap', async (t) => {
+  const asked: [string, string][] = [];
+  const edge = await openEdgeServer(t, [
+    (response, request) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { from, to } = JSON.parse(Buffer.concat(chunks).toString()) as { from: string; to: string };
+        const isShort = Date.parse(to) - Date.parse(from) <= 50 * 3_600_000;
+        if (isShort) asked.push([from, to]);
+        (isShort ? answerJson(200, { items: [] }) : refuse(400, 'DQL_LIMIT'))(response, request);
+      });
+    },
+  ]);
+  const period = { timeframe: '4h', from: '2026-01-01T01:00:00.000123Z', to: '2026-01-06T00:00:00Z' };
+  const parts = createClient({ baseUrl: edge.url, key: null }).pages('candles', period);
+  for await (const _ of parts);
+  t.equal(asked[0]?.[0], period.from);
+  t.equal(asked.at(-1)?.[1], period.to);
+  for (const [at, [, to]] of asked.slice(0, -1).entries()) {
+    t.equal(asked[at + 1]?.[0], to);
+    t.equal(Date.parse(to) % (4 * 3_600_000), 0, 'parts end on whole periods');
+  }
+  t.ok(asked.length >= 3);
+});

@@ -1,0 +1,30 @@
+// What the client takes from the service is current; the client, its examples and wrong uses of it have the types they should have.
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import t from 'tap';
+import { PROJECT_ROOT } from '../../../infra/dev/engines/java.ts';
+import { CLIENT_VERIFIER } from '../../../infra/dev/tools/client-sources.ts';
+import { staleFiles } from '../../../infra/dev/tools/endpoint-docs.ts';
+import { PYTHON_TYPES } from '../../../infra/dev/tools/python-types.ts';
+
+t.test('what `npm run docs` prints is current, and a change of it is found', (t) => {
+  t.same(staleFiles(), [], '`npm run docs` prints them anew');
+  const changed = (path: string): string | null =>
+    path === PYTHON_TYPES ? readFileSync(path, 'utf8').replace('float', 'int') : readFileSync(path, 'utf8');
+  t.same(staleFiles(changed), ['clients/python/src/perp/types.py']);
+  t.ok(staleFiles(() => null).includes(relative(PROJECT_ROOT, CLIENT_VERIFIER)), 'a file that is not there is stale');
+  t.end();
+});
+
+t.test('the package compiles for browsers and Node; examples are right, and each wrong use is an error', (t) => {
+  const tsc = join(PROJECT_ROOT, 'node_modules', '.bin', 'tsc');
+  for (const config of ['tsconfig.json', 'tsconfig.examples.json']) {
+    const args = ['--noEmit', '-p', join('clients', 'typescript', config)];
+    const { status, stdout } = spawnSync(tsc, args, { cwd: PROJECT_ROOT, encoding: 'utf8' });
+    t.equal(status, 0, `${config} ${stdout}`);
+  }
+  const wrong = readFileSync(join(import.meta.dirname, 'wrong', 'wrong-use.ts'), 'utf8');
+  t.ok((wrong.match(/@ts-expect-error/g) ?? []).length >= 15);
+  t.end();
+});

@@ -1,0 +1,273 @@
+// The explorer over the whole service in Chromium: a lost socket and a crossed book are seen on the board as withheld with their reason, and
+// afterwards as holes with their cause in the charts; what the page applied is what the stream sent. BOARD_MINUTES=30 watches its memory.
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import t, { type Test } from 'tap';
+import { freePort } from '../../infra/dev/engines/ports.ts';
+import { startSite } from '../api/site-fixture.ts';
+import { findViolations, isTooWide, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import { useEngines } from '../support/engines.ts';
+import { apiReady, startApi, startIngest, startProcessors, startSimulator, until } from '../support/pipeline.ts';
+import { BOUND_MS } from '../support/wait.ts';
+
+const MINUTES = Number(process.env['BOARD_MINUTES'] ?? 0);
+const LISTINGS = process.env['BOARD_LISTINGS'] ?? '2';
+/** Everything that a first view may transfer. */
+const MOST_BYTES = 200_000;
+/** Longer than two sampling windows, so that one has no reading. */
+const LOST_MS = 25_000;
+
+const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
+const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: 1, venues: ['binance', 'okx'] };
+const simulator = await startSimulator({
+  SIM_SEED: '28',
+  SIM_LISTINGS: LISTINGS,
+  SIM_VENUES: 'binance,okx',
+  SIM_RATE: '60',
+});
+const children = [simulator.child, startIngest(spec, simulator.endpoints), startProcessors(spec)];
+const api = await startApi(spec, await engines.database());
+t.teardown(() => Promise.all([...children, api.child].map((child) => child.kill())));
+
+const port = await freePort();
+const origin = `http://localhost:${port}`;
+const { app } = await startSite(t, {
+  urls: { account: origin, auth: origin, base: api.baseUrl, api: api.baseUrl, mcp: null },
+  explorerKey: api.keys.pro,
+  simulated: true,
+});
+await app.listen({ host: '127.0.0.1', port });
+const chromium = await openChromium(t);
+await apiReady(api);
+
+/** Updates as the browser's network saw them, whatever the page made of them. */
+const countUpdates = async ({ context, page }: Visit): Promise<() => number> => {
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  let updates = 0;
+  session.on('Network.eventSourceMessageReceived', ({ eventName }) => {
+    if (eventName === 'update') updates += 1;
+  });
+  return () => updates;
+};
+
+const countBytes = async ({ context, page }: Visit): Promise<() => number> => {
+  const session = await context.newCDPSession(page);
+  await session.send('Network.enable');
+  let bytes = 0;
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  return () => bytes;
+};
+
+/** Sums what moved without anybody having pressed anything; read it by `window.moved`. */
+const watchShifts = ({ page }: Visit): Promise<unknown> =>
+  page.addInitScript(`window.moved = 0; new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved += value;
+  }).observe({ type: 'layout-shift', buffered: true });`);
+
+const cellOf = ({ page }: Visit, listing: string) => page.locator(`button.cell[data-listing="${listing}"]`);
+const BTC = 'binance|BTCUSDT';
+
+/** Waits for what a cell shows; gives its text. */
+const cellShows = (on: Visit, listing: string, kind: string): Promise<string> =>
+  until(`the cell of ${listing} is ${kind}`, 180_000, async () => {
+    const cell = cellOf(on, listing);
+    const isKind = (await cell.getAttribute('class'))?.split(' ').includes(kind) === true;
+    return isKind ? ((await cell.textContent()) ?? '') : null;
+  });
+
+type Hole = { readonly name: string; readonly reason: string; readonly cause: string | null };
+const holesOf = async ({ page }: Visit, chart: string): Promise<readonly Hole[]> => {
+  const figure = page.locator(`figure[data-chart="${chart}"]`);
+  await figure.scrollIntoViewIfNeeded();
+  return JSON.parse((await figure.getAttribute('data-holes')) ?? '[]');
+};
+
+/** Scrolls to a part of the page, which is read only then, and waits for what it draws. */
+const see = async ({ page }: Visit, part: string, drawn: string): Promise<void> => {
+  await page.locator(part).scrollIntoViewIfNeeded();
+  await page.locator(drawn).first().waitFor();
+};
+
+/** A page that waits as long as a slow machine needs. */
+const open = async (look: Look, colours: 'light' | 'dark' = 'light'): Promise<Visit> => {
+  const on = await visit(chromium, look, colours);
+  on.page.setDefaultTimeout(BOUND_MS);
+  return on;
+};
+
+const examine = async (t: Test, on: Visit, name: string): Promise<void> => {
+  await shoot(on, name);
+  t.same(await findViolations(on), [], name);
+  t.equal(await isTooWide(on), false, `${name} fits the screen`);
+};
+
+for (const [look, colours] of [
+  ['desktop', 'light'],
+  ['phone', 'dark'],
+] as const satisfies readonly (readonly [Look, 'light' | 'dark'])[])
+  t.test(`the pages are accessible, light, and complain of nothing: ${look}, ${colours}`, async (t) => {
+    const on = await open(look, colours);
+    const bytes = await countBytes(on);
+    await watchShifts(on);
+    await on.page.goto(`${origin}/explore`);
+    await cellShows(on, BTC, 'figure');
+    t.ok(bytes() > 1_000 && bytes() < MOST_BYTES, `the board took ${bytes()} bytes`);
+    t.ok(Number(await on.page.evaluate('window.moved')) < 0.001, 'nothing moved while figures came');
+    await examine(t, on, `${look}-board`);
+    const before = bytes();
+    await on.page.goto(`${origin}/explore/BTC-PERP`);
+    await on.page.locator('figure[data-chart="mark"][data-drawn]').waitFor();
+    t.ok(bytes() - before < MOST_BYTES, `the page of an instrument took ${bytes() - before} bytes`);
+    for (const chart of ['index', 'funding', 'oi', 'spread'])
+      await see(on, `figure[data-chart="${chart}"]`, `figure[data-chart="${chart}"][data-drawn]`);
+    await see(on, '#candles', '#candles[data-drawn]');
+    await see(on, '#book', '#book table');
+    await see(on, '#liquidations', '#liquidations table');
+    await examine(t, on, `${look}-instrument`);
+    t.same(on.faults, []);
+    await on.context.close();
+  });
+
+t.test('a lost socket is withheld with its reason, then a hole with its cause; no update is lost', async (t) => {
+  const on = await open('desktop');
+  const { page } = on;
+  const sent = await countUpdates(on);
+  await page.goto(`${origin}/explore?measure=spread`);
+  await cellShows(on, BTC, 'figure');
+
+  const began = Date.now();
+  await simulator.fault({ kind: 'disconnect', stream: 'book', durationMs: LOST_MS });
+  t.match(await cellShows(on, BTC, 'withheld'), /^connection lost/, 'no number, but the reason');
+  t.comment(`withheld ${Date.now() - began} ms after the socket was cut`);
+  const tip = page.getByRole('tooltip');
+  await cellOf(on, BTC).hover();
+  t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on hover');
+  await page.keyboard.press('Escape');
+  t.equal(await tip.isVisible(), false, 'dismissed by Escape');
+  await page.mouse.move(0, 0);
+  await cellOf(on, BTC).focus();
+  t.match(await tip.textContent(), /The connection that brought it was lost\./, 'on focus');
+  t.equal(await cellOf(on, BTC).getAttribute('aria-describedby'), await tip.getAttribute('id'));
+  await shoot(on, 'board-withheld');
+  await cellShows(on, BTC, 'figure');
+
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await until('the counts are one', 30_000, async () => {
+    const board = page.locator('#board');
+    return Number(await board.getAttribute('data-updates')) === sent() ? true : null;
+  });
+  t.ok(sent() > 10, `${sent()} updates were sent and applied`);
+  t.equal(await page.locator('#board').getAttribute('data-holes'), '0', 'revisions follow each other');
+
+  const found = await until('the chart has the hole', 240_000, async () => {
+    await page.goto(`${origin}/explore/BTC-PERP`);
+    await see(on, 'figure[data-chart="spread"]', 'figure[data-chart="spread"][data-drawn]');
+    const holes = await holesOf(on, 'spread');
+    return holes.find(({ name, cause }) => name.startsWith('binance') && cause === 'connection_lost') ?? null;
+  });
+  t.match(found, { reason: 'gap' });
+  t.notOk(
+    (await holesOf(on, 'spread')).some(({ name, cause }) => name.startsWith('okx') && cause === 'connection_lost'),
+    'the other venue has none',
+  );
+  await shoot(on, 'chart-hole');
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
+t.test('a crossed book is missing with its cause', async (t) => {
+  const on = await open('phone');
+  await on.page.goto(`${origin}/explore?measure=spread`);
+  await cellShows(on, BTC, 'figure');
+  const began = Date.now();
+  await simulator.fault({ kind: 'crossed_book', symbols: ['BTCUSDT'], durationMs: 8_000 });
+  t.match(await cellShows(on, BTC, 'withheld'), /^crossed book/);
+  t.comment(`withheld ${Date.now() - began} ms after the book was crossed`);
+  await cellShows(on, BTC, 'figure');
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
+/** The chart as its island has it, by a name of its own in the page. */
+const chartBundle = async (): Promise<string> => {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('../../api/explorer/islands/chart.ts', import.meta.url))],
+    ...{ bundle: true, write: false, format: 'iife', globalName: 'chartKit', target: 'es2022' },
+  });
+  return outputFiles[0]?.text ?? '';
+};
+
+t.test('50,000 points are drawn by at most four a column, and the keyboard reads holes', async (t) => {
+  const on = await open('desktop');
+  await on.page.goto(`${origin}/explore/BTC-PERP`);
+  await on.page.evaluate(`${await chartBundle()}; window.chartKit = chartKit;`);
+  const told = (await on.page.evaluate(`(() => {
+    const figure = document.querySelector('figure[data-chart="mark"]').cloneNode(true);
+    document.querySelector('main').prepend(figure);
+    const xs = Array.from({ length: 50000 }, (_, i) => i * 1000);
+    const hole = { fromMs: 20000000, toMs: 21000000, reason: 'gap', cause: 'sequence_break', label: 'sequence break', words: 'Messages of a book did not follow each other.' };
+    const ys = xs.map((x) => x > hole.fromMs && x <= hole.toMs ? NaN : Math.sin(x / 1e6));
+    const line = { name: 'binance', xs, ys, digits: ys.map((y) => Number.isNaN(y) ? null : String(y)), holes: [hole], late: [30000] };
+    const chart = new chartKit.Chart(figure, (digits) => digits);
+    chart.show({ fromMs: 0, toMs: 49999000, lines: [line], candles: null, axis: { times: 1, suffix: '' } });
+    figure.id = 'many';
+    const times = [];
+    for (let i = 0; i < 20; i++) { const begun = performance.now(); chart.show({ fromMs: 0, toMs: 49999000, lines: [line], candles: null, axis: { times: 1, suffix: '' } }); times.push(performance.now() - begun); }
+    return { ...figure.dataset, width: figure.querySelector('.plot').clientWidth, median: times.sort((a, b) => a - b)[10] };
+  })()`)) as { points: string; drawn: string; width: number; median: number };
+  t.equal(told.points, '50000');
+  t.ok(
+    Number(told.drawn) > told.width && Number(told.drawn) <= 4 * (told.width + 2),
+    `${told.drawn} of 50000 points are drawn`,
+  );
+  t.comment(`drawn anew in ${told.median.toFixed(1)} ms`);
+  const slider = on.page.locator('#many').getByRole('slider');
+  await slider.focus();
+  await on.page.keyboard.press('Home');
+  for (let i = 0; i < 8; i++) await on.page.keyboard.press('PageUp');
+  t.match(
+    await slider.getAttribute('aria-valuetext'),
+    /05:33:\d\d UTC\. binance: hole|binance: (hole, sequence break|-?\d)/,
+  );
+  await shoot(on, 'many-points');
+  t.same(on.faults, []);
+  await on.context.close();
+});
+
+type Sample = { readonly heap: number; readonly nodes: number };
+
+t.test(
+  'for as long as BOARD_MINUTES says, the memory of the page is flat and every update is applied',
+  { skip: MINUTES === 0 ? 'BOARD_MINUTES=30 watches it' : false },
+  async (t) => {
+    const on = await open('desktop');
+    const sent = await countUpdates(on);
+    const session = await on.context.newCDPSession(on.page);
+    const sample = async (): Promise<Sample> => {
+      await session.send('HeapProfiler.collectGarbage');
+      const { usedSize } = await session.send('Runtime.getHeapUsage');
+      const { nodes } = await session.send('Memory.getDOMCounters');
+      return { heap: usedSize, nodes };
+    };
+    await on.page.goto(`${origin}/explore?measure=spread`);
+    await cellShows(on, BTC, 'figure');
+    const samples: Sample[] = [];
+    for (let minute = 0; minute <= MINUTES; minute++) {
+      await on.page.waitForTimeout(minute === 0 ? 30_000 : 60_000);
+      samples.push(await sample());
+      t.comment(`minute ${minute}: heap ${samples.at(-1)?.heap}, nodes ${samples.at(-1)?.nodes}, ${sent()} updates`);
+    }
+    await on.page.getByRole('button', { name: 'Pause' }).click();
+    await until('the counts are one', 30_000, async () =>
+      Number(await on.page.locator('#board').getAttribute('data-updates')) === sent() ? true : null,
+    );
+    t.equal(await on.page.locator('#board').getAttribute('data-holes'), '0');
+    const [first, last] = [samples[0] as Sample, samples.at(-1) as Sample];
+    t.ok(last.heap < first.heap * 1.1 + 500_000, `heap ${first.heap} then ${last.heap}`);
+    t.ok(last.nodes <= first.nodes + 200, `nodes ${first.nodes} then ${last.nodes}`);
+    t.same(on.faults, []);
+  },
+);

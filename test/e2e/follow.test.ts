@@ -1,0 +1,204 @@
+// History that continues live, by the TypeScript client over the whole service, its API killed and begun anew, for a reader that keeps up and for
+// one that rests: what each was told is compared with the log, reading by reading. MINUTES=30 npm test -- e2e/follow
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { loadavg } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { createClient, type Followed, type FollowedGap, figuresOf } from '../../clients/typescript/src/index.ts';
+import { openKafka, readPartitions } from '../../infra/runtime/kafka/kafka.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import { parseInstant } from '../../schemas/instants.ts';
+import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { topics } from '../../schemas/topics.ts';
+import { windowEnd } from '../../schemas/windows.ts';
+import { useEngines } from '../support/engines.ts';
+import {
+  type Api,
+  apiReady,
+  type PipelineSpec,
+  startApi,
+  startIngest,
+  startProcessors,
+  startSimulator,
+} from '../support/pipeline.ts';
+import { waitFor } from '../support/wait.ts';
+
+const MINUTES = Number(process.env['MINUTES'] ?? 1);
+const ROUND_MS = 20_000;
+const PAST_MS = 45_000;
+/** The slow reader rests so long after each so many readings. */
+const REST = { ms: 15_000, readings: 1_000 };
+const SECOND: Micros = 1_000_000;
+const FOLLOWED: readonly ReadingLayer[] = ['mark', 'funding', 'book'];
+
+t.setTimeout((MINUTES + 12) * 60_000);
+
+/** One address for whichever API is there. */
+const openDoor = async (t: Test, target: () => string) => {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    const { hostname, port } = new URL(target());
+    const inner = connect(Number(port), hostname);
+    open.add(socket);
+    for (const [one, other] of [
+      [socket, inner],
+      [inner, socket],
+    ] as const)
+      one.once('error', () => other.destroy()).once('close', () => other.destroy());
+    socket.once('close', () => open.delete(socket));
+    socket.pipe(inner).pipe(socket);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut };
+};
+
+/** Receipts by `symbol|layer`, in the order of the log. */
+type Receipts = Map<string, Micros[]>;
+const readLog = async (t: Test, spec: PipelineSpec): Promise<Receipts> => {
+  const handle = openKafka({ brokers: spec.stores.kafka.split(','), clientId: 'follow' }, createLog('test', 'silent'));
+  const logged: Receipts = new Map();
+  const reader = await readPartitions(handle, {
+    topic: topics(spec.namespace).live('binance'),
+    from: () => 'earliest',
+    onBatch: (_partition, messages) => {
+      for (const { value } of messages) {
+        const entry = value === null ? null : codecs.live.decode(value);
+        if (entry?.kind !== 'reading' || entry.reading === null || !entry.reading.valid) continue;
+        const { layer, received_at } = entry.reading;
+        if (FOLLOWED.includes(layer))
+          (logged.get(`${entry.symbol}|${layer}`) ?? newList(logged, `${entry.symbol}|${layer}`)).push(received_at);
+      }
+    },
+  });
+  t.teardown(async () => {
+    await reader.stop();
+    await handle.close();
+  });
+  return logged;
+};
+
+const newList = (receipts: Receipts, place: string): Micros[] => {
+  const list: Micros[] = [];
+  receipts.set(place, list);
+  return list;
+};
+
+type Told = {
+  readonly all: Receipts;
+  readonly firstLive: Map<string, Micros>;
+  readonly gaps: FollowedGap[];
+  count: number;
+  ofHistory: number;
+  stale: number;
+  withoutFigures: number;
+};
+
+const nothingTold = (): Told => ({
+  ...{ all: new Map(), firstLive: new Map(), gaps: [] },
+  ...{ count: 0, ofHistory: 0, stale: 0, withoutFigures: 0 },
+});
+
+const take = (told: Told, { source, venue_symbol, layer, received_at, reading }: Followed): void => {
+  const place = `${venue_symbol}|${layer}`;
+  const at = parseInstant(received_at) ?? Number.NaN;
+  told.count += 1;
+  if (source === 'history') told.ofHistory += 1;
+  if (reading.status === 'stale') told.stale += 1;
+  if (Object.keys(figuresOf(reading)).length === 0) told.withoutFigures += 1;
+  (told.all.get(place) ?? newList(told.all, place)).push(at);
+  if (source === 'live' && !told.firstLive.has(place)) told.firstLive.set(place, at);
+};
+
+/** Readings of the log that were not told: live every one, before that the last one of each window. */
+const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
+  const missing: string[] = [];
+  for (const [place, receipts] of logged) {
+    const layer = place.split('|')[1] as ReadingLayer;
+    const has = new Set(told.all.get(place));
+    const live = told.firstLive.get(place) ?? span.to;
+    const lastOfWindow = new Map(receipts.map((at) => [windowEnd(at, LAYERS[layer].windowMs), at]));
+    for (const [end, at] of lastOfWindow)
+      if (at >= span.from && end < live && at <= span.to && !has.has(at)) missing.push(`${place} window ${end}: ${at}`);
+    for (const at of receipts) if (at > live && at <= span.to && !has.has(at)) missing.push(`${place} live: ${at}`);
+  }
+  return missing;
+};
+
+const repeatsOf = ({ all }: Told): string[] =>
+  [...all].flatMap(([place, list]) =>
+    list.flatMap((at, n) => (n > 0 && at <= (list[n - 1] ?? 0) ? [`${place}: ${at} after ${list[n - 1]}`] : [])),
+  );
+
+t.test(
+  'from a past instant into the live stream while the API is killed: nothing left out, nothing twice',
+  async (t) => {
+    const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
+    const database = await engines.database();
+    const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: 1 };
+    const simulator = await startSimulator({ SIM_SEED: '7', SIM_LISTINGS: '4', SIM_RATE: '60' });
+    const children = [simulator.child, startIngest(spec, simulator.endpoints), startProcessors(spec)];
+    t.teardown(() => Promise.all(children.map((child) => child.kill())));
+    let api: Api = await startApi(spec, database);
+    t.teardown(() => api.child.kill());
+    await apiReady(api);
+    const logged = await readLog(t, spec);
+    const [since] = await waitFor('the log has a past', () => {
+      const list = logged.get('BTCUSDT|mark') ?? [];
+      const [first = 0, last = 0] = [list[0], list.at(-1)];
+      return last - first > PAST_MS * 1_000 ? [first + 10 * SECOND] : null;
+    });
+    const door = await openDoor(t, () => api.baseUrl);
+    const client = createClient({ baseUrl: door.url, key: api.keys.pro_plus });
+    const stop = new AbortController();
+    const request = { where: 'venue = binance', layers: FOLLOWED, since: new Date((since ?? 0) / 1_000) };
+    const follow = async (told: Told, rest: () => Promise<unknown> | undefined): Promise<void> => {
+      const options = { signal: stop.signal, onGap: (gap: FollowedGap) => told.gaps.push(gap) };
+      for await (const one of client.follow(request, options)) {
+        take(told, one);
+        if (told.count % REST.readings === 0) await rest();
+      }
+    };
+    const followers = { prompt: nothingTold(), slow: nothingTold() };
+    const following = Promise.all([
+      follow(followers.prompt, () => undefined),
+      follow(followers.slow, () => pause(REST.ms, undefined, { signal: stop.signal }).catch(() => undefined)),
+    ]);
+    await waitFor('both are live', () => Object.values(followers).every(({ firstLive }) => firstLive.size > 0));
+    let kills = 0;
+    for (const end = Date.now() + MINUTES * 60_000; Date.now() < end; kills += 1) {
+      await pause(ROUND_MS);
+      await api.child.kill();
+      api = await startApi(spec, database);
+      await apiReady(api);
+      await pause(ROUND_MS);
+      door.cut();
+    }
+    const span = { from: Math.ceil((since ?? 0) / SECOND) * SECOND, to: Date.now() * 1_000 };
+    const missing = (): string[] => Object.values(followers).flatMap((told) => missingOf(told, logged, span));
+    await waitFor('everything of the log was told', () => missing().length === 0, {
+      boundMs: 180_000,
+      seen: () => missing().slice(0, 5),
+    }).catch((error: unknown) => t.comment(String(error)));
+    stop.abort();
+    await following;
+    const inLog = [...logged.values()].reduce((sum, list) => sum + list.length, 0);
+    t.comment(`${kills} kills, ${inLog} readings in the log, load ${loadavg()[0]}`);
+    for (const [name, told] of Object.entries(followers)) {
+      const { count, ofHistory, stale, gaps } = told;
+      t.comment(`${name}: ${count} told, ${ofHistory} of history, ${stale} stale when told, ${gaps.length} gaps`);
+      t.same(missingOf(told, logged, span).slice(0, 5), [], `${name}: nothing is left out`);
+      t.same(repeatsOf(told).slice(0, 5), [], `${name}: nothing is told twice, each place in its order`);
+      t.same(gaps.filter(({ source }) => source === 'live').slice(0, 3), [], `${name}: the stream left nothing out`);
+      t.equal(told.withoutFigures, 0, `${name}: every reading has its figures`);
+    }
+  },
+);

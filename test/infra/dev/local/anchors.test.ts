@@ -1,0 +1,73 @@
+// Anchors of a local run: one contract for a chain, whatever restarts; days of a chain that is no more are due again.
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { ensureLocalAnchors, toAnchorEnv } from '../../../../infra/dev/local/anchors.ts';
+import { migrate } from '../../../../infra/postgres/migrate.ts';
+import { readConfig } from '../../../../infra/runtime/config.ts';
+import { createLog } from '../../../../infra/runtime/log.ts';
+import { openPostgres } from '../../../../infra/runtime/postgres/postgres.ts';
+import { anchorDay } from '../../../../processors/nightly/anchor/anchor.ts';
+import { ANCHOR_CONFIG } from '../../../../processors/nightly/anchor/config.ts';
+import { readClosedDay } from '../../../../processors/nightly/anchor/post-day.ts';
+import { createNightlyMetrics } from '../../../../processors/nightly/metrics.ts';
+import { addClosedDay } from '../../../support/anchor-chain.ts';
+import { ownEngines, useEngines } from '../../../support/engines.ts';
+
+t.setTimeout(900_000);
+const DAY = '2026-01-10';
+
+t.test('the contract is kept with its chain, and made anew with a new one', async (t) => {
+  const engines = await useEngines(t, ['postgres']);
+  const database_url = await engines.database();
+  const pool = openPostgres(database_url, { max: 2 });
+  await migrate(pool);
+  const folder = mkdtempSync(join(tmpdir(), 'local-anchors-'));
+  t.teardown(async () => {
+    await pool.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const ensure = (rpc_url: string, env: NodeJS.ProcessEnv = {}) =>
+    ensureLocalAnchors({ rpc_url, database_url }, { folder, env });
+  /** As the nightly process reads what it is given. */
+  const post = async (rpcUrl: string, local: Awaited<ReturnType<typeof ensure>>): Promise<string> => {
+    const { ANCHOR_CONTRACT: contract, ANCHOR_OWNER_KEY: ownerKey } = readConfig(ANCHOR_CONFIG, toAnchorEnv(local));
+    const closed = await readClosedDay(pool, DAY);
+    if (closed === null) throw new Error('not closed');
+    const metrics = createNightlyMetrics(new Registry());
+    const anchors = { rpcUrl, contract, ownerKey };
+    return anchorDay(closed, { database: pool, anchors, metrics, nowMs: Date.now, log: createLog('test', 'silent') });
+  };
+  const stateOf = async (): Promise<string> =>
+    (await pool.query("select state from nightly_steps where step = 'anchor' and day = $1", [DAY])).rows[0]?.state;
+
+  const first = await ownEngines(t, ['anvil']);
+  const url = first.endpoints.rpc_url;
+  const local = await ensure(url);
+  t.match(local, { anchor_contract: /^0x[0-9a-f]{40}$/, anchor_owner_key_file: join(folder, 'anchor-owner.key') });
+  t.equal(statSync(join(folder, 'anchor-owner.key')).mode & 0o777, 0o600);
+  await addClosedDay(pool, DAY);
+  await post(url, local);
+  await pool.query("insert into nightly_steps (day, step, state, ended_at) values ($1, 'anchor', 'done', now())", [
+    DAY,
+  ]);
+  await first.hold('anvil');
+  await first.restart('anvil');
+  t.same(await ensure(url), local, 'restarted with its state');
+  t.equal(await stateOf(), 'done');
+
+  const second = await ownEngines(t, ['anvil']);
+  const anew = await ensure(second.endpoints.rpc_url);
+  t.equal(await stateOf(), 'failed', 'the day is due again');
+  t.match(await post(second.endpoints.rpc_url, anew), /in block \d+ of eip155:8453, not binding/);
+  t.match(await readClosedDay(pool, DAY), { status: 'confirmed', contract: anew.anchor_contract });
+
+  const outside = await ensure(url, { RPC_URL: url, ANCHOR_CONTRACT: '0x1' });
+  t.same(
+    outside,
+    { anchor_contract: '0x1', anchor_owner_key_file: null },
+    'nothing is deployed on a chain from outside',
+  );
+});

@@ -1,0 +1,14 @@
+// The tables of venues say what the rooms state; `npm run docs` writes them anew.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { PROJECT_ROOT } from '../../../../infra/dev/engines/java.ts';
+import { renderVenueDocs } from '../../../../infra/dev/tools/venue-docs.ts';
+
+t.test('the tables of venues are those of their rooms', (t) => {
+  const rendered = [...renderVenueDocs()];
+  t.ok(rendered.length > 0);
+  for (const [path, text] of rendered)
+    t.equal(readFileSync(join(PROJECT_ROOT, path), 'utf8'), text, `${path}: \`npm run docs\` writes it anew`);
+  t.end();
+});

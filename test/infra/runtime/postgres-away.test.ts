@@ -1,0 +1,70 @@
+// Which failures of PostgreSQL mean that it is away, and how an answer says so.
+import { createServer } from 'node:net';
+import t from 'tap';
+import { prepareDatabase } from '../../../infra/postgres/prepare-database.ts';
+import { createLog } from '../../../infra/runtime/log.ts';
+import { answering, isAway } from '../../../infra/runtime/postgres/away.ts';
+import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { useEngines } from '../../support/engines.ts';
+
+type Asked = Parameters<typeof answering>[0];
+const coded = (code: string): Error => Object.assign(new Error('said'), { code });
+const failing = (error: Error): Asked => ({ query: (() => Promise.reject(error)) as unknown as Asked['query'] });
+
+t.test('a connection that fails and a server that starts or stops are away, everything else is not', async (t) => {
+  for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '57P03', '08006', '53300'])
+    t.equal(isAway(coded(code)), true, code);
+  for (const message of ['Connection terminated unexpectedly', 'timeout exceeded when trying to connect'])
+    t.equal(isAway(new Error(message)), true, message);
+  for (const code of ['28P01', '3D000', '42601', '23505']) t.equal(isAway(coded(code)), false, code);
+  t.equal(isAway(new Error('migration 0001 failed')), false);
+  t.equal(isAway('text'), false);
+});
+
+t.test('an answer says 503 for a database that is away or has no tables yet, and hides no fault', async (t) => {
+  for (const code of ['ECONNREFUSED', '42P01']) {
+    const refused = answering(failing(coded(code)), 'The archive cannot be read now.').query('select 1');
+    await t.rejects(refused, { errors: [{ code: 'UNAVAILABLE', message: 'The archive cannot be read now.' }] }, code);
+  }
+  await t.rejects(answering(failing(coded('42601')), 'Nothing.').query('selct 1'), { code: '42601' });
+});
+
+t.test('a start goes on without the database when it is away, and ends when it refuses us', async (t) => {
+  const log = createLog('test', 'silent');
+  const { hostname, port, pathname } = new URL(await (await useEngines(t, ['postgres'])).database());
+  const wrong = new URL(`postgres://${hostname}:${port}${pathname}_that_is_not_there`);
+  const refused = openPostgres(wrong.href, { max: 1 });
+  await t.rejects(prepareDatabase(refused, log), { code: /^(28...|3D000)$/ });
+  await refused.end();
+
+  const closed = createServer().listen(0, '127.0.0.1');
+  await new Promise((done) => closed.once('listening', done));
+  const address = closed.address();
+  await new Promise((done) => closed.close(done));
+  wrong.port = String(typeof address === 'object' && address !== null ? address.port : 0);
+  const pool = openPostgres(wrong.href, { max: 1 });
+  const database = await prepareDatabase(pool, log);
+  t.equal(database.isReady(), false);
+  await database.stop();
+  await pool.end();
+});
+
+t.test(
+  'a connection that is ended between two statements of a transaction rejects the next one and ends nothing else',
+  async (t) => {
+    const pool = openPostgres(await (await useEngines(t, ['postgres'])).database(), { max: 2 });
+    t.teardown(() => pool.end());
+    const held = await pool.connect();
+    const { rows } = await held.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const ended = new Promise((resolve) => held.once('end', resolve));
+    await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await ended;
+    const failure: unknown = await held.query('select 1').then(
+      () => null,
+      (error: unknown) => error,
+    );
+    t.ok(failure instanceof Error, 'the statement rejects');
+    held.release(failure instanceof Error ? failure : undefined);
+    t.same((await pool.query('select 1 as one')).rows, [{ one: 1 }], 'the pool opens another');
+  },
+);

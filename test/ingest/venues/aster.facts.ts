@@ -1,0 +1,14 @@
+// Aster for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTCUSDT'],
+  noCandles: [],
+  asksWithoutEnd: true,
+  elements: { paths: ['symbols.*'], name: 'symbol' },
+  deciding: ['contractType', 'status'],
+  unknownChannel: { e: 'noSuchEvent' },
+  side: { members: ['m', 'isBuyerMaker'] },
+  arithmetic: { percent: true },
+  streams: ({ params }) => params as string[],
+};

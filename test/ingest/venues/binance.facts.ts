@@ -1,0 +1,14 @@
+// Binance for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTCUSDT', 'BTCUSD_PERP'],
+  noCandles: [],
+  asksWithoutEnd: true,
+  elements: { paths: ['symbols.*'], name: 'symbol' },
+  deciding: ['contractType', 'status'],
+  unknownChannel: { e: 'noSuchEvent' },
+  side: { members: ['m', 'isBuyerMaker'] },
+  arithmetic: { percent: true },
+  streams: ({ params }) => params as string[],
+};

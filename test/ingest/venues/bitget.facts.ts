@@ -1,0 +1,12 @@
+// Bitget for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTCUSDT', 'BTCPERP', 'BTCUSD'],
+  noCandles: { code: '00000', requestTime: 1695865615662, data: [] },
+  elements: { paths: ['data.*'], name: 'symbol' },
+  deciding: ['type', 'symbolStatus'],
+  unknownChannel: { channel: 'nosuch', topic: 'nosuch' },
+  side: { members: ['side', 'S', '3'] },
+  streams: ({ args }) => args as object[],
+};

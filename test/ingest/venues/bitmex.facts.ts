@@ -1,0 +1,13 @@
+// BitMEX for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['XBTUSD'],
+  noCandles: [],
+  elements: { paths: ['*'], name: 'symbol' },
+  deciding: ['typ', 'state'],
+  unknownChannel: { table: 'nosuch' },
+  side: { members: ['side'] },
+  arithmetic: { removals: true },
+  streams: ({ args }) => args as string[],
+};

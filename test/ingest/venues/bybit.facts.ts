@@ -1,0 +1,12 @@
+// Bybit for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTCUSDT', 'BTCUSD'],
+  noCandles: { retCode: 0, result: { symbol: 'BTCUSDT', list: [] }, time: 1 },
+  elements: { paths: ['result.list.*'], name: 'symbol' },
+  deciding: ['contractType', 'status'],
+  unknownChannel: { topic: 'nosuch.BTCUSDT' },
+  side: { members: ['S', 'side'] },
+  streams: ({ args }) => args as string[],
+};

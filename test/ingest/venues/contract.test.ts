@@ -1,0 +1,102 @@
+// What every venue of the registry keeps: its plan, its limits, what it makes of damaged messages and of exchanged members, what its recordings cover.
+//
+// MUTATIONS=100000 node test/ingest/venues/contract.test.ts: so many damaged messages a venue, with what became of them.
+import t from 'tap';
+import { readStatement } from '../../../infra/dev/tools/venue-docs.ts';
+import type { VenueMessage } from '../../../ingest/venues/contract/listings.ts';
+import type { MapState } from '../../../ingest/venues/contract/mapping.ts';
+import type { Venue } from '../../../ingest/venues/contract/venue.ts';
+import { venues } from '../../../ingest/venues/index.ts';
+import { mutate, NO_WORD, randomOf, replaceEach } from '../../support/mutations.ts';
+import { digitsIn, findInvented, readDamaged } from '../../support/venue-checks.ts';
+import { findUnrecorded } from '../../support/venue-coverage.ts';
+import { findPlanFaults, planListings } from '../../support/venue-plans.ts';
+import { answersOf, contextOf, recordingsOf, seedsOf } from '../../support/venue-seeds.ts';
+import { findExchangeable, shapesOf } from '../../support/venue-shapes.ts';
+
+const MUTATIONS = Number(process.env.MUTATIONS ?? '5000');
+/** Damaged frames that one state goes through before a new one is begun. */
+const SESSION = 50;
+
+type Outcome = { gave: number; nothing: number; kinds: number };
+
+/** One message of each kind: recorded ones, and those of the docs. */
+const seedsAbout = (venue: Venue, messages: readonly VenueMessage[]): readonly VenueMessage[] => [
+  ...seedsOf(messages),
+  ...shapesOf(venue).map(({ message }) => message),
+];
+
+/** Damages seeds in turn; every second damaged frame continues a session whose earlier figures the state may hold. */
+const damageAll = (venue: Venue): Outcome | string => {
+  const messages = recordingsOf(venue);
+  const seeds = seedsAbout(venue, messages);
+  const context = contextOf(venue, messages);
+  const random = randomOf(seeds.length);
+  const outcome: Outcome = { gave: 0, nothing: 0, kinds: seeds.length };
+  let session: { readonly state: MapState; text: string } = { state: {}, text: '' };
+  for (let run = 0; run < MUTATIONS; run++) {
+    const seed = seeds[Math.floor(run / 2) % seeds.length];
+    if (seed === undefined) return 'no recording';
+    if (run % SESSION === 0) session = { state: {}, text: '' };
+    const isAlone = run % 2 === 0;
+    if (!isAlone) {
+      readDamaged({ venue, message: seed, state: session.state, context });
+      session.text += Buffer.from(seed.payload).toString('utf8');
+    }
+    const payload = mutate(Buffer.from(seed.payload), random);
+    const text = payload.toString('utf8');
+    const state = isAlone ? {} : session.state;
+    const result = readDamaged({ venue, message: { ...seed, payload }, state, context });
+    if (typeof result === 'string') return `${result}: ${text.slice(0, 400)}`;
+    if (!isAlone) session.text += ` ${text}`;
+    const held = isAlone ? text : session.text;
+    if (result.length > 0) {
+      const invented = findInvented(venue, result, { digits: digitsIn(held), text: held });
+      if (invented !== null) return `${invented} is not in ${text.slice(0, 400)}`;
+    }
+    outcome[result.length > 0 ? 'gave' : 'nothing'] += 1;
+  }
+  return outcome;
+};
+
+/** What tables of words and readers of text must stand, in each member's place: a member every object has, and an object that is no text. */
+const findUnsafeWord = (venue: Venue): string | null => {
+  const messages = recordingsOf(venue);
+  const context = contextOf(venue, messages);
+  for (const seed of seedsAbout(venue, messages))
+    for (const word of ['constructor', NO_WORD])
+      for (const payload of replaceEach(Buffer.from(seed.payload), word)) {
+        const result = readDamaged({ venue, message: { ...seed, payload }, state: {}, context });
+        if (typeof result === 'string') return `${result}: ${payload.toString('utf8').slice(0, 1000)}`;
+      }
+  return null;
+};
+
+for (const venue of venues.values()) {
+  t.test(`${venue.id}: a plan covers each listing once, on slots of its shard, within the limits`, (t) => {
+    const listings = [...contextOf(venue, answersOf(venue)).listings.values()];
+    t.ok(listings.length > 0, `${listings.length} recorded listings`);
+    for (const shards of [1, 3]) t.same(findPlanFaults(planListings(venue, listings, shards)), [], `${shards} shards`);
+    t.end();
+  });
+
+  t.test(`${venue.id}: a damaged message throws nothing but VenueError and gives no figure it does not hold`, (t) => {
+    const outcome = damageAll(venue);
+    if (typeof outcome === 'string') t.fail(outcome);
+    else t.pass(`${outcome.kinds} kinds; ${outcome.gave} gave records, ${outcome.nothing} nothing or a VenueError`);
+    t.equal(findUnsafeWord(venue), null, 'a word in each place');
+    t.end();
+  });
+
+  t.test(`${venue.id}: exchanging any two members of a message changes its records or is refused`, (t) => {
+    const shapes = shapesOf(venue).filter(({ members }) => members.length > 1);
+    t.ok(shapes.length > 0, `${shapes.length} shapes`);
+    for (const shape of shapes) t.same(findExchangeable(venue, shape), [], shape.members.join());
+    t.end();
+  });
+
+  t.test(`${venue.id}: its room states what its recordings do not hold`, async (t) => {
+    const unrecorded = await findUnrecorded(venue);
+    t.equal(readStatement(venue)['never recorded'], unrecorded.length === 0 ? 'nothing' : unrecorded.join(', '));
+  });
+}

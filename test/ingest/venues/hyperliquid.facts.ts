@@ -1,0 +1,13 @@
+// Hyperliquid for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTC', 'xyz:GOLD'],
+  noCandles: [],
+  elements: { paths: ['universe.*', '*.universe.*'], name: 'name' },
+  /** Universes hold perpetuals only, and flags instead of words. */
+  deciding: [],
+  unknownChannel: { channel: 'nosuch' },
+  side: { members: ['side'] },
+  streams: ({ subscription }) => [subscription],
+};

@@ -1,0 +1,15 @@
+// Kraken Futures for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['PF_XBTUSD'],
+  noCandles: { candles: [], more_candles: false },
+  elements: { paths: ['instruments.*'], name: 'symbol' },
+  /** The prefix of a symbol is its kind; states are flags. */
+  deciding: [],
+  unknownChannel: { feed: 'nosuch' },
+  side: { members: ['side', 'direction'] },
+  /** A size below zero is one the venue ran out of: nothing rests there. */
+  arithmetic: { percent: true, removals: true },
+  streams: ({ feed, product_ids }) => (product_ids as string[]).map((symbol) => `${feed} ${symbol}`),
+};

@@ -1,0 +1,12 @@
+// KuCoin for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['XBTUSDTM'],
+  noCandles: { code: '200000', data: [] },
+  elements: { paths: ['data.*', 'data'], name: 'symbol' },
+  deciding: ['type', 'status'],
+  unknownChannel: { topic: '/contractMarket/nosuch:XBTUSDTM' },
+  side: { members: ['side'] },
+  streams: ({ topic }) => [topic],
+};

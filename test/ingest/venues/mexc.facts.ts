@@ -1,0 +1,12 @@
+// MEXC for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTC_USDT'],
+  noCandles: { success: true, code: 0, data: { time: [], open: [], close: [], high: [], low: [], vol: [] } },
+  elements: { paths: ['data.*', 'data'], name: 'symbol' },
+  deciding: ['futureType', 'state'],
+  unknownChannel: { channel: 'push.nosuch' },
+  side: { members: ['T'] },
+  streams: ({ method, param }) => [`${method} ${JSON.stringify(param)}`],
+};

@@ -1,0 +1,28 @@
+// A venue is its room, its fixtures and one line in the registry: a sample added to a copy of the tree passes every test of the registry.
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { fixturePath } from '../../support/recordings.ts';
+import { checkTouchList, copyTree, findFailures } from '../../support/scratch-copy.ts';
+
+t.test('a venue is a folder and one line outside it', async (t) => {
+  const copy = copyTree(t);
+  const added = copy.add('new-venue');
+  checkTouchList(t, 'a venue', 'examplex', added);
+  t.same(added.edited, ['ingest/venues/rooms.ts']);
+  // The sample has Aster's messages: its recordings are Aster's.
+  cpSync(fixturePath('aster'), join(copy.root, 'test/fixtures/examplex'), { recursive: true });
+  copy.run('infra/dev/tools/endpoint-docs.ts');
+  copy.run('test/ingest/venues/listings-table.test.ts', { GOLDEN_UPDATE: '1' });
+
+  t.equal(copy.checkTypes(['ingest', 'processors', 'test/ingest/venues']), '', 'the copy compiles');
+  const own = ['contract', 'listing-elements', 'record-sanity', 'unknown-words', 'shared/unexpected'];
+  const files = own.map((name) => `test/ingest/venues/${name}.test.ts`);
+  t.same(findFailures(copy, files, '/^examplex:/'), []);
+  const whole = [
+    'test/ingest/venues/asked-minutes.test.ts',
+    'test/infra/dev/tools/venue-docs.test.ts',
+    'test/architecture.test.ts',
+  ];
+  t.same(findFailures(copy, whole), []);
+});

@@ -1,0 +1,12 @@
+// OKX for tests of the whole registry (test/support/venue-facts.ts).
+import type { VenueFacts } from '../../support/venue-facts.ts';
+
+export const facts: VenueFacts = {
+  symbols: ['BTC-USDT-SWAP'],
+  noCandles: { code: '0', msg: '', data: [] },
+  elements: { paths: ['data.*'], name: 'instId' },
+  deciding: ['instType', 'ctType', 'state'],
+  unknownChannel: { channel: 'nosuch' },
+  side: { members: ['side'] },
+  streams: ({ args }) => args as object[],
+};

@@ -1,0 +1,121 @@
+// A book read from the text of its message is the one that JSON.parse and the readers of levels give, also in the element that `include_raw` shows.
+import fc from 'fast-check';
+import t from 'tap';
+import { VenueError } from '../../../../ingest/venues/contract/listings.ts';
+import { createCutter } from '../../../../ingest/venues/shared/level-lists.ts';
+import {
+  type Fields,
+  readFields,
+  readLevels,
+  readList,
+  readMessage,
+  readNamedLevels,
+} from '../../../../ingest/venues/shared/wire.ts';
+
+type Cutter = ReturnType<typeof createCutter>;
+/** How a venue's mapper gets at the two sides, and reads one. */
+type Form = {
+  readonly cut: Cutter;
+  readonly sidesOf: (data: Fields) => readonly unknown[];
+  readonly read: (side: unknown) => unknown;
+};
+
+const readNamed = (side: unknown): unknown => readNamedLevels(side, ['p', 's'], 'b');
+const bothOf = ({ b, a }: Fields): readonly unknown[] => [b, a];
+const LISTS: Form = {
+  cut: createCutter({ names: ['b', 'a'] }),
+  sidesOf: bothOf,
+  read: (side) => readLevels(side, 'b'),
+};
+const NAMED: Form = {
+  cut: createCutter({ names: ['b', 'a'], keys: ['p', 's', 'n'] }),
+  sidesOf: bothOf,
+  read: readNamed,
+};
+const PAIRED: Form = {
+  cut: createCutter({ names: ['levels'], keys: ['p', 's', 'n'], isPaired: true }),
+  sidesOf: ({ levels }) => readList(levels, 'levels'),
+  read: readNamed,
+};
+
+/** Levels and element of a message, with the scan or without, or why it cannot be read. */
+const outcomeOf = (text: string, { sidesOf, read }: Form, cut?: Cutter): string => {
+  const map = (body: unknown): string => {
+    const data = readFields(readFields(body, 'body').data, 'data');
+    return JSON.stringify([sidesOf(data).map(read), body]);
+  };
+  try {
+    return readMessage(Buffer.from(text), map, cut);
+  } catch (error) {
+    if (error instanceof VenueError) return `${error.code} ${error.kind}`;
+    throw error;
+  }
+};
+
+/** Long enough that a scan is worth it. */
+const PADDING = `"note":"${'x'.repeat(400)}"`;
+const messageOf = (members: string): string => `{"e":1545896669105000123,"data":{${PADDING},${members}}}`;
+
+const spelling = fc.oneof(
+  { weight: 12, arbitrary: fc.tuple(fc.nat({ max: 99_999 }), fc.stringMatching(/^[0-9]{0,6}$/)) },
+  { weight: 1, arbitrary: fc.constantFrom('0', '0.00', '007', '-1', '+1', '.5', '5.', '1e3', '', 'x', '1'.repeat(80)) },
+);
+const figure = spelling.map((spelt) =>
+  typeof spelt === 'string' ? spelt : `${spelt[0]}${spelt[1] === '' ? '' : `.${spelt[1]}`}`,
+);
+const written = fc.tuple(figure, fc.boolean()).map(([text, isQuoted]) => (isQuoted ? `"${text}"` : text));
+const space = fc.constantFrom('', '', '', '', '', '', ' ');
+const listLevel = fc
+  .tuple(fc.array(written, { minLength: 2, maxLength: 4 }), space)
+  .map(([figures, gap]) => `[${figures.join(`,${gap}`)}]`);
+const namedLevel = fc
+  .tuple(fc.shuffledSubarray(['p', 's', 'n'], { minLength: 2 }), fc.array(written, { minLength: 3, maxLength: 3 }))
+  .map(([keys, figures]) => `{${keys.map((key, i) => `"${key}":${figures[i]}`).join()}}`);
+const sideOf = (level: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.array(level, { maxLength: 6 }).map((levels) => `[${levels.join()}]`);
+
+type Tap = { ok(value: unknown, message: string): unknown };
+type Write = (bids: string, asks: string) => string;
+
+const checkSame = (t: Tap, form: Form, { side, write }: { side: fc.Arbitrary<string>; write: Write }): void => {
+  let scanned = 0;
+  const isSame = (bids: string, asks: string): boolean => {
+    const text = messageOf(write(bids, asks));
+    if (form.cut(text) !== null) scanned += 1;
+    return outcomeOf(text, form, form.cut) === outcomeOf(text, form);
+  };
+  fc.assert(fc.property(side, side, isSame), { numRuns: 2_000 });
+  t.ok(scanned > 100, `${scanned} of 2000 books were read by the scan`);
+};
+
+t.test('levels that are lists', (t) => {
+  checkSame(t, LISTS, { side: sideOf(listLevel), write: (bids, asks) => `"b":${bids},"a":${asks}` });
+  t.end();
+});
+
+t.test('levels that are objects, their members in any order', (t) => {
+  checkSame(t, NAMED, { side: sideOf(namedLevel), write: (bids, asks) => `"a":${asks},"b":${bids}` });
+  t.end();
+});
+
+t.test('both sides in one member', (t) => {
+  checkSame(t, PAIRED, { side: sideOf(namedLevel), write: (bids, asks) => `"levels":[${bids},${asks}]` });
+  t.end();
+});
+
+t.test('what could be another member is left to JSON.parse', (t) => {
+  const one = '[["1","2"]]';
+  for (const members of [
+    `"b":${one},"b":[["3","4"]],"a":${one}`,
+    `"x":{"b":${one}},"b":[["3","4"]],"a":${one}`,
+    `"b":${one},"\\u0062":[["3","4"]],"a":${one}`,
+    `"b":${one},"a":null`,
+    `"x":"\\",\\"b\\":[[]]","b":${one},"a":${one}`,
+    `"x\\"b":${one},"b":[],"a":[]`,
+    `"b":${one},"a":[["1","2"]`,
+  ]) {
+    const text = messageOf(members);
+    t.equal(outcomeOf(text, LISTS, LISTS.cut), outcomeOf(text, LISTS), members);
+  }
+  t.end();
+});

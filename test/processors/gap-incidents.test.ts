@@ -1,0 +1,174 @@
+// Gap rows become incidents whose ranges match them, once, whoever looks (OP-01); presence by day (OP-02). Real QuestDB and PostgreSQL.
+import { Registry } from 'prom-client';
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { type GapGroup, isOver, joinGaps, reportGaps } from '../../processors/nightly/gap-incidents.ts';
+import { createNightlyMetrics } from '../../processors/nightly/metrics.ts';
+import { presence } from '../../processors/nightly/presence.ts';
+import type { NightlyContext } from '../../processors/nightly/step.ts';
+import { gapRow, readingRow } from '../../processors/task/rows.ts';
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { ReadingLayer } from '../../schemas/layers.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { SEALS_AFTER } from '../../schemas/windows.ts';
+import { micros, reading } from '../api/live-fixture.ts';
+import { useEngines } from '../support/engines.ts';
+import { openTestStore } from '../support/test-store.ts';
+
+t.setTimeout(900_000);
+const log = createLog('gap-incidents-test', 'silent');
+const NOON = micros('2026-01-15T12:00:00.000Z');
+const S: Micros = 1_000_000;
+
+const group = (from: number, to: number, over: Partial<GapGroup> = {}): GapGroup => ({
+  ...{ venue: 'binance', layer: 'mark', cause: 'connection_lost', listings: 2, listing: 'binance:BTCUSDT' },
+  ...{ from: NOON + from * S, to: NOON + to * S },
+  ...over,
+});
+
+t.test(
+  'gap rows that follow each other within the longest window are one incident, each cause and venue its own',
+  (t) => {
+    const spans = (groups: readonly GapGroup[]) =>
+      joinGaps([], groups).map(({ venue, cause, from, to }) => [venue, cause, (from - NOON) / S, (to - NOON) / S]);
+    t.same(spans([group(10, 20), group(20, 30), group(0, 60, { layer: 'funding' })]), [
+      ['binance', 'connection_lost', 0, 60],
+    ]);
+    t.same(spans([group(0, 10), group(70, 80), group(141, 150)]), [
+      ['binance', 'connection_lost', 0, 80],
+      ['binance', 'connection_lost', 141, 150],
+    ]);
+    t.same(spans([group(0, 10), group(0, 10, { venue: 'okx' }), group(0, 10, { cause: 'crossed_book' })]).length, 3);
+    const [one] = joinGaps([], [group(0, 10, { listings: 1 }), group(10, 20, { listings: 1 })]);
+    t.match(one, { listings: 1, listing: 'binance:BTCUSDT' });
+    const [two] = joinGaps(
+      [],
+      [group(0, 10, { listings: 1 }), group(10, 20, { listings: 1, listing: 'binance:ETHUSDT' })],
+    );
+    t.equal(two?.listing, null);
+    const held = joinGaps([], [group(0, 10)]);
+    t.same(joinGaps(held, [group(10, 20, { layer: 'book' })]), [
+      { ...held[0], layers: ['book', 'mark'], to: NOON + 20 * S },
+    ]);
+    t.equal(isOver(held[0] as never, NOON + 70 * S), true);
+    t.equal(isOver(held[0] as never, NOON + 70 * S - 1), false);
+    t.end();
+  },
+);
+
+const engines = await useEngines(t, ['postgres', 'questdb']);
+const store = await openTestStore(t, engines);
+const pool = openPostgres(await engines.database(), { max: 6 });
+t.teardown(() => pool.end());
+await migrate(pool);
+
+/** W at `seconds` after noon, rows sealed by then. */
+const contextAt = (seconds: number): NightlyContext => ({
+  ...{ database: pool, questdb: store.reader, namespace: store.namespace, api: null, store: null, log },
+  metrics: createNightlyMetrics(new Registry()),
+  historyWatermark: async () => NOON + seconds * S + SEALS_AFTER,
+  isBinding: async () => false,
+  nowMs: Date.now,
+  progress: () => undefined,
+});
+
+let offset = 1;
+const span = (from: number, to: number) => ({
+  from: NOON + from * S,
+  at: NOON + to * S,
+  srcOffset: offset++,
+  late: false,
+});
+const missing = (symbol: string, [from, to]: [number, number], cause: GapCause, layer: ReadingLayer = 'mark'): Row =>
+  gapRow({ venue: 'binance', symbol, layer }, span(from, to), cause);
+const present = (symbol: string, to: number): Row => {
+  const at = NOON + to * S - 1_000;
+  const held = reading({
+    layer: 'mark',
+    instants: {},
+    values: { mark: '1' },
+    venue_ts: at,
+    received_at: at,
+    recorded_at: at,
+  });
+  return readingRow({ venue: 'binance', symbol, layer: 'mark' }, span(to - 10, to), held);
+};
+
+const incidents = async () => {
+  const { rows } = await pool.query(
+    `select gap_cause as cause, layers, state, note, extract(epoch from from_at) as "from", extract(epoch from to_at) as "to"
+     from incidents where kind = 'gap' order by from_at, gap_cause`,
+  );
+  return rows.map(({ from, to, ...rest }) => ({ ...rest, from: Number(from) - NOON / S, to: Number(to) - NOON / S }));
+};
+
+t.test(
+  'an outage is one incident that grows while it lasts, closes when it is over, and is not reported twice',
+  async (t) => {
+    await store.write([
+      ...[10, 20].flatMap((to) => [
+        missing('BTCUSDT', [to - 10, to], 'connection_lost'),
+        missing('ETHUSDT', [to - 10, to], 'connection_lost'),
+      ]),
+      missing('ETHUSDT', [0, 60], 'no_update', 'funding'),
+      missing('BTCUSDT', [0, 60], 'not_listed', 'stats'),
+      missing('BTCUSDT', [20, 30], 'no_update'),
+      present('ETHUSDT', 30),
+    ]);
+    await reportGaps(contextAt(15));
+    t.match(await incidents(), [{ cause: 'connection_lost', from: 0, to: 10, state: 'open', layers: ['mark'] }]);
+    await Promise.all([reportGaps(contextAt(79)), reportGaps(contextAt(79))]);
+    const all = await incidents();
+    t.match(all[0], { cause: 'connection_lost', from: 0, to: 20, state: 'open', note: /lost\. 2 listings: mark\.$/ });
+    t.match(all[1], {
+      cause: 'no_update',
+      from: 0,
+      to: 60,
+      state: 'open',
+      layers: ['funding'],
+      note: /binance:ETHUSDT: funding\.$/,
+    });
+    t.equal(all.length, 2, 'one quiet listing of two, and one that is not listed, are none');
+    await reportGaps(contextAt(80));
+    t.equal((await incidents())[0]?.state, 'closed');
+    await store.write([missing('BTCUSDT', [290, 300], 'connection_lost')]);
+    await reportGaps(contextAt(300));
+    await reportGaps(contextAt(300));
+    t.match(await incidents(), [
+      { to: 20, state: 'closed' },
+      { to: 60, state: 'closed' },
+      { from: 290, to: 300, state: 'open' },
+    ]);
+  },
+);
+
+t.test('a look that fails leaves nothing, and the next one finds it', async (t) => {
+  await store.write([missing('BTCUSDT', [590, 600], 'crossed_book')]);
+  const before = await incidents();
+  const failing = {
+    ...contextAt(600),
+    questdb: { ...store.reader, query: async () => Promise.reject(new Error('away')) },
+  };
+  await t.rejects(reportGaps(failing), { message: 'away' });
+  t.same(await incidents(), before);
+  await reportGaps(contextAt(600));
+  t.match((await incidents()).at(-1), { cause: 'crossed_book', from: 590, to: 600 });
+});
+
+t.test('presence counts windows with and without a reading, once the day is sealed', async (t) => {
+  await t.rejects(presence.run('2026-01-15', contextAt(3_600)), /has not reached/);
+  const after = 12 * 3_600;
+  t.equal(await presence.run('2026-01-15', contextAt(after)), '3 venues and layers');
+  await presence.run('2026-01-15', contextAt(after));
+  const { rows } = await pool.query(
+    "select layer, listings, present_s::int, missing_s::int from daily_presence where venue = 'binance' order by layer",
+  );
+  t.same(rows, [
+    { layer: 'funding', listings: 1, present_s: 0, missing_s: 60 },
+    { layer: 'mark', listings: 2, present_s: 10, missing_s: 70 },
+    { layer: 'stats', listings: 1, present_s: 0, missing_s: 60 },
+  ]);
+});

@@ -1,0 +1,183 @@
+// Kill -9 at each numbered place of archive, close and anchor, in a real process: nothing half, nothing twice, the same bytes and root in the end.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { migrate } from '../../infra/postgres/migrate.ts';
+import { createLog } from '../../infra/runtime/log.ts';
+import { openFolderStore } from '../../infra/runtime/object-store.ts';
+import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
+import { createRowSender, openQuestdbReader } from '../../infra/runtime/questdb/questdb.ts';
+import { POSTING_PLACES } from '../../processors/nightly/anchor/posting.ts';
+import { ARCHIVE_PLACES } from '../../processors/nightly/archive/archive.ts';
+import { DAY_MS, type Day, dayAfter, startOf } from '../../processors/nightly/day.ts';
+import { CLOSE_PLACES } from '../../processors/nightly/merkle/close.ts';
+import { ensureTables } from '../../processors/sinks/ensure-tables.ts';
+import { listingRow, readingRow } from '../../processors/task/rows.ts';
+import { tableName } from '../../schemas/tables.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { listing, listingValues, markReading } from '../api/live-fixture.ts';
+import { addClosedDay, openAnchors } from '../support/anchor-chain.ts';
+import { readClosing } from '../support/closed-day.ts';
+import { ownEngines, useEngines } from '../support/engines.ts';
+import { type KilledStep, runKilled } from '../support/killed-step.ts';
+
+t.setTimeout(900_000);
+const DAY: Day = '2026-01-10';
+const BEGIN = startOf(DAY) * 1_000;
+const SECOND = 1_000_000;
+const ARCHIVED = startOf(dayAfter(DAY)) + 6 * 3_600_000;
+const CLOSED = startOf(dayAfter(DAY, 7));
+const SYMBOLS = ['AAAUSDT', 'BTCUSDT'];
+
+const engines = await useEngines(t, ['postgres', 'questdb']);
+const chains = await ownEngines(t, ['anvil']);
+const { endpoints } = engines;
+const log = createLog('kills-test', 'silent');
+const auth = { user: endpoints.questdb_user, password: endpoints.questdb_password };
+const questdb = openQuestdbReader(endpoints.questdb_pg, { max: 1, timeoutMs: 15_000, auth, log });
+const sender = createRowSender(endpoints.questdb_http, { auth, log });
+const namespace = `${engines.namespace()}.`;
+const databaseUrl = await engines.database();
+const pool = openPostgres(databaseUrl, { max: 4 });
+const folder = mkdtempSync(join(tmpdir(), 'kills-'));
+const store = openFolderStore(folder);
+await ensureTables((text) => questdb.query({ text }), { namespace });
+await migrate(pool);
+t.teardown(async () => {
+  await sender.close();
+  await questdb.close();
+  await pool.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const markRow = (symbol: string, window: number): Row => {
+  const at = BEGIN + window * 10 * SECOND;
+  const reading = markReading(`${60_000 + window}.10`, { received_at: at - 1, recorded_at: at + SECOND });
+  return readingRow(
+    { venue: 'binance', symbol, layer: 'mark' },
+    { from: at - 10 * SECOND, at, srcOffset: window, late: false },
+    reading,
+  );
+};
+const write = async (rows: readonly Row[]): Promise<void> => {
+  const tables = Map.groupBy(rows, ({ table }) => tableName(namespace, table));
+  for (const [table, own] of tables) await sender.send(table, own);
+  await sender.waitVisible([...tables.keys()]);
+};
+const listed = (symbol: string): Row =>
+  listingRow(
+    { venue: 'binance', task: 'binance/0', srcOffset: 0, recordedAt: BEGIN },
+    listing('binance', listingValues({ venue_symbol: symbol, instrument: symbol.replace('USDT', '-PERP') }), {
+      writtenAt: BEGIN,
+    }),
+  );
+await write(
+  SYMBOLS.flatMap((symbol) => [listed(symbol), ...Array.from({ length: 50 }, (_, at) => markRow(symbol, at + 1))]),
+);
+await pool.query("insert into daily_turnover (day, source, turnover) values ($1, 'history', '{}')", [dayAfter(DAY)]);
+
+const workOf = (over: Pick<KilledStep, 'step' | 'nowMs'> & Partial<KilledStep>): KilledStep => ({
+  ...{ day: DAY, databaseUrl, endpoints, namespace, folder, killedAt: null },
+  ...over,
+});
+const readAll = (): Promise<unknown[]> => readClosing(pool);
+/** What a manifest names is whole, and final sets come with their partition. */
+const findHalf = async (): Promise<string[]> => {
+  const { rows: files } = await pool.query<{ key: string; bytes: string | null }>(
+    'select object_key as key, bytes from archive_files union all select tree_key, null from anchor_partitions',
+  );
+  const broken: string[] = [];
+  for (const { key, bytes } of files) {
+    const size = await store.size(key);
+    if (size === null || (bytes !== null && size !== Number(bytes))) broken.push(`${key}: ${size} of ${bytes} bytes`);
+  }
+  const { rows: sets } = await pool.query<{ name: string }>(
+    `select layer || ' ' || venue_symbol as name from archive_sets s where final <> exists (
+       select 1 from anchor_partitions p where p.day = s.day and p.table_name = s.layer)
+     or (select count(*) from archive_files f where replaced_at is null
+       and (f.day, f.venue, f.venue_symbol, f.layer) = (s.day, s.venue, s.venue_symbol, s.layer)) <> 3`,
+  );
+  return [...broken, ...sets.map(({ name }) => `set ${name}`)];
+};
+const forget = async (): Promise<void> => {
+  await pool.query('truncate archive_days cascade');
+  await pool.query('truncate archive_files');
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
+};
+/** Times a place is reached: the first, and the last of those that come for each file. */
+const timesOf = (place: string): readonly number[] => (place === 'file-stored' ? [1, 3] : [1]);
+
+t.test('archive', async (t) => {
+  /** The day archived, rows added, archived again: what was replaced an hour ago is removed. */
+  const prepare = async (): Promise<void> => {
+    await forget();
+    await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED - 60_000 }));
+    await pool.query("update archive_sets set rows = rows - 1 where venue_symbol = 'BTCUSDT'");
+    await pool.query(
+      `insert into archive_files (object_key, day, venue, venue_symbol, layer, format, bytes, sha256, replaced_at)
+       select object_key || '.old', day, venue, venue_symbol, layer, format, bytes, sha256, 'epoch' from archive_files limit 1`,
+    );
+  };
+  await prepare();
+  t.match(await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED })), /^1 sets of 50 rows/);
+  const right = await readAll();
+  for (const place of ARCHIVE_PLACES) {
+    for (const time of timesOf(place)) {
+      const name = `${place} ${time}`;
+      await prepare();
+      t.equal(
+        await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED, killedAt: { place, time } })),
+        null,
+        `killed at ${name}`,
+      );
+      t.same(
+        (await findHalf()).filter((found) => !found.includes('.old')),
+        [],
+        `${name}: nothing half`,
+      );
+      await runKilled(workOf({ step: 'archive', nowMs: ARCHIVED }));
+      t.same(await readAll(), right, `${name}: the same in the end`);
+    }
+  }
+});
+
+t.test('close', async (t) => {
+  const close = workOf({ step: 'close', nowMs: CLOSED + DAY_MS });
+  await forget();
+  t.match(await runKilled(close), /^100 leaves in 1 partitions; root/);
+  const right = await readAll();
+  for (const place of CLOSE_PLACES) {
+    for (const time of timesOf(place)) {
+      const name = `${place} ${time}`;
+      await forget();
+      t.equal(await runKilled({ ...close, killedAt: { place, time } }), null, `killed at ${name}`);
+      t.same(await findHalf(), [], `${name}: nothing half`);
+      await runKilled(close);
+      t.same(await readAll(), right, `${name}: the same root and files`);
+    }
+  }
+});
+
+t.test('anchor', async (t) => {
+  const { node, contract, settings } = await openAnchors(pool, chains.endpoints.rpc_url);
+  const sent: unknown[] = [];
+  for (const [at, place] of POSTING_PLACES.entries()) {
+    const day = dayAfter('2026-02-01', at);
+    const root = await addClosedDay(pool, day);
+    const post = workOf({ step: 'anchor', day, nowMs: Date.now(), anchors: settings });
+    t.equal(await runKilled({ ...post, killedAt: { place, time: 1 } }), null, `killed at ${place}`);
+    const { rows: before } = await pool.query('select tx_hash from anchor_transactions where day = $1', [day]);
+    t.match(await runKilled(post), new RegExp(place === 'confirmed' ? '^confirmed before' : `^${root} in block`));
+    const { rows } = await pool.query(
+      'select status, problem, tx_hash from anchor_days where day = $1 and block is not null and anchored_at is not null',
+      [day],
+    );
+    const { rows: stored } = await pool.query('select tx_hash, state from anchor_transactions where day = $1', [day]);
+    t.match(rows, [{ status: 'confirmed', problem: null }], `${place}: confirmed`);
+    t.same(stored, [{ tx_hash: rows[0]?.tx_hash, state: 'mined' }], `${place}: one transaction`);
+    if (before.length > 0) t.same(before, [{ tx_hash: rows[0]?.tx_hash }], `${place}: the very same bytes`);
+    sent.push(rows[0]?.tx_hash);
+    t.same(await node.postings(contract), sent, `${place}: posted once`);
+  }
+});

@@ -1,0 +1,55 @@
+// The stock Python client of x402, installed by pip once, as a command that buys with an account of a test. It needs Python 3.10 or newer.
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { PaidCall } from './paid-service.ts';
+
+const VERSION = '2.25.0';
+const HOME = fileURLToPath(new URL(`../../.local/x402-python-${VERSION}`, import.meta.url));
+
+const install = (): void => {
+  if (existsSync(join(HOME, 'x402'))) return;
+  const made = `${HOME}.${process.pid}`;
+  const words = ['-m', 'pip', 'install', '--quiet', '--target', made, `x402[requests,evm]==${VERSION}`];
+  execFileSync('python3', words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  rmSync(HOME, { recursive: true, force: true });
+  renameSync(made, HOME);
+};
+
+/** Default settings; a given amount is the one of a plan, which is above what a client pays by itself. */
+const BUYER = `
+import json, sys
+from eth_account import Account
+from x402 import x402ClientSync
+from x402.http.clients.requests import x402_requests
+from x402.mechanisms.evm import EthAccountSigner
+from x402.mechanisms.evm.exact.register import register_exact_evm_client
+
+asked = json.loads(sys.argv[1])
+amount = asked.get('amount')
+choose = None if amount is None else lambda version, offers: next(offer for offer in offers if offer.amount == amount)
+client = x402ClientSync(choose)
+if amount is not None:
+    client.set_spend_controls({'max_amount_per_payment': '$300'})
+register_exact_evm_client(client, EthAccountSigner(Account.from_key(asked['key'])))
+answer = x402_requests(client).request(asked['method'], asked['url'], data=asked['body'],
+                                       headers={'Content-Type': 'application/json'}, allow_redirects=False)
+print(json.dumps({'status': answer.status_code, 'receipt': answer.headers['X-Service-Receipt'], 'text': answer.text}))
+`;
+
+export type Bought = { readonly status: number; readonly receipt: string; readonly text: string };
+
+/** Buys with the first offer, or with that of `amount`. */
+export const buyWithPython = async (
+  baseUrl: string,
+  key: string,
+  { path, ...call }: PaidCall & { readonly amount?: string },
+): Promise<Bought> => {
+  install();
+  const env = { PATH: process.env['PATH'], PYTHONPATH: HOME };
+  const words = ['-c', BUYER, JSON.stringify({ ...call, key, url: `${baseUrl}${path}` })];
+  const { stdout } = await promisify(execFile)('python3', words, { env, maxBuffer: 64 * 1024 * 1024 });
+  return JSON.parse(stdout) as Bought;
+};
