@@ -183,7 +183,7 @@ function failuresIn(output: string): readonly string[] {
 function pointAt(lines: readonly string[], at: number): readonly string[] {
   const shown = lines.slice(at, at + POINT_LINES);
   const end = shown.findIndex((line) => /^\s*\.\.\.$/.test(line));
-  return end === -1 ? shown.slice(0, 1) : shown.slice(0, end + 1);
+  return end === -1 ? shown : shown.slice(0, end + 1);
 }
 
 function outputOf(

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { type DemoKeys, ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import type { TestEndpoints } from './engines.ts';
+import { fetchFrom } from './http.ts';
 import { BOUND_MS, waitFor } from './wait.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -75,8 +76,8 @@ export type Simulator = {
 export const startSimulator = async (env: Readonly<Record<string, string>>): Promise<Simulator> => {
   const child = startChild('simulator', 'infra/dev/simulator/main.ts', env);
   const { endpoints, control } = JSON.parse(await child.firstLine) as { endpoints: unknown; control: string };
-  const call = async (path: string, init?: RequestInit): Promise<Response> => {
-    const answer = await fetch(`${control}${path}`, init);
+  const call = async (path: string, init?: Parameters<typeof fetchFrom>[1]): ReturnType<typeof fetchFrom> => {
+    const answer = await fetchFrom(`${control}${path}`, init);
     if (!answer.ok) throw new Error(`simulator ${path}: ${answer.status} ${await answer.text()}`);
     return answer;
   };
@@ -175,7 +176,7 @@ export const startApi = async (
     keys,
     post: async <T>(path: string, body: Readonly<Record<string, unknown>>) => {
       const headers = { authorization: `Bearer ${keys.pro_plus}`, 'content-type': 'application/json' };
-      const answer = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      const answer = await fetchFrom(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
       if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
       return (await answer.json()) as T;
     },
@@ -200,7 +201,7 @@ export const until = async <T>(
 export const apiReady = async ({ baseUrl }: Pick<Api, 'baseUrl'>): Promise<void> => {
   let seen = 'no answer';
   const look = async (): Promise<boolean> => {
-    const answer = await fetch(`${baseUrl}/readyz`).catch(() => null);
+    const answer = await fetchFrom(`${baseUrl}/readyz`).catch(() => null);
     seen = answer === null ? 'no answer' : `${answer.status} ${await answer.text()}`;
     return answer?.ok === true;
   };

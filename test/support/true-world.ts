@@ -7,6 +7,7 @@ import { type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts'
 import { createLog } from '../../infra/runtime/log.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
 import { useEngines } from './engines.ts';
+import { fetchFrom } from './http.ts';
 import {
   type Api,
   type Child,
@@ -143,7 +144,7 @@ export const startWorld = async (t: Test, market: Market = ONE_VENUE): Promise<W
   await until('the API is ready', 60_000, async () => {
     for (const [name, { process }] of Object.entries({ ingest, processors, api: api.child }))
       if (process.exitCode !== null) throw new Error(`${name} ended by itself with ${process.exitCode}`);
-    const answer = await fetch(`${processes.api.baseUrl}/readyz`).catch(() => null);
+    const answer = await fetchFrom(`${processes.api.baseUrl}/readyz`).catch(() => null);
     await answer?.arrayBuffer();
     return answer?.ok ? answer : null;
   });

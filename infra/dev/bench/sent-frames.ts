@@ -33,8 +33,8 @@ class Digests {
   }
 }
 
-/** What one connection wrote to the raw topic: its frames, the instant of its `lost`, and of the last record that names it. */
-type RawConnection = { readonly digests: Digests; lostAt: Micros | null; namedAt: Micros };
+/** What one connection wrote to the raw topic: whether it opened, its frames, the instant of its `lost`, and of the last record that names it. */
+type RawConnection = { readonly digests: Digests; hasOpened: boolean; lostAt: Micros | null; namedAt: Micros };
 
 /** What was sent over one connection; `sentAt` frame by frame. */
 type SentOver = {
@@ -107,7 +107,7 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
   const lastSeq = new Map<string, number>();
   let repeats = 0;
   const named = (connId: string, at: Micros): RawConnection => {
-    const found = connections.get(connId) ?? { digests: new Digests(), lostAt: null, namedAt: at };
+    const found = connections.get(connId) ?? { digests: new Digests(), hasOpened: false, lostAt: null, namedAt: at };
     connections.set(connId, found);
     found.namedAt = Math.max(found.namedAt, at);
     return found;
@@ -117,6 +117,7 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
     const { conn_id: connId, seq, kind, payload } = codecs.raw.decode(value);
     const at = timestampMs * 1_000;
     if (kind === 'tick') for (const { conn_id: open } of (bodyOf(payload) as TickBody).connections) named(open, at);
+    if (kind === 'open') named(connId, at).hasOpened = true;
     if (kind !== 'frame' && kind !== 'lost') return;
     const place = `${partition}/${connId}`;
     if (seq <= (lastSeq.get(place) ?? 0)) {
@@ -141,10 +142,43 @@ const isStoredOf = ({ digests: got }: RawConnection, { connection, digests }: Se
   return got.agrees(digests, Math.min(got.length, digests.length));
 };
 
+const gapOf = (got: RawConnection, { connection, sentAt }: SentOver): Micros =>
+  Math.abs(endOf(got) - (connection.closed_at ?? sentAt.at(-1) ?? connection.opened_at));
+
+/** An end is seen so soon on the other side; connections that ended further apart are two. */
+const SAME_END: Micros = 5_000_000;
+
+/** Ascending, the likeliest first: ended together, more frames agree, none besides, ended nearest. */
+const likenessOf = (got: RawConnection, over: SentOver): readonly number[] => {
+  const gap = gapOf(got, over);
+  const agreed = Math.min(got.digests.length, over.digests.length);
+  return [gap <= SAME_END ? 0 : 1, -agreed, got.digests.length, gap];
+};
+
+const compare = (a: readonly number[], b: readonly number[]): number => {
+  const at = a.findIndex((value, n) => value !== b[n]);
+  return at === -1 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+};
+
+/** Takes what is stored of a connection out of `byFirst`. First frames may be alike (answers to subscriptions), and a connection may have ended before any of its frames arrived. */
+const takeStored = (byFirst: Map<string, RawConnection[]>, over: SentOver): RawConnection | undefined => {
+  const [best] = [over.digests.first(), '']
+    .flatMap((first) => (byFirst.get(first) ?? []).map((got) => ({ first, got })))
+    .filter(({ got }) => isStoredOf(got, over))
+    .map((candidate) => ({ ...candidate, likeness: likenessOf(candidate.got, over) }))
+    .sort((a, b) => compare(a.likeness, b.likeness));
+  if (best === undefined) return undefined;
+  const from = byFirst.get(best.first) ?? [];
+  from.splice(from.indexOf(best.got), 1);
+  return best.got;
+};
+
 /** Compares what was sent with the raw topic. A connection's frames are stored from its first one on, without a hole; only its end may be lost. */
 export const accountFrames = async (handle: KafkaHandle, topic: string, sent: SentFrames): Promise<FrameAccount> => {
   const { connections, repeats } = await readRaw(handle, topic);
-  const byFirst = Map.groupBy(connections.values(), ({ digests }) => digests.first());
+  // An attempt that never opened has a record of its loss too, and was sent nothing.
+  const opened = [...connections.values()].filter(({ hasOpened }) => hasOpened);
+  const byFirst = Map.groupBy(opened, ({ digests }) => digests.first());
   const unaccounted: string[] = [];
   let stored = 0;
   let lost = 0;
@@ -152,9 +186,7 @@ export const accountFrames = async (handle: KafkaHandle, topic: string, sent: Se
   for (const over of sent) {
     const { connection, digests, sentAt, from } = over;
     if (digests.length === 0) continue;
-    const candidates = byFirst.get(digests.first()) ?? [];
-    const at = candidates.findIndex((candidate) => isStoredOf(candidate, over));
-    const [got] = at === -1 ? [] : candidates.splice(at, 1);
+    const got = takeStored(byFirst, over);
     const kept = Math.min(got?.digests.length ?? 0, digests.length);
     stored += kept;
     const earliest = sentAt[kept];
