@@ -15,8 +15,6 @@ import { countAssertions, type TapCount } from './support/tap-count.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RUNS = join(ROOT, '.local', 'test');
-/** Files at once of each kind: most wait for engines more than they compute, and so two kinds keep two cores busy. */
-const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
 const ON_REQUEST = [
   'away',
@@ -32,13 +30,18 @@ const ON_REQUEST = [
 ];
 /** Need the machine for themselves at first and then wait for minutes: each alone until it reports that, all others beside their waits. */
 const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
-/** Each starts a whole service: never more than two at once. Longest first, but for those that ask most of it. */
-const SERVICES = ['local', 'purity', 'secure', 'mutated-frames', 'examples', 'state-lag', 'stream'].map(toEndToEnd);
+/** Each starts a whole service on the shared engines: one at a time, longest first. */
+const SERVICES = ['purity', 'examples', 'mutated-frames', 'state-lag', 'stream'].map(toEndToEnd);
+/** Each starts engines of its own, which take most of a core until they run: one at a time, longest first. */
+const OWN_ENGINES = [
+  ...['e2e/local', 'ingest/outlet', 'processors/sink', 'processors/nightly-kills', 'e2e/secure'],
+  ...['infra/runtime/kafka/kafka', 'infra/dev/engines', 'infra/runtime/security', 'infra/runtime/questdb'],
+].map(toTest);
 /** Of the others begun first, longest first, so that none is left running at the end; the rest in the order of their names. */
 const LONG = [
-  ...['ingest/outlet', 'processors/sink', 'api/access/access-processes', 'api/operations/candles-rolled'],
-  ...['processors/recovery', 'processors/nightly-kills', 'api/operations/anchor-proofs'],
-].map((name) => `test/${name}.test.ts`);
+  ...['api/operations/candles-rolled', 'api/operations/anchor-proofs', 'processors/recovery'],
+  ...['api/access/access-processes'],
+].map(toTest);
 /** For a file that hangs: on a machine with too much to do one that goes well takes many times its seconds. */
 const FILE_LIMIT_MS = 20 * 60_000;
 /** Of a file's failures, and of its end, so many lines are shown. */
@@ -70,13 +73,21 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
     .filter((file) => (wanted.length === 0 ? !isOnRequest(file) : wanted.some((part) => file.includes(part))));
   const opening = ALONE_FIRST.filter((file) => files.includes(file));
   const services = SERVICES.filter((file) => files.includes(file));
-  const others = longestFirst(files.filter((file) => !opening.includes(file) && !services.includes(file)));
+  const withEngines = OWN_ENGINES.filter((file) => files.includes(file));
+  const apart = new Set([...opening, ...services, ...withEngines]);
+  const others = longestFirst(files.filter((file) => !apart.has(file)));
   const host = files.some(needsEngines) ? await progress.during('the engines', startEngines()) : null;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   whenParentEnds(interrupt);
   try {
     const opened = await runAlone(opening);
-    const results = await Promise.all([opened.results, runAll(services, AT_ONCE), runAll(others, AT_ONCE)]);
+    // Three at once keep two cores busy; with more, waits of tests become longer and nothing ends sooner.
+    const results = await Promise.all([
+      opened.results,
+      runInOrder(services, others),
+      runInOrder(withEngines, others),
+      runInOrder(others),
+    ]);
     return results.flat();
   } finally {
     if (host !== null) await progress.during('the engines to stop', stopEngines(host));
@@ -84,10 +95,14 @@ async function main(wanted: readonly string[]): Promise<FileResult[]> {
 }
 
 function toEndToEnd(name: string): string {
-  return `test/e2e/${name}.test.ts`;
+  return toTest(`e2e/${name}`);
 }
 
-function longestFirst(files: readonly string[]): readonly string[] {
+function toTest(path: string): string {
+  return `test/${path}.test.ts`;
+}
+
+function longestFirst(files: readonly string[]): string[] {
   const long = LONG.filter((file) => files.includes(file));
   return [...long, ...files.filter((file) => !long.includes(file))];
 }
@@ -136,13 +151,11 @@ async function stopEngines({ dir, address, host }: SharedEngines): Promise<void>
   rmSync(dir, { recursive: true, force: true });
 }
 
-async function runAll(files: readonly string[], atOnce: number): Promise<FileResult[]> {
-  const waiting = [...files];
+/** Takes the files out of the queues one after the other: all of the first, then what is left in the next. */
+async function runInOrder(...queues: string[][]): Promise<FileResult[]> {
   const done: FileResult[] = [];
-  const worker = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) done.push(await runFile(file));
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  for (const queue of queues)
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) done.push(await runFile(file));
   return done;
 }
 
