@@ -23,7 +23,16 @@ export const ownCluster = async (
   const dir = join(TEST_ROOT, `own-${process.pid}-brokers`);
   mkdirSync(dir, { recursive: true });
   const { questdb = false, postgres = false } = others;
-  const engines = await startEngines({ dir, kafka: false, questdb, postgres, anvil: false, ports: 'free', env: {} });
+  const engines = await startEngines({
+    dir,
+    kafka: false,
+    questdb,
+    postgres,
+    anvil: false,
+    ports: 'free',
+    isLight: true,
+    env: {},
+  });
   t.teardown(async () => {
     await engines.stop();
     rmSync(postgresHome(dir), { recursive: true, force: true });

@@ -43,6 +43,8 @@ export interface EngineOptions {
   readonly log?: (line: string) => void;
   /** Ports of processes that will run beside the engines, chosen with theirs. */
   readonly alsoPorts?: readonly PortSetting[];
+  /** Of a run of minutes, such as a test or a demo: Kafka and QuestDB start with less work and serve more slowly. */
+  readonly isLight?: boolean;
   /** Ends a start in order: what has begun is stopped, and the start fails. */
   readonly signal?: AbortSignal;
 }
@@ -90,7 +92,7 @@ export async function startEngines(options: EngineOptions): Promise<Engines> {
     options.signal?.throwIfAborted();
     options.signal?.addEventListener('abort', () => void supervisor.stop(), { once: true });
     const ports = await choosePorts(settings, options.ports ?? 'standard', env);
-    const started = await startAll(embedded, { supervisor, dataDir, ports, log });
+    const started = await startAll(embedded, { supervisor, dataDir, ports, isLight: options.isLight ?? false, log });
     const endpoints = onlyWanted(wanted, { ...embeddedEndpoints(embedded, dataDir, ports), ...outside.endpoints });
     return { endpoints, supervisor, dataDir, ports, ...controls(started, supervisor, dataDir) };
   } catch (error) {
@@ -104,6 +106,7 @@ interface Run {
   readonly supervisor: Supervisor;
   readonly dataDir: DataDir;
   readonly ports: Readonly<Record<PortSetting, number>>;
+  readonly isLight: boolean;
   readonly log: (line: string) => void;
 }
 
@@ -121,15 +124,19 @@ async function startAll(names: readonly EngineName[], run: Run): Promise<Map<Eng
   return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
 }
 
-function startOne(name: EngineName, { supervisor, dataDir, ports, log }: Run): Promise<Supervised> {
+function startOne(name: EngineName, { supervisor, dataDir, ports, isLight, log }: Run): Promise<Supervised> {
   switch (name) {
     case 'kafka':
-      return startKafka(supervisor, dataDir, { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT });
+      return startKafka(
+        supervisor,
+        dataDir,
+        { broker: ports.KAFKA_PORT, controller: ports.KAFKA_CONTROLLER_PORT },
+        { isLight },
+      );
     case 'questdb':
       return startQuestdb(supervisor, dataDir, {
-        http: ports.QUESTDB_HTTP_PORT,
-        pg: ports.QUESTDB_PG_PORT,
-        min: ports.QUESTDB_MIN_PORT,
+        ports: { http: ports.QUESTDB_HTTP_PORT, pg: ports.QUESTDB_PG_PORT, min: ports.QUESTDB_MIN_PORT },
+        isLight,
       });
     case 'postgres':
       return startPostgres(supervisor, dataDir, ports.POSTGRES_PORT, log);

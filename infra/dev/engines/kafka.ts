@@ -6,7 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import { engineJars, javaCommand } from './java.ts';
+import { engineJars, javaCommand, LIGHT_JVM } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -29,17 +29,19 @@ export interface ClusterBroker extends Supervised {
   restartEmpty(): Promise<void>;
 }
 
-// Kafka's own performance options (bin/kafka-run-class.sh); the heap is cut to a laptop's.
-const JVM = [
+const HEADLESS = '-Djava.awt.headless=true';
+// Kafka's own performance options (bin/kafka-run-class.sh).
+const G1 = [
   '-XX:+UseG1GC',
   '-XX:MaxGCPauseMillis=20',
   '-XX:InitiatingHeapOccupancyPercent=35',
   '-XX:+ExplicitGCInvokesConcurrent',
-  '-Djava.awt.headless=true',
 ];
-const HEAP = ['-Xms256m', '-Xmx768m'];
+/** The heap is cut to a laptop's. */
+const JVM = [...G1, HEADLESS, '-Xms256m', '-Xmx768m'];
+const LIGHT = [...LIGHT_JVM, HEADLESS, '-Xms128m', '-Xmx768m'];
 /** Brokers of a cluster are started again and again: the quick compiler alone halves what a start takes of two cores. */
-const HEAP_OF_CLUSTER = ['-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
+const JVM_OF_CLUSTER = [...G1, HEADLESS, '-Xms256m', '-Xmx256m', '-XX:TieredStopAtLevel=1'];
 
 interface Node {
   readonly name: string;
@@ -48,20 +50,28 @@ interface Node {
   /** The whole quorum, this node in its place: node ids count from 1. */
   readonly quorum: readonly KafkaPorts[];
   readonly clusterId: string;
-  readonly heap: readonly string[];
+  readonly jvm: readonly string[];
   readonly settings: KafkaProperties;
 }
 
 const newClusterId = (): string => randomBytes(16).toString('base64url');
 
-/** Starts the broker; resolves once it answers describeCluster with a controller. `settings` are laid over those of its file. */
+export interface KafkaOptions {
+  /** Laid over those of its file. */
+  readonly settings?: KafkaProperties;
+  /** Of a run of minutes (LIGHT_JVM). */
+  readonly isLight?: boolean;
+}
+
+/** Starts the broker; resolves once it answers describeCluster with a controller. */
 export function startKafka(
   supervisor: Supervisor,
   dataDir: DataDir,
   ports: KafkaPorts,
-  settings: KafkaProperties = {},
+  { settings = {}, isLight = false }: KafkaOptions = {},
 ): Promise<Supervised> {
-  const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: newClusterId(), heap: HEAP, settings };
+  const jvm = isLight ? LIGHT : JVM;
+  const node = { name: 'kafka', id: 1, ports, quorum: [ports], clusterId: newClusterId(), jvm, settings };
   return startNode(supervisor, dataDir, node);
 }
 
@@ -80,7 +90,7 @@ export async function startKafkaCluster(
         ports,
         quorum,
         clusterId,
-        heap: HEAP_OF_CLUSTER,
+        jvm: JVM_OF_CLUSTER,
         settings: {},
       };
       const broker = await startNode(supervisor, dataDir, node);
@@ -120,7 +130,7 @@ async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): 
   return supervisor.start({
     name: node.name,
     command: javaCommand(),
-    args: [...node.heap, ...JVM, ...java, 'kafka.Kafka', properties],
+    args: [...node.jvm, ...java, 'kafka.Kafka', properties],
     stopGraceMs: 15_000,
     isReady: () => answers(`127.0.0.1:${node.ports.broker}`),
   });

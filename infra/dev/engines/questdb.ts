@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
-import { engineJars, javaCommand } from './java.ts';
+import { engineJars, javaCommand, LIGHT_JVM } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 export interface QuestdbPorts {
@@ -18,8 +18,12 @@ export const QUESTDB_READONLY_USER = 'analyst';
 
 const MOST_NATIVE_MEMORY_BYTES = 6 * 1024 ** 3;
 
-/** Starts the server; resolves once its health page and `SELECT 1` answer. */
-export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, ports: QuestdbPorts): Promise<Supervised> {
+/** Starts the server; resolves once its health page and `SELECT 1` answer. `isLight`: of a run of minutes (LIGHT_JVM). */
+export async function startQuestdb(
+  supervisor: Supervisor,
+  dataDir: DataDir,
+  { ports, isLight = false }: { readonly ports: QuestdbPorts; readonly isLight?: boolean },
+): Promise<Supervised> {
   const folder = join(dataDir.path, 'questdb');
   const temporary = join(folder, 'tmp');
   mkdirSync(join(folder, 'conf'), { recursive: true });
@@ -31,7 +35,17 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
   return supervisor.start({
     name: 'questdb',
     command: javaCommand(),
-    args: [...JVM, `-Djava.io.tmpdir=${temporary}`, '-p', engineJars('questdb'), ...MAIN, '-d', folder, '-n'],
+    args: [
+      ...(isLight ? LIGHT : JVM),
+      ...ALWAYS,
+      `-Djava.io.tmpdir=${temporary}`,
+      '-p',
+      engineJars('questdb'),
+      ...MAIN,
+      '-d',
+      folder,
+      '-n',
+    ],
     env: MALLOC,
     stopGraceMs: 15_000,
     isReady: () => answers(ports, dataDir.secrets.questdb_password),
@@ -41,8 +55,9 @@ export async function startQuestdb(supervisor: Supervisor, dataDir: DataDir, por
 // -Xmn, -Xms, AlwaysPreTouch: the heap would be touched within the first hour, its young generation doubled later, and what is promoted fills all it
 // may before the first whole collection: taken at once, growth that is seen is growth. Some 150 MB of it are in use.
 // -n: no hang-up handler. --add-exports: the documented flag for Java 17.
-const HEAP = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
-const JVM = [...HEAP, '-Dnoebug', '-Dcontainerized=false'];
+const JVM = ['-Xms640m', '-Xmx640m', '-Xmn128m', '-XX:+UseParallelGC', '-XX:+AlwaysPreTouch'];
+const LIGHT = ['-Xms256m', '-Xmx640m', '-Xmn128m', ...LIGHT_JVM];
+const ALWAYS = ['-Dnoebug', '-Dcontainerized=false'];
 const MAIN = ['--add-exports', 'java.base/jdk.internal.math=io.questdb', '-m', 'io.questdb/io.questdb.ServerMain'];
 
 // Each thread's own arena keeps what its busiest moment took, and glibc raises by itself the size from which memory is mapped and given back: buffers

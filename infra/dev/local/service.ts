@@ -44,6 +44,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         dir,
         data: work === 'again' ? 'wipe' : (options.data ?? 'keep'),
         ports: options.ports ?? 'standard',
+        // Simulated venues are looked at for a while; real ones are collected for good.
+        isLight: simulated,
         alsoPorts: settings,
         env,
         log: progress.say,
@@ -97,27 +99,28 @@ async function startProcesses(
     ]);
   };
   const archive = { ARCHIVE_DIR: join(engines.dataDir.path, 'archive') };
+  // Two cores: what nobody needs before the API answers is begun once it does.
   const serve = async () => {
     // The account tables are made with the keys, and the API expects them.
     const madeKeys = await keys;
-    const accounts = ensureDemoAccounts(endpoints.database_url ?? '', join(engines.dataDir.path, 'accounts.json'));
-    const rules = accounts.then(() => ensureDemoRules(endpoints.database_url ?? '', demoAccountId('pro')));
-    // Observed below, as the work above is.
-    for (const work of [accounts, rules]) work.catch(() => undefined);
+    const payments = await paying;
+    const apiEnv = { ...common, ...archive, ...toPaymentEnv(payments, endpoints.rpc_url) };
+    await begin(apiProcess(apiEnv, ports));
+    // Invented figures are shown to everybody on this machine, without an account.
+    const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
     const anchoring = ensureLocalAnchors(endpoints, {
       folder: engines.dataDir.path,
       env: options.env ?? process.env,
     });
-    const [anchors, payments] = await Promise.all([progress.during('the anchor contract', anchoring), paying]);
+    const [anchors, { accounts, rules }] = await Promise.all([
+      progress.during('the anchor contract', anchoring),
+      ensureAccounts(engines),
+      begin(webProcess(webEnv, ports)),
+    ]);
     const nightlyEnv = { ...common, ...archive, ...toAnchorEnv(anchors), RECHECK_KEY: madeKeys.pro_plus };
     const nightly = nightlyProcess(nightlyEnv, ports);
     past?.settings(nightly.env ?? {});
-    const apiEnv = { ...common, ...archive, ...toPaymentEnv(payments, endpoints.rpc_url) };
-    // Invented figures are shown to everybody on this machine, without an account.
-    const webEnv = options.source === 'simulated' ? { ...apiEnv, EXPLORER_KEY: madeKeys.pro } : apiEnv;
-    await Promise.all([begin(apiProcess(apiEnv, ports)), begin(webProcess(webEnv, ports))]);
-    const made = { keys: madeKeys, accounts: await accounts, shared_rules: await rules };
-    return { made, anchors, payments, nightly };
+    return { made: { keys: madeKeys, accounts, shared_rules: rules }, anchors, payments, nightly };
   };
   // Each waits by itself for what another one makes; they end in the opposite order of their start.
   const [{ made, anchors, payments, nightly }] = await Promise.all([serve(), feed()]);
@@ -128,6 +131,12 @@ async function startProcesses(
     archive_dir: archive.ARCHIVE_DIR,
     control_url: simulator?.control ?? null,
   };
+}
+
+async function ensureAccounts({ endpoints, dataDir }: Engines) {
+  const url = endpoints.database_url ?? '';
+  const accounts = await ensureDemoAccounts(url, join(dataDir.path, 'accounts.json'));
+  return { accounts, rules: await ensureDemoRules(url, demoAccountId('pro')) };
 }
 
 function addressesOf(ports: Engines['ports']) {
