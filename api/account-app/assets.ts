@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
+import { packAsset, takesPacked } from './packing.ts';
 
 export type AssetFiles = Readonly<Record<string, URL>>;
 export type Assets = {
@@ -25,8 +25,6 @@ type Asset = {
 
 const PREFIX = '/assets/';
 const YEAR_S = 31_536_000;
-/** Smaller by a few in a hundred at most would take seconds at every start. */
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 
 const named = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): Asset => {
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
@@ -35,7 +33,7 @@ const named = (name: string, extension: 'js' | 'css' | 'svg', bytes: Buffer): As
     path: `${PREFIX}${name}-${hash}.${extension}`,
     type: types[extension],
     bytes,
-    packed: brotliCompressSync(bytes, BROTLI),
+    packed: packAsset(bytes),
   };
 };
 
@@ -93,7 +91,7 @@ export const buildAssets = async (scripts: AssetFiles, styles: AssetFiles): Prom
       app.get(`${PREFIX}:file`, { config: { isForeign: true } }, (request, reply) => {
         const asset = byPath.get(request.url.split('?')[0] ?? '');
         if (asset === undefined) return reply.callNotFound();
-        const isPacked = /\bbr\b/.test(String(request.headers['accept-encoding'] ?? ''));
+        const isPacked = takesPacked(request);
         if (isPacked) reply.header('content-encoding', 'br');
         return reply
           .header('cache-control', `public, max-age=${YEAR_S}, immutable`)

@@ -4,6 +4,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import { FORM_FIELD } from './form-tokens.ts';
+import { packPage, takesPacked } from './packing.ts';
 import type { NavEntry, Site } from './site.ts';
 
 /** What `html` takes between tags. */
@@ -22,6 +23,11 @@ export type PageContent = {
   /** `narrow`: one form in the middle; `wide`: tables and charts over the whole width. */
   readonly width?: 'narrow' | 'normal' | 'wide';
   readonly description?: string;
+  /**
+   * Sent in brotli to who takes it. Only a page without a form token and without a session: the length of a packed answer gives away what stands in
+   * it beside words of its address (the BREACH attack).
+   */
+  readonly isPacked?: boolean;
 };
 
 export const SITE_NAME = 'Perp Market Data';
@@ -100,12 +106,12 @@ const page = (site: Site, exchange: Exchange, content: PageContent): VNode => ht
 /** Sends a page; what somebody is signed in for, or a form is on, is kept by no cache. */
 export const sendPage = (site: Site, exchange: Exchange, content: PageContent): FastifyReply => {
   const text = `<!doctype html>${render(page(site, exchange, content))}`;
-  const { reply } = exchange;
+  const { request, reply } = exchange;
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
-  return reply
-    .code(content.status ?? 200)
-    .type('text/html; charset=utf-8')
-    .send(text);
+  reply.code(content.status ?? 200).type('text/html; charset=utf-8');
+  if (content.isPacked !== true) return reply.send(text);
+  reply.header('vary', 'accept-encoding');
+  return takesPacked(request) ? reply.header('content-encoding', 'br').send(packPage(text)) : reply.send(text);
 };
 
 export type Problem = { readonly status: number; readonly code: string; readonly text: string };

@@ -16,7 +16,7 @@ import {
 } from './board/board-rows.ts';
 import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
-import { AWAY, type Directory, openDirectory, openScopes, type Scope, withinScope } from './directory.ts';
+import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
 import { EXPLORE, sendExplorer } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
@@ -200,8 +200,11 @@ const register: SiteModule['register'] = (app, site) => {
   const scopeOf = openScopes(site);
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(() => null);
-    if (read === null) return sendProblem(site, { request, reply }, AWAY);
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    if (!Array.isArray(read)) {
+      reply.header('retry-after', '5');
+      return sendProblem(site, { request, reply }, read);
+    }
     const [known, scope] = read;
     const shown = shownOf(readBoardView(queryOf(request)), known, scope);
     return sendExplorer(

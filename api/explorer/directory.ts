@@ -1,5 +1,6 @@
 // What there is to look at: listings and venues from the open calls of the data API, kept for a minute; and what a key may see of them.
 import type { FastifyRequest } from 'fastify';
+import type { Problem } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import { isPlanCode, PLANS } from '../contract/plans.ts';
 import type { BoardListing } from './board/board-rows.ts';
@@ -22,12 +23,29 @@ export type Scope = {
   readonly mayReadRaw: boolean;
 };
 
-/** What a page answers while the data API does not. */
-export const AWAY = {
+const AWAY: Problem = {
   status: 503,
   code: 'UNAVAILABLE',
   text: 'The data API does not answer. Try again in a few seconds.',
 };
+const BUSY: Problem = {
+  status: 429,
+  code: 'RATE_LIMITED',
+  text: 'More was asked than the plan allows in a second. Wait a few seconds and try again.',
+};
+
+class NotAnswered extends Error {
+  override readonly name = 'NotAnswered';
+  readonly status: number;
+  constructor(url: string, status: number) {
+    super(`${url} answered ${status}`);
+    this.status = status;
+  }
+}
+
+/** What a page says whose directory or scope could not be read. */
+export const problemOf = (error: unknown): Problem =>
+  error instanceof NotAnswered && error.status === BUSY.status ? BUSY : AWAY;
 
 const ANSWER_MS = 20_000;
 const KEPT_MS = 60_000;
@@ -39,7 +57,7 @@ type Page = { readonly items: readonly Listed[]; readonly page: { readonly next_
 
 const askJson = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
   const answer = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) });
-  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`);
+  if (!answer.ok) throw new NotAnswered(url, answer.status);
   return answer.json();
 };
 

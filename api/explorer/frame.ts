@@ -30,10 +30,11 @@ const tabs = (url: string): Content => {
   </nav>`;
 };
 
-/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own. */
+/** Sends a page of the explorer: wide, with the bar of its pages above the body and the style `explorer` besides its own; packed for who is not signed in. */
 export const sendExplorer = (site: Site, exchange: Exchange, content: PageContent): FastifyReply =>
   sendPage(site, exchange, {
     width: 'wide',
+    isPacked: exchange.request.session === null,
     ...content,
     styles: ['explorer', ...(content.styles ?? [])],
     body: html`${tabs(exchange.request.url)}${content.body}

@@ -15,7 +15,7 @@ import {
   readInstrumentView,
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
-import { AWAY, type Directory, openDirectory, openScopes, type Scope, withinScope } from './directory.ts';
+import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
 import { EXPLORE, sendExplorer } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
@@ -199,8 +199,11 @@ const register: SiteModule['register'] = (app, site) => {
   app.addHook('onRequest', requireExplorer(site));
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
-    const read = await Promise.all([directory(), scopeOf(request)]).catch(() => null);
-    if (read === null) return sendProblem(site, { request, reply }, AWAY);
+    const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
+    if (!Array.isArray(read)) {
+      reply.header('retry-after', '5');
+      return sendProblem(site, { request, reply }, read);
+    }
     const [known, scope] = read;
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
     const { listings, where } = fitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));

@@ -67,10 +67,25 @@ export const shortQuantity = (digits: string): string => {
   return roundDigits(digits, Math.min(fraction.length, zeros + 3));
 };
 
+/** Of a price from 1 up, and of one below. */
+const MOST_FIGURES = { fromOne: 9, belowOne: 7 };
+const MOST_DECIMALS = 12;
+const LEAST_FIGURES = 3;
+
+/** A price in the width of a cell: what venues quote is whole, what they calculate is cut to nine figures (`96 995.0172`). */
+export const shortPrice = (digits: string): string => {
+  const [, , whole = '', fraction = ''] = DECIMAL.exec(digits) ?? [];
+  const zeros = /^0*/.exec(fraction)?.[0].length ?? 0;
+  const decimals = /^0*$/.test(whole)
+    ? Math.max(zeros + LEAST_FIGURES, Math.min(zeros + MOST_FIGURES.belowOne, MOST_DECIMALS))
+    : Math.max(0, MOST_FIGURES.fromOne - whole.length);
+  return groupThousands(fraction.length > decimals ? roundDigits(digits, decimals) : digits);
+};
+
 const signed = (text: string): string => (/^-|^[^1-9]*$/.test(text) ? text.replace(/^-/, '\u2212') : `+${text}`);
 
-/** `rate`: a signed share as percent; `bps`: a signed share as basis points; `width`: one that has no sign. */
-export type Form = 'rate' | 'bps' | 'width' | 'quantity' | 'price';
+/** `rate`: a signed share as percent; `bps`: a signed share as basis points; `width`: one that has no sign; `digits`: all of a price or a size. */
+export type Form = 'rate' | 'bps' | 'width' | 'quantity' | 'price' | 'digits';
 
 /** Text of a cell; the whole digits stand in its details. */
 export const formText = (form: Form, digits: string): string => {
@@ -84,6 +99,8 @@ export const formText = (form: Form, digits: string): string => {
     case 'quantity':
       return shortQuantity(digits);
     case 'price':
+      return shortPrice(digits);
+    case 'digits':
       return groupThousands(digits);
     default:
       return form satisfies never;

@@ -59,8 +59,8 @@ const sideTable = (
   const body = table.tBodies[0] as HTMLTableSectionElement;
   for (const [price, size] of levels) {
     const row = body.insertRow();
-    cell(row, formText('price', price));
-    const sized = cell(row, formText('price', size));
+    cell(row, formText('digits', price));
+    const sized = cell(row, formText('digits', size));
     sized.classList.add('bar', name === 'Bids' ? 'bid' : 'ask');
     sized.style.backgroundSize = `${(Number(size) / largest) * 100}% 100%`;
   }

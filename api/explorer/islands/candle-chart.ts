@@ -85,7 +85,7 @@ const NAMES = ['open', 'high', 'low', 'close', 'volume'];
 const candleText = (digits: string): string =>
   digits
     .split(' ')
-    .map((figure, i) => `${NAMES[i]} ${formText('price', figure)}`)
+    .map((figure, i) => `${NAMES[i]} ${formText('digits', figure)}`)
     .join(', ');
 
 const TIMEFRAME_MS: Readonly<Record<string, number>> = { '1m': 60_000, '5m': 300_000, '15m': 900_000, '1h': 3_600_000 };

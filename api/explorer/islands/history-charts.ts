@@ -93,7 +93,7 @@ const REFRESH_MS = 60_000;
 export const showHistory = (figures: Iterable<HTMLElement>, asked: HistoryAsked): void => {
   for (const figure of figures) {
     const told = figure.querySelector('[data-told]') as HTMLElement;
-    const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'price';
+    const form = FORMS[figure.dataset['chart'] ?? ''] ?? 'digits';
     const chart = new Chart(figure, (digits) => formText(form, digits));
     whileSeen(figure, REFRESH_MS, async () => {
       try {

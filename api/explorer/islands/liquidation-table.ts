@@ -36,7 +36,7 @@ const rowsOf = ({ venue, quote, rows, gaps }: Item): readonly Shown[] => [
       instantText(atMs),
       venue,
       side,
-      `${formText('price', price)} (${kind})`,
+      `${formText('digits', price)} (${kind})`,
       figures[0] ?? '',
       `${figures[1]} ${quote}`,
     ];

@@ -1,8 +1,10 @@
 // The relay of the explorer over a real PostgreSQL and a real API: whose key is used, what is passed on in both directions, and that no key is ever shown.
 import type { IncomingHttpHeaders } from 'node:http';
+import { brotliDecompressSync } from 'node:zlib';
 import t from 'tap';
 import { openKeyStore } from '../../../api/access/key-store.ts';
 import { findKeyShapes, hashKey, makeKey } from '../../../api/access/keys.ts';
+import { FORM_FIELD } from '../../../api/account-app/form-tokens.ts';
 import { closeAccount } from '../../../api/accounts/close-account.ts';
 import { beginSession, endOtherSessions } from '../../../api/accounts/sessions.ts';
 import { createExplorer } from '../../../api/explorer/explorer.ts';
@@ -12,7 +14,7 @@ import { freePort } from '../../../infra/dev/engines/ports.ts';
 import { until } from '../../support/pipeline.ts';
 import { StreamClient } from '../../support/stream-client.ts';
 import { market, markReading, testApp } from '../live-fixture.ts';
-import { type Browser, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, type Browser, startSite } from '../site-fixture.ts';
 
 const port = await freePort();
 const apiPort = await freePort();
@@ -52,11 +54,11 @@ const ask = async (one: Browser, path: string, payload?: unknown, headers: Recor
   return answer;
 };
 /** A browser of a new account, signed in. */
-const member = async (name: string, site = { browser }): Promise<{ one: Browser; account: string }> => {
+const member = async (name: string, site = { browser, pool }): Promise<{ one: Browser; account: string }> => {
   const account = `acc_${name}`;
-  await pool.query('insert into accounts (account_id, email) values ($1, $2)', [account, `${name}@example.com`]);
+  await site.pool.query('insert into accounts (account_id, email) values ($1, $2)', [account, `${name}@example.com`]);
   const one = site.browser();
-  one.cookies.set('session', (await beginSession(pool, { accountId: account, agent: 'test' })).token);
+  one.cookies.set('session', (await beginSession(site.pool, { accountId: account, agent: 'test' })).token);
   return { one, account };
 };
 const keyRows = async (account: string) =>
@@ -125,6 +127,16 @@ t.test('ten first calls at once make one key', async (t) => {
   const { one, account } = await member('hasty');
   await Promise.all(Array.from({ length: 10 }, () => ask(one, '/anchors/proof')));
   t.equal((await keyRows(account)).length, 1);
+});
+
+t.test('a page that is loaded more often than the plan allows says so', async (t) => {
+  const { one } = await member('reloading');
+  const load = () => one.send({ method: 'GET', url: '/explore', headers: { host: new URL(origin).host } });
+  const pages = await Promise.all(Array.from({ length: 20 }, load));
+  const refused = pages.filter(({ statusCode }) => statusCode === 429);
+  t.ok(refused.length > 0, `${refused.length} of ${pages.length} are refused`);
+  for (const { headers, body } of refused)
+    t.match([headers['retry-after'], body], ['5', /More was asked than the plan allows/]);
 });
 
 t.test('open calls are made without a key', async (t) => {
@@ -217,6 +229,30 @@ t.test('an open explorer lends its key to whoever is not signed in, at its own a
   );
   t.equal((await ask(nobody, '/snapshots', BODY, { ...headers, origin: 'http://evil.test' })).statusCode, 403);
   answered += (await nobody.send({ method: 'GET', url: '/explore/query', headers: { host } })).body;
+});
+
+t.test('a page is packed for who is not signed in; beside a form token no page is', async (t) => {
+  const urlsHere = { ...urls, account: ACCOUNT_URL, auth: ACCOUNT_URL };
+  const open = await startSite(t, { urls: urlsHere, explorerKey: makeKey() });
+  const nobody = open.browser();
+  const get = (one: Browser, url: string, encoding: string) =>
+    one.send({ method: 'GET', url, headers: { host: new URL(ACCOUNT_URL).host, 'accept-encoding': encoding } });
+  const plain = await get(nobody, '/explore/query', 'gzip');
+  const packed = await get(nobody, '/explore/query', 'gzip, deflate, br, zstd');
+  t.equal(plain.headers['content-encoding'], undefined);
+  t.match(packed, { statusCode: 200, headers: { 'content-encoding': 'br', vary: 'accept-encoding' } });
+  t.match(packed.headers, { 'content-type': /html/, 'content-security-policy': /default-src 'none'/ });
+  t.equal(brotliDecompressSync(packed.rawPayload).toString(), plain.body);
+  t.ok(packed.rawPayload.length < plain.rawPayload.length / 2, `${packed.rawPayload.length} bytes`);
+  t.notMatch(plain.body, FORM_FIELD);
+
+  const form = await get(nobody, '/sign-in', 'br');
+  t.match(form.body, FORM_FIELD);
+  t.equal(form.headers['content-encoding'], undefined);
+  const { one } = await member('packed', open);
+  const own = await get(one, '/explore/query', 'br');
+  t.match(own.body, FORM_FIELD, 'the sign-out');
+  t.equal(own.headers['content-encoding'], undefined);
 });
 
 t.test(

@@ -62,6 +62,15 @@ t.test('forms', (t) => {
     ['bps', '0.0000186617561846709654', '+0.19 bps'],
     ['width', '0.0000010308263464782592', '0.01 bps'],
     ['price', '97009.6', '97\u2009009.6'],
+    ['price', '97009.60', '97\u2009009.60'],
+    ['price', '96995.01722774', '96\u2009995.0172'],
+    ['price', '99999.99996', '100\u2009000.0000'],
+    ['price', '123456789.5', '123\u2009456\u2009790'],
+    ['price', '0.523456789', '0.5234568'],
+    ['price', '0.0000123456789', '0.00001234568'],
+    ['price', '0.0000000000012345', '0.00000000000123'],
+    ['price', '0.00', '0.00'],
+    ['digits', '96995.01722774', '96\u2009995.01722774'],
     ['quantity', '1284000.5', '1.284M'],
     ['quantity', '97010.4', '97\u2009010'],
     ['quantity', '0.04210000', '0.0421'],
@@ -71,6 +80,18 @@ t.test('forms', (t) => {
     t.equal(formText(form, digits), text, `${form} ${digits}`);
   t.equal(groupThousands('1234567.1234567'), '1\u2009234\u2009567.1234567', 'decimals are not grouped');
   t.equal(shortQuantity('not a number'), 'not a number');
+  t.end();
+});
+
+t.test('a price takes fourteen characters at most, and is nothing only when it is nothing', (t) => {
+  const random = randomOf(5);
+  for (let round = 0; round < 3_000; round++) {
+    const whole = random(2) === 0 ? '0' : String(random(10 ** (1 + random(9))));
+    const fraction = `${'0'.repeat(random(8))}${1 + random(999_999_999)}`;
+    const text = formText('price', `${whole}.${fraction}`);
+    if (text.length > 14 || !/[1-9]/.test(text)) t.fail(`${whole}.${fraction} is ${text}`);
+  }
+  t.pass('3000 prices');
   t.end();
 });
 

@@ -1,0 +1,18 @@
+// Brotli for what the site sends: assets once at start, pages as they are made.
+import { brotliCompressSync, constants } from 'node:zlib';
+import type { FastifyRequest } from 'fastify';
+
+/** Higher levels are smaller by a few in a hundred at most, and take seconds over all scripts at every start. */
+const ASSET_QUALITY = 6;
+/** A board of 400 listings takes a millisecond. */
+const PAGE_QUALITY = 3;
+
+const pack = (bytes: Buffer, quality: number): Buffer =>
+  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } });
+
+export const packAsset = (bytes: Buffer): Buffer => pack(bytes, ASSET_QUALITY);
+export const packPage = (text: string): Buffer => pack(Buffer.from(text), PAGE_QUALITY);
+
+/** Whether the browser of a request unpacks brotli. */
+export const takesPacked = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  /\bbr\b/.test(String(headers['accept-encoding'] ?? ''));
