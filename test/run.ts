@@ -18,22 +18,13 @@ const RUNS = join(ROOT, '.local', 'test');
 /** Files at once of each kind: most wait for engines more than they compute, and so two kinds keep two cores busy. */
 const AT_ONCE = 2;
 /** End-to-end tests of minutes, run when they are named: `npm test -- chaos`. */
-const ON_REQUEST = [
-  'away',
-  'brokers',
-  'chaos',
-  'explorer',
-  'follow',
-  'incidents',
-  'notebooks',
-  'paying',
-  'settled',
-  'screen',
-];
+const ON_REQUEST = ['away', 'brokers', 'chaos', 'follow', 'incidents', 'notebooks', 'paying', 'settled', 'screen'];
 /** Need the machine for themselves at first and then wait for minutes: each alone until it reports that, all others beside their waits. */
 const ALONE_FIRST = ['truth', 'owners'].map(toEndToEnd);
 /** Each starts a whole service: never more than two at once. Longest first, but for those that ask most of it. */
-const SERVICES = ['local', 'purity', 'secure', 'mutated-frames', 'examples', 'state-lag', 'stream'].map(toEndToEnd);
+const SERVICES = ['local', 'purity', 'secure', 'mutated-frames', 'explorer', 'examples', 'state-lag', 'stream'].map(
+  toEndToEnd,
+);
 /** Of the others begun first, longest first, so that none is left running at the end; the rest in the order of their names. */
 const LONG = [
   ...['ingest/outlet', 'processors/sink', 'api/access/access-processes', 'api/operations/candles-rolled'],
