@@ -8,7 +8,16 @@ import { findKeyShapes, hashKey, makeKey } from '../../api/access/keys.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { market, testApp } from '../api/live-fixture.ts';
 import { startSite } from '../api/site-fixture.ts';
-import { findViolations, isTooWide, type Look, openChromium, shoot, type Visit, visit } from '../support/browser.ts';
+import {
+  findCutTexts,
+  findViolations,
+  isTooWide,
+  type Look,
+  openChromium,
+  shoot,
+  type Visit,
+  visit,
+} from '../support/browser.ts';
 
 const port = await freePort();
 const origin = `http://localhost:${port}`;
@@ -37,6 +46,7 @@ const examine = async (t: Assertions, on: Visit, name: string): Promise<void> =>
   await shoot(on, name);
   t.same(await findViolations(on), [], name);
   t.equal(await isTooWide(on), false, `${name} fits the screen`);
+  t.same(await findCutTexts(on), [], `${name}: every figure fits its cell`);
 };
 const LOOKS = [
   ['desktop', 'light'],

@@ -76,6 +76,15 @@ export const findViolations = async ({ page }: Visit): Promise<readonly string[]
 export const isTooWide = ({ page }: Visit): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth + 1');
 
+/** Texts of cells of figures that stand out of their cell, where they would cover a neighbour or be cut. */
+export const findCutTexts = ({ page }: Visit): Promise<readonly string[]> =>
+  page.evaluate(`[...document.querySelectorAll('button.cell, th.number, td.number')].filter((cell) => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    const [inner, outer] = [text.getBoundingClientRect(), cell.getBoundingClientRect()];
+    return inner.left < outer.left - 0.5 || inner.right > outer.right + 0.5;
+  }).map((cell) => cell.textContent)`);
+
 /** For people who look: written where SCREENSHOTS names a folder. */
 export const shoot = async ({ page }: Visit, name: string): Promise<void> => {
   const folder = process.env['SCREENSHOTS'];

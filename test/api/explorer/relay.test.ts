@@ -132,9 +132,13 @@ t.test('ten first calls at once make one key', async (t) => {
 t.test('a page that is loaded more often than the plan allows says so', async (t) => {
   const { one } = await member('reloading');
   const load = () => one.send({ method: 'GET', url: '/explore', headers: { host: new URL(origin).host } });
-  const pages = await Promise.all(Array.from({ length: 20 }, load));
-  const refused = pages.filter(({ statusCode }) => statusCode === 429);
-  t.ok(refused.length > 0, `${refused.length} of ${pages.length} are refused`);
+  // On a busy machine twenty may take longer than the second they count in.
+  const refused = await until('a page is refused', 60_000, async () => {
+    const pages = await Promise.all(Array.from({ length: 20 }, load));
+    const found = pages.filter(({ statusCode }) => statusCode === 429);
+    return found.length > 0 ? found : null;
+  });
+  t.ok(refused.length > 0, 'what was more than the plan allows is refused');
   for (const { headers, body } of refused)
     t.match([headers['retry-after'], body], ['5', /More was asked than the plan allows/]);
 });
