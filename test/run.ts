@@ -27,6 +27,8 @@ const ON_REQUEST = [
   'incidents',
   'notebooks',
   'paying',
+  'rules',
+  'rules-page',
   'settled',
   'screen',
 ];
