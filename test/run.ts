@@ -25,6 +25,8 @@ const ON_REQUEST = [
   'incidents',
   'notebooks',
   'paying',
+  'rules',
+  'rules-page',
   'settled',
   'screen',
 ];
