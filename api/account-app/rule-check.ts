@@ -68,7 +68,7 @@ type Screened = {
 };
 type Refused = { readonly errors?: ServiceError['errors'] };
 
-/** What a lawful draft matches now, by the account's plan and within its limits. Throws ServiceError with the refusal of the data API. */
+/** What a valid draft matches now, by the account's plan and within its limits. Throws ServiceError with the refusal of the data API. */
 export const matchNow = async (
   site: Site,
   { query, units, freshness }: RuleDraft,

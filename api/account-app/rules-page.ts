@@ -69,7 +69,7 @@ const showOne = async (
       ${state === undefined ? null : stateLead(state, rule)}
       ${problem}${ruleForm(site, exchange, { path, fields, verb: 'Save' })}
       ${oneButton(site, exchange, { path: `${path}/remove`, label: 'Remove', of: rule.name })}
-      <h2>Moves</h2>
+      <h2>Transitions</h2>
       ${moveTable(moves)}`,
   });
 };

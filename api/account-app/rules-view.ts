@@ -43,14 +43,14 @@ export const faultList = ({ errors }: ServiceError): Content =>
 
 const shown = (codes: readonly string[]): string => codesWords(codes.slice(0, SHOWN_CODES), codes.length);
 
-/** What a lawful query matches at this moment; null: the data API could not be asked. */
+/** What a valid query matches at this moment; null: the data API could not be asked. */
 export const matchedNow = (now: MatchedNow | null): Content => {
   if (now === null)
-    return message('warn', html`<p>The query is lawful. What it matches now cannot be read at this moment.</p>`);
+    return message('warn', html`<p>The query is valid. What it matches now cannot be read at this moment.</p>`);
   const { at, matched, unknown, isMore } = now;
   return message(
     'good',
-    html`<p>The query is lawful.</p>
+    html`<p>The query is valid.</p>
       <p>
         ${matched.length === 0 ? 'It matches nothing' : html`It matches <strong>${shown(matched)}</strong>`} at
         ${' '}<time datetime=${at}>${at}</time>${isMore ? ', as far as one page of your plan shows' : ''}.

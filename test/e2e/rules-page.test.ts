@@ -117,10 +117,10 @@ t.test('a rule is written, matches, moves by a fault, and its webhook is told', 
   await query.press('Enter');
   t.equal(await query.inputValue(), 'any(venues where spread', 'a word is completed');
   await query.fill('any(venues where spread >= 0) where base = BTC and venue = binance');
-  await told.getByText(/^Lawful; its cost is/).waitFor();
+  await told.getByText(/^Valid, at a cost of/).waitFor();
   await page.getByLabel('Every', { exact: true }).fill('10s');
   await press(on, 'Check, and show what it matches now');
-  await page.getByText('The query is lawful.').waitFor();
+  await page.getByText('The query is valid.').waitFor();
   t.equal(await page.locator('.message strong').first().textContent(), 'BTC-PERP', 'what matches now');
   await examine(t, on, 'rules-matches');
   await press(on, 'Make the rule');

@@ -1,8 +1,9 @@
 // A pipeline that stands still is said to: values are stale with `state_lag`, and back when it goes on.
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
+import { STATE_LAG } from '../../schemas/freshness.ts';
 import { answerWhen, isPresent, PAIRS, startWorld } from '../support/true-world.ts';
-import { stateOf } from '../support/truth.ts';
+import { microsOf, stateOf } from '../support/truth.ts';
 
 t.setTimeout(900_000);
 
@@ -16,7 +17,11 @@ t.test('while the processors stand still values are stale with state_lag, and ba
   const wasPresent = new Set(before.filter(isPresent).map(({ symbol, layer }) => `${symbol} ${layer}`));
   processors.process.kill('SIGSTOP');
   const { seen, ms } = await answerWhen(world, 'nothing present', (all) => !all.some(isPresent));
-  t.ok(ms > 4_000 && ms < 9_000, `nothing was present ${Math.round(ms)} ms after the stop`);
+  t.comment(`nothing was present ${Math.round(ms)} ms after the stop`);
+  // W is the newest record that was worked through: what was received of it may be older, never newer.
+  const newest = Math.max(...seen.map(({ object }) => microsOf(object.received_at)).filter(Number.isFinite));
+  const behind = (seen[0]?.at ?? 0) - newest;
+  t.ok(behind > STATE_LAG, `the newest reading was ${Math.round(behind / 1_000)} ms old then`);
   const others = seen.filter(({ symbol, layer, object }) => {
     return wasPresent.has(`${symbol} ${layer}`) && stateOf(object) !== 'stale state_lag';
   });

@@ -17,7 +17,7 @@ const CHECK_AFTER_MS = 300;
 const MOST_WORDS = 8;
 
 const wordsOf = ({ errors = [], complexity }: Checked): string => {
-  if (errors.length === 0) return `Lawful; its cost is ${complexity?.cost ?? 0}.`;
+  if (errors.length === 0) return `Valid, at a cost of ${complexity?.cost ?? 0}.`;
   const place = ({ position }: Fault): string =>
     position === undefined ? '' : `Line ${position.line}, column ${position.column}: `;
   return errors.map((one) => `${place(one)}${one.message} ${one.hint ?? ''}`.trim()).join(' ');

@@ -44,7 +44,7 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
   t.match(bad, { statusCode: 400, body: /Line 1, column 18.*nothing/s });
   t.match(bad.body, /value="dawn watch"/, 'what was written is still there');
   const checked = await mine.submit('/rules', { ...form, do: 'check' });
-  t.match(checked, { statusCode: 200, body: /The query is lawful.*It matches <strong>[^<]*BTC-PERP/s });
+  t.match(checked, { statusCode: 200, body: /The query is valid.*It matches <strong>[^<]*BTC-PERP/s });
   const nothing = await mine.submit('/rules', { ...form, query: 'any(venues where mark > 1e12)', do: 'check' });
   t.match(nothing, { statusCode: 200, body: /It matches nothing/ });
   t.match(
