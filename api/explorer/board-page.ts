@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { message } from '../account-app/components.ts';
-import { type Content, sendProblem } from '../account-app/shell.ts';
+import type { Content } from '../account-app/shell.ts';
 import type { SiteModule } from '../account-app/site.ts';
 import { type BoardView, boardAddress, pressed, readBoardView } from './board/board-address.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import { MEASURES, type Measure, measureOf, SHARE_STEPS } from './board/measures.ts';
 import { listingKey } from './board/reading.ts';
 import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer } from './frame.ts';
+import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
@@ -201,10 +201,7 @@ const register: SiteModule['register'] = (app, site) => {
   app.addHook('onRequest', requireExplorer(site));
   app.get(EXPLORE.board, async (request, reply) => {
     const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
-    if (!Array.isArray(read)) {
-      reply.header('retry-after', '5');
-      return sendProblem(site, { request, reply }, read);
-    }
+    if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const shown = shownOf(readBoardView(queryOf(request)), known, scope);
     return sendExplorer(

@@ -1,7 +1,14 @@
 // What all pages of the explorer share: their address space, the bar that leads from one to the other, their scripts and styles.
 import type { FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
-import { type Content, type Exchange, type PageContent, sendPage } from '../account-app/shell.ts';
+import {
+  type Content,
+  type Exchange,
+  type PageContent,
+  type Problem,
+  sendPage,
+  sendProblem,
+} from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 
 /** `/explore/{instrument}` is the page of an instrument; names of pages are no instruments. */
@@ -40,3 +47,12 @@ export const sendExplorer = (site: Site, exchange: Exchange, content: PageConten
     body: html`${tabs(exchange.request.url)}${content.body}
       <noscript><p class="message warn">The explorer is live: it needs JavaScript, from this site alone.</p></noscript>`,
   });
+
+/** Seconds after which a page whose directory or scope could not be read is asked for again. */
+const READ_AGAIN_S = '5';
+
+/** Sends why a page's directory or scope could not be read (503, 429), with `Retry-After`. */
+export const sendUnread = (site: Site, exchange: Exchange, problem: Problem): FastifyReply => {
+  exchange.reply.header('retry-after', READ_AGAIN_S);
+  return sendProblem(site, exchange, problem);
+};

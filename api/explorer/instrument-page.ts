@@ -16,7 +16,7 @@ import {
 } from './board/instrument-view.ts';
 import { listingKey } from './board/reading.ts';
 import { type Directory, openDirectory, openScopes, problemOf, type Scope, withinScope } from './directory.ts';
-import { EXPLORE, sendExplorer } from './frame.ts';
+import { EXPLORE, sendExplorer, sendUnread } from './frame.ts';
 import { requireExplorer } from './guard.ts';
 import { cellTip, liveCell, liveLine } from './live-cell.ts';
 
@@ -200,10 +200,7 @@ const register: SiteModule['register'] = (app, site) => {
   app.get('/explore/:instrument', async (request, reply) => {
     const { instrument } = request.params as { readonly instrument: string };
     const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
-    if (!Array.isArray(read)) {
-      reply.header('retry-after', '5');
-      return sendProblem(site, { request, reply }, read);
-    }
+    if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
     const { listings, where } = fitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));
