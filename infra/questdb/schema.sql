@@ -327,24 +327,6 @@ CREATE TABLE IF NOT EXISTS 'capabilities' (
 ) TIMESTAMP(written_at) PARTITION BY YEAR WAL
 DEDUP UPSERT KEYS(written_at, venue, task);
 
-CREATE TABLE IF NOT EXISTS 'anchors' (
-  day TIMESTAMP,
-  network SYMBOL,
-  table_name SYMBOL,
-  schema_version LONG,
-  row_count LONG,
-  root VARCHAR,
-  leaf VARCHAR,
-  leaf_index LONG,
-  day_root VARCHAR,
-  status SYMBOL,
-  contract VARCHAR,
-  tx_hash VARCHAR,
-  block LONG,
-  anchored_at TIMESTAMP
-) TIMESTAMP(day) PARTITION BY YEAR WAL
-DEDUP UPSERT KEYS(day, network, table_name);
-
 CREATE OR REPLACE VIEW 'v_ticker' AS (
 SELECT at, listing, venue, venue_ts, received_at, recorded_at, horizon_ms, horizon_source, anchor, valid_until, last, conn, digits, null_reasons FROM 'ticker' WHERE status = 'present' AND NOT late
 );

@@ -172,30 +172,6 @@ const capabilities: TableSpec = {
   partition: 'YEAR',
 };
 
-/** One row a partition of an anchored day and network (AN-01). */
-const anchors: TableSpec = {
-  designated: 'day',
-  columns: {
-    day: 'timestamp',
-    network: 'symbol',
-    table_name: 'symbol',
-    schema_version: 'long',
-    row_count: 'long',
-    root: 'varchar',
-    leaf: 'varchar',
-    leaf_index: 'long',
-    day_root: 'varchar',
-    status: 'symbol',
-    contract: 'varchar',
-    tx_hash: 'varchar',
-    block: 'long',
-    anchored_at: 'timestamp',
-  },
-  keys: ['day', 'network', 'table_name'],
-  ttlDays: null,
-  partition: 'YEAR',
-};
-
 /** Every table by its name without namespace. */
 export const TABLES: Readonly<Record<string, TableSpec>> = {
   ...Object.fromEntries(READINGS.map((layer) => [layer.table, readingTable(layer)])),
@@ -204,7 +180,6 @@ export const TABLES: Readonly<Record<string, TableSpec>> = {
   connections,
   listings,
   capabilities,
-  anchors,
 };
 
 /** Only listings are looked up one by one; an index on anything else would cost writes for nothing. */
