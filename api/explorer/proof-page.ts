@@ -52,8 +52,8 @@ const rowForm = ({ day, layer, listing, at, seq }: Asked, newest: string | null)
     </div>
     <div class="field">
       <label for="at">Instant of the row</label>
-      <input id="at" name="at" value=${at} placeholder="12:00 of the day" autocomplete="off" />
-      <span class="hint">The newest row by then.</span>
+      <input id="at" name="at" value=${at} placeholder="end of the day" autocomplete="off" />
+      <span class="hint">The newest row by then; of candles their minute, else 12:00.</span>
     </div>
     <div class="field">
       <label for="seq">or its number</label>
@@ -63,10 +63,28 @@ const rowForm = ({ day, layer, listing, at, seq }: Asked, newest: string | null)
     <p class="actions"><button type="submit">Prove this row</button></p>
   </form>`;
 
+/** What a proof consists of, shown until there is one. */
+const OUTLINE = [
+  ['Row', 'The stored row as canonical JSON (RFC 8785), every figure with the venue’s digits.'],
+  ['Leaf', 'SHA-256 of the row.'],
+  ['Path to the root of the table', 'One hash a level: thousands of rows need a dozen.'],
+  ['Root of the day', 'The roots of all tables of the day are the leaves of a second tree.'],
+  ['Chain', 'The root that the contract holds for the day, read from a node.'],
+] as const;
+
+const outline: Content = html`<section>
+  <h2>What is recomputed</h2>
+  <ol class="way">
+    ${OUTLINE.map(([name, text]) => html`<li><h3>${name}</h3><p class="muted">${text}</p></li>`)}
+  </ol>
+</section>`;
+
 const answerPart = (site: Site): Content =>
   html`<p id="proof-head" class="proof-head" role="status"></p>
     <ul id="proof-faults" class="query-faults"></ul>
-    <div class="proof-place" id="proof-place" data-chain=${site.chainUrl === null ? undefined : CHAIN_PATH}></div>
+    <div class="proof-place" id="proof-place" data-chain=${site.chainUrl === null ? undefined : CHAIN_PATH}>
+      ${outline}
+    </div>
     <section>
       <h2>The proof as it came</h2>
       <p class="muted">

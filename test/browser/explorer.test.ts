@@ -203,6 +203,8 @@ for (const [look, colours] of LOOKS) {
       t.ok(weight() > 10_000 && weight() < MOST_BYTES, `the first view is ${weight()} bytes`);
       t.ok((await movedOn(on)) < 0.01, 'nothing moves');
       await examine(t, on, `${look}-proof-empty`);
+      const outline = page.getByRole('heading', { name: 'What is recomputed' });
+      t.ok(await outline.isVisible(), 'without a proof the page says what one consists of');
       const check = async (text: string): Promise<Record<string, string>> => {
         await page.locator('#proof-head').evaluate((head) => {
           head.textContent = '';
@@ -244,6 +246,7 @@ for (const [look, colours] of LOOKS) {
       await examine(t, on, `${look}-proof-broken`);
       await check('{"row": 1}');
       t.match(await page.locator('#proof-head').textContent(), /This is no proof/);
+      t.ok(await outline.isVisible(), 'and again when a text is none');
       t.same(on.faults, []);
       await on.context.close();
     },

@@ -13,6 +13,7 @@ import { pastFile, readPast } from '../../infra/dev/past/state.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
 import { DAY_MS, dayAt } from '../../processors/nightly/day.ts';
+import { openChromium, visit } from '../support/browser.ts';
 import { waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -97,6 +98,7 @@ t.test('the demo says that its venues are simulated and its example works as pas
   await pastThere(demo);
   t.equal(readPast(pastFile(DIR))?.state, 'archived');
   await checkPast(t, endpoints);
+  await checkProofPage(t, endpoints);
   const lock = JSON.parse(readFileSync(join(DIR, 'lock'), 'utf8')) as ProcessIdentity;
   const outOfOrder = endOfAll();
   process.kill(lock.pid, 'SIGKILL');
@@ -224,6 +226,16 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
     rows.some((row) => row.gap_cause === 'collector_down'),
     'gaps',
   );
+}
+
+/** The proof page as it opens: a row of the old day, every step recomputed in the browser, the root on the chain among them. */
+async function checkProofPage(t: Test, { account_url: site }: ServiceEndpoints): Promise<void> {
+  const { page, faults } = await visit(await openChromium(t), 'desktop');
+  await page.goto(`${site}/explore/proof`);
+  const head = page.locator('#proof-head').filter({ hasText: /hold|proof/ });
+  await head.waitFor();
+  t.match(await head.textContent(), /^Proven: all \d+ steps hold, the root on the chain among them\.$/);
+  t.same(faults, []);
 }
 
 /** Venues in the answer of the example, once all are in it: a venue is from when its listings are known. */

@@ -31,8 +31,8 @@ const SEED = Number(process.env['RULES_SEED'] ?? 41);
 const RULES = Number(process.env['RULES'] ?? 40);
 const SECONDS = Number(process.env['RULES_SECONDS'] ?? 60);
 const VENUES = ['binance', 'bybit', 'okx'];
-/** A venue: each fault has listings of its own. */
-const LISTINGS = 10;
+/** A venue: each fault has listings of its own, while in a run of many rounds a third of them may leave. */
+const LISTINGS = 12;
 /** The first ones are never delisted. */
 const ASKED_LISTINGS = 4;
 const SECOND = 1_000_000;

@@ -46,6 +46,8 @@ const faultList = find('proof-faults');
 const place = find('proof-place');
 const text = find<HTMLTextAreaElement>('proof-text');
 const { chain } = place.dataset;
+/** What the page shows while there is no proof. */
+const outline = [...place.childNodes];
 const MOST_LISTINGS = '1000';
 
 const showFaults = (faults: readonly ApiFault[]): void => {
@@ -191,20 +193,25 @@ const check = async (): Promise<void> => {
     );
   } catch (error) {
     head.textContent = `This is no proof: ${(error as Error).message}`;
-    place.replaceChildren();
+    place.replaceChildren(...outline);
   }
 };
 
+const DAY_MS = 86_400_000;
+/** Their instants begin rows and lie before the day's end; those of readings end windows and include it (AN-06). */
+const BEFORE_MIDNIGHT: ReadonlySet<string> = new Set(['candles', 'trades', 'liquidation']);
+
+/** The instant of a row that was not named: by it the newest row of the day is proved. */
+const defaultInstant = (day: string, layer: string): string =>
+  BEFORE_MIDNIGHT.has(layer) ? `${day}T12:00:00Z` : new Date(Date.parse(day) + DAY_MS).toISOString();
+
 const prove = async (): Promise<void> => {
   const [day, listing] = [input('day').value, input('listing').value];
-  const at = input('at').value.trim() || `${day}T12:00:00Z`;
+  const layer = find<HTMLSelectElement>('layer').value;
+  const at = input('at').value.trim() || defaultInstant(day, layer);
   const seq = input('seq').value.trim();
   const colon = listing.indexOf(':');
-  const named = {
-    venue: listing.slice(0, Math.max(colon, 0)),
-    symbol: listing.slice(colon + 1),
-    layer: find<HTMLSelectElement>('layer').value,
-  };
+  const named = { venue: listing.slice(0, Math.max(colon, 0)), symbol: listing.slice(colon + 1), layer };
   const shown = new URLSearchParams({
     day,
     layer: named.layer,
@@ -224,7 +231,7 @@ const prove = async (): Promise<void> => {
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     head.textContent = 'There is no proof: see the faults.';
-    place.replaceChildren();
+    place.replaceChildren(...outline);
     showFaults(error.faults);
   }
 };
