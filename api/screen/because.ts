@@ -21,7 +21,7 @@ const childrenOf = (node: Node): readonly Node[] => {
     case 'cmp':
       return [node.left, node.right];
     case 'in':
-      return [node.left];
+      return [node.left, ...node.values];
     default:
       return [];
   }
