@@ -76,8 +76,12 @@ export const inheritedPeriod = (
   return 'unknown';
 };
 
+/** Whether an argument could not be read: it may have been several, or the timeframe. */
+const hasBroken = ({ args }: CallNode): boolean => args.some(({ type }) => type === 'broken');
+
 const callPeriod = (node: CallNode, where: Where, findings: Findings): Period => {
-  if (node.timeframe === undefined) return inheritedPeriod(node, where, findings);
+  const mayHaveOwn = node.args.at(-1)?.type === 'broken' && (where.series ?? findings.clause) === null;
+  if (node.timeframe === undefined) return mayHaveOwn ? 'unknown' : inheritedPeriod(node, where, findings);
   const own = periodOf(node.timeframe, findings);
   const outer = where.series;
   if (outer !== null && outer !== 'unknown' && own !== 'unknown' && own !== outer) {
@@ -99,6 +103,7 @@ const refuseArgument = (
 const countArguments = ({ spec, node }: Call, findings: Findings): void => {
   const most = spec.parameters.length;
   const { length } = node.args;
+  if (hasBroken(node)) return;
   if (length >= most - spec.optional && length <= most) return;
   const wanted = spec.optional > 0 ? `${most - spec.optional} or ${most}` : String(most);
   refuseArgument(node.place, `"${spec.name}" takes ${wanted} arguments and has ${length}.`, {

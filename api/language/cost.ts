@@ -51,6 +51,17 @@ const expressionsOf = ({ condition, select, orderBy }: CheckedQuery): readonly N
   ...orderBy.map(({ expr }) => expr),
 ];
 
+/** Whether every part of the query was read and kept. */
+export const isWhole = (query: CheckedQuery): boolean => {
+  let whole = true;
+  for (const root of expressionsOf(query)) {
+    visit(root, ({ type }) => {
+      whole &&= type !== 'broken';
+    });
+  }
+  return whole;
+};
+
 const selectionNodes = (where: Selection | null): number =>
   SELECTION_KEYS.reduce((sum, key) => sum + (where?.[key] === undefined ? 0 : 1 + where[key].length), 0);
 

@@ -7,7 +7,8 @@ import { FUNCTIONS, type Parameter } from './functions.ts';
 import type { Token } from './lexer.ts';
 import { LIMITS, PARENTHESES } from './limits.ts';
 import { arithmeticNamed, BINDING, comparisonNamed, TIGHTEST } from './operators.ts';
-import { HALT, Halt, type TokenStream } from './token-stream.ts';
+import type { Recovery } from './recovery.ts';
+import { HALT, type TokenStream } from './token-stream.ts';
 import {
   AGGREGATES,
   aggregateNode,
@@ -35,6 +36,9 @@ const EXPRESSION = 'Write a field, a number, a function call or any(venues where
 /** Calls make nodes, so a tree with more of them in one chain is refused by `depth` (DQL-30). */
 const NESTED_CALLS = LIMITS.depth + 1;
 
+/** Keywords that begin no expression and no clause; no field has such a name (DQL-03). */
+const INNER_WORDS = new Set(['and', 'or', 'in', 'venues', 'as', 'of', 'order', 'by', 'asc', 'desc']);
+
 /** What words mean on the right of `=` and inside `in` (DQL-03). */
 type Position = 'code' | 'status' | 'expression';
 
@@ -55,13 +59,23 @@ const isShouted = ({ kind, text }: Token): boolean => {
   return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
 };
 
+/** A duration behind the arguments is the timeframe of a function that reads periods. */
+const timedCall = (token: Token, args: readonly Node[], end: Token): Node => {
+  const last = args.at(-1);
+  const isTimed = FUNCTIONS.get(token.text)?.readsPeriods === true && last?.type === 'duration';
+  const timeframe = isTimed ? { text: last.value, place: last.place } : undefined;
+  return callNode(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, across(token, end));
+};
+
 export class ExpressionParser {
   readonly #stream: TokenStream;
+  readonly #recovery: Recovery;
   #groups = 0;
   #calls = 0;
 
-  constructor(stream: TokenStream) {
+  constructor(stream: TokenStream, recovery: Recovery) {
     this.#stream = stream;
+    this.#recovery = recovery;
   }
 
   /** expr = and_expr , { "or" , and_expr } ; */
@@ -73,7 +87,7 @@ export class ExpressionParser {
   #readLogic(word: 'and' | 'or', readSide: () => Node): Node {
     const first = readSide();
     const args = [first];
-    while (this.#stream.takeWord(word)) args.push(readSide());
+    while (this.#stream.takeWord(word)) args.push(this.#recovery.behind(args, readSide));
     return args.length === 1 ? first : logicNode(word, args, across(first.place, args.at(-1)?.place ?? null));
   }
 
@@ -81,15 +95,19 @@ export class ExpressionParser {
   #readComparison(): Node {
     const stream = this.#stream;
     const left = this.#readArithmetic(BINDING['+']);
-    if (stream.takeWord('in')) return this.#readIn(left);
+    if (stream.takeWord('in')) return this.#recovery.behind([left], () => this.#readIn(left));
     const op = stream.token.kind === 'op' ? comparisonNamed(stream.token.text) : undefined;
     if (op === undefined) return left;
     stream.take();
-    const right = this.#readBeside(op === '=' ? positionBeside(left) : 'expression');
+    const right = this.#recovery.behind([left], () =>
+      this.#readBeside(op === '=' ? positionBeside(left) : 'expression'),
+    );
+    const comparison = cmpNode(op, { left, right }, across(left.place, right.place));
     if (stream.token.kind === 'op' && comparisonNamed(stream.token.text) !== undefined) {
+      this.#recovery.leave(comparison);
       stream.stop('"and", "or" or the end of the comparison', 'Comparisons do not chain: write a < b and b < c.');
     }
-    return cmpNode(op, { left, right }, across(left.place, right.place));
+    return comparison;
   }
 
   /** The right side of `=`: a word is a code beside a code field, a status beside `status(F)`. */
@@ -121,7 +139,10 @@ export class ExpressionParser {
     let count = 0;
     do {
       const { token } = stream;
-      const value = this.#item(() => this.#readLiteral(position), null);
+      const value = this.#recovery.item<Literal | null>(
+        () => this.#readLiteral(position),
+        () => null,
+      );
       if (value !== null && count < LIMITS.in_list) values.push(value);
       if (++count === LIMITS.in_list + 1) {
         const message = `More than ${LIMITS.in_list} values stand in one "in".`;
@@ -159,8 +180,9 @@ export class ExpressionParser {
       const op = stream.token.kind === 'op' ? arithmeticNamed(stream.token.text) : undefined;
       if (op === undefined || BINDING[op] !== binding) return left;
       stream.take();
-      const right = this.#readArithmetic(binding + 1);
-      left = arithNode(op, { left, right }, across(left.place, right.place));
+      const before = left;
+      const right = this.#recovery.behind([before], () => this.#readArithmetic(binding + 1));
+      left = arithNode(op, { left: before, right }, across(before.place, right.place));
     }
   }
 
@@ -207,16 +229,14 @@ export class ExpressionParser {
       const name = quantifier ?? aggregate;
       const shape = quantifier ? `${name}(venues where ...)` : `${name}(venues, ...)`;
       stream.expectOp('(', `Write ${shape}.`);
-      return this.#nested(token, () =>
-        quantifier ? this.#readQuantifier(quantifier, token) : this.#readAggregate(aggregate ?? 'max', token),
-      );
+      return quantifier ? this.#readQuantifier(quantifier, token) : this.#readAggregate(aggregate ?? 'max', token);
     }
-    if (stream.isClause) stream.stop('an expression', EXPRESSION);
+    if (stream.isClause || INNER_WORDS.has(word)) stream.stop('an expression', EXPRESSION);
     if (token.kind === 'code' || isShouted(token)) this.#stopAtCode(token, isCall);
     stream.take();
     if (isCall) {
       stream.take();
-      return this.#nested(token, () => this.#readCall(token));
+      return this.#readCall(token);
     }
     return SOURCES.has(token.text) ? sourceNode(token.text, token) : fieldNode(token.text, token);
   }
@@ -240,53 +260,85 @@ export class ExpressionParser {
       type === 'count' && stream.next.text === ')'
         ? 'Write venues_listed for the number of listings.'
         : `Write ${type}(venues where funding > 1bps).`;
-    const where = this.#item(
+    const over = (parts: Node[]): Node => broken(token, parts);
+    const readCondition = (): Node => {
+      stream.expectWord('venues', hint);
+      stream.expectWord('where', hint);
+      return this.read();
+    };
+    return this.#nested(
+      token,
       () => {
-        stream.expectWord('venues', hint);
-        stream.expectWord('where', hint);
-        return this.read();
+        const where = this.#recovery.item(readCondition, over, ')');
+        const last = stream.take();
+        return quantifierNode(type, where, across(token, last));
       },
-      broken(token),
-      ')',
+      (parts) => quantifierNode(type, over(parts), token),
     );
-    const last = stream.token;
-    stream.expectOp(')', `Close ${type}( with ")".`);
-    return quantifierNode(type, where, across(token, last));
   }
 
   /** aggregate = ( "max" | "min" | "sum" ) , "(" , "venues" , [ "where" , expr ] , "," , expr , ")" ; */
   #readAggregate(fn: (typeof AGGREGATES)[number], token: Token): Node {
-    const stream = this.#stream;
     const hint = `Write ${fn}(venues, mark) or ${fn}(venues where status(mark) = present, mark).`;
-    const where = this.#item(() => {
-      stream.expectWord('venues', hint);
-      return stream.takeWord('where') ? this.read() : null;
-    }, broken(token));
-    if (!stream.isOp(')') || where?.type !== 'broken') stream.expectOp(',', hint);
-    const expr =
-      stream.isOp(')') && where?.type === 'broken' ? broken(token) : this.#item(() => this.read(), broken(token));
-    const last = stream.token;
-    stream.expectOp(')', hint);
-    return aggregateNode(fn, { expr, where: where ?? undefined }, across(token, last));
+    const over = (parts: Node[]): Node => broken(token, parts);
+    return this.#nested(
+      token,
+      () => {
+        const where = this.#readAggregated(hint, over);
+        const expr = this.#recovery.behind(where === null ? [] : [where], () =>
+          this.#readSummand(where, { hint, over }),
+        );
+        const last = this.#stream.take();
+        return aggregateNode(fn, { expr, where: where ?? undefined }, across(token, last));
+      },
+      (parts) => aggregateNode(fn, { expr: over(parts) }, token),
+    );
   }
 
-  /** call = NAME , "(" , [ arg , { "," , arg } ] , ")" ; a trailing duration is the timeframe of a function that reads periods. */
-  #readCall(token: Token): Node {
+  /** The condition of an aggregate; null without one. */
+  #readAggregated(hint: string, over: (parts: Node[]) => Node): Node | null {
     const stream = this.#stream;
-    const spec = FUNCTIONS.get(token.text);
+    return this.#recovery.item<Node | null>(() => {
+      stream.expectWord('venues', hint);
+      return stream.takeWord('where') ? this.read() : null;
+    }, over);
+  }
+
+  /** The expression of an aggregate, up to its closing parenthesis. */
+  #readSummand(
+    where: Node | null,
+    { hint, over }: { readonly hint: string; readonly over: (parts: Node[]) => Node },
+  ): Node {
+    const stream = this.#stream;
+    if (stream.isOp(')') && where?.type === 'broken') return over([]);
+    stream.expectOp(',', hint);
+    const expr = this.#recovery.item(() => this.read(), over);
+    if (!stream.isOp(')')) this.#recovery.behind([expr], () => stream.stop('")"', hint));
+    return expr;
+  }
+
+  /** call = NAME , "(" , [ arg , { "," , arg } ] , ")" ; */
+  #readCall(token: Token): Node {
+    return this.#nested(
+      token,
+      () => {
+        const args = this.#readArguments(FUNCTIONS.get(token.text)?.parameters ?? []);
+        return timedCall(token, args, this.#stream.take());
+      },
+      (parts) => broken(token, parts, 'call'),
+    );
+  }
+
+  #readArguments(parameters: readonly Parameter[]): Node[] {
+    const stream = this.#stream;
     const args: Node[] = [];
-    if (!stream.isOp(')')) {
-      do {
-        const parameter = spec?.parameters[args.length];
-        args.push(this.#item(() => this.#readArgument(parameter), broken(stream.token)));
-      } while (stream.takeOp(','));
-    }
-    const end = stream.token;
-    stream.expectOp(')', `Close ${clip(token.text)}( with ")".`);
-    const last = args.at(-1);
-    const isTimed = spec?.readsPeriods === true && last?.type === 'duration';
-    const timeframe = isTimed ? { text: last.value, place: last.place } : undefined;
-    return callNode(token.text, { args: isTimed ? args.slice(0, -1) : args, timeframe }, across(token, end));
+    if (stream.isOp(')')) return args;
+    do {
+      const { token } = stream;
+      const readArgument = (): Node => this.#readArgument(parameters[args.length]);
+      args.push(this.#recovery.behind(args, () => this.#recovery.item(readArgument, (parts) => broken(token, parts))));
+    } while (stream.takeOp(','));
+    return args;
   }
 
   /** arg = expr | BPS (* band *) | NAME (* method *) | DURATION (* timeframe, last *) ; */
@@ -309,7 +361,11 @@ export class ExpressionParser {
     stream.take();
     this.#groups++;
     try {
-      const inner = this.#item(() => this.read(), broken(open), ')');
+      const inner = this.#recovery.item(
+        () => this.read(),
+        (parts) => broken(open, parts),
+        ')',
+      );
       stream.expectOp(')', 'Close "(" with ")".');
       return inner;
     } finally {
@@ -317,8 +373,11 @@ export class ExpressionParser {
     }
   }
 
-  /** Calls, quantifiers and aggregates in one chain: one past what `depth` allows is not read, so no text can overflow the stack. */
-  #nested(token: Token, read: () => Node): Node {
+  /**
+   * Calls, quantifiers and aggregates in one chain: one past what `depth` allows is not read, so no text can overflow the stack.
+   * Where reading stops inside, what was read is left as `enclose` has it, so that it is looked at where it stands.
+   */
+  #nested(token: Token, read: () => Node, enclose: (parts: Node[]) => Node): Node {
     if (this.#calls === NESTED_CALLS) {
       const message = `The query nests deeper than ${LIMITS.depth} nodes, the limit.`;
       this.#stream.faults.add('DQL_COMPLEXITY', token, { message, hint: 'Split the condition.' });
@@ -327,27 +386,9 @@ export class ExpressionParser {
     }
     this.#calls++;
     try {
-      return read();
+      return this.#recovery.inside(read, enclose);
     } finally {
       this.#calls--;
-    }
-  }
-
-  /** Reads what a comma or closing parenthesis must follow; after a fault goes on there, if it comes before the next clause. */
-  #item<T>(read: () => T, otherwise: T, until: ',)' | ')' = ',)'): T {
-    const stream = this.#stream;
-    const isOver = (): boolean => stream.isOp(')') || (until === ',)' && stream.isOp(','));
-    try {
-      const result = read();
-      if (!isOver()) stream.stop(until === ')' ? '")"' : '"," or ")"', 'Close the parenthesis or write an operator.');
-      return result;
-    } catch (error) {
-      if (!(error instanceof Halt)) throw error;
-      while (stream.skipToSeparator()) {
-        if (isOver()) return otherwise;
-        stream.take();
-      }
-      throw error;
     }
   }
 

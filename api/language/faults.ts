@@ -46,6 +46,10 @@ export class Faults {
     return this.#faults.some((fault) => fault.code === code);
   }
 
+  hasOther(code: ErrorCode): boolean {
+    return this.#faults.some((fault) => fault.code !== code);
+  }
+
   /** `words` runs only for the faults that are told: suggestions cost, and a caller can make thousands of faults. */
   add(code: ErrorCode, place: Place, words: Words | (() => Words)): void {
     this.addAt(code, this.#originOf(place), words);

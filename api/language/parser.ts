@@ -3,6 +3,7 @@ import { parseInstant } from '../../schemas/instants.ts';
 import { ExpressionParser } from './expression-parser.ts';
 import { clip } from './faults.ts';
 import { LIMITS } from './limits.ts';
+import { Recovery } from './recovery.ts';
 import { Halt, TokenStream } from './token-stream.ts';
 import { type AsOf, broken, type Node, type OrderKey, type OwnTimeframe, type Query } from './tree.ts';
 import { readSelection } from './where-text.ts';
@@ -10,15 +11,20 @@ import { readSelection } from './where-text.ts';
 const CLAUSES = 'Clauses are timeframe, as of, where, select, order by.';
 const CONDITION = 'Write a condition such as any(venues where funding > 1bps).';
 
+/** How many items a clause may have, what they are, and what is left of a faulty one. */
+type Items<T> = { readonly most: number; readonly of: string; readonly over: (left: Node) => T };
+
 type Clauses = { -readonly [K in keyof Query]: Query[K] };
 
 class Parser {
   readonly #stream: TokenStream;
+  readonly #recovery: Recovery;
   readonly #expressions: ExpressionParser;
 
   constructor(stream: TokenStream) {
     this.#stream = stream;
-    this.#expressions = new ExpressionParser(stream);
+    this.#recovery = new Recovery(stream);
+    this.#expressions = new ExpressionParser(stream, this.#recovery);
   }
 
   /** query = [ expr ] , { clause } ; (* not empty *) */
@@ -51,7 +57,8 @@ class Parser {
     } catch (error) {
       if (!(error instanceof Halt)) throw error;
       stream.skipToClause();
-      return broken(token, part === null ? [] : [part]);
+      if (part !== null) this.#recovery.leave(part);
+      return broken(token, this.#recovery.takeLeft());
     }
   }
 
@@ -81,10 +88,15 @@ class Parser {
         query.select = this.#readItems(() => this.#expressions.read(), {
           most: LIMITS.select,
           of: 'expressions in "select"',
+          over: (node) => node,
         });
         return;
       default:
-        query.orderBy = this.#readItems(() => this.#readKey(), { most: LIMITS.order_by, of: 'keys in "order by"' });
+        query.orderBy = this.#readItems(() => this.#readKey(), {
+          most: LIMITS.order_by,
+          of: 'keys in "order by"',
+          over: (expr) => ({ expr, descending: false }),
+        });
     }
   }
 
@@ -117,8 +129,8 @@ class Parser {
     return { expr, descending };
   }
 
-  /** Items of a clause, separated by commas; a faulty one is left out and the next is read. */
-  #readItems<T>(readItem: () => T, { most, of }: { readonly most: number; readonly of: string }): T[] {
+  /** Items of a clause, separated by commas; of a faulty one what was read is kept, and the next is read. */
+  #readItems<T>(readItem: () => T, { most, of, over }: Items<T>): T[] {
     const stream = this.#stream;
     const items: T[] = [];
     let count = 0;
@@ -129,6 +141,7 @@ class Parser {
         if (!stream.isOp(',') && !stream.isEnd && !stream.isClause) stream.stop('"," or a clause', CLAUSES);
       } catch (error) {
         if (!(error instanceof Halt)) throw error;
+        items.push(over(broken(token, this.#recovery.takeLeft())));
         while (stream.skipToSeparator() && stream.takeOp(')'));
       }
       if (++count === most + 1) {

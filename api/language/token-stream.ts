@@ -18,6 +18,7 @@ export class TokenStream {
   readonly #source: Source;
   readonly #tokens: readonly Token[];
   #at = 0;
+  #stoppedAt: Token | null = null;
 
   constructor(text: string) {
     this.#source = new Source(text);
@@ -89,10 +90,11 @@ export class TokenStream {
     return (word === 'as' && following === 'of') || (word === 'order' && following === 'by');
   }
 
-  /** Reading cannot go on: `wanted` should stand here. A token that is none has told its fault already. */
+  /** Reading cannot go on: `wanted` should stand here. A token that is none has told its fault already, as has one where reading stopped. */
   stop(wanted: string, hint: string): never {
     const { token } = this;
-    if (token.kind !== 'invalid') {
+    if (token.kind !== 'invalid' && token !== this.#stoppedAt) {
+      this.#stoppedAt = token;
       const found = token.kind === 'end' ? 'The text ends' : `"${clip(token.text)}" stands`;
       this.faults.add('DQL_SYNTAX', token, { message: `${found} where ${wanted} is expected.`, hint });
     }

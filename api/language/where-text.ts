@@ -11,12 +11,20 @@ const QUOTED = 'Write a code, or a quoted string.';
 
 type Codes = Partial<Record<SelectionKey, readonly Code[]>>;
 
-const refuseKey = ({ faults }: TokenStream, token: Token): void =>
+/** A key in another letter case is none (DQL-34d); another word is no name of a selection. */
+const refuseKey = ({ faults }: TokenStream, token: Token): void => {
+  const key = SELECTION_KEYS.find((k) => k === token.text.toLowerCase());
+  if (key !== undefined) {
+    const message = `"${token.text}" stands where a name in lower case is expected.`;
+    faults.add('DQL_SYNTAX', token, { message, hint: `Write ${key}.` });
+    return;
+  }
   faults.add('DQL_UNKNOWN_FIELD', token, () => {
     const near = nearest(token.text.slice(0, 40).toLowerCase(), SELECTION_KEYS);
     const hint = near.length > 0 ? `Did you mean ${near.join(', ')}?` : `Use one of ${SELECTION_KEYS.join(', ')}.`;
     return { message: `"${clip(token.text)}" is not a name of a selection.`, hint };
   });
+};
 
 /** code = NAME | CODE | STRING ; any word, keywords too (DQL-03). */
 const readCode = (stream: TokenStream, key: SelectionKey | undefined): Code => {

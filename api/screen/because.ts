@@ -1,6 +1,6 @@
 // Why a result is unknown: the inputs that no known one could outweigh (SC-07).
 import { printNode } from '../language/printer.ts';
-import type { Node } from '../language/tree.ts';
+import type { AggregateNode, Node } from '../language/tree.ts';
 import { partsOf } from './evaluate.ts';
 import type { Element, Instrument } from './instrument.ts';
 import { isLeaf } from './plan.ts';
@@ -21,7 +21,7 @@ const childrenOf = (node: Node): readonly Node[] => {
     case 'cmp':
       return [node.left, node.right];
     case 'in':
-      return [node.left];
+      return [node.left, ...node.values];
     default:
       return [];
   }
@@ -37,21 +37,23 @@ const causesOf = (node: Node, instrument: Instrument, element: Element | null): 
     case 'all':
     case 'count':
       return instrument.elements.flatMap((each) => causesOf(node.where, instrument, each));
-    case 'agg': {
-      const { open } = partsOf(node, instrument.environment);
-      return open.flatMap(({ element: each }) => [
-        ...(node.where === undefined ? [] : causesOf(node.where, instrument, each)),
-        ...causesOf(node.expr, instrument, each),
-      ]);
-    }
     default: {
-      const causes = childrenOf(node).flatMap((child) => causesOf(child, instrument, element));
-      // Everything is known and still there is no value: a division by zero, an overflow.
+      const causes = node.type === 'agg' ? openCauses(node, instrument) : partCauses(node, instrument, element);
+      // Everything is known and still there is no value: a division by zero, an overflow, an aggregate over nothing.
       if (causes.length > 0 || value.kind !== 'unknown') return causes;
       return [{ expr: printNode(node), element, unknown: NO_VALUE }];
     }
   }
 };
+
+const partCauses = (node: Node, instrument: Instrument, element: Element | null): Cause[] =>
+  childrenOf(node).flatMap((child) => causesOf(child, instrument, element));
+
+const openCauses = (node: AggregateNode, instrument: Instrument): Cause[] =>
+  partsOf(node, instrument.environment).open.flatMap(({ element }) => [
+    ...(node.where === undefined ? [] : causesOf(node.where, instrument, element)),
+    ...causesOf(node.expr, instrument, element),
+  ]);
 
 /** Each input once. */
 export const because = (node: Node, instrument: Instrument, element: Element | null): Cause[] => {

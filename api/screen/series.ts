@@ -102,11 +102,6 @@ const literals = (node: Node): Arguments => {
 /** The literal arguments of a call. */
 const argumentsOf: (node: Node) => Arguments = once(literals);
 
-const constant = (value: number, count: number): Elements => ({
-  values: new Float64Array(count).fill(value),
-  reasons: null,
-});
-
 const newest = ({ values, reasons }: Elements, count: number): Elements => ({
   values: values.subarray(values.length - count),
   reasons: reasons === null ? null : reasons.subarray(reasons.length - count),
@@ -132,6 +127,9 @@ const join = (a: Uint8Array | null, b: Uint8Array | null): Uint8Array | null => 
   if (a === null || b === null) return a?.slice() ?? b?.slice() ?? null;
   return a.map((reason, i) => first(reason, b[i] as number));
 };
+
+/** A literal at every period. */
+const constant = (value: number, count: number): Elements => settle(new Float64Array(count).fill(value), null);
 
 const arithmetic = ({ op, left, right }: ArithNode, count: number, read: ReadColumn): Elements => {
   const [a, b] = [seriesOf(left, count, read), seriesOf(right, count, read)];

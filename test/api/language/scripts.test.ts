@@ -6,6 +6,7 @@ import { type Compiled, compile } from '../../../api/language/compile.ts';
 import { timeframesOf } from '../../../api/language/cost.ts';
 import { FUNCTIONS } from '../../../api/language/functions.ts';
 import { type ApiError, CATALOGUE, ServiceError } from '../../../schemas/errors.ts';
+import { parseExactly } from '../../../schemas/exact-json.ts';
 import { writeJson } from '../../../schemas/json.ts';
 import { CODES } from './codes.ts';
 import { evaluateCase } from './evaluate-script.ts';
@@ -41,7 +42,7 @@ const checkErrors = (t: Test, { errors, hints }: Case, found: readonly ApiError[
   }
 };
 
-const jsonOf = ({ json }: Compiled): unknown => JSON.parse(writeJson(json)) as unknown;
+const jsonOf = ({ json }: Compiled): unknown => parseExactly(writeJson(json));
 
 const checkCompiled = (t: Test, expected: Case, found: Compiled): void => {
   const { query, complexity, string } = found;

@@ -373,7 +373,8 @@ export class Slow {
       return this.#group.flatMap((each) => this.causes(node.where as Any, each));
     if (node.type === 'agg') {
       const of = [node.where, node.expr].filter((side) => side !== undefined) as Any[];
-      return this.parts(node).open.flatMap((open) => of.flatMap((side) => this.causes(side, open.at)));
+      const open = this.parts(node).open.flatMap(({ at: each }) => of.flatMap((side) => this.causes(side, each)));
+      return open.length === 0 && worth.is === 'unknown' ? [NOTHING] : open;
     }
     const children = [node.left, node.right, ...((node.args as Any[] | undefined) ?? [])] as (Any | undefined)[];
     const causes = children.flatMap((child) => (child === undefined ? [] : this.causes(child, at)));

@@ -1,0 +1,68 @@
+// How reading goes on after a fault in an expression: at commas and closing parentheses, with what was read before it (Q-02).
+import { Halt, type TokenStream } from './token-stream.ts';
+import type { Node } from './tree.ts';
+
+/** Where reading stops, what is whole is left here; whoever goes on makes it part of a broken node, so that its faults are found too. */
+export class Recovery {
+  readonly #stream: TokenStream;
+  readonly #left: Node[] = [];
+
+  constructor(stream: TokenStream) {
+    this.#stream = stream;
+  }
+
+  /** Of `and` and `or` the sides: the last may have gone on, so that nobody knows whether it is a condition. */
+  leave(node: Node): void {
+    if (node.type === 'and' || node.type === 'or') this.#left.push(...node.args);
+    else this.#left.push(node);
+  }
+
+  /** What was left since the last call. */
+  takeLeft(): Node[] {
+    return this.#left.splice(0);
+  }
+
+  /** Reads what stands behind nodes that are whole. */
+  behind<T>(before: readonly Node[], read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      for (const node of before) this.#left.push(node);
+      throw error;
+    }
+  }
+
+  /** Reads what is looked at otherwise than what surrounds it; `enclose` makes the node that says so of the parts left inside. */
+  inside(read: () => Node, enclose: (parts: Node[]) => Node): Node {
+    const start = this.#left.length;
+    try {
+      return read();
+    } catch (error) {
+      this.#left.push(enclose(this.#left.splice(start)));
+      throw error;
+    }
+  }
+
+  /**
+   * Reads what a comma or closing parenthesis must follow. After a fault goes on there, if it comes before the next clause, with
+   * `over` of the parts that were read.
+   */
+  item<T extends Node | null>(read: () => T, over: (parts: Node[]) => T, until: ',)' | ')' = ',)'): T {
+    const stream = this.#stream;
+    const isOver = (): boolean => stream.isOp(')') || (until === ',)' && stream.isOp(','));
+    const start = this.#left.length;
+    try {
+      const result = read();
+      if (isOver()) return result;
+      if (result !== null) this.leave(result);
+      return stream.stop(until === ')' ? '")"' : '"," or ")"', 'Close the parenthesis or write an operator.');
+    } catch (error) {
+      if (!(error instanceof Halt)) throw error;
+      while (stream.skipToSeparator()) {
+        if (isOver()) return over(this.#left.splice(start));
+        stream.take();
+      }
+      throw error;
+    }
+  }
+}
