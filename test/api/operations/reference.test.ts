@@ -308,6 +308,26 @@ t.test('pages hold every listing once, at one instant', async (t) => {
   t.equal((await get(feed, '/v2/instruments?limit=9999999')).json?.page.limit, 5000);
 });
 
+t.test('a cursor belongs to its selection and instant: the pages of one list are of one question', async (t) => {
+  const feed = market();
+  const cursorOf = async (query: string): Promise<string> =>
+    (await get(feed, `/v2/instruments?limit=1&${query}`)).json?.page.next_cursor ?? '';
+  const all = await cursorOf('');
+  const past = await cursorOf('as_of=2026-01-11');
+  for (const other of [
+    `where=base=ETH&cursor=${all}`,
+    `as_of=2026-01-11&cursor=${all}`,
+    `as_of=2026-01-12&cursor=${past}`,
+    `cursor=${past}`,
+  ]) {
+    const { status, json } = await get(feed, `/v2/instruments?${other}`);
+    t.equal(status, 400, other);
+    t.match(json?.errors, [{ code: 'DQL_JSON_SCHEMA', path: '/cursor' }]);
+  }
+  const next = await get(feed, `/v2/instruments?limit=5&units=base&as_of=2026-01-11&cursor=${past}`);
+  t.match(next.json, { as_of: '2026-01-11T00:00:00.000Z', page: { limit: 5, returned: 2, next_cursor: null } });
+});
+
 t.test('rules that are quantities follow the units asked for', async (t) => {
   const feed = market();
   const swap = {
