@@ -368,6 +368,23 @@ t.test('an unchanged answer is 304 although its ages, and the instant in its cur
   t.equal((await app.inject({ url: '/v2/instruments', headers: { 'if-none-match': String(etag) } })).statusCode, 200);
 });
 
+t.test(
+  'what may be kept says what it hangs on: the key, and the encoding it has none of (N-14, RFC 9111)',
+  async (t) => {
+    const { app, as } = await testApp(market());
+    t.teardown(() => app.close());
+    for (const url of ['/v2/venues', '/v2/instruments?include_raw=true', '/v2/dql/catalogue']) {
+      const plain = await app.inject({ url, headers: as('pro') });
+      t.match(plain.headers['cache-control'], /^public/);
+      t.equal(plain.headers.vary, 'authorization, accept-encoding', url);
+      const packed = await app.inject({ url, headers: { ...as('pro'), 'accept-encoding': 'br' } });
+      t.equal(packed.headers.vary, 'authorization, accept-encoding', url);
+      const same = await app.inject({ url, headers: { ...as('pro'), 'if-none-match': String(plain.headers.etag) } });
+      t.match(same, { statusCode: 304, headers: { vary: 'authorization, accept-encoding' } }, url);
+    }
+  },
+);
+
 t.test('HEAD answers as GET without a body', async (t) => {
   const { app } = await testApp(market());
   t.teardown(() => app.close());
