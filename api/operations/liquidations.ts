@@ -5,6 +5,7 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  Conversion,
   FigureValue,
   IncludeSynthetic,
   InstantText,
@@ -80,7 +81,7 @@ const Output = Type.Object({
           quantity: NullableFigure,
           value: NullableFigure,
           id: Type.String(),
-          conversion: Type.Optional(Type.Unknown()),
+          conversion: Conversion,
           null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
         }),
       ),
