@@ -8,9 +8,18 @@ const ajv = new Ajv2020({
   formats: { 'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$/ },
 });
 
+type Whole = { readonly properties: object; readonly required?: readonly string[] };
+/** An intersection of objects as one object: each alone would refuse the members of the other. */
+const merged = (parts: readonly Whole[]): object => ({
+  type: 'object',
+  required: parts.flatMap(({ required = [] }) => required),
+  properties: Object.assign({}, ...parts.map(({ properties }) => properties)) as object,
+});
+
 const closed = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
+  if ('allOf' in schema) return closed(merged(schema.allOf as readonly Whole[]));
   const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]));
   return 'properties' in schema ? { ...parts, additionalProperties: false } : parts;
 };
@@ -34,7 +43,8 @@ type Members = Readonly<Record<string, unknown>>;
 const isMembers = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Maps that have a documented order and are not keyed by data (H-16a, AC-01, V-03, V-06), by the last member of their path. */
+const RULES = ['tick_size', 'lot_size', 'min_qty', 'min_notional', 'contract_size'];
+/** Maps that have a documented order and are not keyed by data (H-16a, AC-01, V-03, V-06), by the end of their path. */
 const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
   'account limits': [
     ...['requests_per_second', 'burst', 'requests_per_day', 'concurrent_requests', 'dql_per_day', 'screen_limit'],
@@ -46,7 +56,14 @@ const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
     ...['snapshots', 'history', 'candles', 'screen', 'books', 'liquidations', 'reference', 'agent_state', 'stream'],
     'archive',
   ],
-  'instruments units': ['tick_size', 'lot_size', 'min_qty', 'min_notional', 'contract_size'],
+  // Of a book also its levels (ST-09).
+  'stream state': [
+    ...['status', 'reason', 'gap_cause', 'venue_ts', 'received_at', 'age_ms', 'venue_age_ms', 'valid_until'],
+    ...['horizon_source', 'anchor', 'values', 'bids', 'asks', 'null_reasons', 'units', 'instants', 'conversion'],
+    'withheld',
+  ],
+  'instruments units': RULES,
+  'stream record/units': RULES,
   'dql_catalogue limits': [
     ...['source_bytes', 'nodes', 'depth', 'quantifiers_and_aggregates', 'series_calls', 'timeframes', 'window'],
     ...['bars_per_atom', 'cost', 'in_list', 'select', 'order_by', 'freshness_min', 'freshness_max', 'screen_limit'],
@@ -82,7 +99,8 @@ export const disorderOf = (name: string, schema: Schema, value: unknown, path = 
   const declared = Object.assign({}, ...parts.map(({ properties = {} }) => properties)) as Record<string, Schema>;
   const each = parts.flatMap(({ patternProperties = {} }) => Object.values(patternProperties))[0] ?? {};
   const keys = Object.keys(value);
-  const documented = DOCUMENTED[`${name} ${last}`] ?? Object.keys(declared);
+  const ends = [path.split('/').slice(-2).join('/'), last];
+  const documented = ends.map((end) => DOCUMENTED[`${name} ${end}`]).find(Boolean) ?? Object.keys(declared);
   const wanted = documented.length > 0 ? documented.filter((key) => keys.includes(key)) : keys.toSorted(byBytes);
   return [
     ...(keys.join() === wanted.join() ? [] : [`${path} has ${keys.join()} and not ${wanted.join()}`]),
@@ -90,13 +108,15 @@ export const disorderOf = (name: string, schema: Schema, value: unknown, path = 
   ];
 };
 
-/** Everything in which an answer differs from its declaration: members, types, order. */
-export const faultsOf = ({ name, output }: Endpoint, answer: unknown): string[] => {
-  const validate = validatorOf(output);
-  const disorder = disorderOf(name, output as Schema, answer);
+/** Everything in which a value differs from its declaration: members, types, order. */
+export const shapeFaultsOf = (name: string, schema: object, answer: unknown): string[] => {
+  const validate = validatorOf(schema);
+  const disorder = disorderOf(name, schema as Schema, answer);
   if (validate(answer)) return disorder;
   return [
     ...(validate.errors ?? []).map((e) => `${e.instancePath} ${e.message} ${JSON.stringify(e.params)}`),
     ...disorder,
   ];
 };
+
+export const faultsOf = ({ name, output }: Endpoint, answer: unknown): string[] => shapeFaultsOf(name, output, answer);

@@ -3,8 +3,10 @@
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
+import { STREAM_EVENTS } from '../../api/stream/events.ts';
 import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
-import { faultsOf } from './closed-schema.ts';
+import { faultsOf, shapeFaultsOf } from './closed-schema.ts';
+import type { StreamEvent } from './stream-client.ts';
 
 export type Answered = {
   readonly statusCode: number;
@@ -12,22 +14,25 @@ export type Answered = {
   readonly body: string;
 };
 
-const ROUTES = (OPERATIONS as readonly Endpoint[]).map((endpoint) => ({
-  endpoint,
-  shape: new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
+/** A literal path is matched before one with parameters (AN-01). */
+const ROUTES = (OPERATIONS as readonly Endpoint[])
+  .toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+  .map((endpoint) => ({
+    endpoint,
+    shape: new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 const MEMBERS = ['code', 'message', 'position', 'hint', 'path'];
 
-/** What is wrong with the list of errors itself. */
-const listFaults = (errors: readonly ApiError[], status: number): string[] => {
+/** What is wrong with the list of errors itself; without a status it stands in a stream. */
+const listFaults = (errors: readonly ApiError[], status: number | null): string[] => {
   if (!Array.isArray(errors) || errors.length === 0 || errors.length > 20) return ['no list of 1 to 20 errors'];
   const [first] = errors as readonly [ApiError, ...ApiError[]];
   const known = errors.filter(({ code }) => code in CATALOGUE);
   return [
     ...(known.length < errors.length ? ['a code that the catalogue has not'] : []),
-    ...(CATALOGUE[first.code]?.status === status ? [] : [`${first.code} with status ${status}`]),
+    ...(status === null || CATALOGUE[first.code]?.status === status ? [] : [`${first.code} with status ${status}`]),
     ...(JSON.stringify(orderErrors(errors)) === JSON.stringify(errors) ? [] : ['errors out of order']),
     ...errors.flatMap((error) => {
       const order = MEMBERS.filter((member) => member in error).join();
@@ -71,6 +76,17 @@ const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body 
     ...faultsOf(endpoint, answer),
     ...(isOfReceipt || answer.receipt_id === headers['x-service-receipt'] ? [] : ['two receipts']),
   ];
+};
+
+/** What is wrong with an event of a stream: one that is not documented, or of another shape (ST-02, ST-03, ST-09). */
+export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
+  const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
+  if (event === 'error') return [...idFaults, ...listFaults((data as { errors: ApiError[] }).errors, null)];
+  // Moves of rules are told beside the log (D-113).
+  if (event === 'rule') return idFaults;
+  const schema = (STREAM_EVENTS as Readonly<Record<string, object>>)[event];
+  if (schema === undefined) return [`${event} is no event`];
+  return [...idFaults, ...shapeFaultsOf('stream', schema, data).map((fault) => `${event}: ${fault}`)];
 };
 
 /** Everything that no answer may be; of paths outside of `/v2` and of streams nothing is asked here. */

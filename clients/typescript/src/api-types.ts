@@ -1396,9 +1396,9 @@ export type QuotaToday = {
 
 export type StreamState<F extends Digits = number> = Reading<F> & {
   /** With `depth`: levels bid, best first. */
-  readonly bids?: readonly (readonly [string, string])[];
+  readonly bids?: readonly (readonly [string | null, string | null])[];
   /** With `depth`: levels asked, best first. */
-  readonly asks?: readonly (readonly [string, string])[];
+  readonly asks?: readonly (readonly [string | null, string | null])[];
 };
 
 export type EventRow<F extends Digits = number> = {
@@ -1418,6 +1418,8 @@ export type EventRow<F extends Digits = number> = {
   readonly value: F | null;
   /** Names the event within its listing. */
   readonly id: string;
+  /** What quantities were converted with. */
+  readonly conversion?: Conversion<F>;
   /** Why a figure is null, by name. */
   readonly null_reasons?: { readonly [name: string]: string };
 };

@@ -1365,6 +1365,8 @@ class EventRow(TypedDict):
     """Price times size, in quote currency."""
     id: str
     """Names the event within its listing."""
+    conversion: NotRequired[Conversion]
+    """What quantities were converted with."""
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name."""
 
@@ -1512,9 +1514,9 @@ class ByeEvent(TypedDict):
 
 
 class StreamState(Reading):
-    bids: NotRequired[list[list[str]]]
+    bids: NotRequired[list[list[Union[str, None]]]]
     """With `depth`: levels bid, best first."""
-    asks: NotRequired[list[list[str]]]
+    asks: NotRequired[list[list[Union[str, None]]]]
     """With `depth`: levels asked, best first."""
 
 
