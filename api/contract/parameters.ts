@@ -29,6 +29,16 @@ export const NullableInstant = Type.Union([InstantText, Type.Null()]);
 export const FigureValue = Type.Union([Type.Number(), Type.String()]);
 export const NullableFigure = Type.Union([Type.Number(), Type.String(), Type.Null()]);
 
+/** What converted figures were made with (N-07). */
+export const Conversion = Type.Optional(
+  Type.Object({
+    multiplier: NullableFigure,
+    contract_size: NullableFigure,
+    mark: Type.Optional(FigureValue),
+    mark_received_at: Type.Optional(InstantText),
+  }),
+);
+
 /** First members of an item: the listing it is about. */
 export const ListingNames = {
   venue: Type.String(),

@@ -111,10 +111,17 @@ const cachingOf = ({ settledAs }: Answer, operation: Operation, { content, forma
   return [etagOf(content), `public, max-age=${operation.cacheS}`];
 };
 
+/** What of a request another answer may hang on; of open ones also the key: it may add `raw`, and a bad one is refused (N-14, E-04). */
+const variesBy = ({ groups }: Answer, { cacheS }: Operation): string | null => {
+  if (groups !== undefined) return 'accept, accept-encoding';
+  return cacheS === null ? null : 'authorization, accept-encoding';
+};
+
 /** Sends the answer of an operation. Throws ServiceError when it is too large. */
 export const sendAnswer = async (answer: Answer, operation: Operation, exchange: Exchange): Promise<FastifyReply> => {
   const { request, reply } = exchange;
-  if (answer.groups !== undefined) reply.header('vary', 'accept');
+  const varies = variesBy(answer, operation);
+  if (varies !== null) reply.header('vary', varies);
   const body = await bodyOf(answer, operation, exchange);
   const [etag, caching] = cachingOf(answer, operation, body);
   reply.header('cache-control', caching);

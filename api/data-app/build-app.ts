@@ -262,7 +262,8 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    routerOptions: { maxParamLength: 500 },
+    // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
+    routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {

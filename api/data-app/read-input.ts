@@ -5,13 +5,14 @@ import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Call } from '../access/call.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
+import { type MemberPath, repeatedMembers } from './repeated-members.ts';
 import { clip, fault, pointer } from './shape-faults.ts';
 
 export type Read = {
   readonly input: unknown;
   /** Faults of members of the input. */
   readonly faults: readonly ApiError[];
-  /** Faults of what is no member of it: headers, parameters of a URL that takes none. */
+  /** Faults of what is no member of it: headers, parameters of a URL that takes none, members given twice in a body. */
   readonly apart: readonly ApiError[];
 };
 
@@ -29,6 +30,11 @@ type Properties = Readonly<Record<string, { readonly type?: string }>>;
 /** A list is given by repeats of its parameter, by commas, or by both. */
 const addToList = (held: unknown, text: string): string[] => [...(Array.isArray(held) ? held : []), ...text.split(',')];
 
+const repeatedFault = (path: MemberPath): ApiError => {
+  const name = clip(String(path.at(-1)));
+  return fault(`/${path.map((part) => pointer(String(part))).join('/')}`, `"${name}" is given twice.`, 'Give it once.');
+};
+
 /** Query parameters as the members they stand for; a parameter given twice is a fault, unless it is a list. */
 const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly ApiError[]): Read => {
   const { properties = {} } = endpoint.input as { readonly properties?: Properties };
@@ -44,10 +50,7 @@ const readQuery = (endpoint: Endpoint, { query, params }: Call, apart: readonly 
     if (Object.hasOwn(input, name)) repeated.add(name);
     input[name] = (type === undefined ? undefined : CONVERSIONS[type])?.(text) ?? text;
   }
-  const faults = [...repeated].map((name) =>
-    fault(`/${pointer(name)}`, `"${clip(name)}" is given twice.`, 'Give it once.'),
-  );
-  return { input, faults, apart };
+  return { input, faults: [...repeated].map((name) => repeatedFault([name])), apart };
 };
 
 /** Parameters in the URL of an endpoint that takes a body. */
@@ -60,12 +63,14 @@ const strayParameters = (query: URLSearchParams): ApiError[] =>
     ),
   );
 
-/** A body as JSON. A body that is none, or no UTF-8, is a fault of shape. */
+/** A body as JSON. A body that is none, or no UTF-8, is a fault of shape; of a member given twice the last is judged with the others. */
 const readBody = (body: Buffer, apart: readonly ApiError[]): Read => {
   const none = fault('', 'The body is empty.', 'Send a JSON object, such as {}.');
   if (body.length === 0) throw new ServiceError([...apart, none]);
   try {
-    return { input: parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(body)), faults: [], apart };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const input = parseExactly(text);
+    return { input, faults: [], apart: [...apart, ...repeatedMembers(text).map(repeatedFault)] };
   } catch {
     const broken = fault('', 'The body is not JSON.', 'Send one JSON object in UTF-8.');
     throw new ServiceError([...apart, broken]);

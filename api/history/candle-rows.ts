@@ -46,6 +46,10 @@ const SELECT =
   ` ${CANDLE_FIGURES.join(', ')}, trades, quantity_unit,` +
   ' minutes_expected, minutes_present, minutes_no_trades, status, digits, null_reasons';
 
+/** Why a candle that exists has no volume: nobody publishes one of marks and indices, a traded period lacks it where one of its minutes does. */
+export const noVolumeReason = (priceType: PriceType): 'no_value' | 'venue_capability' =>
+  priceType === 'trade' ? 'no_value' : 'venue_capability';
+
 const hasOtherUnits = (nullReasons: string | null | undefined): boolean =>
   (nullReasons ?? null) !== null &&
   (JSON.parse(nullReasons as string) as Record<string, string>).volume === 'unit_unknown';

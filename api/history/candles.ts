@@ -23,7 +23,7 @@ import {
 } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherMinutes, MINUTE, minuteEnd, ROWS_AT_A_TIME } from './candle-minutes.ts';
-import { type Candles, gatherCandles, type StoredCandle } from './candle-rows.ts';
+import { type Candles, gatherCandles, noVolumeReason, type StoredCandle } from './candle-rows.ts';
 import { gatherLosses, recentOf } from './gather.ts';
 import { type Marks, markAt } from './marks.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
@@ -117,10 +117,8 @@ const volumeOf = (subject: Subject, candle: StoredCandle): Volume => {
   const { selected, marks, options } = subject;
   const { units: mode, asked } = options;
   const digits = candle.figures.volume;
-  // Marks and indices have no volume; a period has none when one of its minutes lacks it.
   if (candle.unitsDiffer) return { volume: null, reason: 'unit_unknown' };
-  if (digits === undefined)
-    return { volume: null, reason: asked.priceType === 'trade' ? 'no_value' : 'venue_capability' };
+  if (digits === undefined) return { volume: null, reason: noVolumeReason(asked.priceType) };
   if (mode === 'published') return { volume: figure(digits) };
   const closeTime = candle.openTime + asked.length;
   const version = versionAt(selected.listing.versions, candle.recordedAt ?? closeTime) ?? selected.version;

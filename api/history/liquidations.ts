@@ -3,10 +3,10 @@ import { formatInstant } from '../../schemas/instants.ts';
 import { byKey, figure, type NumberFormat, writeJson } from '../../schemas/json.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { compareBytes } from '../../schemas/text-order.ts';
-import { convertQuantity, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import { type Selected, versionAt } from '../live/listing-book.ts';
 import { listingPolicyOf } from '../live/listing-view.ts';
-import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted } from '../live/members.ts';
+import { conversionOf, figureOrNull, instantOrNull, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import { gatherEvents, gatherGaps, idOf, type Side, type StoredGap, type StoredLiquidation } from './event-rows.ts';
 import { retentionFrom, type Span, unlistedSpans } from './past.ts';
@@ -50,11 +50,6 @@ const inOrder = (a: Place, b: Place): number =>
   compareBytes(a.venue, b.venue) ||
   compareBytes(a.venueSymbol, b.venueSymbol) ||
   compareBytes(a.id, b.id);
-
-const MISSING_RULE = '1';
-
-/** Value at the liquidation's own price: the multiplier cancels, so an unknown one does not matter (H-16e). */
-const valueRule = (rule: QuantityRule): QuantityRule => ({ ...rule, multiplier: rule.multiplier ?? MISSING_RULE });
 
 const rowObject = (event: Event, { listing, version: current }: Selected, units: UnitsMode): Row => {
   const { price, quantity: digits } = event;

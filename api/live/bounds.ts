@@ -29,12 +29,23 @@ const overridesOf = (freshness: FreshnessInput): Override[] => {
   });
 };
 
-/** Faults of form: a layer that does not exist, a text that is no duration. */
+/** Other names of a layer that is named before (L-01). */
+const repeatedNames = (names: readonly string[]): string[] =>
+  names.filter((name, i) => {
+    const layer = layerNamed(name);
+    return layer !== undefined && names.slice(0, i).some((earlier) => layerNamed(earlier) === layer);
+  });
+
+/** Faults of form: a layer that does not exist or has two bounds, a text that is no duration. */
 export const freshnessFaults = (freshness: FreshnessInput | undefined): ApiError[] => {
   if (freshness === undefined) return [];
-  const unknown =
-    typeof freshness === 'string' ? [] : Object.keys(freshness).filter((name) => layerNamed(name) === undefined);
+  const names = typeof freshness === 'string' ? [] : Object.keys(freshness);
+  const unknown = names.filter((name) => layerNamed(name) === undefined);
   return [
+    ...repeatedNames(names).map((name): ApiError => {
+      const message = `"${name}" names the layer ${layerNamed(name)}, which has a bound already.`;
+      return { code: 'DQL_JSON_SCHEMA', message, hint: 'Give each layer one bound.', path: `/freshness/${name}` };
+    }),
     ...unknown.map((name): ApiError => {
       const [near] = nearest(name, LAYER_NAMES);
       const hint = near === undefined ? `Layers are ${READING_LAYERS.join(', ')}.` : `Did you mean ${near}?`;

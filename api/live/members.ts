@@ -4,7 +4,7 @@ import { byKey, type Figure, figure, type JsonValue, type RawJson, rawJson } fro
 import { LAYERS, READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, Reading } from '../../schemas/topics.ts';
-import { convertQuantity, needsMark, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, needsMark, type QuantityRule, quantityUnitFor, type UnitsMode } from '../../schemas/units.ts';
 import type { LiveListing } from './listing-book.ts';
 
 /** The listing's own mark at T when it is present, for conversions (N-07). */
@@ -124,6 +124,14 @@ export const conversionOf = ({ record }: ListingVersion, mark: Mark | null): Jso
   multiplier: figureOrNull(record.values.multiplier),
   contract_size: figureOrNull(record.values.contract_size),
   ...(mark === null ? {} : { mark: figure(mark.digits), mark_received_at: formatInstant(mark.receivedAt) }),
+});
+
+const ANY_MULTIPLIER = '1';
+
+/** The rule of a value at its own price: the multiplier cancels, so an unknown one does not matter (H-16e). */
+export const valueRule = (rule: QuantityRule): QuantityRule => ({
+  ...rule,
+  multiplier: rule.multiplier ?? ANY_MULTIPLIER,
 });
 
 export const figureOrNull = (digits: Digits | null): Figure | null => (digits === null ? null : figure(digits));

@@ -1,5 +1,4 @@
 // GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
-import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
@@ -14,6 +13,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { archiveLayerFaults, dayFaults } from './archive-input.ts';
 import { collected, namesOf, requirePlan } from './asked.ts';
+import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/archive.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 
@@ -27,11 +27,7 @@ const Input = Type.Object(
     from: Type.Optional(Type.String({ description: 'First day, inside.', examples: ['2026-01-10'] })),
     to: Type.Optional(Type.String({ description: 'Last day, inside.', examples: ['2026-01-15'] })),
     limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: MOST,
-        description: `Files a page, ${LIMIT} when left out, at most ${MOST}.`,
-      }),
+      Type.Integer({ minimum: 1, description: `Files a page, ${LIMIT} when left out, at most ${MOST}.` }),
     ),
     cursor: Type.Optional(
       Type.String({
@@ -75,19 +71,9 @@ const Output = Type.Object({
   }),
 });
 
-const wrongCursor: ApiError = {
-  code: 'DQL_JSON_SCHEMA',
-  message: 'The cursor does not belong to this request.',
-  hint: 'Send it with the request it was answered to, or leave it out.',
-  path: '/cursor',
-};
-
 /** What the pages of one list have in common. */
 const digestOf = ({ where, layer, from, to }: Partial<Input>): string =>
-  createHash('sha256')
-    .update(JSON.stringify([where ?? null, layer ?? null, from ?? null, to ?? null]))
-    .digest('base64url')
-    .slice(0, 16);
+  digestOfRequest([where ?? null, layer ?? null, from ?? null, to ?? null]);
 
 const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName): string =>
   Buffer.from(JSON.stringify([digestOf(input), venue, venueSymbol, layer, day])).toString('base64url');
@@ -111,7 +97,7 @@ const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
     faults.push({ code: 'DQL_JSON_SCHEMA', message, hint: 'Swap them.', path: '/from' });
   }
   const isWhole = faults.length === 0 && ['where', 'layer', 'from', 'to'].every((name) => !spoilt.has(name));
-  if (isWhole && cursor !== undefined && readCursor(input) === null) faults.push(wrongCursor);
+  if (isWhole && cursor !== undefined && readCursor(input) === null) faults.push(WRONG_CURSOR);
   return faults;
 };
 
@@ -147,7 +133,7 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const { archive, evaluatedAt, receiptId, scopeOf } = context;
   const plan = requirePlan(context);
   if (archive === null) throw serviceError('UNAVAILABLE', 'The archive cannot be read now.');
-  const limit = input.limit ?? LIMIT;
+  const limit = Math.min(input.limit ?? LIMIT, MOST);
   const found = await archive.manifest.list({
     listings: listingsOf(input, names, context),
     layer: input.layer === undefined ? null : (archiveLayer(input.layer) ?? null),

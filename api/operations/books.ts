@@ -6,6 +6,7 @@ import type { JsonValue } from '../../schemas/json.ts';
 import type { UnitsMode } from '../../schemas/units.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import {
+  Conversion,
   IncludeSynthetic,
   InstantText,
   ListingNames,
@@ -88,7 +89,7 @@ const Output = Type.Object({
       null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
       collected_levels: Type.Optional(Type.Object({ bids: Type.Integer(), asks: Type.Integer() })),
       bands: Type.Optional(Type.Record(Type.String(), BookBand)),
-      conversion: Type.Optional(Type.Unknown()),
+      conversion: Conversion,
     }),
   ),
 });

@@ -7,6 +7,7 @@ import { PRICE_TYPES, type Timeframe } from '../../schemas/layers/candle.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { ENDPOINT_LIMITS } from '../contract/endpoint-limits.ts';
 import {
+  Conversion,
   IncludeSynthetic,
   InstantText,
   ListingNames,
@@ -67,7 +68,7 @@ export const CandleRow = Type.Object({
   turnover: Type.Optional(NullableFigure),
   trades: Type.Optional(Type.Integer()),
   base_candles: Type.Object({ expected: Type.Integer(), present: Type.Integer(), no_trades: Type.Integer() }),
-  conversion: Type.Optional(Type.Unknown()),
+  conversion: Conversion,
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
 });
 

@@ -28,21 +28,19 @@ const SETTLE_AFTER_S = 120;
 const NUMBER_FORMATS = ['json', 'string'] as const;
 
 const Codes = Type.Array(Type.String());
-const Entry = {
-  name: Type.String(),
-  scope: Type.Enum(['instrument', 'venue']),
-  unit: Type.String(),
-  description: Type.String(),
-};
+const Scope = Type.Enum(['instrument', 'venue']);
 const Output = Type.Object({
   dql: Type.String(),
   catalogue: Type.Union([Type.String(), Type.Null()]),
   evaluated_at: InstantText,
   fields: Type.Array(
     Type.Object({
-      ...Entry,
+      name: Type.String(),
       type: Type.Enum(['code', 'number', 'duration']),
+      scope: Scope,
       layer: Type.String(),
+      unit: Type.String(),
+      description: Type.String(),
       sampleable: Type.Boolean(),
       additive: Type.Boolean(),
       not_published_on: Codes,
@@ -50,20 +48,26 @@ const Output = Type.Object({
   ),
   sources: Type.Array(
     Type.Object({
-      ...Entry,
+      name: Type.String(),
       type: Type.Enum(['series']),
+      scope: Scope,
       layer: Type.Enum(['candles']),
       price_type: Type.Enum([...PRICE_TYPES]),
+      unit: Type.String(),
+      description: Type.String(),
       additive: Type.Boolean(),
       not_published_on: Codes,
     }),
   ),
   functions: Type.Array(
     Type.Object({
-      ...Entry,
+      name: Type.String(),
       signature: Type.String(),
       type: Type.Enum(['series', 'number', 'boolean', 'duration', 'status']),
+      scope: Scope,
       layer: Type.String(),
+      unit: Type.String(),
+      description: Type.String(),
       bars: Type.String(),
       additive: Type.Boolean(),
     }),

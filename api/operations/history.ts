@@ -7,6 +7,7 @@ import { LAYERS, type ReadingLayer } from '../../schemas/layers.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import {
+  Conversion,
   InstantText,
   ListingNames,
   NullableFigure,
@@ -45,7 +46,7 @@ const HistoryRow = Type.Object({
   anchor: Type.Union([Type.Enum(['venue', 'receipt']), Type.Null()]),
   values: Values,
   instants: Type.Optional(Type.Record(Type.String(), InstantText)),
-  conversion: Type.Optional(Type.Unknown()),
+  conversion: Conversion,
   withheld: Type.Optional(Type.Object({ values: Values, null_reasons: Type.Optional(Reasons) })),
   null_reasons: Type.Optional(Reasons),
   late: Type.Optional(Type.Boolean()),

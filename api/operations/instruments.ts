@@ -5,6 +5,7 @@ import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
 import type { Digits, Micros } from '../../schemas/records.ts';
 import type { CapabilityVersion, ListingVersion } from '../../schemas/topics.ts';
+import type { Spoilt } from '../contract/endpoint.ts';
 import {
   IncludeRaw,
   InstantText,
@@ -22,7 +23,7 @@ import { directoryOf } from '../selection/directory.ts';
 import { type Names, selectListings } from '../selection/resolve.ts';
 import { collected, namesOf } from './asked.ts';
 import { catalogueVersion } from './catalogue-version.ts';
-import { isAfter, readCursor, writeCursor } from './cursor.ts';
+import { digestOfRequest, isAfter, readCursor, WRONG_CURSOR, writeCursor } from './cursor.ts';
 import answer from './examples/instruments.json' with { type: 'json' };
 import { listingRecord } from './listing-record.ts';
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
@@ -39,7 +40,9 @@ const Input = Type.Object(
     include_raw: IncludeRaw,
     number_format: NumberFormatParameter,
     limit: Type.Optional(Type.Integer({ minimum: 1, description: `Listings a page, at most ${MOST} (default).` })),
-    cursor: Type.Optional(Type.String({ description: 'From `page.next_cursor`; pins the instant.' })),
+    cursor: Type.Optional(
+      Type.String({ description: 'From `page.next_cursor`, with the same request; pins the instant.' }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -114,8 +117,19 @@ const Output = Type.Object({
   page: Type.Object({ limit: Type.Integer(), returned: Type.Integer(), next_cursor: Nullable }),
 });
 
-const refine = ({ as_of, cursor }: Partial<Input>): ApiError[] => {
-  const errors: ApiError[] = [];
+/** What the pages of one list have in common. */
+const digestOf = ({ where, as_of }: Partial<Input>): string => digestOfRequest([where ?? null, as_of ?? null]);
+
+/** A cursor of another request, as far as this one is whole. */
+const isWrongCursor = (input: Partial<Input>, spoilt: Spoilt): boolean => {
+  if (input.cursor === undefined) return false;
+  const digest = readCursor(input.cursor)?.digest;
+  return digest === undefined || (digest !== digestOf(input) && !spoilt.has('where') && !spoilt.has('as_of'));
+};
+
+const refine = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
+  const { as_of } = input;
+  const errors: ApiError[] = isWrongCursor(input, spoilt) ? [WRONG_CURSOR] : [];
   if (as_of !== undefined && parseInstant(as_of) === null) {
     const message = `"${as_of.slice(0, 40)}" is not an instant.`;
     errors.push({
@@ -123,14 +137,6 @@ const refine = ({ as_of, cursor }: Partial<Input>): ApiError[] => {
       message,
       hint: 'Write 2026-01-15T12:00:00Z or 2026-01-15.',
       path: '/as_of',
-    });
-  }
-  if (cursor !== undefined && readCursor(cursor) === null) {
-    errors.push({
-      code: 'DQL_JSON_SCHEMA',
-      message: 'The cursor is not one of ours.',
-      hint: 'Send page.next_cursor as it came.',
-      path: '/cursor',
     });
   }
   return errors;
@@ -179,7 +185,9 @@ const pageOf = (all: readonly Selected[], input: Input, at: Micros): Page => {
   const selected = rest.slice(0, limit);
   const last = selected.at(-1)?.listing;
   const next =
-    rest.length > limit && last ? writeCursor({ at, venue: last.venue, venueSymbol: last.venueSymbol }) : null;
+    rest.length > limit && last
+      ? writeCursor({ digest: digestOf(input), at, venue: last.venue, venueSymbol: last.venueSymbol })
+      : null;
   return { selected, limit, next };
 };
 

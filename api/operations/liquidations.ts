@@ -1,11 +1,11 @@
 // POST /v2/liquidations: forced closings as the venues publish them, page by page over all listings (H-15, H-16, N-10, DQL-33g).
-import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
 import type { ApiError } from '../../schemas/errors.ts';
 import { formatInstant, parseInstant } from '../../schemas/instants.ts';
 import { windowEnd } from '../../schemas/windows.ts';
 import type { Spoilt } from '../contract/endpoint.ts';
 import {
+  Conversion,
   FigureValue,
   IncludeSynthetic,
   InstantText,
@@ -25,6 +25,7 @@ import { Where } from '../language/where-object.ts';
 import type { Selected } from '../live/listing-book.ts';
 import type { Names } from '../selection/resolve.ts';
 import { collected, listingLimit, namesOf, requirePlan, venuesAsked } from './asked.ts';
+import { digestOfRequest, WRONG_CURSOR } from './cursor.ts';
 import answer from './examples/liquidations.json' with { type: 'json' };
 import { type Answer, type Context, defineOperation, type Reading } from './operation.ts';
 import { PastHead, PastVersions, pastAnswer, pastSources, selectPast } from './past-answer.ts';
@@ -80,7 +81,7 @@ const Output = Type.Object({
           quantity: NullableFigure,
           value: NullableFigure,
           id: Type.String(),
-          conversion: Type.Optional(Type.Unknown()),
+          conversion: Conversion,
           null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
         }),
       ),
@@ -96,7 +97,7 @@ const Output = Type.Object({
 
 /** Faults of shape that the schema cannot say. */
 const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
-  ...(cursor === undefined || readCursor(cursor) !== null ? [] : [wrongCursor]),
+  ...(cursor === undefined || readCursor(cursor) !== null ? [] : [WRONG_CURSOR]),
   ...instantFaults(from, '/from'),
   ...instantFaults(to, '/to'),
   ...windowFaults(from, to),
@@ -104,23 +105,13 @@ const refine = ({ from, to, cursor }: Partial<Input>): ApiError[] => [
 
 /** What a page and the next have in common: a cursor belongs to it. */
 const digestOf = ({ where, from, to, side }: Input): string =>
-  createHash('sha256')
-    .update(JSON.stringify([where ?? null, parseInstant(from), parseInstant(to), side ?? null]))
-    .digest('base64url')
-    .slice(0, 16);
+  digestOfRequest([where ?? null, parseInstant(from), parseInstant(to), side ?? null]);
 
 /** Where the next page begins, and the end of the window as the first page cut it. */
 type Cursor = { readonly to: number; readonly after: Place };
 
 const writeCursor = (input: Input, to: number, { receivedAt, venue, venueSymbol, id }: Place): string =>
   Buffer.from(JSON.stringify([digestOf(input), to, receivedAt, venue, venueSymbol, id])).toString('base64url');
-
-const wrongCursor: ApiError = {
-  code: 'DQL_JSON_SCHEMA',
-  message: 'The cursor does not belong to this request.',
-  hint: 'Send it with the request it was answered to, or leave it out.',
-  path: '/cursor',
-};
 
 const parsed = (text: string): unknown => {
   try {
@@ -150,7 +141,7 @@ const cursorFaults = (input: Partial<Input>, spoilt: Spoilt): ApiError[] => {
   const isOfRequest = read?.digest === digestOf({ ...input, from, to });
   const isInside =
     read !== null && read.after.receivedAt >= (parseInstant(from) ?? 0) && read.after.receivedAt < read.to;
-  return isOfRequest && isInside ? [] : [wrongCursor];
+  return isOfRequest && isInside ? [] : [WRONG_CURSOR];
 };
 
 const understand = (input: Partial<Input>, { live, spoilt }: Reading): Names =>

@@ -41,12 +41,24 @@ export class ScreenPages {
     return id;
   }
 
+  /** Whether a cursor names a page of any question that is still kept. */
+  has(cursor: string, now: Micros): boolean {
+    return this.#read(cursor, now) !== null;
+  }
+
   /** The page a cursor names; null for one that is unknown, too old, or of another question. */
   find(cursor: string, { asked, now }: { readonly asked: string; readonly now: Micros }): Page | null {
-    const [, id = '', from = '0'] = CURSOR.exec(cursor) ?? [];
+    const read = this.#read(cursor, now);
+    if (read === null || read.kept.asked !== asked) return null;
+    return { id: read.id, from: read.from, result: read.kept.result };
+  }
+
+  #read(cursor: string, now: Micros): { readonly id: string; readonly from: number; readonly kept: Kept } | null {
+    const [, id = '', first = '0'] = CURSOR.exec(cursor) ?? [];
+    const from = Number(first);
     const kept = this.#kept.get(id);
-    if (kept === undefined || kept.asked !== asked || kept.until < now) return null;
-    return { id, from: Number(from), result: kept.result };
+    if (kept === undefined || kept.until < now || from >= kept.result.items.length) return null;
+    return { id, from, kept };
   }
 
   #forget(id: string): void {

@@ -1,7 +1,7 @@
 // POST /v2/screen: evaluates a query over all its listings, now or as of a past instant (SC-01 to SC-07, DQL-10 to DQL-29).
 import { createHash } from 'node:crypto';
 import Type, { type Static } from 'typebox';
-import { type ApiError, serviceError } from '../../schemas/errors.ts';
+import { type ApiError, ServiceError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
@@ -149,11 +149,23 @@ const outOfRange = (at: Micros, { live, evaluatedAt }: Reading) => {
   return { message: `${formatInstant(at)} lies outside ${range}.`, hint: `Ask for an instant from ${range}.` };
 };
 
+/** A cursor that belongs to no question; whether it belongs to this one is known when nothing else is wrong (SC-05). */
+const WRONG_CURSOR: ApiError = {
+  code: 'DQL_JSON_SCHEMA',
+  message: 'The cursor is not of this query, or older than 300 seconds.',
+  hint: 'Run the query again.',
+  path: '/cursor',
+};
+
+const cursorFaults = ({ cursor }: Partial<Input>, { live, evaluatedAt }: Reading): ApiError[] =>
+  cursor === undefined || screenPagesOf(live).has(cursor, evaluatedAt) ? [] : [WRONG_CURSOR];
+
 /** The query, checked with the body's selection; of a body whose query is spoilt the selection alone. */
 const understand = (input: Partial<Input>, reading: Reading): Compiled | null => {
   const { live, spoilt } = reading;
   const directory = directoryOf(live);
-  const { selection, errors } = bodySelection(input);
+  const { selection, errors: ofSelection } = bodySelection(input);
+  const errors = [...cursorFaults(input, reading), ...ofSelection];
   const query = queryInputOf(input);
   if (query === null) {
     collected(errors, () => resolveNames(selection ?? {}, directory));
@@ -207,11 +219,11 @@ const selectWithin = (
 // ---- the answer ----
 
 /** Whose question it is and what it was: a cursor is good for the same one only (SC-05). */
-const askedBy = (input: Input, { string }: Compiled, { caller }: Context): string =>
+const askedBy = (input: Input, { string }: Compiled, { caller, payer }: Context): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
-        caller?.keyId ?? null,
+        caller?.keyId ?? payer,
         string,
         input.units ?? 'published',
         input.number_format ?? 'json',
@@ -278,10 +290,7 @@ const answerOf = (
 const findPage = (cursor: string, asked: string, { live, evaluatedAt }: Context) => {
   const page = screenPagesOf(live).find(cursor, { asked, now: evaluatedAt });
   if (page !== null) return page;
-  throw serviceError('DQL_JSON_SCHEMA', 'The cursor is not of this query, or older than 300 seconds.', {
-    hint: 'Run the query again.',
-    path: '/cursor',
-  });
+  throw new ServiceError([WRONG_CURSOR]);
 };
 
 const refuseLong = (steps: number, listings: number): void => {

@@ -8,7 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { Layers, layerFault } from '../contract/layer-names.ts';
 import {
-  FigureValue,
+  Conversion,
   IncludeRaw,
   IncludeSynthetic,
   InstantText,
@@ -74,14 +74,7 @@ export const LayerObject = Type.Object({
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
   units: Type.Record(Type.String(), Type.String()),
   instants: Type.Optional(Type.Record(Type.String(), InstantText)),
-  conversion: Type.Optional(
-    Type.Object({
-      multiplier: NullableFigure,
-      contract_size: NullableFigure,
-      mark: Type.Optional(FigureValue),
-      mark_received_at: Type.Optional(InstantText),
-    }),
-  ),
+  conversion: Conversion,
   withheld: Type.Optional(
     Type.Object({
       values: Type.Record(Type.String(), NullableFigure),

@@ -1,6 +1,6 @@
 // The events of the stream as shapes (ST-03, ST-09): what clients read them with. The OpenAPI document has each by name.
 import Type, { type TSchema } from 'typebox';
-import { FigureValue, InstantText, NullableFigure, NullableInstant } from '../contract/parameters.ts';
+import { Conversion, FigureValue, InstantText, NullableFigure, NullableInstant } from '../contract/parameters.ts';
 import { CandleRow } from '../operations/candles.ts';
 import { ListingShape } from '../operations/instruments.ts';
 import { LayerObject } from '../operations/snapshots.ts';
@@ -8,8 +8,8 @@ import { LayerObject } from '../operations/snapshots.ts';
 const described = (description: string) => ({ description });
 const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
 const Listing = { venue: Type.String(), venue_symbol: Type.String(), instrument: Type.String() };
-/** `[price, size]`. */
-const Level = Type.Array(Type.String(), { minItems: 2, maxItems: 2 });
+/** `[price, size]`; a size that cannot be converted is null. */
+const Level = Type.Array(Type.Union([Type.String(), Type.Null()]), { minItems: 2, maxItems: 2 });
 
 /** A reading; of a book with `depth` also its levels. */
 const State = Type.Intersect([
@@ -38,6 +38,7 @@ const EventRow = Type.Object({
   quantity: NullableFigure,
   value: NullableFigure,
   id: Type.String(described('Names the event within its listing.')),
+  conversion: Conversion,
   null_reasons: Type.Optional(Type.Record(Type.String(), Type.String())),
 });
 

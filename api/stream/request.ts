@@ -35,7 +35,6 @@ const STREAMED: readonly string[] = [
   ...[...DEFAULT_LAYERS, ...OTHER_LAYERS].map((layer) => LAYERS[layer].recordName),
   ...ROW_LAYERS,
 ];
-const MOST_DEPTH = 1_000;
 
 const Input = Type.Object(
   {
@@ -51,7 +50,6 @@ const Input = Type.Object(
     depth: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: MOST_DEPTH,
         description: 'Levels of `book` a side; 0 (default) for the top of the book only. Clamped to the plan.',
       }),
     ),

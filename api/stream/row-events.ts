@@ -1,14 +1,15 @@
 // Trades, liquidations and decided candles as streams tell them: rows of the log, each once, as they come (ST-03 `event`, `candle`).
 import { formatInstant } from '../../schemas/instants.ts';
-import { byKey, type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
+import { type JsonValue, rawJson, writeJson } from '../../schemas/json.ts';
 import { CANDLE_PRICES } from '../../schemas/layers/candle.ts';
 import { ROW_STREAMS, type RowLayer } from '../../schemas/layers/index.ts';
-import type { Digits, Micros, QuantityUnit } from '../../schemas/records.ts';
+import type { Digits, Micros, PriceType, QuantityUnit } from '../../schemas/records.ts';
 import type { ListingVersion, LiveEntry, Row } from '../../schemas/topics.ts';
-import { convertQuantity, type UnitsMode } from '../../schemas/units.ts';
+import { convertQuantity, needsMark } from '../../schemas/units.ts';
+import { noVolumeReason } from '../history/candle-rows.ts';
 import { type LiveListing, versionAt } from '../live/listing-book.ts';
 import { presentMark, venueView } from '../live/listing-view.ts';
-import { figureOrNull } from '../live/members.ts';
+import { conversionOf, figureOrNull, type Mark, orNone, unitCounted, valueRule } from '../live/members.ts';
 import type { LiveMemory } from '../live/memory.ts';
 import type { Format } from './request.ts';
 import type { Stream } from './stream.ts';
@@ -26,27 +27,35 @@ export const rowLayerOf = ({ kind, row }: LiveEntry): RowLayer | null => {
   return kind === 'event' || (kind === 'sealed' && layer === 'candles') ? layer : null;
 };
 
+type Kind = { readonly layer: RowLayer; readonly timeframe: string; readonly priceType: PriceType };
+
+const kindOf = (layer: RowLayer, { texts }: Row): Kind => ({
+  layer,
+  timeframe: texts.timeframe ?? '1m',
+  priceType: (texts.price_type ?? 'trade') as PriceType,
+});
+
 type Context = {
   readonly listing: LiveListing;
   readonly version: ListingVersion;
   readonly format: Format;
   /** The listing's present mark, for volumes of candles (N-07). */
-  readonly mark: () => Digits | null;
+  readonly mark: () => Mark | null;
 };
 
 const instantOrNull = (at: Micros | undefined): string | null => (at === undefined ? null : formatInstant(at));
 
-const convert = (digits: Digits, row: Row, context: Context & { readonly price: Digits | null; mode: UnitsMode }) => {
-  const listing = context.version.record.values;
-  const unit = (row.texts.quantity_unit ?? listing.quantity_unit) as QuantityUnit;
-  return convertQuantity({ digits, unit, mode: context.mode, listing, mark: context.price });
-};
+const unitOf = ({ texts }: Row, { version }: Context): QuantityUnit =>
+  unitCounted({ quantity_unit: texts.quantity_unit ?? null }, version);
 
 /** A trade or liquidation, converted at its own price (H-15, H-16e). */
 const eventObject = (row: Row, context: Context): JsonValue => {
   const { price = '0', quantity = '0' } = row.figures;
-  const asked = convert(quantity, row, { ...context, price, mode: context.format.units });
-  const value = convert(quantity, row, { ...context, price, mode: 'quote' });
+  const { version, format } = context;
+  const counted = { digits: quantity, unit: unitOf(row, context), mark: price };
+  const rule = version.record.values;
+  const asked = convertQuantity({ ...counted, mode: format.units, listing: rule });
+  const value = convertQuantity({ ...counted, mode: 'quote', listing: valueRule(rule) });
   const unknown = Object.entries({ quantity: asked, value }).filter(([, digits]) => digits === null);
   return {
     venue_ts: instantOrNull(row.instants.venue_ts),
@@ -57,23 +66,35 @@ const eventObject = (row: Row, context: Context): JsonValue => {
     quantity: figureOrNull(asked),
     value: figureOrNull(value),
     id: row.texts.id ?? null,
-    null_reasons:
-      unknown.length === 0 ? undefined : byKey(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
+    conversion: format.units === 'published' ? undefined : conversionOf(version, null),
+    null_reasons: orNone(Object.fromEntries(unknown.map(([name]) => [name, 'unit_unknown']))),
   };
 };
 
 const count = (value: number | undefined): JsonValue => rawJson(String(value ?? 0));
 
+type Volume = { readonly volume: Digits | null; readonly conversion?: JsonValue };
+
+/** A candle's volume in the unit asked for (N-07). */
+const volumeOf = (row: Row, context: Context): Volume => {
+  const { volume: digits } = row.figures;
+  const { version, format } = context;
+  if (digits === undefined) return { volume: null };
+  if (format.units === 'published') return { volume: digits };
+  const [listing, unit, mode] = [version.record.values, unitOf(row, context), format.units] as const;
+  const mark = needsMark(unit, mode, listing) ? context.mark() : null;
+  const volume = convertQuantity({ digits, unit, mode, listing, mark: mark?.digits ?? null });
+  return { volume, conversion: conversionOf(version, mark) };
+};
+
 /** A candle, a proved empty one, or a gap (H-11, H-12). */
 const candleObject = (row: Row, context: Context): JsonValue => {
-  const { volume, turnover } = row.figures;
-  const asked =
-    volume === undefined
-      ? null
-      : convert(volume, row, { ...context, price: context.mark(), mode: context.format.units });
+  const { volume: digits, turnover } = row.figures;
+  const { volume, conversion } = volumeOf(row, context);
   const reasons: Record<string, string> = JSON.parse(row.texts.null_reasons ?? '{}') as Record<string, string>;
-  if (volume !== undefined && asked === null) reasons.volume = 'unit_unknown';
   const isGap = row.texts.gap_cause !== undefined;
+  if (digits !== undefined && volume === null) reasons.volume = 'unit_unknown';
+  if (digits === undefined && !isGap) reasons.volume ??= noVolumeReason(kindOf('candles', row).priceType);
   return {
     open_time: formatInstant(row.at),
     close_time: instantOrNull(row.instants.close_time),
@@ -82,7 +103,7 @@ const candleObject = (row: Row, context: Context): JsonValue => {
     gap_cause: row.texts.gap_cause,
     received_at: instantOrNull(row.instants.received_at),
     ...Object.fromEntries(CANDLE_PRICES.map((name) => [name, figureOrNull(row.figures[name] ?? null)])),
-    volume: figureOrNull(asked),
+    volume: figureOrNull(volume),
     turnover: turnover === undefined ? undefined : figureOrNull(turnover),
     trades: row.integers.trades === undefined ? undefined : count(row.integers.trades),
     base_candles: {
@@ -90,17 +111,10 @@ const candleObject = (row: Row, context: Context): JsonValue => {
       present: count(row.integers.minutes_present),
       no_trades: count(row.integers.minutes_no_trades),
     },
-    null_reasons: Object.keys(reasons).length === 0 ? undefined : byKey(reasons),
+    conversion,
+    null_reasons: orNone(reasons),
   };
 };
-
-type Kind = { readonly layer: RowLayer; readonly timeframe: string; readonly priceType: string };
-
-const kindOf = (layer: RowLayer, { texts }: Row): Kind => ({
-  layer,
-  timeframe: texts.timeframe ?? '1m',
-  priceType: texts.price_type ?? 'trade',
-});
 
 const rowText = (row: Row, { layer }: Kind, context: Context): string => {
   const object = layer === 'candles' ? candleObject(row, context) : eventObject(row, context);
@@ -156,8 +170,7 @@ export class RowBatches {
       let batch = this.#batches.get(key);
       if (batch === undefined) {
         const version = versionAt(listing.versions, row.instants.recorded_at ?? row.at) ?? selected.version;
-        const mark = () =>
-          presentMark(venueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds })?.digits ?? null;
+        const mark = () => presentMark(venueView(this.#live, venue, now), listing, { at: now, bounds: format.bounds });
         batch = { kind, context: { listing, version, format, mark }, rows: [], streams: new Set() };
         this.#batches.set(key, batch);
       }

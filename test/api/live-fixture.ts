@@ -1,5 +1,5 @@
 // A data app over the real memory copy, fed with entries as the tasks publish them; only PostgreSQL is a hand-written fake.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Registry } from 'prom-client';
 import type { AccountStore } from '../../api/access/account-store.ts';
 import type { PaymentChecks } from '../../api/access/call.ts';
@@ -33,6 +33,7 @@ import {
   liveEntry,
   type Reading,
 } from '../../schemas/topics.ts';
+import { unlawful } from '../support/lawful-answer.ts';
 
 export const micros = (text: string): Micros => Date.parse(text) * 1000;
 /** T of the fixed clock. */
@@ -298,7 +299,26 @@ export const testApp = async (
     simulated: true,
     log: createLog('test', 'silent'),
   });
+  holdToLaw(app);
   return { app, keys, table, registry, as: (plan) => ({ authorization: `Bearer ${keys[plan]}` }) };
+};
+
+/** Every answer that a test gets is judged, whatever the test looks at. */
+const holdToLaw = (app: FastifyInstance): void => {
+  const inject = app.inject.bind(app) as (options: InjectOptions) => Promise<LightMyRequestResponse>;
+  const judged = async (asked: string | InjectOptions): Promise<LightMyRequestResponse> => {
+    const options: InjectOptions = typeof asked === 'string' ? { url: asked } : asked;
+    const answer = await inject(options);
+    const request = { method: options.method ?? 'GET', url: String(options.url) };
+    const faults = unlawful(request, answer);
+    if (faults.length > 0) {
+      throw new Error(
+        `${request.method} ${request.url.slice(0, 200)} ${answer.statusCode}: ${faults.slice(0, 5).join('; ')}`,
+      );
+    }
+    return answer;
+  };
+  app.inject = judged as typeof app.inject;
 };
 
 /** POST with a JSON body. */

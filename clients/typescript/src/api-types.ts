@@ -353,7 +353,7 @@ export type CandlesRequest = {
   readonly closed_only?: boolean;
 };
 
-export type BooksAnswer = {
+export type BooksAnswer<F extends Digits = number> = {
   /** Instant T of the answer, by the service’s clock. */
   readonly evaluated_at: Instant;
   /** Unit quantities are told in: as the venue publishes, base asset, or quote currency. */
@@ -367,7 +367,7 @@ export type BooksAnswer = {
   /** Names this answer, also in `X-Service-Receipt`; quote it to support. */
   readonly receipt_id: string;
   /** One a listing, by venue and symbol. */
-  readonly items: readonly Book[];
+  readonly items: readonly Book<F>[];
 };
 
 export type BooksRequest = {
@@ -807,16 +807,16 @@ export type FieldTransform = {
 export type CatalogueField = {
   /** Name. */
   readonly name: string;
+  /** Kind of value. */
+  readonly type: 'code' | 'number' | 'duration';
   /** Of the instrument, or of each listing. */
   readonly scope: 'instrument' | 'venue';
+  /** Layer it is read from. */
+  readonly layer: string;
   /** Unit of its value. */
   readonly unit: string;
   /** What it is. */
   readonly description: string;
-  /** Kind of value. */
-  readonly type: 'code' | 'number' | 'duration';
-  /** Layer it is read from. */
-  readonly layer: string;
   /** Whether it may be read as a series. */
   readonly sampleable: boolean;
   /** Whether it may be summed over listings. */
@@ -828,18 +828,18 @@ export type CatalogueField = {
 export type CatalogueSource = {
   /** Name. */
   readonly name: string;
-  /** Of the instrument, or of each listing. */
-  readonly scope: 'instrument' | 'venue';
-  /** Unit of its value. */
-  readonly unit: string;
-  /** What it is. */
-  readonly description: string;
   /** Kind of value. */
   readonly type: 'series';
+  /** Of the instrument, or of each listing. */
+  readonly scope: 'instrument' | 'venue';
   /** Layer it is read from. */
   readonly layer: 'candles';
   /** Which price: trades, the venue’s mark, or its index. */
   readonly price_type: PriceType;
+  /** Unit of its value. */
+  readonly unit: string;
+  /** What it is. */
+  readonly description: string;
   /** Whether it may be summed over listings. */
   readonly additive: boolean;
   /** Venues that lack it. */
@@ -849,18 +849,18 @@ export type CatalogueSource = {
 export type CatalogueFunction = {
   /** Name. */
   readonly name: string;
-  /** Of the instrument, or of each listing. */
-  readonly scope: 'instrument' | 'venue';
-  /** Unit of its value. */
-  readonly unit: string;
-  /** What it is. */
-  readonly description: string;
   /** How it is written. */
   readonly signature: string;
   /** Kind of value. */
   readonly type: 'series' | 'number' | 'boolean' | 'duration' | 'status';
+  /** Of the instrument, or of each listing. */
+  readonly scope: 'instrument' | 'venue';
   /** Layer it is read from. */
   readonly layer: string;
+  /** Unit of its value. */
+  readonly unit: string;
+  /** What it is. */
+  readonly description: string;
   /** Periods a call reads. */
   readonly bars: string;
   /** Whether it may be summed over listings. */
@@ -1049,7 +1049,7 @@ export type HistoryRow<F extends Digits = number> = {
   /** Instants by name, such as `next_funding_at`. */
   readonly instants?: { readonly [name: string]: Instant };
   /** What quantities were converted with. */
-  readonly conversion?: unknown;
+  readonly conversion?: Conversion<F>;
   /** Numbers of a stale reading, only with `allow_stale`. */
   readonly withheld?: Withheld<F>;
   /** Why a figure is null, by name. */
@@ -1105,7 +1105,7 @@ export type Candle<F extends Digits = number> = {
   /** Minutes it is made of. */
   readonly base_candles: BaseCandles;
   /** What quantities were converted with. */
-  readonly conversion?: unknown;
+  readonly conversion?: Conversion<F>;
   /** Why a figure is null, by name. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
@@ -1119,7 +1119,7 @@ export type BaseCandles = {
   readonly no_trades: number;
 };
 
-export type Book = {
+export type Book<F extends Digits = number> = {
   /** Venue code. */
   readonly venue: string;
   /** The venue’s own symbol, byte for byte. */
@@ -1168,7 +1168,7 @@ export type Book = {
   /** Sums over all levels known within a distance of mid. */
   readonly bands?: { readonly [name: string]: BookBand };
   /** What quantities were converted with. */
-  readonly conversion?: unknown;
+  readonly conversion?: Conversion<F>;
 };
 
 export type BookBand = {
@@ -1234,7 +1234,7 @@ export type Liquidation<F extends Digits = number> = {
   /** Names the liquidation within its listing. */
   readonly id: string;
   /** What quantities were converted with. */
-  readonly conversion?: unknown;
+  readonly conversion?: Conversion<F>;
   /** Why a figure is null, by name. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
@@ -1396,9 +1396,9 @@ export type QuotaToday = {
 
 export type StreamState<F extends Digits = number> = Reading<F> & {
   /** With `depth`: levels bid, best first. */
-  readonly bids?: readonly (readonly [string, string])[];
+  readonly bids?: readonly (readonly [string | null, string | null])[];
   /** With `depth`: levels asked, best first. */
-  readonly asks?: readonly (readonly [string, string])[];
+  readonly asks?: readonly (readonly [string | null, string | null])[];
 };
 
 export type EventRow<F extends Digits = number> = {
@@ -1418,6 +1418,8 @@ export type EventRow<F extends Digits = number> = {
   readonly value: F | null;
   /** Names the event within its listing. */
   readonly id: string;
+  /** What quantities were converted with. */
+  readonly conversion?: Conversion<F>;
   /** Why a figure is null, by name. */
   readonly null_reasons?: { readonly [name: string]: string };
 };
@@ -1625,7 +1627,7 @@ export type InstrumentsRequest = {
   readonly include_raw?: boolean;
   /** Listings a page, at most 5000 (default). */
   readonly limit?: number;
-  /** From `page.next_cursor`; pins the instant. */
+  /** From `page.next_cursor`, with the same request; pins the instant. */
   readonly cursor?: string;
 };
 
@@ -1726,7 +1728,7 @@ export type Operations<F extends Digits = number> = {
   snapshots: { request: SnapshotsRequest; answer: SnapshotsAnswer<F> };
   history: { request: HistoryRequest; answer: HistoryAnswer<F> };
   candles: { request: CandlesRequest; answer: CandlesAnswer<F> };
-  books: { request: BooksRequest; answer: BooksAnswer };
+  books: { request: BooksRequest; answer: BooksAnswer<F> };
   liquidations: { request: LiquidationsRequest; answer: LiquidationsAnswer<F> };
   agentState: { request: AgentStateRequest; answer: AgentStateAnswer };
   archive: { request: ArchiveRequest; answer: ArchiveAnswer };

@@ -111,6 +111,7 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   dql_catalogue: [{ lawful: {}, faults: [...EVERYWHERE] }],
   instruments: [
     { lawful: {}, faults: [...EVERYWHERE, UNITS, ...NAMES, instant('as_of'), plan('include_raw', true)] },
+    { lawful: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0), plan('include_raw', true)] },
     { lawful: {}, faults: [...EVERYWHERE, ...NAMES, future('as_of', LATER, '/as_of'), plan('include_raw', true)] },
   ],
   dql_parse: [
@@ -124,6 +125,10 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
     {
       lawful: { query: 'any(venues where mark > 1)' },
       faults: [...EVERYWHERE, ...NAMES, SUM, limit('freshness', '0s')],
+    },
+    {
+      lawful: { query: 'any(venues where mark > 1)' },
+      faults: [COLOUR, ...NAMES, BAD_QUERY, instant('cursor'), instant('limit', 0), limit('freshness', '0s')],
     },
   ],
   snapshots: [
@@ -168,13 +173,14 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
       lawful: { ...WINDOW },
       faults: [...[...EVERYWHERE, UNITS, ...NAMES, instant('from'), WIDE], NOT_IN_FREE],
     },
-    { lawful: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('side'), WIDE, NOT_IN_FREE] },
+    { lawful: { ...WINDOW }, faults: [COLOUR, ...NAMES, instant('cursor'), instant('to'), WIDE, NOT_IN_FREE] },
   ],
   archive: [
     {
       lawful: {},
       faults: [...EVERYWHERE, ...NAMES, instant('from'), instant('to', '2026-13-01'), instant('layer', 'book')],
     },
+    { lawful: {}, faults: [COLOUR, ...NAMES, instant('cursor'), instant('limit', 0)] },
   ],
   archive_file: [
     {
@@ -313,6 +319,58 @@ t.test(
     t.ok(asked > 500, `${asked} requests`);
   },
 );
+
+/** Members whose every text is lawful: what they name may not be there. */
+const ANY_TEXT: Readonly<Record<string, readonly string[]>> = { receipt: ['receipt_id'], anchor_proof: ['symbol'] };
+
+type Member = { readonly type?: string; readonly enum?: unknown; readonly anyOf?: readonly Member[] };
+const isText = ({ type, enum: values, anyOf = [] }: Member): boolean =>
+  (type === 'string' && values === undefined) || anyOf.some(isText);
+
+t.test('what a text of a member may be is in the table: a schema says it of none', (t) => {
+  for (const { name, input } of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
+    const { properties = {} } = input as { readonly properties?: Readonly<Record<string, Member>> };
+    const faults = (TABLE[name] ?? []).flatMap((row) => row.faults);
+    const told = new Set(
+      faults.flatMap((fault) => {
+        const request: Request = { body: {}, where: [], headers: {} };
+        fault.spoil(request);
+        return [...Object.keys(request.body), ...(request.where.length > 0 ? ['where'] : [])];
+      }),
+    );
+    for (const [member, schema] of Object.entries(properties)) {
+      if (isText(schema) && !ANY_TEXT[name]?.includes(member)) t.ok(told.has(member), `${name}: ${member}`);
+    }
+  }
+  t.end();
+});
+
+t.test('how much is asked for is clamped and never refused, on every endpoint (H-16g, H-14, ST-01)', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  let asked = 0;
+  for (const endpoint of [...OPERATIONS, STREAM] as readonly Endpoint[]) {
+    const { properties = {} } = endpoint.input as { readonly properties?: object };
+    for (const member of ['limit', 'depth'].filter((name) => name in properties)) {
+      const told = async (value: number): Promise<string[]> => {
+        // Another fault, so that no stream begins and nothing is read.
+        const body = { colour: 1, ...TABLE[endpoint.name]?.[0]?.lawful, [member]: value };
+        const isGet = endpoint.method === 'GET';
+        const answer = await app.inject({
+          method: endpoint.method,
+          url: isGet ? toUrl(endpoint, body) : endpoint.path,
+          headers: { authorization: `Bearer ${table.add('free')}` },
+          ...(isGet ? {} : { payload: body }),
+        });
+        return (answer.json() as Errors).errors.map(({ path }) => String(path));
+      };
+      asked += 1;
+      t.same(await told(1_000_000_000_000), ['/colour'], `${endpoint.path} ${member}`);
+      t.same(await told(-1), ['/colour', `/${member}`], `${endpoint.path} ${member}`);
+    }
+  }
+  t.ok(asked >= 6, `${asked} members`);
+});
 
 const sorted = (told: Told): [string, unknown][] =>
   Object.entries(told).sort(([a], [b]) => (a < b ? -1 : 1)) as [string, unknown][];

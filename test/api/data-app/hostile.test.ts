@@ -155,6 +155,22 @@ t.test('hostile bodies, types and parameters are refused in the shape of errors'
   t.ok((counts.get(400) ?? 0) > 800, 'most of them are read');
 });
 
+t.test('a part of a path is judged by its endpoint, however long it is', async (t) => {
+  const { app, table } = await testApp(market());
+  t.teardown(() => app.close());
+  const told = async (path: string): Promise<string[]> => {
+    const headers = { authorization: `Bearer ${table.add('pro')}` };
+    const answer = await app.inject({ url: path, headers });
+    const { errors } = answer.json<{ errors: { code: string; path?: string }[] }>();
+    return errors.map(({ code, path: at = '' }) => `${answer.statusCode} ${code} ${at}`);
+  };
+  const long = '1'.repeat(9_000);
+  t.same(await told(`/v2/anchors/${long}`), ['400 DQL_JSON_SCHEMA /day']);
+  t.same(await told(`/v2/receipts/${long}`), ['404 NOT_FOUND ']);
+  const faulty = ['/day', '/layer', '/listing'].map((path) => `400 DQL_JSON_SCHEMA ${path}`);
+  t.same(await told(`/v2/archive/${long}/${long}/${long}`), faulty);
+});
+
 const RAW = {
   'two lengths': 'POST /v2/snapshots HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}',
   'length and chunks':

@@ -94,6 +94,7 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
   }
   const count = async (query: string): Promise<number> =>
     (await get(`/v2/archive?${query}`, as('pro_plus'))).json().page.returned;
+  t.equal((await get('/v2/archive?limit=1001', as('pro'))).json().page.limit, 1_000, 'H-16g');
   t.equal(await count('where=base%3DETH'), 1);
   t.equal(await count('where=venue%3Dokx'), 1);
   t.equal(await count('layer=trade'), 1);
@@ -102,7 +103,7 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
     ['layer=book', 'DQL_JSON_SCHEMA /layer'],
     ['from=2026-1-1', 'DQL_JSON_SCHEMA /from'],
     ['from=2026-01-14&to=2026-01-13', 'DQL_JSON_SCHEMA /from'],
-    ['limit=1001', 'DQL_JSON_SCHEMA /limit'],
+    ['limit=0', 'DQL_JSON_SCHEMA /limit'],
   ] as const)
     t.same(faultsOf(await get(`/v2/archive?${query}`, as('pro_plus'))), [fault], query);
 });

@@ -308,6 +308,26 @@ t.test('pages hold every listing once, at one instant', async (t) => {
   t.equal((await get(feed, '/v2/instruments?limit=9999999')).json?.page.limit, 5000);
 });
 
+t.test('a cursor belongs to its selection and instant: the pages of one list are of one question', async (t) => {
+  const feed = market();
+  const cursorOf = async (query: string): Promise<string> =>
+    (await get(feed, `/v2/instruments?limit=1&${query}`)).json?.page.next_cursor ?? '';
+  const all = await cursorOf('');
+  const past = await cursorOf('as_of=2026-01-11');
+  for (const other of [
+    `where=base=ETH&cursor=${all}`,
+    `as_of=2026-01-11&cursor=${all}`,
+    `as_of=2026-01-12&cursor=${past}`,
+    `cursor=${past}`,
+  ]) {
+    const { status, json } = await get(feed, `/v2/instruments?${other}`);
+    t.equal(status, 400, other);
+    t.match(json?.errors, [{ code: 'DQL_JSON_SCHEMA', path: '/cursor' }]);
+  }
+  const next = await get(feed, `/v2/instruments?limit=5&units=base&as_of=2026-01-11&cursor=${past}`);
+  t.match(next.json, { as_of: '2026-01-11T00:00:00.000Z', page: { limit: 5, returned: 2, next_cursor: null } });
+});
+
 t.test('rules that are quantities follow the units asked for', async (t) => {
   const feed = market();
   const swap = {
@@ -347,6 +367,23 @@ t.test('an unchanged answer is 304 although its ages, and the instant in its cur
   );
   t.equal((await app.inject({ url: '/v2/instruments', headers: { 'if-none-match': String(etag) } })).statusCode, 200);
 });
+
+t.test(
+  'what may be kept says what it hangs on: the key, and the encoding it has none of (N-14, RFC 9111)',
+  async (t) => {
+    const { app, as } = await testApp(market());
+    t.teardown(() => app.close());
+    for (const url of ['/v2/venues', '/v2/instruments?include_raw=true', '/v2/dql/catalogue']) {
+      const plain = await app.inject({ url, headers: as('pro') });
+      t.match(plain.headers['cache-control'], /^public/);
+      t.equal(plain.headers.vary, 'authorization, accept-encoding', url);
+      const packed = await app.inject({ url, headers: { ...as('pro'), 'accept-encoding': 'br' } });
+      t.equal(packed.headers.vary, 'authorization, accept-encoding', url);
+      const same = await app.inject({ url, headers: { ...as('pro'), 'if-none-match': String(plain.headers.etag) } });
+      t.match(same, { statusCode: 304, headers: { vary: 'authorization, accept-encoding' } }, url);
+    }
+  },
+);
 
 t.test('HEAD answers as GET without a body', async (t) => {
   const { app } = await testApp(market());

@@ -1,5 +1,6 @@
 // POST /v2/screen over the real app: shapes, order, paging, units, scope and every refusal (SC-01 to SC-07, S-06, E-01, E-06).
 import t from 'tap';
+import type { PaymentChecks } from '../../../api/access/call.ts';
 import { Meter } from '../../../api/access/meter.ts';
 import { spendQuota } from '../../../api/access/quotas.ts';
 import { PLANS, type PlanCode } from '../../../api/contract/plans.ts';
@@ -185,6 +186,43 @@ t.test('pages are of one evaluation, for the same question of the same key', asy
   }
   now = NOW + 301_000_000;
   t.same(faultsOf(await ask({ query, cursor })), ['DQL_JSON_SCHEMA /cursor']);
+});
+
+t.test('a cursor that names no page is reported beside what else is wrong (E-01, SC-05)', async (t) => {
+  const { ask } = await opened(ladder());
+  const query = 'any(venues where mark > 101)';
+  const { next_cursor: cursor } = (await ask({ query, limit: 3 })).page;
+  const unknown = 'any(venues where nosuch > 1)';
+  t.same(faultsOf(await ask({ query: unknown, colour: 1, cursor: 'of.another' })), [
+    ...['DQL_UNKNOWN_FIELD 17', 'DQL_JSON_SCHEMA /colour', 'DQL_JSON_SCHEMA /cursor'],
+  ]);
+  t.same(faultsOf(await ask({ query: unknown, cursor })), ['DQL_UNKNOWN_FIELD 17']);
+  const behind = String(cursor).replace(/\d+$/, '7');
+  t.same(faultsOf(await ask({ query, cursor: behind })), ['DQL_JSON_SCHEMA /cursor'], 'behind the last item');
+});
+
+/** Payments of whoever the header names: taken as they come. */
+const trusting: PaymentChecks = {
+  challenge: () => ({ status: 402, headers: {}, body: { errors: [] } }),
+  present: async ({ headers }) => ({
+    buys: 'call',
+    payer: String(headers['payment-signature']),
+    take: async () => null,
+    end: async () => undefined,
+  }),
+};
+
+t.test('a cursor that was paid for belongs to its payer (SC-05)', async (t) => {
+  const { app } = await testApp(ladder(), { payments: trusting });
+  t.teardown(() => app.close());
+  const ask = async (payer: string, body: object): Promise<Answer> => {
+    const payload = { query: 'any(venues where mark > 101)', limit: 3, ...body };
+    const headers = { 'payment-signature': payer };
+    return (await app.inject({ method: 'POST', url: '/v2/screen', headers, payload })).json<Answer>();
+  };
+  const { next_cursor: cursor } = (await ask('0xaa', {})).page;
+  t.same(faultsOf(await ask('0xbb', { cursor })), ['DQL_JSON_SCHEMA /cursor']);
+  t.equal((await ask('0xaa', { cursor })).page.returned, 3);
 });
 
 t.test('a following page is no evaluation: it is answered when the evaluations of the day are used up', async (t) => {

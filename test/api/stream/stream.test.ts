@@ -11,6 +11,7 @@ import { parseEventId, printEventId, printPlaces } from '../../../api/stream/pos
 import { readRequest } from '../../../api/stream/request.ts';
 import type { Micros } from '../../../schemas/records.ts';
 import type { Reading, Row } from '../../../schemas/topics.ts';
+import { unlawfulEvent } from '../../support/lawful-answer.ts';
 import { parseFrames, StreamClient, type StreamEvent } from '../../support/stream-client.ts';
 import {
   capability,
@@ -82,9 +83,12 @@ class Bench {
     this.feed.read('binance', symbol, markReading(String(60_000 + rev), { rev, ...at, ...over }));
   }
 
+  /** Judges every event that was told, whatever the test looked at. */
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     await this.test.app.close();
+    const faults = this.#clients.flatMap(({ events }) => events.flatMap(unlawfulEvent));
+    if (faults.length > 0) throw new Error([...new Set(faults)].slice(0, 5).join('; '));
   }
 }
 
@@ -556,6 +560,7 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
         quantity: 12000.1,
         value: 12000.1,
         id: '77',
+        conversion: { multiplier: 1, contract_size: 1 },
       },
     ],
   });
@@ -582,7 +587,17 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
       base_candles: { expected: 5, present: 3, no_trades: 1 },
     },
   });
-  t.match(candle?.data, { price_type: 'trade', row: { close: 2, volume: 30000, turnover: 30000, trades: 12 } });
+  const mark = { mark: 60000, mark_received_at: '2026-01-15T12:00:00.184512Z' };
+  t.match(candle?.data, {
+    price_type: 'trade',
+    row: {
+      close: 2,
+      volume: 30000,
+      turnover: 30000,
+      trades: 12,
+      conversion: { multiplier: 1, contract_size: 1, ...mark },
+    },
+  });
   t.equal(client.named('event').length, 2, 'late rows are part of no answer');
   t.equal(client.named('candle').length, 2, 'provisional ones and other timeframes neither');
   const again = await bench.resume(query, lastId);
@@ -591,6 +606,45 @@ t.test('tells trades, liquidations and decided candles once, also to one that re
     told(again).map((e) => e.data),
     told(client).map((e) => e.data),
   );
+});
+
+t.test('rows say why a figure is null, as POST candles and liquidations do (L-07, H-11, H-16e)', async (t) => {
+  const bench = await Bench.open(t);
+  const swap = {
+    venue_symbol: 'BTCUSDT',
+    quantity_unit: 'contracts',
+    contract_size: '0.01',
+    multiplier: null,
+  } as const;
+  bench.feed.list(listing('binance', listingValues(swap), { writtenAt: LISTED + 1 }));
+  const client = await bench.ready(`${BTC},liquidation,candles&timeframe=5m&units=base`);
+  bench.pass(SECOND);
+  for (const price_type of ['trade', 'mark', 'index']) {
+    const texts = { venue: 'binance', status: 'present', price_type, timeframe: '5m' };
+    const figures = { open: '1', high: '2', low: '1', close: '2' };
+    bench.feed.entry('binance', { kind: 'sealed', symbol: 'BTCUSDT', row: { ...CANDLE, texts, figures } });
+  }
+  const texts = { ...TRADE.texts, side: 'long', price_kind: 'fill', quantity_unit: 'contracts' };
+  bench.feed.entry('binance', {
+    kind: 'event',
+    symbol: 'BTCUSDT',
+    row: { ...TRADE, table: 'liquidations', texts },
+  });
+  const candles = await client.untilCount('candle', 3);
+  t.same(
+    candles.map(({ data }) => (data.row as { null_reasons: unknown }).null_reasons),
+    [{ volume: 'no_value' }, { volume: 'venue_capability' }, { volume: 'venue_capability' }],
+  );
+  const [liquidation] = await client.untilCount('event', 1);
+  t.match(liquidation?.data.rows, [
+    {
+      quantity: null,
+      // 0.2 contracts of 0.01 at 60,000.5: the multiplier cancels.
+      value: 120.001,
+      conversion: { multiplier: null, contract_size: 0.01 },
+      null_reasons: { quantity: 'unit_unknown' },
+    },
+  ]);
 });
 
 t.test('a layer of rows may be asked for by any of its names (L-01)', async (t) => {

@@ -754,16 +754,16 @@ class FieldTransform(TypedDict):
 class CatalogueField(TypedDict):
     name: str
     """Name."""
+    type: Literal['code', 'number', 'duration']
+    """Kind of value."""
     scope: Literal['instrument', 'venue']
     """Of the instrument, or of each listing."""
+    layer: str
+    """Layer it is read from."""
     unit: str
     """Unit of its value."""
     description: str
     """What it is."""
-    type: Literal['code', 'number', 'duration']
-    """Kind of value."""
-    layer: str
-    """Layer it is read from."""
     sampleable: bool
     """Whether it may be read as a series."""
     additive: bool
@@ -775,18 +775,18 @@ class CatalogueField(TypedDict):
 class CatalogueSource(TypedDict):
     name: str
     """Name."""
-    scope: Literal['instrument', 'venue']
-    """Of the instrument, or of each listing."""
-    unit: str
-    """Unit of its value."""
-    description: str
-    """What it is."""
     type: Literal['series']
     """Kind of value."""
+    scope: Literal['instrument', 'venue']
+    """Of the instrument, or of each listing."""
     layer: Literal['candles']
     """Layer it is read from."""
     price_type: PriceType
     """Which price: trades, the venue’s mark, or its index."""
+    unit: str
+    """Unit of its value."""
+    description: str
+    """What it is."""
     additive: bool
     """Whether it may be summed over listings."""
     not_published_on: list[str]
@@ -796,18 +796,18 @@ class CatalogueSource(TypedDict):
 class CatalogueFunction(TypedDict):
     name: str
     """Name."""
-    scope: Literal['instrument', 'venue']
-    """Of the instrument, or of each listing."""
-    unit: str
-    """Unit of its value."""
-    description: str
-    """What it is."""
     signature: str
     """How it is written."""
     type: Literal['series', 'number', 'boolean', 'duration', 'status']
     """Kind of value."""
+    scope: Literal['instrument', 'venue']
+    """Of the instrument, or of each listing."""
     layer: str
     """Layer it is read from."""
+    unit: str
+    """Unit of its value."""
+    description: str
+    """What it is."""
     bars: str
     """Periods a call reads."""
     additive: bool
@@ -995,7 +995,7 @@ class HistoryRow(TypedDict):
     """Figures by name, digits as the venue sent them."""
     instants: NotRequired[dict[str, Instant]]
     """Instants by name, such as `next_funding_at`."""
-    conversion: NotRequired[Any]
+    conversion: NotRequired[Conversion]
     """What quantities were converted with."""
     withheld: NotRequired[Withheld]
     """Numbers of a stale reading, only with `allow_stale`."""
@@ -1051,7 +1051,7 @@ class Candle(TypedDict):
     """Number of trades, where published."""
     base_candles: BaseCandles
     """Minutes it is made of."""
-    conversion: NotRequired[Any]
+    conversion: NotRequired[Conversion]
     """What quantities were converted with."""
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name."""
@@ -1117,7 +1117,7 @@ class Book(TypedDict):
     """Levels known, more than are shown."""
     bands: NotRequired[dict[str, BookBand]]
     """Sums over all levels known within a distance of mid."""
-    conversion: NotRequired[Any]
+    conversion: NotRequired[Conversion]
     """What quantities were converted with."""
 
 
@@ -1186,7 +1186,7 @@ class Liquidation(TypedDict):
     """Price times size, in quote currency."""
     id: str
     """Names the liquidation within its listing."""
-    conversion: NotRequired[Any]
+    conversion: NotRequired[Conversion]
     """What quantities were converted with."""
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name."""
@@ -1365,6 +1365,8 @@ class EventRow(TypedDict):
     """Price times size, in quote currency."""
     id: str
     """Names the event within its listing."""
+    conversion: NotRequired[Conversion]
+    """What quantities were converted with."""
     null_reasons: NotRequired[dict[str, str]]
     """Why a figure is null, by name."""
 
@@ -1512,9 +1514,9 @@ class ByeEvent(TypedDict):
 
 
 class StreamState(Reading):
-    bids: NotRequired[list[list[str]]]
+    bids: NotRequired[list[list[Union[str, None]]]]
     """With `depth`: levels bid, best first."""
-    asks: NotRequired[list[list[str]]]
+    asks: NotRequired[list[list[Union[str, None]]]]
     """With `depth`: levels asked, best first."""
 
 

@@ -1,0 +1,99 @@
+// What every answer of the data app is held to, whatever a test asked it for: its declared shape and order, or the one shape of errors with the
+// headers of its status (N-01, N-12 to N-14, E-05, E-06, AC-03).
+import type { Endpoint } from '../../api/contract/endpoint.ts';
+import { SERVICE_LIMITS } from '../../api/contract/limits.ts';
+import { OPERATIONS } from '../../api/operations/index.ts';
+import { STREAM_EVENTS } from '../../api/stream/events.ts';
+import { type ApiError, CATALOGUE, orderErrors } from '../../schemas/errors.ts';
+import { faultsOf, shapeFaultsOf } from './closed-schema.ts';
+import type { StreamEvent } from './stream-client.ts';
+
+export type Answered = {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+};
+
+/** A literal path is matched before one with parameters (AN-01). */
+const ROUTES = (OPERATIONS as readonly Endpoint[])
+  .toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+  .map((endpoint) => ({
+    endpoint,
+    shape: new RegExp(`^${endpoint.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const MEMBERS = ['code', 'message', 'position', 'hint', 'path'];
+
+/** What is wrong with the list of errors itself; without a status it stands in a stream. */
+const listFaults = (errors: readonly ApiError[], status: number | null): string[] => {
+  if (!Array.isArray(errors) || errors.length === 0 || errors.length > 20) return ['no list of 1 to 20 errors'];
+  const [first] = errors as readonly [ApiError, ...ApiError[]];
+  const known = errors.filter(({ code }) => code in CATALOGUE);
+  return [
+    ...(known.length < errors.length ? ['a code that the catalogue has not'] : []),
+    ...(status === null || CATALOGUE[first.code]?.status === status ? [] : [`${first.code} with status ${status}`]),
+    ...(JSON.stringify(orderErrors(errors)) === JSON.stringify(errors) ? [] : ['errors out of order']),
+    ...errors.flatMap((error) => {
+      const order = MEMBERS.filter((member) => member in error).join();
+      return Object.keys(error).join() === order && error.message.length > 0 ? [] : [`members of ${error.code}`];
+    }),
+  ];
+};
+
+/** Headers that a status must have. */
+const headerFaults = ({ statusCode, headers }: Answered): string[] => {
+  const needed: Readonly<Record<number, readonly [string, RegExp][]>> = {
+    401: [['www-authenticate', /^Bearer$/]],
+    402: [['payment-required', /^[A-Za-z0-9+/=]{1,4096}$/]],
+    405: [['allow', /^[A-Z]+(, [A-Z]+)*$/]],
+    429: [
+      ['retry-after', /^[1-9]\d*$/],
+      ['x-service-limit', new RegExp(`^(${SERVICE_LIMITS.join('|')})$`)],
+    ],
+    503: [['retry-after', /^[1-9]\d*$/]],
+  };
+  const all: readonly [string, RegExp][] = [
+    ['x-service-receipt', /^rcp_[0-9A-HJKMNP-TV-Z]{26}$/],
+    ['access-control-allow-origin', /^\*$/],
+    ...(statusCode >= 400 ? [['cache-control', /^no-store$/] as [string, RegExp]] : []),
+    ...(needed[statusCode] ?? []),
+  ];
+  return all.flatMap(([name, shape]) => (shape.test(String(headers[name])) ? [] : [`${name}: ${headers[name]}`]));
+};
+
+const bodyFaults = (endpoint: Endpoint | undefined, { statusCode, headers, body }: Answered): string[] => {
+  if (statusCode >= 400) {
+    if (headers['content-type'] !== JSON_TYPE) return [`errors as ${headers['content-type']}`];
+    return listFaults((JSON.parse(body) as { errors: ApiError[] }).errors, statusCode);
+  }
+  // The purchase of a plan is told on any payable path (P-06).
+  const isJson = headers['content-type'] === JSON_TYPE && headers['content-encoding'] === undefined;
+  if (endpoint === undefined || !isJson || body.startsWith('{"purchase"')) return [];
+  const answer = JSON.parse(body) as { readonly receipt_id?: string };
+  const isOfReceipt = endpoint.class === 'receipt' || answer.receipt_id === undefined;
+  return [
+    ...faultsOf(endpoint, answer),
+    ...(isOfReceipt || answer.receipt_id === headers['x-service-receipt'] ? [] : ['two receipts']),
+  ];
+};
+
+/** What is wrong with an event of a stream: one that is not documented, or of another shape (ST-02, ST-03, ST-09). */
+export const unlawfulEvent = ({ id, event, data }: StreamEvent): string[] => {
+  const idFaults = id.length > 0 && id.length <= 512 ? [] : [`the id of ${event}`];
+  if (event === 'error') return [...idFaults, ...listFaults((data as { errors: ApiError[] }).errors, null)];
+  // Moves of rules are told beside the log (D-113).
+  if (event === 'rule') return idFaults;
+  const schema = (STREAM_EVENTS as Readonly<Record<string, object>>)[event];
+  if (schema === undefined) return [`${event} is no event`];
+  return [...idFaults, ...shapeFaultsOf('stream', schema, data).map((fault) => `${event}: ${fault}`)];
+};
+
+/** Everything that no answer may be; of paths outside of `/v2` and of streams nothing is asked here. */
+export const unlawful = ({ method, url }: { method: string; url: string }, answer: Answered): string[] => {
+  const path = url.split('?')[0] ?? '';
+  if (!path.startsWith('/v2') || method === 'OPTIONS') return [];
+  const endpoint = ROUTES.find((route) => route.endpoint.method === method && route.shape.test(path))?.endpoint;
+  const hasBody = method !== 'HEAD' && answer.statusCode !== 304 && answer.body !== '';
+  return [...headerFaults(answer), ...(hasBody ? bodyFaults(endpoint, answer) : [])];
+};
