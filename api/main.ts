@@ -151,6 +151,7 @@ const start = async (): Promise<Stop> => {
     rules: rules.desk,
     moves: rules.moves,
     baseUrl,
+    trustedProxies: config.TRUSTED_PROXIES,
     areKeysReachable: () =>
       pool.query('select 1').then(
         () => database.isReady(),

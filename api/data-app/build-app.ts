@@ -255,6 +255,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
+  const { trustedProxies = [] } = deps;
   const hub = new StreamHub({ ...deps, onDelivered: (age) => levels.observeDelivery(age / 1_000) });
   deps.metrics.watchStreams(() => hub.sizes());
   const app = fastify({
@@ -264,6 +265,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     requestTimeout: REQUEST_TIMEOUT_MS,
     routerOptions: { maxParamLength: 500 },
     forceCloseConnections: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);

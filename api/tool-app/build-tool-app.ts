@@ -16,7 +16,12 @@ import {
   WRONG_METHOD,
 } from './refusals.ts';
 
-export type ToolAppDeps = McpDeps & RefusalDeps & { readonly log: Logger };
+export type ToolAppDeps = McpDeps &
+  RefusalDeps & {
+    /** Addresses of proxies whose X-Forwarded-For is believed: the client's address is passed on (T-11). */
+    readonly trustedProxies?: readonly string[];
+    readonly log: Logger;
+  };
 
 /** Twenty messages of a batch, each as large as a request of the API may be. */
 const BODY_BYTES = 20 * 65_536;
@@ -115,12 +120,14 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> => {
   const { pathname: path } = new URL(deps.mcpUrl);
+  const { trustedProxies = [] } = deps;
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {

@@ -258,6 +258,7 @@ export const testApp = async (
   over: {
     terms?: PaymentTerms;
     baseUrl?: string;
+    trustedProxies?: readonly string[];
     nowMicros?: () => Micros;
     keys?: KeyStore;
     meter?: Meter;
@@ -293,6 +294,7 @@ export const testApp = async (
     accounts: over.accounts ?? { read: async () => null },
     payments: over.payments ?? paymentsOff(over.terms ?? TERMS, over.baseUrl),
     baseUrl: over.baseUrl ?? BASE_URL,
+    trustedProxies: over.trustedProxies ?? [],
     areKeysReachable: async () => !table.isAway,
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
     simulated: true,
