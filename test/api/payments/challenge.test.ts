@@ -1,6 +1,10 @@
 // The 402 challenge of every payable endpoint, read by the libraries that clients and catalogues read it with (P-01, N-13).
 
-import { extractDiscoveryInfo, validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x402/extensions/bazaar';
+import {
+  extractDiscoveryInfo,
+  validateDiscoveryExtension,
+  validateDiscoveryExtensionSpec,
+} from '@x402/extensions/bazaar';
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
