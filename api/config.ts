@@ -27,7 +27,11 @@ export const API_CONFIG = {
     description: 'Addresses of proxies before the data API and the tool server, whose X-Forwarded-For is believed.',
   },
   ...TOOL_CONFIG,
-  ACCOUNT_URL: { type: 'url', default: null, description: 'Account site, whose pages may call the tool server.' },
+  ACCOUNT_URL: {
+    type: 'url',
+    default: null,
+    description: 'Account site: /llms.txt and /changelog lead there, its pages may call the tool server.',
+  },
   AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; unset: keys only.' },
   INTERNAL_URL: {
     type: 'url',

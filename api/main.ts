@@ -152,6 +152,7 @@ const start = async (): Promise<Stop> => {
     moves: rules.moves,
     baseUrl,
     trustedProxies: config.TRUSTED_PROXIES,
+    ...(config.ACCOUNT_URL === null ? {} : { accountUrl: config.ACCOUNT_URL.replace(/\/$/, '') }),
     areKeysReachable: () =>
       pool.query('select 1').then(
         () => database.isReady(),

@@ -258,6 +258,7 @@ export const testApp = async (
   over: {
     terms?: PaymentTerms;
     baseUrl?: string;
+    accountUrl?: string;
     trustedProxies?: readonly string[];
     nowMicros?: () => Micros;
     keys?: KeyStore;
@@ -294,6 +295,7 @@ export const testApp = async (
     accounts: over.accounts ?? { read: async () => null },
     payments: over.payments ?? paymentsOff(over.terms ?? TERMS, over.baseUrl),
     baseUrl: over.baseUrl ?? BASE_URL,
+    ...(over.accountUrl === undefined ? {} : { accountUrl: over.accountUrl }),
     trustedProxies: over.trustedProxies ?? [],
     areKeysReachable: async () => !table.isAway,
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
