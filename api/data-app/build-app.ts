@@ -179,11 +179,13 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 
 type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
 
-/** Methods of every path but those with a wildcard, to tell a wrong method from a wrong path. */
+/** Methods of every path, to tell a wrong method from a wrong path; `*` alone is the preflights' and no path. */
 const methodsOf = (app: FastifyInstance): Methods => {
   const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
-    const shape = new RegExp(`^${url.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);
+    if (url === '*') return;
+    const escaped = url.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
+    const shape = new RegExp(`^${escaped.replaceAll(/:\w+/g, '[^/]+').replace(/\*$/, '.+')}$`);
     const { known } = methods.get(url) ?? { known: new Set<string>() };
     methods.set(url, { shape, known });
     for (const m of [method].flat()) known.add(m);

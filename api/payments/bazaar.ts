@@ -1,5 +1,4 @@
 // The bazaar block of a challenge: one short example of the call, and a JSON Schema 2020-12 of the top-level members that it satisfies (P-01).
-import type { TSchema } from 'typebox';
 import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -37,11 +37,13 @@ const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParam
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
-/** Step 1 of T-07. The documents of sign-in are for pages of any origin. */
-const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps): void => {
+type Documents = ReturnType<typeof metadataDocuments>;
+
+/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may ask before they read. */
+const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
   app.addHook('onRequest', async (request, reply) => {
-    const { headers, method } = request;
-    const isPublic = request.routeOptions.config?.isPublic === true;
+    const { headers, method, url } = request;
+    const isPublic = documents.has(url.split('?')[0] ?? '');
     const refused = refuseHost(isPublic ? { headers: { host: headers.host } } : { headers }, deps);
     if (refused !== null) return sendRefused(reply, refused);
     return method === 'OPTIONS' && !isPreflight(request) ? sendRefused(reply, WRONG_METHOD) : undefined;
@@ -74,10 +76,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key that a request counts on whose credentials were accepted. */
     apiKey: string;
-  }
-  interface FastifyContextConfig {
-    /** Served to anyone, without credentials. */
-    isPublic?: boolean;
   }
 }
 
@@ -137,12 +135,13 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
       throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
     }
   });
-  addHostCheck(app, deps);
+  const documents = metadataDocuments(deps);
+  addHostCheck(app, deps, documents);
   await addCors(app);
   addRefusals(app, deps, path);
   addEndpoint(app, deps, path);
-  for (const [document, text] of metadataDocuments(deps)) {
-    app.get(document, { config: { isPublic: true } }, (_request, reply) =>
+  for (const [document, text] of documents) {
+    app.get(document, (_request, reply) =>
       reply.header('cache-control', 'public, max-age=3600').type('application/json').send(text),
     );
   }
