@@ -21,8 +21,17 @@ export const API_CONFIG = {
   HOST: { type: 'string', default: '127.0.0.1', description: 'Address the data API listens on.' },
   PORT: { type: 'integer', default: 8080, description: 'Port of the data API; 0 takes a free one.' },
   BASE_URL: { type: 'url', default: null, description: 'How clients reach the data API; http://HOST:PORT when unset.' },
+  TRUSTED_PROXIES: {
+    type: 'list',
+    default: [],
+    description: 'Addresses of proxies before the data API and the tool server, whose X-Forwarded-For is believed.',
+  },
   ...TOOL_CONFIG,
-  ACCOUNT_URL: { type: 'url', default: null, description: 'Account site, whose pages may call the tool server.' },
+  ACCOUNT_URL: {
+    type: 'url',
+    default: null,
+    description: 'Account site: /llms.txt and /changelog lead there, its pages may call the tool server.',
+  },
   AUTH_URL: { type: 'url', default: null, description: 'Issuer of the OAuth sign-in; unset: keys only.' },
   INTERNAL_URL: {
     type: 'url',

@@ -151,6 +151,8 @@ const start = async (): Promise<Stop> => {
     rules: rules.desk,
     moves: rules.moves,
     baseUrl,
+    trustedProxies: config.TRUSTED_PROXIES,
+    ...(config.ACCOUNT_URL === null ? {} : { accountUrl: config.ACCOUNT_URL.replace(/\/$/, '') }),
     areKeysReachable: () =>
       pool.query('select 1').then(
         () => database.isReady(),

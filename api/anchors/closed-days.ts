@@ -1,6 +1,7 @@
 // Closed days as PostgreSQL has them: root, partitions, how far the posting is, where the leaves of a listing are (AN-01 to AN-05).
 import type { Pool } from 'pg';
 import type { LeafRange } from '../../infra/runtime/kept-leaves.ts';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { AnchorStatus } from '../../schemas/anchor-chain.ts';
 import type { Micros } from '../../schemas/records.ts';
 import type { SetName } from '../contract/archive.ts';
@@ -118,6 +119,7 @@ export const openClosedDays = (pool: Pick<Pool, 'query'>): ClosedDays => ({
     return rows[0]?.day ?? null;
   },
   leavesOf: async ({ day, venue, venueSymbol, layer }) => {
+    if (!isStorable(venueSymbol)) return null;
     const { rows } = await pool.query<{ first: string; rows: number; instrument: string; fileKey: string }>(LEAVES, [
       ...[day, venue, venueSymbol, layer],
     ]);

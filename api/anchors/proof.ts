@@ -1,6 +1,7 @@
 // The proof of one row: its stored rows compared with the kept leaves, and the paths to the root of the day (AN-05, AN-06).
 import { compareLeaves, type EqualRow, type KeptHashes, readHashes } from '../../infra/runtime/kept-leaves.ts';
 import type { ObjectStore } from '../../infra/runtime/object-store.ts';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { countLeafRows, type LeafRow, type LeafSource, readLeafRows } from '../../infra/runtime/questdb/leaf-rows.ts';
 import type { AnchoredTable } from '../../schemas/anchored.ts';
 import { type ServiceError, serviceError } from '../../schemas/errors.ts';
@@ -151,7 +152,8 @@ export const proveRow = async (question: ProofQuestion, deps: ProofDeps): Promis
   const { table, day } = question;
   const partitionIndex = day.partitions.findIndex((partition) => partition.table === table.table);
   const partition = day.partitions[partitionIndex];
-  if (partition === undefined) throw noRow(question);
+  // No store holds a symbol that is no text, and neither is asked for one.
+  if (partition === undefined || !isStorable(question.venueSymbol)) throw noRow(question);
   if (partition.changed) throw changed(table.table, day.day);
   const kept = { store: deps.store, treeKey: partition.treeKey };
   const { difference, row } = await findRow(question, kept, deps);

@@ -1,5 +1,6 @@
 // What the archive holds, read from PostgreSQL as the nightly step wrote it: pages of the list, and one file of it (AR-01, AR-02).
 import type { Pool } from 'pg';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { ArchiveFile, ArchiveManifest } from '../contract/archive.ts';
 
 type Row = Omit<ArchiveFile, 'bytes' | 'writtenAt'> & { readonly bytes: string; readonly writtenMs: string };
@@ -38,6 +39,7 @@ export const openManifest = (pool: Pick<Pool, 'query'>): ArchiveManifest => ({
     return rows.map(toFile);
   },
   find: async ({ venue, venueSymbol, layer, day }, format) => {
+    if (!isStorable(venue) || !isStorable(venueSymbol)) return null;
     const { rows } = await pool.query<Row>(FIND, [format, venue, venueSymbol, layer, day]);
     return rows[0] === undefined ? null : toFile(rows[0]);
   },

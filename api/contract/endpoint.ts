@@ -67,3 +67,7 @@ export type Endpoint<Input = unknown> = {
   /** Faults of shape that a schema cannot express, of the members it found no fault in (E-01 step 6). */
   readonly refine: (input: Partial<Input>, spoilt: Spoilt) => readonly ApiError[];
 };
+
+/** Names of the parameters of a path. */
+export const pathParameters = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');

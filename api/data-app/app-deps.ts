@@ -19,6 +19,10 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
   /** How clients reach the API. */
   readonly baseUrl: string;
+  /** The account site, which has the documentation and the changelog as pages; absent: there is none. */
+  readonly accountUrl?: string;
+  /** Addresses of proxies whose X-Forwarded-For is believed: limits by address count what it says (P-05). */
+  readonly trustedProxies?: readonly string[];
   /** Stored history; absent: what needs it answers 503. */
   readonly history?: HistoryStore;
   readonly accounts: AccountStore;

@@ -179,11 +179,13 @@ const addOperations = (app: FastifyInstance, deps: AppDeps, choose: ChooseScope)
 
 type Methods = Map<string, { readonly shape: RegExp; readonly known: Set<string> }>;
 
-/** Methods of every path but those with a wildcard, to tell a wrong method from a wrong path. */
+/** Methods of every path, to tell a wrong method from a wrong path; `*` alone is the preflights' and no path. */
 const methodsOf = (app: FastifyInstance): Methods => {
   const methods: Methods = new Map<string, { readonly shape: RegExp; readonly known: Set<string> }>();
   app.addHook('onRoute', ({ url, method }) => {
-    const shape = new RegExp(`^${url.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+')}$`);
+    if (url === '*') return;
+    const escaped = url.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
+    const shape = new RegExp(`^${escaped.replaceAll(/:\w+/g, '[^/]+').replace(/\*$/, '.+')}$`);
     const { known } = methods.get(url) ?? { known: new Set<string>() };
     methods.set(url, { shape, known });
     for (const m of [method].flat()) known.add(m);
@@ -255,6 +257,7 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
+  const { trustedProxies = [] } = deps;
   const hub = new StreamHub({ ...deps, onDelivered: (age) => levels.observeDelivery(age / 1_000) });
   deps.metrics.watchStreams(() => hub.sizes());
   const app = fastify({
@@ -265,6 +268,7 @@ export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
     // A part of a path is judged by its endpoint, however long: the head of a request has at most 16 KiB.
     routerOptions: { maxParamLength: 16_384 },
     forceCloseConnections: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     // Fastify answers these before any hook runs, so the receipt is set here too.
     frameworkErrors: (error, request, reply) => {
       setReceipt(request as unknown as FastifyRequest, reply as unknown as FastifyReply);

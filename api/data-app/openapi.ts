@@ -1,10 +1,9 @@
 // The OpenAPI 3.1 document, rendered from the operations (OP-01), every shape in its place; `named-openapi.ts` gives them names.
 import type { TSchema } from 'typebox';
 import { CATALOGUE } from '../../schemas/errors.ts';
-import type { Endpoint } from '../contract/endpoint.ts';
+import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 import { codesOf } from './endpoint-codes.ts';
 import { wordsOf } from './member-words.ts';
-import { pathParameters } from './read-input.ts';
 
 export type OpenApiOptions = {
   readonly operations: readonly Endpoint[];

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { type ApiError, ServiceError } from '../../schemas/errors.ts';
 import { parseExactly } from '../../schemas/exact-json.ts';
 import type { Call } from '../access/call.ts';
-import type { Endpoint } from '../contract/endpoint.ts';
+import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 import { byteLimitFaults, WRONG_MEDIA_TYPE } from './answers.ts';
 import { type MemberPath, repeatedMembers } from './repeated-members.ts';
 import { clip, fault, pointer } from './shape-faults.ts';
@@ -20,10 +20,6 @@ const CONVERSIONS: Readonly<Record<string, (text: string) => unknown>> = {
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),
   integer: (text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text),
 };
-
-/** Names of the parameters of a path. */
-export const pathParameters = (path: string): string[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
 
 type Properties = Readonly<Record<string, { readonly type?: string }>>;
 

@@ -1,4 +1,4 @@
-// Open routes about the service itself: /status.json, /incidents.json, /changelog.json and its Atom feed (OP-01, VER-02).
+// Open routes about the service itself: /status.json, /incidents.json, /changelog.json and its Atom feed, /llms.txt (OP-01, VER-02).
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { serviceError } from '../../schemas/errors.ts';
@@ -12,8 +12,11 @@ const CACHING = 'public, max-age=10';
 
 const readChanges = () => parseChangelog(readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8'));
 
+/** What the account site renders from the documentation; it leads here in turn for what this app has. */
+const ON_SITE = ['/llms.txt', '/changelog'] as const;
+
 export const addStatus = (app: FastifyInstance, deps: AppDeps & { readonly levels: ServiceLevels }): void => {
-  const { live, nowMicros, simulated, levels, statusStore, baseUrl } = deps;
+  const { live, nowMicros, simulated, levels, statusStore, baseUrl, accountUrl } = deps;
   const status = createStatus({
     ...{ live, nowMicros, simulated, levels },
     ...(statusStore === undefined ? {} : { store: statusStore }),
@@ -36,6 +39,8 @@ export const addStatus = (app: FastifyInstance, deps: AppDeps & { readonly level
   app.get('/changelog.json', (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').type(JSON_TYPE).send(changelog),
   );
+  if (accountUrl !== undefined)
+    for (const path of ON_SITE) app.get(path, (_request, reply) => reply.redirect(`${accountUrl}${path}`, 302));
   app.get('/changelog.atom', (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').type('application/atom+xml; charset=utf-8').send(atom),
   );

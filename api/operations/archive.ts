@@ -1,5 +1,6 @@
 // GET /v2/archive: which files there are, page by page; the same for every key but for what its plan may fetch (AR-01).
 import Type, { type Static } from 'typebox';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { type ApiError, serviceError } from '../../schemas/errors.ts';
 import { formatInstant } from '../../schemas/instants.ts';
 import type { JsonValue } from '../../schemas/json.ts';
@@ -81,7 +82,8 @@ const writeCursor = (input: Input, { venue, venueSymbol, layer, day }: SetName):
 const readCursor = (input: Partial<Input>): SetName | null => {
   try {
     const parts: unknown = JSON.parse(Buffer.from(input.cursor ?? '', 'base64url').toString());
-    if (!Array.isArray(parts) || parts.length !== 5 || parts.some((part) => typeof part !== 'string')) return null;
+    const isText = (part: unknown): boolean => typeof part === 'string' && isStorable(part);
+    if (!Array.isArray(parts) || parts.length !== 5 || !parts.every(isText)) return null;
     const [digest, venue, venueSymbol, layer, day] = parts as [string, string, string, string, string];
     return digest === digestOf(input) && dayFaults(day, '').length === 0 ? { venue, venueSymbol, layer, day } : null;
   } catch {

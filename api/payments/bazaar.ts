@@ -1,6 +1,5 @@
 // The bazaar block of a challenge: one short example of the call, and a JSON Schema 2020-12 of the top-level members that it satisfies (P-01).
-import type { TSchema } from 'typebox';
-import type { Endpoint } from '../contract/endpoint.ts';
+import { type Endpoint, pathParameters } from '../contract/endpoint.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type Schema = {
@@ -26,9 +25,11 @@ const closed = (properties: Json, required: readonly string[]): Json => ({
   additionalProperties: false,
 });
 
-const membersOf = (input: TSchema): Json => {
+/** The members of an input that a place of the request takes. */
+const membersOf = ({ input }: Endpoint, isHere: (name: string) => boolean): Json => {
   const { properties = {}, required = [] } = input as Schema;
-  return closed(Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, memberOf(of)])), required);
+  const here = Object.entries(properties).filter(([name]) => isHere(name));
+  return closed(Object.fromEntries(here.map(([name, of]) => [name, memberOf(of)])), required.filter(isHere));
 };
 
 /** An answer's instant and its lists, empty: a header has no room for more. */
@@ -40,16 +41,39 @@ const outlineOf = ({ example: { output } }: Endpoint): Json =>
     }),
   );
 
-/** How the call is sent. */
-const inputOf = ({ method, example }: Endpoint): Json => {
-  const sent = method === 'GET' ? { queryParams: example.input } : { bodyType: 'json', body: example.input };
-  return { type: 'http', method, ...sent };
+type Place = 'pathParams' | 'queryParams' | 'body';
+
+/** Where the members of an input stand in the request, with their names. */
+const placesOf = ({ method, path, input }: Endpoint): readonly (readonly [Place, (name: string) => boolean])[] => {
+  if (method === 'POST') return [['body', () => true]];
+  const { properties = {} } = input as Schema;
+  const inPath = new Set(pathParameters(path));
+  const places: readonly (readonly [Place, (name: string) => boolean])[] = [
+    ['pathParams', (name) => inPath.has(name)],
+    ['queryParams', (name) => !inPath.has(name)],
+  ];
+  return places.filter(([, isHere]) => Object.keys(properties).some(isHere));
 };
 
-const schemaOf = ({ method, input }: Endpoint): Json => {
-  const members = membersOf(input);
-  const sent: Json = method === 'GET' ? { queryParams: members } : { bodyType: { const: 'json' }, body: members };
-  const pinned = { type: { const: 'http' }, method: { const: method }, ...sent };
+/** How the call is sent. */
+const inputOf = (endpoint: Endpoint): Json => {
+  const { method, example } = endpoint;
+  const sent = placesOf(endpoint).map(([place, isHere]): [string, unknown] => [
+    place,
+    Object.fromEntries(Object.entries(example.input).filter(([name]) => isHere(name))),
+  ]);
+  return { type: 'http', method, ...(method === 'POST' ? { bodyType: 'json' } : {}), ...Object.fromEntries(sent) };
+};
+
+const schemaOf = (endpoint: Endpoint): Json => {
+  const { method } = endpoint;
+  const sent = placesOf(endpoint).map(([place, isHere]): [string, Json] => [place, membersOf(endpoint, isHere)]);
+  const pinned = {
+    type: { const: 'http' },
+    method: { const: method },
+    ...(method === 'POST' ? { bodyType: { const: 'json' } } : {}),
+    ...Object.fromEntries(sent),
+  };
   const output = { type: 'object', properties: { type: { const: 'json' }, example: { type: 'object' } } };
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -57,7 +81,12 @@ const schemaOf = ({ method, input }: Endpoint): Json => {
   };
 };
 
+/** One entry of a catalogue for all paths of an endpoint, as x402 writes their shape; absent where the path is one. */
+const templateOf = ({ path }: Endpoint): Json =>
+  pathParameters(path).length === 0 ? {} : { routeTemplate: path.replaceAll(/\{(\w+)\}/g, ':$1') };
+
 export const bazaarOf = (endpoint: Endpoint): Json => ({
   info: { input: inputOf(endpoint), output: { type: 'json', example: outlineOf(endpoint) } },
   schema: schemaOf(endpoint),
+  ...templateOf(endpoint),
 });

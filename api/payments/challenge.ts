@@ -12,7 +12,7 @@ export type ChallengeDeps = {
 };
 
 const NONE_SENT = 'PAYMENT-SIGNATURE header is required';
-const RETRY = 'Sign a new payment of accepts[0] and retry with PAYMENT-SIGNATURE.';
+const RETRY = 'Sign a new payment and repeat the call.';
 
 /** `error` names what is wrong with a payment; null: none was sent. */
 const bodyOf = ({ operation }: Call, price: Price, { error, deps }: { error: string | null; deps: ChallengeDeps }) => {

@@ -46,8 +46,8 @@ const OUR_FAULTS: ReadonlySet<string> = new Set([
 /** Reasons that say nothing about the payment: the facilitator could not look. */
 const NOT_LOOKED: ReadonlySet<string> = new Set(['unexpected_verify_error']);
 
-/** A reason as it may be shown: free text of a facilitator never reaches a caller. */
-const TOKEN = /^[a-z0-9_]{1,80}$/;
+/** A reason as it may be shown: free text of a facilitator never reaches a caller, and the 402 stays a header (P-01). */
+const TOKEN = /^[a-z0-9_]{1,64}$/;
 
 export type Verdict = { readonly refused: string } | 'misconfigured' | 'away';
 

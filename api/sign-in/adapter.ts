@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import { errors } from 'oidc-provider';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import type { Connections, EndReason } from './connections.ts';
 import type { Units } from './units.ts';
 
@@ -88,7 +89,8 @@ const itemAdapter = (model: string, { units, connections, issuer, nowMs }: Adapt
 const clientAdapter = ({ units: { alone } }: AdapterDeps): Adapter => ({
   ...unused,
   upsert: async (id, payload) => void (await alone(UPSERT_CLIENT, [id, payload])),
-  find: async (id) => (await alone<{ metadata: AdapterPayload }>(FIND_CLIENT, [id])).rows[0]?.metadata,
+  find: async (id) =>
+    isStorable(id) ? (await alone<{ metadata: AdapterPayload }>(FIND_CLIENT, [id])).rows[0]?.metadata : undefined,
   consume: async () => undefined,
   destroy: async () => undefined,
 });

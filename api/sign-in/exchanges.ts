@@ -1,6 +1,7 @@
 // One request to the provider on its way through: what is rewritten before the provider sees it, its transaction, and what ends a connection.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { SCOPE } from './adapter.ts';
 import type { AddressMeter } from './address-meter.ts';
 import type { EndReason } from './connections.ts';
@@ -95,6 +96,12 @@ export const rewriteForm = (form: URLSearchParams, mcpUrl: string): URLSearchPar
 const isHarmless = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'error' in body && body.error === 'invalid_target';
 
+/** What cannot be kept cannot be given back to the client either (RFC 6749 appendix A has no such character). */
+const refusePage = (ctx: KoaContextWithOIDC, exchange: Exchange): void => {
+  exchange.problem = { status: 400, code: 'INVALID_REQUEST', text: PROBLEM_WORDS };
+  ctx.respond = false;
+};
+
 const sendRepeated = (ctx: KoaContextWithOIDC, body: TokenBody): void => {
   const origin = ctx.get('origin');
   if (origin !== '') ctx.set('access-control-allow-origin', origin);
@@ -154,7 +161,9 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
       if (exchange === undefined || PASSED_ON.has(exchange.kind)) return next();
       const { kind, form } = exchange;
       if (kind === 'authorize') {
-        ctx.query = rewriteAsked(ctx.query, mcpUrl) as typeof ctx.query;
+        const asked = rewriteAsked(ctx.query, mcpUrl);
+        if (!isStorableJson(asked)) return refusePage(ctx, exchange);
+        ctx.query = asked as typeof ctx.query;
         await next();
         if (ctx.status === 303) await touch(ctx.query['client_id']);
         return;

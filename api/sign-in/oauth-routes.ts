@@ -75,6 +75,18 @@ const tooMany = (reply: FastifyReply, waitS: number): FastifyReply =>
     .headers({ ...NO_STORE, ...ANY_ORIGIN, 'retry-after': String(waitS) })
     .send({ error: 'temporarily_unavailable', error_description: `try again in ${waitS} seconds` });
 
+/** Pages of any origin may ask; stock clients send the protocol's version with every request. */
+const sendPreflight = (reply: FastifyReply, method: 'GET' | 'POST'): FastifyReply =>
+  reply
+    .code(204)
+    .headers({
+      ...ANY_ORIGIN,
+      'access-control-allow-methods': method,
+      'access-control-allow-headers': 'content-type, authorization, mcp-protocol-version',
+      'access-control-max-age': '3600',
+    })
+    .send();
+
 type Passed = Pick<Exchange, 'kind'> & { readonly body?: Buffer; readonly form?: URLSearchParams | null };
 
 const createPass = ({ provider, exchanges, issuer, sendProblem }: OauthDeps) => {
@@ -98,17 +110,7 @@ type Pass = ReturnType<typeof createPass>;
 const bodyOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
 const addRegistration = (app: FastifyInstance, pass: Pass, { registrations, nowMs }: OauthDeps): void => {
-  app.options('/oauth/register', FOREIGN, (_request, reply) =>
-    reply
-      .code(204)
-      .headers({
-        ...ANY_ORIGIN,
-        'access-control-allow-methods': 'POST',
-        'access-control-allow-headers': 'content-type, authorization, mcp-protocol-version',
-        'access-control-max-age': '3600',
-      })
-      .send(),
-  );
+  app.options('/oauth/register', FOREIGN, (_request, reply) => sendPreflight(reply, 'POST'));
   app.post('/oauth/register', OWN_LIMITS, async (request, reply) => {
     const waitS = registrations.waitS(request.ip, nowMs());
     if (waitS !== null) return tooMany(reply, waitS);
@@ -165,6 +167,7 @@ export const oauthRoutes =
       return reply;
     });
     for (const [path, text] of metadataDocuments({ mcpUrl: deps.mcpUrl, authUrl: deps.issuer })) {
+      app.options(path, FOREIGN, (_request, reply) => sendPreflight(reply, 'GET'));
       app.get(path, FOREIGN, (_request, reply) =>
         reply
           .headers({ ...ANY_ORIGIN, 'cache-control': 'public, max-age=3600' })

@@ -1,6 +1,7 @@
 // The OAuth provider with the settings that make it what T-08 says: public clients, code with PKCE S256, one scope, one resource, every time a page.
 import { generateKeyPairSync } from 'node:crypto';
 import Provider, { type Configuration, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { createAdapter, OFFLINE, SCOPE } from './adapter.ts';
 import { signInSecret } from './connection-key.ts';
 import type { Connections } from './connections.ts';
@@ -38,6 +39,7 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 
 /** Runs for every client that is registered, read or fetched. */
 const checkClient = (metadata: Record<string, unknown>): void => {
+  if (!isStorableJson(metadata)) throw new errors.InvalidClientMetadata('a text has a character that none may have');
   const { redirect_uris: redirects, client_name: name } = metadata;
   if (Array.isArray(redirects)) {
     if (redirects.length > MOST_REDIRECTS)

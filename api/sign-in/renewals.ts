@@ -1,5 +1,6 @@
 // A lost answer is not theft: a renewal that is repeated within ten seconds, before what it gave was used, is answered once more (T-09).
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { hashOf } from './adapter.ts';
 import type { Connections } from './connections.ts';
 import type { Units } from './units.ts';
@@ -51,6 +52,7 @@ export const openRenewals = (
 ) => ({
   /** The answer of before with the seconds that are left; null: this is no repetition, or one too late. */
   repeat: async (token: string, clientId: string): Promise<TokenBody | null> => {
+    if (!isStorable(clientId)) return null;
     const { rows: held } = await alone<{ connection_id: string }>(CONNECTION_OF, [hashOf(token), new Date(nowMs())]);
     if (held[0] === undefined) return null;
     // Whoever renews at the same instant is waited for.

@@ -16,7 +16,12 @@ import {
   WRONG_METHOD,
 } from './refusals.ts';
 
-export type ToolAppDeps = McpDeps & RefusalDeps & { readonly log: Logger };
+export type ToolAppDeps = McpDeps &
+  RefusalDeps & {
+    /** Addresses of proxies whose X-Forwarded-For is believed: the client's address is passed on (T-11). */
+    readonly trustedProxies?: readonly string[];
+    readonly log: Logger;
+  };
 
 /** Twenty messages of a batch, each as large as a request of the API may be. */
 const BODY_BYTES = 20 * 65_536;
@@ -32,11 +37,13 @@ const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParam
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
 
-/** Step 1 of T-07. The documents of sign-in are for pages of any origin. */
-const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps): void => {
+type Documents = ReturnType<typeof metadataDocuments>;
+
+/** Step 1 of T-07. The documents of sign-in are for pages of any origin, whose browsers may ask before they read. */
+const addHostCheck = (app: FastifyInstance, deps: ToolAppDeps, documents: Documents): void => {
   app.addHook('onRequest', async (request, reply) => {
-    const { headers, method } = request;
-    const isPublic = request.routeOptions.config?.isPublic === true;
+    const { headers, method, url } = request;
+    const isPublic = documents.has(url.split('?')[0] ?? '');
     const refused = refuseHost(isPublic ? { headers: { host: headers.host } } : { headers }, deps);
     if (refused !== null) return sendRefused(reply, refused);
     return method === 'OPTIONS' && !isPreflight(request) ? sendRefused(reply, WRONG_METHOD) : undefined;
@@ -69,10 +76,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key that a request counts on whose credentials were accepted. */
     apiKey: string;
-  }
-  interface FastifyContextConfig {
-    /** Served to anyone, without credentials. */
-    isPublic?: boolean;
   }
 }
 
@@ -115,12 +118,14 @@ const addFailures = (app: FastifyInstance, log: Logger): void => {
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> => {
   const { pathname: path } = new URL(deps.mcpUrl);
+  const { trustedProxies = [] } = deps;
   const app = fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     forceCloseConnections: true,
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
   }) as unknown as FastifyInstance;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) => {
@@ -130,12 +135,13 @@ export const buildToolApp = async (deps: ToolAppDeps): Promise<FastifyInstance> 
       throw Object.assign(new Error('unreadable body'), { statusCode: 400 });
     }
   });
-  addHostCheck(app, deps);
+  const documents = metadataDocuments(deps);
+  addHostCheck(app, deps, documents);
   await addCors(app);
   addRefusals(app, deps, path);
   addEndpoint(app, deps, path);
-  for (const [document, text] of metadataDocuments(deps)) {
-    app.get(document, { config: { isPublic: true } }, (_request, reply) =>
+  for (const [document, text] of documents) {
+    app.get(document, (_request, reply) =>
       reply.header('cache-control', 'public, max-age=3600').type('application/json').send(text),
     );
   }

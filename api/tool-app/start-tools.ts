@@ -20,6 +20,7 @@ export type ToolsSpec = Addresses & {
   readonly hosts: readonly string[];
   /** Addresses besides `mcpUrl` whose pages may call. */
   readonly origins: readonly (string | null)[];
+  readonly trustedProxies?: readonly string[];
   readonly log: Logger;
 };
 

@@ -19,6 +19,7 @@ export const TOOL_CONFIG = {
 /** Beside its own, settings of the process that it stands on. */
 type ToolConfig = Config<typeof TOOL_CONFIG> & {
   readonly HOST: string;
+  readonly TRUSTED_PROXIES: readonly string[];
   readonly BASE_URL: string | null;
   readonly ACCOUNT_URL: string | null;
   readonly AUTH_URL: string | null;
@@ -40,6 +41,7 @@ export const startTools = async (
     apiUrl,
     keys,
     hosts: config.MCP_HOSTS,
+    trustedProxies: config.TRUSTED_PROXIES,
     origins: [config.BASE_URL, config.ACCOUNT_URL, ...config.MCP_ORIGINS],
     log,
   });

@@ -259,6 +259,8 @@ export const testApp = async (
   over: {
     terms?: PaymentTerms;
     baseUrl?: string;
+    accountUrl?: string;
+    trustedProxies?: readonly string[];
     nowMicros?: () => Micros;
     keys?: KeyStore;
     meter?: Meter;
@@ -294,6 +296,8 @@ export const testApp = async (
     accounts: over.accounts ?? { read: async () => null },
     payments: over.payments ?? paymentsOff(over.terms ?? TERMS, over.baseUrl),
     baseUrl: over.baseUrl ?? BASE_URL,
+    ...(over.accountUrl === undefined ? {} : { accountUrl: over.accountUrl }),
+    trustedProxies: over.trustedProxies ?? [],
     areKeysReachable: async () => !table.isAway,
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
     simulated: true,

@@ -167,6 +167,31 @@ t.test('challenges are limited by source address, IPv6 by its /64 (P-05)', async
   t.match(last.headers['retry-after'], /^\d+$/);
 });
 
+t.test(
+  'behind a proxy that is trusted each client has challenges of its own, and nobody else names an address (P-05)',
+  async (t) => {
+    const { app } = await testApp(market(), { trustedProxies: ['192.0.2.1'] });
+    t.teardown(() => app.close());
+    const ask = (remoteAddress: string, said: string) =>
+      app.inject({
+        method: 'POST',
+        url: '/v2/snapshots',
+        remoteAddress,
+        headers: { 'x-forwarded-for': `203.0.113.9, ${said}` },
+      });
+    /** Asks until the share of a minute is used up, which may turn meanwhile. */
+    const useUp = async (remoteAddress: string, saidOf: (n: number) => string): Promise<number> => {
+      let last = await ask(remoteAddress, saidOf(0));
+      for (let n = 1; n < 2 * CHALLENGES_PER_MINUTE && last.statusCode === 402; n++)
+        last = await ask(remoteAddress, saidOf(n));
+      return last.statusCode;
+    };
+    t.equal(await useUp('192.0.2.1', () => '198.51.100.7'), 429);
+    t.equal((await ask('192.0.2.1', '198.51.100.8')).statusCode, 402, 'another client');
+    t.equal(await useUp('192.0.2.2', (n) => `198.51.100.${n}`), 429, 'what a stranger says counts for nothing');
+  },
+);
+
 t.test('size is checked before media type, and both before shape', async (t) => {
   const { app, as } = await testApp(market());
   t.teardown(() => app.close());

@@ -33,3 +33,12 @@ t.test('our own is served whole', async (t) => {
   t.match(atom.headers['content-type'], /^application\/atom\+xml/);
   t.equal(atom.body.match(/<entry>/g)?.length, items.length);
 });
+
+t.test('what the account site renders is found at the API too (OP-01, VER-02)', async (t) => {
+  const { app } = await testApp(market(), { accountUrl: 'https://account.test' });
+  t.teardown(() => app.close());
+  for (const path of ['/llms.txt', '/changelog']) {
+    const answer = await app.inject(path);
+    t.match([answer.statusCode, answer.headers.location], [302, `https://account.test${path}`]);
+  }
+});

@@ -64,6 +64,7 @@ t.test('a link gives the file without credentials, and ignores those that are se
     const answer = await get(await linkTo(await put(randomBytes(10), ending)));
     t.equal(answer.headers['content-type'], 'application/zstd');
   }
+  t.match(await get(link, {}, 'POST'), { statusCode: 405, headers: { allow: 'GET, HEAD' } });
   const head = await get(link, { range: 'bytes=0-1' }, 'HEAD');
   t.equal(head.statusCode, 200);
   t.equal(head.headers['content-length'], '1000');

@@ -186,6 +186,11 @@ t.test('which row is meant: readings, candles, events, and any row by its seq', 
     'of `at` only the day counts',
   );
   t.match(await rowOf({ layer: 'mark', at: at('12:00:00'), seq: 10_000 }), { status: 404 });
+  for (const symbol of ['BTC\0USDT', '\0', 'BTCUSDT\0'])
+    t.match(await rowOf({ layer: 'mark', at: end(3), symbol }), {
+      status: 404,
+      errors: [{ message: /no stored row/ }],
+    });
   for (const name of ['ticker', 'funding', 'oi', 'open_interest', 'stats', 'venue_depth', 'book_bands'])
     t.match(await rowOf({ layer: name, at: at('23:00:00') }), { segment: 'binance', late: false }, name);
 

@@ -92,6 +92,16 @@ t.test('pages follow one another to the end; a cursor belongs to its request', a
     const answer = await get(`/v2/archive?${other}&cursor=${page.next_cursor}`, as('pro_plus'));
     t.same(faultsOf(answer), ['DQL_JSON_SCHEMA /cursor'], other);
   }
+  const [digest, ...place] = JSON.parse(Buffer.from(page.next_cursor, 'base64url').toString()) as string[];
+  for (const forged of [
+    [digest, '\0', ...place.slice(1)],
+    [digest, place[0], 'a\0', ...place.slice(2)],
+    [digest],
+    {},
+  ]) {
+    const text = Buffer.from(JSON.stringify(forged)).toString('base64url');
+    t.same(faultsOf(await get(`/v2/archive?cursor=${text}`, as('pro_plus'))), ['DQL_JSON_SCHEMA /cursor'], text);
+  }
   const count = async (query: string): Promise<number> =>
     (await get(`/v2/archive?${query}`, as('pro_plus'))).json().page.returned;
   t.equal((await get('/v2/archive?limit=1001', as('pro'))).json().page.limit, 1_000, 'H-16g');
@@ -128,6 +138,8 @@ t.test('faults of form, what is not there, what the plan has not, in this order'
     ['/v2/archive/BTC/book/2026-01-32?format=xml', 400, ['/day', '/format', '/layer', '/listing']],
     ['/v2/archive/none%3ABTCUSDT/mark/2026-01-14', 404, []],
     ['/v2/archive/binance%3ANONE/mark/2026-01-14', 404, []],
+    ['/v2/archive/binance%3ABTC%00USDT/mark/2026-01-14', 404, []],
+    ['/v2/archive/%00%3ABTCUSDT/mark/2026-01-14', 404, []],
     ['/v2/archive/binance%3ABTCUSDT/mark/2026-01-12', 404, []],
   ] as const) {
     const answer = await get(path, as('pro_plus'));
@@ -144,7 +156,10 @@ t.test('faults of form, what is not there, what the plan has not, in this order'
 });
 
 t.test('without a key: 404 for what is no file, else the price of its tier, or a key', async (t) => {
-  for (const path of ['/v2/archive/binance%3ABTCUSDT/mark/2026-01-12', '/v2/archive/x/y/z', `${FILE}?format=xml`])
+  for (const path of [
+    ...['/v2/archive/binance%3ABTCUSDT/mark/2026-01-12', '/v2/archive/x/y/z', `${FILE}?format=xml`],
+    '/v2/archive/binance%3A%00/mark/2026-01-14',
+  ])
     t.equal((await get(path)).statusCode, 404, path);
   const core = await get(FILE);
   t.equal(core.statusCode, 402);

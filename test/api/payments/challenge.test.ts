@@ -1,12 +1,20 @@
 // The 402 challenge of every payable endpoint, read by the libraries that clients and catalogues read it with (P-01, N-13).
 
-import { validateDiscoveryExtension, validateDiscoveryExtensionSpec } from '@x402/extensions/bazaar';
+import {
+  extractDiscoveryInfo,
+  validateDiscoveryExtension,
+  validateDiscoveryExtensionSpec,
+} from '@x402/extensions/bazaar';
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from '@x402/fetch';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import type { Call } from '../../../api/access/call.ts';
 import type { ArchiveManifest } from '../../../api/contract/archive.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { OPERATIONS } from '../../../api/operations/index.ts';
+import { challengeAnswer } from '../../../api/payments/challenge.ts';
+import { ChallengeMeter } from '../../../api/payments/challenge-meter.ts';
+import { sayReason } from '../../../api/payments/reasons.ts';
 import { fillPath } from '../../../infra/dev/tools/endpoint-examples.ts';
 import { market, TERMS, testApp } from '../live-fixture.ts';
 
@@ -33,6 +41,14 @@ type Challenge = {
   readonly extensions: { readonly bazaar: Bazaar };
 };
 
+/** Members of an input by where they stand in a request. */
+const placesOf = (method: string, path: string, names: readonly string[]): Readonly<Record<string, string[]>> => {
+  if (method === 'POST') return { body: [...names] };
+  const isInPath = (name: string): boolean => path.includes(`{${name}}`);
+  const [pathParams, queryParams] = [names.filter(isInPath), names.filter((name) => !isInPath(name))];
+  return pathParams.length === 0 ? { queryParams } : { pathParams, queryParams };
+};
+
 t.test('the challenge of every payable endpoint fits a header and describes the call', async (t) => {
   const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
   t.teardown(() => app.close());
@@ -51,20 +67,49 @@ t.test('the challenge of every payable endpoint fits a header and describes the 
       [price, ...plans.map((plan) => plan.price_usd * 1_000_000)],
     );
     const { bazaar } = extensions;
-    const sentAs = method === 'GET' ? 'queryParams' : 'body';
     t.same(validateDiscoveryExtension(bazaar as never), { valid: true }, path);
     t.same(validateDiscoveryExtensionSpec(bazaar as never), { valid: true }, path);
-    t.match(bazaar.info.input, { type: 'http', method, [sentAs]: example.input });
+    const names = Object.keys((input as { readonly properties?: object }).properties ?? {});
+    const places = placesOf(method, path, names);
+    t.match(bazaar.info.input, { type: 'http', method });
+    const given = Object.entries(places).map(([place]) => bazaar.info.input[place] ?? {});
+    t.same(Object.assign({}, ...given), example.input, 'each member of the example in its place');
     t.equal(bazaar.schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
     const isDescribed = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(bazaar.schema);
     t.ok(isDescribed(bazaar.info), JSON.stringify(isDescribed.errors));
-    const { [sentAs]: body } = bazaar.schema.properties.input.properties as Record<string, { properties: object }>;
-    const { properties } = input as { readonly properties?: object };
-    t.same(Object.keys(body?.properties ?? {}), Object.keys(properties ?? {}), 'every top-level member, no other');
+    const described = bazaar.schema.properties.input.properties as Record<string, { properties?: object }>;
+    for (const [place, members] of Object.entries(places)) {
+      t.same(Object.keys(described[place]?.properties ?? {}), members, `${place}: every member, no other`);
+      const misspelt = { ...bazaar.info.input, [place]: { colour: 'red' } };
+      t.equal(isDescribed({ ...bazaar.info, input: misspelt }), false, `${place}: the members are pinned`);
+    }
     const other = { ...bazaar.info.input, method: method === 'POST' ? 'PUT' : 'POST' };
     t.notOk(isDescribed({ ...bazaar.info, input: other }), 'the method is pinned');
-    const misspelt = { ...bazaar.info.input, [sentAs]: { colour: 'red' } };
-    t.notOk(isDescribed({ ...bazaar.info, input: misspelt }), 'so are the members');
+  }
+});
+
+t.test('a catalogue lists all paths of an endpoint as one entry', async (t) => {
+  const { app } = await testApp(market(), { baseUrl: BASE_URL, manifest: ONE_FILE });
+  t.teardown(() => app.close());
+  for (const { method, path, example } of PAYABLE) {
+    const { resource, extensions } = (await app.inject({ method, url: fillPath(path, example.input) })).json();
+    const listed = extractDiscoveryInfo({ x402Version: 2, resource, extensions } as never, {} as never);
+    t.match(listed, { resourceUrl: `${BASE_URL}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, method }, path);
+  }
+});
+
+t.test('the longest reason of a refusal fits a header too', async (t) => {
+  const longest = sayReason('x'.repeat(64));
+  t.match(longest, /^facilitator_refused: x{64}$/);
+  t.equal(sayReason('x'.repeat(65)), 'facilitator_refused: unspecified', 'free text is none');
+  const deps = { terms: TERMS, baseUrl: BASE_URL, challenges: new ChallengeMeter() };
+  for (const operation of PAYABLE) {
+    const { price, class: of, path } = operation;
+    const call = { operation, address: '192.0.2.1', nowMs: 0 } as Call;
+    const asked = { amount: price ?? 0, class: of, path };
+    const { headers } = challengeAnswer(call, asked, { error: longest, deps });
+    const { length = 0 } = headers['payment-required'] ?? '';
+    t.ok(length > 0 && length <= MOST_CHARACTERS, `${path}: ${length} characters`);
   }
 });
 

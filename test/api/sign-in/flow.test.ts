@@ -36,6 +36,23 @@ t.test('a client finds the sign-in, registers, is allowed, renews and leaves', a
     t.equal(document.headers.get('access-control-allow-origin'), '*');
     t.equal(await document.text(), text, path);
   }
+  const documents = [...metadataDocuments({ mcpUrl, authUrl }).keys()].map((path) => [path, 'GET'] as const);
+  const posted = ['/oauth/register', '/oauth/token', '/oauth/revoke'].map((path) => [path, 'POST'] as const);
+  for (const [path, method] of [...documents, ...posted]) {
+    const wanted = ['content-type', 'mcp-protocol-version'];
+    const preflight = await fetch(`${authUrl}${path}`, {
+      method: 'OPTIONS',
+      headers: {
+        ...{ origin: 'https://any.example', 'access-control-request-method': method },
+        'access-control-request-headers': wanted.join(', '),
+      },
+    });
+    t.equal(preflight.status, 204, `a page of another site may ask ${path}`);
+    t.match(preflight.headers.get('access-control-allow-origin'), /^(\*|https:\/\/any\.example)$/);
+    t.match(preflight.headers.get('access-control-allow-methods'), method);
+    const allowed = preflight.headers.get('access-control-allow-headers') ?? '';
+    for (const name of wanted) t.ok(allowed.toLowerCase().includes(name), `${path}: ${name}`);
+  }
   const metadata = await bodyOf(await fetch(`${authUrl}/.well-known/oauth-authorization-server`));
   t.match(metadata, {
     issuer: authUrl,

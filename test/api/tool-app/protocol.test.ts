@@ -204,6 +204,17 @@ t.test('serves the documents of sign-in to anyone', async (t) => {
   const { origin } = new URL(mcpUrl);
   const read = async (path: string) =>
     (await fetch(`${origin}${path}`, { headers: { origin: 'https://any.test' } })).json();
+  for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server']) {
+    const preflight = await fetch(`${origin}/.well-known/${path}`, {
+      method: 'OPTIONS',
+      headers: {
+        ...{ origin: 'https://any.test', 'access-control-request-method': 'GET' },
+        'access-control-request-headers': 'mcp-protocol-version',
+      },
+    });
+    t.match([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, 'https://any.test'], path);
+    t.match(preflight.headers.get('access-control-allow-headers'), /mcp-protocol-version/i);
+  }
   const resource = await read('/.well-known/oauth-protected-resource');
   t.same(resource, await read('/.well-known/oauth-protected-resource/mcp'));
   t.match(resource, {
