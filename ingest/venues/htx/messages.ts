@@ -89,7 +89,9 @@ const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
-  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
+  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) =>
+    'orders' in element ? readElements(element.orders, 'orders').flatMap((order) => mapper(order, source)) : mapper(element, source),
+  );
 };
 
 /** One element or many. */
@@ -268,4 +270,6 @@ const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
   ['swap_funding_rate', mapFunding],
   ['swap_batch_funding_rate', mapFunding],
   ['swap_open_interest', mapOpenInterest],
+  // A list (v3), or one within an object (v1).
+  ['swap_liquidation_orders', mapLiquidation],
 ]);

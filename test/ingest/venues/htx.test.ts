@@ -386,6 +386,29 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
   t.end();
 });
 
+t.test('liquidations are asked for too: of both versions of the answer', (t) => {
+  // Of its docs: Query Liquidation Orders (v3).
+  const order = {
+    ...{ query_id: 452057, contract_code: 'BTC-USDT', symbol: 'BTC', direction: 'sell', offset: 'close' },
+    ...{ volume: 479, price: 51441.7, created_at: 1638593647864, amount: 0.479, trade_turnover: 24640.5743 },
+    ...{ business_type: 'swap', pair: 'BTC-USDT' },
+  };
+  const expected = record('liquidation', 'BTC-USDT', [1638593647864, null], {
+    id: null,
+    side: 'long',
+    price: '51441.7',
+    price_kind: 'bankruptcy',
+    quantity: '479',
+    quantity_unit: 'contracts',
+  });
+  const dated = { ...order, contract_code: 'BTC-USDT-211210', business_type: 'futures' };
+  const asked = (version: string, body: object): unknown =>
+    map(answer(`${REST_URL}/linear-swap-api/${version}/swap_liquidation_orders`, { ...body, ts: 1604312615051 }));
+  t.same(asked('v3', { code: 200, msg: '', data: [order, dated] }), [expected]);
+  t.same(asked('v1', { status: 'ok', data: { orders: [order, dated], total_page: 1 } }), [expected]);
+  t.end();
+});
+
 t.test('what says nothing of a swap gives nothing', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['an acknowledgement', SESSION, 13],

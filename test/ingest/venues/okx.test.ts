@@ -482,6 +482,7 @@ t.test('what says nothing of a swap gives nothing', (t) => {
   for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
   t.same(map(frame('pong')), [], 'the answer to a ping');
   t.same(map(frame({ event: 'notice', code: '64008', msg: 'upgrade', connId: 'a' })), []);
+  t.same(map(frame({ id: '1', op: 'order', code: '0', msg: '', data: [{ ordId: '2' }] })), [], "an operation's answer");
   const ticker = { instId: 'A-USDT-SWAP', last: '', vol24h: '0', ts: '5' };
   t.same(
     map(frame({ arg: { channel: 'tickers', instId: 'A-USDT-SWAP' }, data: [ticker] })).map((r) => r.layer),
