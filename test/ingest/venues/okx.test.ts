@@ -748,12 +748,12 @@ t.test('the plan subscribes prices, books and candles apart, an index once for t
   for (const channel of each) t.equal(count(channel), 166, channel);
   t.same(['index-tickers', 'index-candle1m'].map(count), [166, 166], 'none is shared here');
   t.equal(count('mark-price'), 167, 'one more tells that the socket of liquidations lives');
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/business candle1m BTC-USDT-SWAP'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/business candle1m BTC-USDT-SWAP'));
   const [liquidations] = slots.filter(({ id }) => id === 'liquidations');
   t.match(liquidations, { shards: [0, 1], covers: [{ layers: ['liquidation'], symbols: null }] });
   t.match(liquidations, { subscribe: [/"channel":"liquidation-orders","instType":"SWAP"/] });
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public books BTC-USDT-SWAP'));
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public index-tickers BTC-USDT'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/public books BTC-USDT-SWAP'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/public index-tickers BTC-USDT'));
   const streams = slots.map((slot) =>
     slot.kind === 'socket' ? slot.subscribe.join().split('"channel"').length - 1 : 0,
   );
