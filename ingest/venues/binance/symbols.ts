@@ -37,8 +37,7 @@ export const RETAIL = /@rpiDepth(@|"|$)/;
 /** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue leaves it out). */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
-  if (head.includes('"e":"depthUpdate"'))
-    return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
+  if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
   const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
   return id === undefined ? null : snapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);

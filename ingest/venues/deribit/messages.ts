@@ -89,7 +89,10 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
 const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
   if (!('instrument_name' in row && 'mark_price' in row)) return [];
   const { last: last_price, creation_timestamp: timestamp } = row;
-  return mapTicker({ ...row, last_price, timestamp, stats: row }, source).map((mapped) => ({ ...mapped, element: row }));
+  return mapTicker({ ...row, last_price, timestamp, stats: row }, source).map((mapped) => ({
+    ...mapped,
+    element: row,
+  }));
 };
 
 /** Null before the first trade. */

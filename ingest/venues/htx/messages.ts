@@ -92,7 +92,9 @@ const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mappe
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
   return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) =>
-    'orders' in element ? readElements(element.orders, 'orders').flatMap((order) => mapper(order, source)) : mapper(element, source),
+    'orders' in element
+      ? readElements(element.orders, 'orders').flatMap((order) => mapper(order, source))
+      : mapper(element, source),
   );
 };
 

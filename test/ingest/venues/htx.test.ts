@@ -442,9 +442,7 @@ t.test('answers of v5: open interest, the coming rate with its interval, liquida
     quantity: '2',
     quantity_unit: 'contracts',
   };
-  t.same(asked('liquidation_orders', [order]), [
-    record('liquidation', 'BTC-USDT', [1781849094165, null], liquidation),
-  ]);
+  t.same(asked('liquidation_orders', [order]), [record('liquidation', 'BTC-USDT', [1781849094165, null], liquidation)]);
   t.match(asked('liquidation_orders', [{ ...order, position_side: 'both', side: 'sell' }]), [
     { values: { side: 'long' } },
   ]);
