@@ -62,6 +62,7 @@ export const startCollector = (options: CollectorOptions): Collector => {
   const rest = createRestClient({
     weightPerMinute: options.restWeightPerMinute ?? venue.limits.restWeightPerMinute,
     burst: venue.limits.restBurst,
+    weightIsShared: venue.limits.restWeightIsShared,
     meters,
     headers: venue.headers,
   });

@@ -69,6 +69,8 @@ type Host = {
 type RestOptions = {
   readonly weightPerMinute: number;
   readonly burst?: Burst | undefined;
+  /** Of all hosts together; each has its own unless stated. */
+  readonly weightIsShared?: boolean | undefined;
   readonly meters: VenueMeters;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -77,12 +79,13 @@ type RestOptions = {
 const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
 const rankOf = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
-export const createRestClient = ({ weightPerMinute, burst, meters, headers = {} }: RestOptions): RestClient => {
+export const createRestClient = (options: RestOptions): RestClient => {
+  const { weightPerMinute, burst, weightIsShared, meters, headers = {} } = options;
   const hosts = new Map<string, Host>();
   const closing = new AbortController();
 
   const openHost = (url: string): Host => {
-    const name = new URL(url).host;
+    const name = weightIsShared ? 'all' : new URL(url).host;
     const known = hosts.get(name);
     if (known) return known;
     const host: Host = {

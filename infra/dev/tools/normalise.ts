@@ -12,6 +12,7 @@ import {
   type Unexpected,
   VenueError,
   type VenueMessage,
+  VenueRefusal,
 } from '../../../ingest/venues/contract/listings.ts';
 import type { Mapped, MapState } from '../../../ingest/venues/contract/mapping.ts';
 import type { Venue } from '../../../ingest/venues/contract/venue.ts';
@@ -119,6 +120,8 @@ const readLine = (session: Session, text: string, { counts, attribute }: Reading
     return printed ?? [];
   } catch (error) {
     if (!(error instanceof VenueError)) throw error;
+    // It was read, and carries nothing for us.
+    if (error instanceof VenueRefusal) return [];
     if (error.code === 'VENUE_UNKNOWN_LISTING') {
       counts.unread++;
       return [];

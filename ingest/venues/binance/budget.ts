@@ -1,7 +1,8 @@
-// What the REST weight of one of Binance's markets allows, by the number of its listings.
+// What Binance's REST weight allows, by the number of listings.
 //
-// Each market grants 2,400 a minute, of which the collector uses 1,920: a quarter is kept for book snapshots (20 each), and of the other 1,440
-// the plan takes 1,320 for polls; 120 remain for minutes to fill in and for confirmations. A request of open interest or of candles weighs 1.
+// The venue grants 2,400 a minute, of which the collector uses 1,920: a quarter is kept for book snapshots (20 each), and of the other 1,440 the
+// plan takes 1,320 for polls of USD-M; 120 remain for those of COIN-M (3.6 a listing, which has some twenty), for minutes to fill
+// in and for confirmations. A request of open interest or of candles weighs 1.
 import type { ListingRecord } from '../../../schemas/records.ts';
 import type { Delivery } from '../contract/feed.ts';
 import { byAge, isOpen } from '../shared/shape.ts';

@@ -18,6 +18,7 @@ import {
   readPrice,
   readSide,
   readTaker,
+  readText,
 } from '../shared/wire.ts';
 import {
   type Mapper,
@@ -29,7 +30,7 @@ import {
   type Stamps,
   toMapped,
 } from './mapping.ts';
-import { isDated, type Market, quantityUnitOf, symbolsOfPair } from './symbols.ts';
+import { isDated, marketOfPair, quantityUnitOf, symbolsOfPair } from './symbols.ts';
 
 /** What `X` marks as no trade of the market: fills of the insurance fund, of auto-deleveraging, and `NA` (sent without price and quantity). */
 const NO_TRADES: ReadonlySet<string> = new Set(['INSURANCE_FUND', 'ADL', 'NA']);
@@ -94,20 +95,36 @@ export const mapForceOrder: Mapper = (element, source) => {
 export const mapKline: Mapper = (element, source) => {
   const symbol = readSymbol(element.s);
   const kline = readFields(element.k, 'k');
-  if (symbol === null || kline.i !== '1m') return [];
-  if (typeof kline.x !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
-  const fields = {
-    t: kline.t,
-    o: kline.o,
-    h: kline.h,
-    l: kline.l,
-    c: kline.c,
-    v: kline.v,
-    q: kline.q,
-    n: kline.n,
-  };
-  const at = { symbol, venueTs: readMsOrNull(element.E, 'E'), source };
-  return [toCandle(at, element, { ...fields, priceType: 'trade', closed: kline.x })];
+  return symbol === null ? [] : toLiveCandles([symbol], element, { kline, priceType: 'trade', source });
+};
+
+/** Of COIN-M; its `k` names the symbol. */
+export const mapMarkKline: Mapper = (element, source) => {
+  const kline = readFields(element.k, 'k');
+  const symbol = readSymbol(kline.s);
+  return symbol === null ? [] : toLiveCandles([symbol], element, { kline, priceType: 'mark', source });
+};
+
+/** Of a pair of COIN-M. */
+export const mapIndexKline: Mapper = (element, source) => {
+  const kline = readFields(element.k, 'k');
+  const symbols = symbolsOfPair(readText(element.ps, 'ps'), 'coinm', source.context);
+  return toLiveCandles(symbols, element, { kline, priceType: 'index', source });
+};
+
+type LiveCandle = { readonly kline: Fields; readonly priceType: PriceType; readonly source: MessageSource };
+
+const toLiveCandles = (
+  symbols: readonly string[],
+  element: Fields,
+  { kline, priceType, source }: LiveCandle,
+): readonly Mapped[] => {
+  if (kline.i !== '1m') return [];
+  const { t, o, h, l, c, v, q, n, x: closed } = kline;
+  if (typeof closed !== 'boolean') throw badFrame('k.x does not say whether the candle is closed');
+  const venueTs = readMsOrNull(element.E, 'E');
+  const fields = { t, o, h, l, c, v, q, n, priceType, closed };
+  return symbols.map((symbol) => toCandle({ symbol, venueTs, source }, element, fields));
 };
 
 /** Endpoints of candles; those of a pair's index answer for each listing that uses it. */
@@ -122,8 +139,7 @@ const symbolsAsked = (query: URLSearchParams, context: MapContext): readonly str
   const asked = (query.get('symbol') ?? query.get('pair'))?.toUpperCase();
   if (asked === undefined) return null;
   const pair = query.get('symbol') === null ? asked : null;
-  const market: Market = context.listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(asked) ? 'coinm' : 'usdm';
-  const symbols = pair === null ? [asked] : symbolsOfPair(pair, market, context);
+  const symbols = pair === null ? [asked] : symbolsOfPair(pair, marketOfPair(pair, context), context);
   return symbols.filter((symbol) => !isDated(symbol));
 };
 

@@ -1,5 +1,5 @@
-// Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole) and continuous, composite
-// and contract series; instruments with a delivery date.
+// Binance's frames and answers as normalised records (records.md). Not read: bookTicker (the book is collected whole), rpiDepth and continuous,
+// composite and contract series; instruments with a delivery date.
 import { percentToFraction } from '../../../schemas/decimals.ts';
 import type { VenueMessage } from '../contract/listings.ts';
 import type { MapContext, Mapped } from '../contract/mapping.ts';
@@ -28,8 +28,10 @@ import {
 import {
   CANDLE_ENDPOINTS,
   mapForceOrder,
+  mapIndexKline,
   mapKline,
   mapKlines,
+  mapMarkKline,
   mapPastAggTrade,
   mapPastTrade,
   mapTrade,
@@ -44,7 +46,15 @@ import {
   type Stamps,
   toMapped,
 } from './mapping.ts';
-import { CONFIRMING_LEVELS, PARTIAL, quantityUnitOf, snapshotChain, symbolsOfPair } from './symbols.ts';
+import {
+  CONFIRMING_LEVELS,
+  marketOfPair,
+  PARTIAL,
+  quantityUnitOf,
+  RETAIL,
+  snapshotChain,
+  symbolsOfPair,
+} from './symbols.ts';
 
 const cutLevels = createCutter({ names: ['b', 'a', 'bids', 'asks'] });
 
@@ -99,6 +109,7 @@ const mapAnswer = (body: unknown, source: MessageSource & { readonly endpoint: s
 };
 
 const mapDepth: Mapper = (element, source) => {
+  if (RETAIL.test(source.stream)) return unread();
   const symbol = readSymbol(element.s);
   if (symbol === null) return [];
   const at = { symbol, venueTs: readStamp(element), source };
@@ -169,11 +180,12 @@ const toFunding = (at: Stamps, element: Fields, [rateName, nextName]: readonly [
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
 };
 
-/** COIN-M's index by pair: a record for each listing that uses it. */
+/** An index by pair (`i` before 2026-06-30): a record for each listing that uses it. */
 const mapIndexPrice: Mapper = (element, source) => {
   const index = readPrice(element.p, 'p');
   const venueTs = readMsOrNull(element.E, 'E');
-  return symbolsOfPair(readText(element.i, 'i'), 'coinm', source.context).map((symbol) =>
+  const pair = readText(element.i ?? element.s, 's');
+  return symbolsOfPair(pair, marketOfPair(pair, source.context), source.context).map((symbol) =>
     toMapped({ symbol, venueTs, source }, 'mark', { mark: null, index }, element),
   );
 };
@@ -234,13 +246,17 @@ const mapOpenInterest: Mapper = (element, source) => {
 const EVENTS: ReadonlyMap<string, Mapper> = new Map([
   ['depthUpdate', mapDepth],
   ['markPriceUpdate', mapMarkPrice],
+  // The first as its docs call it, the other as it is sent (gocryptotrader, `binance_websocket.go`).
   ['indexPriceUpdate', mapIndexPrice],
+  ['IndexUpdate', mapIndexPrice],
   ['24hrTicker', mapTicker],
   ['24hrMiniTicker', mapTicker],
   ['aggTrade', mapTrade],
   ['trade', mapTrade],
   ['forceOrder', mapForceOrder],
   ['kline', mapKline],
+  ['markPrice_kline', mapMarkKline],
+  ['indexPrice_kline', mapIndexKline],
 ]);
 
 const ANSWERS: ReadonlyMap<string, Mapper> = new Map([

@@ -66,10 +66,10 @@ const planSockets = (market: 'usdm' | 'coinm', group: Group): Slot[] => {
   const { usdm_public_ws, usdm_market_ws, coinm_ws } = group.endpoints;
   const [bookUrl, marketUrl] = market === 'usdm' ? [usdm_public_ws, usdm_market_ws] : [coinm_ws, coinm_ws];
   const mark = listStreams('markPrice@1s');
-  // COIN-M sends the index apart, by pair.
+  // COIN-M sends the index apart, by pair, each second (`@1s` is gone since 2026-06-30).
   const markAndIndex = (listing: ListingRecord): string[] => [
     ...mark(listing),
-    `${lower(listing.values.pair ?? '')}@indexPrice@1s`,
+    `${lower(listing.values.pair ?? '')}@indexPrice`,
   ];
   const plans: readonly SocketPlan[] = [
     { name: 'book', url: bookUrl, layers: ['book', 'venue_depth'], steady: listStreams('depth@100ms') },

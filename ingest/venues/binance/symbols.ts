@@ -21,16 +21,23 @@ export const symbolsOfPair = (pair: string, market: Market, { listings }: MapCon
     .map((l) => l.venue_symbol);
 };
 
+/** COIN-M's pairs are quoted in dollars: `BTCUSD`. */
+export const marketOfPair = (pair: string, { listings }: MapContext): Market =>
+  listings.has(`${pair}_PERP`) || !/USD[TC]$/.test(pair) ? 'coinm' : 'usdm';
+
 /** Levels of an answer that is asked for its update id only; whole books are asked for with 1,000. */
 export const CONFIRMING_LEVELS = '5';
 
 /** Streams of the best 5, 10 or 20 levels: whole messages outside the chain of diffs. */
 export const PARTIAL = /@depth(5|10|20)(@|"|$)/;
 
+/** Diffs of the book with orders of retail price improvement, which no other order meets: not the book we follow. */
+export const RETAIL = /@rpiDepth(@|"|$)/;
+
 /** Chain of a diff frame, or of a snapshot's body (its symbol is empty where the venue leaves it out). */
 export const readChain = (text: string): Chain | null => {
   const head = text.slice(0, 400);
-  if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) ? null : readDiffChain(head);
+  if (head.includes('"e":"depthUpdate"')) return PARTIAL.test(head) || RETAIL.test(head) ? null : readDiffChain(head);
   if (head.includes('"e":"')) return null;
   const id = /"lastUpdateId":(\d+)/.exec(text)?.[1];
   return id === undefined ? null : snapshotChain(/"symbol":"([^"\\]+)"/.exec(text)?.[1] ?? '', id);
@@ -59,18 +66,24 @@ export const snapshotChain = (symbol: string, id: string): Chain => ({
 const WATCHED: Readonly<Record<string, string>> = {
   depthUpdate: 'depth@100ms',
   markPriceUpdate: 'markPrice@1s',
-  indexPriceUpdate: 'indexPrice@1s',
+  indexPriceUpdate: 'indexPrice',
+  IndexUpdate: 'indexPrice',
   '24hrTicker': 'ticker',
 };
 
 /** `btcusdt@markPrice@1s` of a frame of it; null for streams that may rest, such as trades. */
 export const readSubscription = (text: string): string | null => {
-  const end = text.indexOf('"', 6);
-  const stream = text.startsWith('{"e":"') ? WATCHED[text.slice(6, end)] : undefined;
+  const stream = WATCHED[readEvent(text)];
   if (stream === undefined) return null;
-  const symbol = /"[si]":"([^"\\]+)"/.exec(text.slice(end, end + 160))?.[1];
+  const symbol = /"[si]":"([^"\\]+)"/.exec(text.slice(0, HEAD_LENGTH))?.[1];
   return symbol === undefined ? null : `${symbol.toLowerCase()}@${stream}`;
 };
+
+const HEAD_LENGTH = 180;
+
+/** The event stands first but in the index's frames, where it is last. */
+const readEvent = (text: string): string =>
+  text.startsWith('{"e":"') ? text.slice(6, text.indexOf('"', 6)) : (/^\{"E":.*"e":"(\w+)"\}$/.exec(text)?.[1] ?? '');
 
 /** The minute that a kline frame closes. */
 export const readClosedMinute = (text: string): ClosedMinute | null => {

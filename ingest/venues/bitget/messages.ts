@@ -224,13 +224,14 @@ const mapPastCandles =
     if (symbol === null) return [];
     if (length === null)
       throw new VenueError('VENUE_UNKNOWN_LISTING', 'the candles name no length and their request is not known');
-    const priceType = ofEndpoint ?? PRICE_TYPES[(query.get('type') ?? 'market').toLowerCase()];
+    const priceName = query.get('type') ?? query.get('kLineType') ?? 'market';
+    const priceType = ofEndpoint ?? PRICE_TYPES[priceName.toLowerCase()];
     if (priceType === undefined) return [];
     const venueTs = readMsOrNull(source.sentAt, 'requestTime');
     return readList(data, 'data').map((row) => toCandle({ symbol, venueTs, source }, row, priceType));
   };
 
-/** v3 names the price in the request. */
+/** The request names the price: `kLineType` (v2), `type` (v3). */
 const PRICE_TYPES: Readonly<Record<string, PriceType | undefined>> = { market: 'trade', mark: 'mark', index: 'index' };
 
 /** Rows of v1 end at the base volume; v3's socket sends objects. No version says whether a candle is closed. */

@@ -3,9 +3,9 @@ import type { ListingValues } from '../../../schemas/records.ts';
 import type { ClosedMinute } from '../contract/feed.ts';
 import type { Chain } from '../shared/book-sync.ts';
 
-/** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot. */
+/** `XBTZ21` has a delivery month, `.BXBT` is an index, `XBT_USDT` is spot, `ETHUSD_ETH` a perpetual in dollars that is settled in its base. */
 export const isPerpetual = (symbol: string): boolean =>
-  /^[A-Z0-9]+$/.test(symbol) && !/[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
+  /^(?:[A-Z0-9]+|([A-Z0-9]+)USD_\1)$/.test(symbol) && !/[FGHJKMNQUVXZ]\d{2}$/.test(symbol);
 
 /** Types of perpetual contracts: on crypto and on foreign exchange. */
 export const isPerpetualType = (typ: unknown): boolean => typ === 'FFWCSX' || typ === 'FFWCSF';

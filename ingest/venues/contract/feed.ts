@@ -90,6 +90,8 @@ export type VenueLimits = {
   readonly streamsPerConnection: number;
   readonly subscribePerSecond: number;
   readonly restWeightPerMinute: number;
+  /** One weight for all hosts of the venue together. */
+  readonly restWeightIsShared?: true;
   readonly connectionsPerMinute: number;
   /** Of weight, where the venue counts it in less than a minute. */
   readonly restBurst?: Burst;

@@ -65,8 +65,9 @@ const mapNotification = ({ channel, data }: Fields, source: Source): readonly Ma
   }
 };
 
-/** An answer is told by its shape: a ticker, a book with its ticker, past trades, or candles (which name no instrument). */
+/** An answer is told by its shape: summaries, a ticker, a book with its ticker, past trades, or candles (which name no instrument). */
 const mapResult = (result: unknown, query: URLSearchParams | undefined, source: Source): readonly Mapped[] => {
+  if (Array.isArray(result)) return result.filter(isFields).flatMap((row) => mapSummary(row, source));
   if (!isFields(result)) return [];
   if (Array.isArray(result.trades)) return mapTrades(result.trades, source);
   if (Array.isArray(result.ticks)) return mapCandles(result, query, source);
@@ -82,6 +83,16 @@ const mapTicker = (ticker: Fields, { receivedAt }: Source): readonly Mapped[] =>
   if (!isPerpetual(symbol)) return [];
   const at: At = { symbol, venueTs: readMsOrNull(ticker.timestamp, 'timestamp'), receivedAt };
   return [...toLast(at, ticker), ...toMark(at, ticker), ...toFunding(at, ticker), ...toDay(at, ticker)];
+};
+
+/** A row of `get_book_summary_by_currency` or `_by_instrument`: a ticker without an index, its day's figures beside the others. */
+const mapSummary = (row: Fields, source: Source): readonly Mapped[] => {
+  if (!('instrument_name' in row && 'mark_price' in row)) return [];
+  const { last: last_price, creation_timestamp: timestamp } = row;
+  return mapTicker({ ...row, last_price, timestamp, stats: row }, source).map((mapped) => ({
+    ...mapped,
+    element: row,
+  }));
 };
 
 /** Null before the first trade. */

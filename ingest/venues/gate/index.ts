@@ -70,8 +70,8 @@ export const gate: Venue = {
     stats: ON_CHANGE,
     venue_depth: ON_CHANGE,
     trades: ON_CHANGE,
-    // At most one a second and contract: a lower bound.
-    liquidation: { ...ON_CHANGE, completeness: 'sampled' },
+    // Those of a second and contract in one message, since 2026-08-20.
+    liquidation: { ...ON_CHANGE, completeness: 'full' },
     candles: ON_CHANGE,
   },
   reference: (endpoints) =>

@@ -54,7 +54,7 @@ const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
 const mapAnswer = (path: string | null, body: unknown, source: Source): readonly Mapped[] => {
   if (isFields(body) && typeof body.label === 'string') throw refusal(body.label);
   if (path === null) throw new VenueError('VENUE_UNKNOWN_LISTING', 'the request of this answer is not known');
-  const endpoint = /\/futures\/(?:usdt|btc)\/([a-z_]+)$/.exec(path)?.[1] ?? '';
+  const endpoint = /\/futures\/(?:usdt|usd1|btc)\/([a-z_]+)$/.exec(path)?.[1] ?? '';
   return ANSWERS.get(endpoint)?.(body, source) ?? [];
 };
 
@@ -171,7 +171,7 @@ const mapTrades = (result: unknown, source: Source): readonly Mapped[] =>
       return [toMapped(toAt(trade, readTradeStamp(trade), source), 'trade', values, trade)];
     });
 
-/** The docs write `time_ms`; frames as they are sent have `time`, in milliseconds. */
+/** Frames have `time` in milliseconds, as the docs say since 2026-08-20; before, they wrote `time_ms`. */
 const readOrderStamp = ({ time_ms, time }: Fields): Micros | null =>
   readMsOrNull(time_ms, 'time_ms') ??
   (/^\d{13}$/.test(String(time)) ? readMsOrNull(time, 'time') : readSeconds(time, 'time'));

@@ -14,8 +14,10 @@ import {
   readAmountOrNull,
   readCountOrNull,
   readFields,
+  readFigure,
   readFigureOrNull,
   readId,
+  readIdText,
   readLevels,
   readList,
   readMessage,
@@ -89,7 +91,11 @@ const mapNotice = (message: Fields, source: Source): readonly Mapped[] => {
 const mapAnswer = (answer: Fields, path: string, source: Source): readonly Mapped[] => {
   const mapper = ANSWERS.get(path.slice(path.lastIndexOf('/') + 1));
   if (!mapper) return [];
-  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) => mapper(element, source));
+  return readElements(answer.ticks ?? answer.data, 'data').flatMap((element) =>
+    'orders' in element
+      ? readElements(element.orders, 'orders').flatMap((order) => mapper(order, source))
+      : mapper(element, source),
+  );
 };
 
 /** One element or many. */
@@ -157,6 +163,19 @@ const mapFunding = ofSwap((at, element) => {
   return [toMapped(at, 'funding', { funding, funding_interval_ms: null, next_funding_at }, element)];
 });
 
+/** v5 names the coming settlement and the one after it, which tell the interval. */
+const mapNextFunding = ofSwap((at, element) => {
+  const next_funding_at = readMsOrNull(element.funding_time, 'funding_time');
+  const after = readMsOrNull(element.next_funding_time, 'next_funding_time');
+  const isKnown = next_funding_at !== null && after !== null && after > next_funding_at;
+  const values = {
+    funding: readFigure(element.funding_rate, 'funding_rate'),
+    funding_interval_ms: isKnown ? (after - next_funding_at) / 1000 : null,
+    next_funding_at,
+  };
+  return [toMapped(at, 'funding', values, element)];
+});
+
 /** Of contracts (`volume`), coins (`amount`) and quote (`value`) the unit of trades and books. */
 const mapOpenInterest = ofSwap((at, element) => [
   toMapped(at, 'oi', { oi: readAmount(element.volume, 'volume'), oi_unit: 'contracts' }, element),
@@ -220,6 +239,24 @@ const mapLiquidation = ofSwap(
   ['created_at'],
 );
 
+/** v5 names the position that was closed; a one-way one is `both`, and the order's side tells which way it stood. */
+const mapClosedPosition = ofSwap(
+  (at, element) => {
+    const { position_side, side } = element;
+    const closed = position_side === 'long' || position_side === 'short' ? position_side : null;
+    const values = {
+      id: readIdText(element.id, 'id'),
+      side: closed ?? (readSide(side, SIDES, 'side') === 'sell' ? ('long' as const) : ('short' as const)),
+      price: readPrice(element.bankrupt_price, 'bankrupt_price'),
+      price_kind: 'bankruptcy' as const,
+      quantity: readAmount(element.volume, 'volume'),
+      quantity_unit: 'contracts' as const,
+    };
+    return [toMapped(at, 'liquidation', values, element)];
+  },
+  ['liquidation_time'],
+);
+
 /** `id` is the start in seconds. Mark and index candles have zeros where volumes would be: they are none. */
 const toCandle = (at: At, element: Fields, priceType: PriceType): Mapped => {
   const seconds = readCountOrNull(element.id, 'id');
@@ -268,4 +305,10 @@ const ANSWERS: ReadonlyMap<string, Mapper> = new Map([
   ['swap_funding_rate', mapFunding],
   ['swap_batch_funding_rate', mapFunding],
   ['swap_open_interest', mapOpenInterest],
+  // A list (v3), or one within an object (v1).
+  ['swap_liquidation_orders', mapLiquidation],
+  // v5.
+  ['open_interest', mapOpenInterest],
+  ['funding_rate', mapNextFunding],
+  ['liquidation_orders', mapClosedPosition],
 ]);

@@ -22,10 +22,11 @@ import {
 } from './plan.ts';
 import { isInverse, readChain, readClosedMinute, readSubscription } from './symbols.ts';
 
+/** Since 2026-10-31 the port 8443 takes no connection. */
 const ENDPOINTS = {
   rest: 'https://www.okx.com',
-  public_ws: 'wss://ws.okx.com:8443/ws/v5/public',
-  business_ws: 'wss://ws.okx.com:8443/ws/v5/business',
+  public_ws: 'wss://ws.okx.com/ws/v5/public',
+  business_ws: 'wss://ws.okx.com/ws/v5/business',
 };
 
 /** The docs say every 30 to 90 seconds: two of the longest (F-02). */

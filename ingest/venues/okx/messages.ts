@@ -66,7 +66,8 @@ const isPong = (payload: Uint8Array): boolean => payload.length === 4 && Buffer.
 const mapFrame = (body: unknown, source: Source): readonly Mapped[] => {
   const frame = readFields(body, 'message');
   if (frame.event === 'error') throw refusal(`${String(frame.code)} ${String(frame.msg)}`);
-  if (frame.event !== undefined) return [];
+  // Acknowledgements and notices, and answers to operations of an account.
+  if (frame.event !== undefined || frame.op !== undefined) return [];
   const arg = readFields(frame.arg, 'arg');
   const channel = readText(arg.channel, 'channel');
   const mapper = CHANNELS.get(channel);

@@ -538,6 +538,30 @@ t.test('of what waits the most urgent is asked first, and books do not wait for 
   );
 });
 
+t.test('hosts of a venue that counts them together draw on one weight', async (t) => {
+  const servers = await Promise.all([1, 2].map(() => startPaper({ answer: (_path, response) => response.end('{}') })));
+  const [first, second] = servers as [PaperServer, PaperServer];
+  const meters = createMeters(new Registry()).venue('paper');
+  const rest = createRestClient({ weightPerMinute: 100, weightIsShared: true, meters });
+  t.teardown(async () => {
+    rest.close();
+    for (const server of servers) await server.close();
+  });
+  const ask = (url: string, urgency: Urgency, weight: number): Promise<string> =>
+    rest.ask({ method: 'GET', url, weight }, urgency).then(
+      () => urgency,
+      () => 'closed',
+    );
+  await ask(`${first.rest}/poll`, 'poll', 36);
+  const waiting = ask(`${second.rest}/poll`, 'poll', 1);
+  t.equal(await Promise.race([waiting, ask(`${second.rest}/book`, 'book', 10)]), 'book');
+  t.same(
+    second.requests().map(({ path }) => path),
+    ['/book'],
+    'polls have used their share of the burst, at the other host',
+  );
+});
+
 t.test('polls go on beside the first snapshots of many books, which are not counted as theirs', async (t) => {
   const server = await startPaper({ answer: (_path, response) => response.end('{}') });
   const meters = createMeters(new Registry()).venue('paper');

@@ -516,6 +516,66 @@ t.test('an index of a pair goes to each known listing that uses it', (t) => {
   t.end();
 });
 
+// Its change log: since 2026-06-30 the pair is named `s`, and `@indexPrice@1s` is gone. Frames as they are sent call the event `IndexUpdate`.
+t.test('an index is read in its form of 2026 too, of either market', (t) => {
+  const text = (pair: string): VenueMessage =>
+    frame({ E: 1787492323001, s: pair, p: '77488.68739130', e: 'IndexUpdate' });
+  const values = { mark: null, index: '77488.6873913' };
+  const listings = new Map(
+    ['cryptofeed-coinm-rest-instruments.ndjson.gz', 'cryptofeed-usdm-rest-instruments.ndjson.gz']
+      .flatMap(listingsOf)
+      .map((l) => [l.venue_symbol, l]),
+  );
+  for (const context of [undefined, { listings }])
+    for (const [pair, symbol] of [
+      ['BTCUSD', 'BTCUSD_PERP'],
+      ['BTCUSDT', 'BTCUSDT'],
+    ] as const)
+      t.same(map(text(pair), {}, context), [record('mark', symbol, [1787492323001, null], values)], pair);
+  t.equal(binance.subscriptionOf?.(Buffer.from(text('BTCUSD').payload).toString()), 'btcusd@indexPrice');
+  t.end();
+});
+
+/** Of its docs: Mark Price Kline/Candlestick Streams. */
+const PRICE_KLINE = {
+  ...{ t: 1591267380000, T: 1591267439999, i: '1m', f: 1591267380000, L: 1591267398000 },
+  ...{ o: '9539.67161333', c: '9540.80000000', h: '9540.82761333', l: '9539.66961333' },
+  ...{ v: '0', n: 19, x: false, q: '0', V: '0', Q: '0', B: '0' },
+};
+
+t.test('candles of mark and index prices come on COIN-M sockets as well', (t) => {
+  const kline = (e: string, k: object): VenueMessage =>
+    frame({ e, E: 1591267398004, ps: 'BTCUSD', k: { ...PRICE_KLINE, ...k } });
+  const expected = (price_type: string): object =>
+    record('candle', 'BTCUSD_PERP', [1591267398004, null], {
+      open_time: 1591267380000000,
+      price_type,
+      timeframe: '1m',
+      open: '9539.67161333',
+      high: '9540.82761333',
+      low: '9539.66961333',
+      close: '9540.8',
+      volume: null,
+      volume_unit: null,
+      turnover: null,
+      trades: null,
+      closed: false,
+    });
+  t.same(map(kline('markPrice_kline', { s: 'BTCUSD_PERP' })), [expected('mark')]);
+  t.same(map(kline('indexPrice_kline', { s: '0' })), [expected('index')], 'of each listing of the pair');
+  t.same(map(kline('markPrice_kline', { s: 'BTCUSD_200626' })), [], 'dated contracts');
+  t.same(map(kline('markPrice_kline', { s: 'BTCUSD_PERP', i: '5m' })), [], 'other lengths');
+  t.end();
+});
+
+t.test('a book with retail orders (`rpiDepth`) is another book: it is never joined with ours', (t) => {
+  const diff = { e: 'depthUpdate', E: 1, T: 2, s: 'BTCUSDT', U: 3, u: 4, pu: 2, b: [['5', '6']], a: [] };
+  const wrapped = frame({ stream: 'btcusdt@rpiDepth@500ms', data: diff });
+  t.same(map(wrapped), []);
+  t.equal(binance.sequence(Buffer.from(wrapped.payload).toString()), null);
+  t.end();
+});
+
 t.test('what says nothing of a perpetual gives nothing', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['top of book', SINGLES, 13],
@@ -791,7 +851,7 @@ t.test('the plan subscribes books and prices apart, on the paths that deliver th
   t.ok(streams.includes('wss://fstream.binance.com/public/ws btcusdt@depth@100ms'));
   t.ok(streams.includes('wss://fstream.binance.com/market/ws btcusdt@markPrice@1s'));
   t.ok(streams.includes('wss://dstream.binance.com/ws btcusd_perp@depth@100ms'));
-  t.ok(streams.includes('wss://dstream.binance.com/ws btcusd@indexPrice@1s'));
+  t.ok(streams.includes('wss://dstream.binance.com/ws btcusd@indexPrice'));
   for (const slot of slots) {
     if (slot.kind !== 'socket') continue;
     t.ok(
@@ -935,7 +995,7 @@ t.test(
     const names: readonly (readonly [string, string | null])[] = [
       ['"depthUpdate","E":1,"T":2,"s":"BTCUSD_PERP","ps":"BTCUSD"', 'btcusd_perp@depth@100ms'],
       ['"markPriceUpdate","E":1,"s":"BTCUSDT","i":"2.0"', 'btcusdt@markPrice@1s'],
-      ['"indexPriceUpdate","E":1,"i":"BTCUSD"', 'btcusd@indexPrice@1s'],
+      ['"indexPriceUpdate","E":1,"i":"BTCUSD"', 'btcusd@indexPrice'],
       ['"24hrTicker","E":1,"s":"BTCUSDT"', 'btcusdt@ticker'],
       ['"aggTrade","E":1,"s":"BTCUSDT"', null],
       ['"kline","E":1,"s":"BTCUSDT"', null],

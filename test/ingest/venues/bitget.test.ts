@@ -721,6 +721,8 @@ t.test('candles of a minute alone, from every version', (t) => {
   ]);
   for (const [request, price_type] of [
     ['v2/mix/market/candles?symbol=AUSDT&granularity=1m', 'trade'],
+    ['v2/mix/market/candles?symbol=AUSDT&granularity=1m&kLineType=MARK', 'mark'],
+    ['v2/mix/market/candles?symbol=AUSDT&granularity=1m&kLineType=INDEX', 'index'],
     ['v2/mix/market/history-mark-candles?symbol=AUSDT&granularity=1m', 'mark'],
     ['v2/mix/market/history-index-candles?symbol=AUSDT&granularity=1m', 'index'],
     ['v3/market/candles?symbol=AUSDT&interval=1m', 'trade'],

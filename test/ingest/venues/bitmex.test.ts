@@ -541,6 +541,21 @@ t.test('multipliers in symbols are undone, states and intervals are told', (t) =
   t.match(valuesOf({ fundingInterval: '2000-01-02T00:00:00Z' }), { funding_interval: '1d' });
   t.equal(listingOf({ symbol: 'XBTZ24', underlying: 'XBT', typ: 'FFCCSX' }), undefined);
   t.equal(listingOf({ symbol: 'XBT_USDT', underlying: 'XBT', typ: 'IFXXXP' }), undefined);
+  // `ETHUSD_ETH`: in dollars, settled in ether (gocryptotrader, `bitmex_wrapper.go`).
+  const settled = { underlying: 'ETH', isInverse: true, multiplier: -1000000000, underlyingToSettleMultiplier: -1e9 };
+  t.match(listingOf({ symbol: 'ETHUSD_ETH', ...settled })?.values, {
+    base: 'ETH',
+    quote: 'USD',
+    base_venue_alias: null,
+    venue_kind: 'inverse',
+    contract_size: '1',
+    multiplier: '1',
+  });
+  const trade = { timestamp: '2024-01-02T12:00:00.000Z', symbol: 'ETHUSD_ETH', side: 'Buy', size: 2, price: 3 };
+  t.same(
+    map(frame({ table: 'trade', action: 'insert', data: [trade] })).map((r) => r.venue_symbol),
+    ['ETHUSD_ETH'],
+  );
   t.end();
 });
 

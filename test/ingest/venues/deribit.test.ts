@@ -185,6 +185,36 @@ t.test('a liquidation is of the taker, of the maker, or of both', (t) => {
   t.end();
 });
 
+t.test('a book summary is a ticker under other names', (t) => {
+  // Of its docs: public/get_book_summary_by_instrument.
+  const summary = {
+    ...{ volume_usd: 227.85, volume: 14.5, quote_currency: 'USD', price_change: -0.75, open_interest: 36000 },
+    ...{ mid_price: 7021.75, mark_price: 7022.84, low: 7000, last: 7022.25, instrument_name: 'ETH-PERPETUAL' },
+    ...{ high: 7100, funding_8h: 3e-7, estimated_delivery_price: 7020.5, current_funding: 4e-7, base_currency: 'ETH' },
+    ...{ creation_timestamp: 1550230036440, bid_price: 7022.5, ask_price: 7021 },
+  };
+  const dated = { ...summary, instrument_name: 'ETH-22FEB19', current_funding: undefined };
+  const url = 'GET https://www.deribit.com/api/v2/public/get_book_summary_by_currency?currency=ETH&kind=future';
+  const at = [1550230036440, null] as const;
+  t.same(map(answer(url, { jsonrpc: '2.0', result: [summary, dated] })), [
+    record('ticker', 'ETH-PERPETUAL', at, { last: '7022.25' }),
+    record('mark', 'ETH-PERPETUAL', at, { mark: '7022.84', index: null }),
+    record('funding', 'ETH-PERPETUAL', at, {
+      funding: '0.0000004',
+      funding_interval_ms: null,
+      next_funding_at: null,
+    }),
+    record('oi', 'ETH-PERPETUAL', at, { oi: '36000', oi_unit: 'quote' }),
+    record('stats', 'ETH-PERPETUAL', at, {
+      volume_24h: '14.5',
+      volume_unit: 'base',
+      turnover_24h: '227.85',
+      change_24h: '-0.0075',
+    }),
+  ]);
+  t.end();
+});
+
 t.test('answers are told by their shape', (t) => {
   const ticker = {
     instrument_name: 'ETH_USDC-PERPETUAL',

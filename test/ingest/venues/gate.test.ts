@@ -330,6 +330,11 @@ t.test('a liquidation order that sells closes a long; an answer names the positi
   t.match(map(answer(`${REST}/usdt/liq_orders`, [past])), [
     { venue_ts: 1548654951_000_000, values: { side: 'long', price: '3424', price_kind: 'fill', quantity: '600' } },
   ]);
+  t.match(
+    map(answer(`${REST}/usd1/liq_orders`, [{ ...past, contract: 'BTC_USD1' }])),
+    [{ venue_symbol: 'BTC_USD1' }],
+    'contracts settled in USD1 (since 2026-08-19)',
+  );
   // https://www.gate.com/docs/developers/apiv4/en: `size` is the position's, `order_size` what this order closed.
   t.match(map(answer(`${REST}/usdt/liq_orders`, [{ ...past, order_size: '-200' }])), [
     { values: { side: 'long', quantity: '200' } },
@@ -661,10 +666,11 @@ t.test('every channel of the plan is one that the mapper reads', (t) => {
   t.end();
 });
 
-t.test('layers: liquidations are a lower bound', (t) => {
+// Its change log of 2026-08-20: those of a second are sent together, none is left out any more.
+t.test('layers: liquidations are all there are', (t) => {
   const onChange = { policy: 'on', cadence: 'live', horizonMs: null, horizonSource: 'connection' };
   t.same(venue.layers.trades, onChange);
-  t.same(venue.layers.liquidation, { ...onChange, completeness: 'sampled' });
+  t.same(venue.layers.liquidation, { ...onChange, completeness: 'full' });
   t.same(venue.layers.candles, onChange);
   t.end();
 });

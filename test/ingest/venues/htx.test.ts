@@ -386,6 +386,70 @@ t.test("candles: the running minute's mark is the mark now, past minutes are can
   t.end();
 });
 
+t.test('liquidations are asked for too: of both versions of the answer', (t) => {
+  // Of its docs: Query Liquidation Orders (v3).
+  const order = {
+    ...{ query_id: 452057, contract_code: 'BTC-USDT', symbol: 'BTC', direction: 'sell', offset: 'close' },
+    ...{ volume: 479, price: 51441.7, created_at: 1638593647864, amount: 0.479, trade_turnover: 24640.5743 },
+    ...{ business_type: 'swap', pair: 'BTC-USDT' },
+  };
+  const expected = record('liquidation', 'BTC-USDT', [1638593647864, null], {
+    id: null,
+    side: 'long',
+    price: '51441.7',
+    price_kind: 'bankruptcy',
+    quantity: '479',
+    quantity_unit: 'contracts',
+  });
+  const dated = { ...order, contract_code: 'BTC-USDT-211210', business_type: 'futures' };
+  const asked = (version: string, body: object): unknown =>
+    map(answer(`${REST_URL}/linear-swap-api/${version}/swap_liquidation_orders`, { ...body, ts: 1604312615051 }));
+  t.same(asked('v3', { code: 200, msg: '', data: [order, dated] }), [expected]);
+  t.same(asked('v1', { status: 'ok', data: { orders: [order, dated], total_page: 1 } }), [expected]);
+  t.end();
+});
+
+// Answers as ccxt 4.5.90 quotes them (`htx.py`); not every one is of a swap.
+t.test('answers of v5: open interest, the coming rate with its interval, liquidations', (t) => {
+  const asked = (path: string, data: unknown): unknown =>
+    map(answer(`${REST_URL}/v5/market/${path}`, { code: 200, message: 'Success', data, ts: 1781327941440 }));
+  const at = [1781327941440, null] as const;
+  const interest = {
+    ...{ amount: '32476.092', volume: '32476092', value: '2063137924.9668', contract_code: 'BTC-USDT' },
+    ...{ trade_amount: '11371.362', trade_volume: '11371362', trade_turnover: '723600792.7222' },
+  };
+  const oi = { oi: '32476092', oi_unit: 'contracts' };
+  t.same(asked('open_interest?contract_code=BTC-USDT', interest), [record('oi', 'BTC-USDT', at, oi)]);
+  const rate = {
+    ...{ contract_code: 'BTC-USDT', funding_rate: '0.000083024939363172', funding_time: '1781251200000' },
+    ...{ next_funding_time: '1781280000000', min_funding_rate: '-0.00375', max_funding_rate: '0.00375' },
+  };
+  const funding = {
+    funding: '0.000083024939363172',
+    funding_interval_ms: 28800000,
+    next_funding_at: 1781251200000_000,
+  };
+  t.same(asked('funding_rate?contract_code=BTC-USDT', [rate]), [record('funding', 'BTC-USDT', at, funding)]);
+  const order = {
+    ...{ id: '150153038758', contract_code: 'BTC-USDT', liquidation_time: '1781849094165', side: 'buy' },
+    ...{ position_side: 'short', volume: '2', amount: '2', bankrupt_price: '62978.5', trade_turnover: '125.957' },
+  };
+  const liquidation = {
+    id: '150153038758',
+    side: 'short',
+    price: '62978.5',
+    price_kind: 'bankruptcy',
+    quantity: '2',
+    quantity_unit: 'contracts',
+  };
+  t.same(asked('liquidation_orders', [order]), [record('liquidation', 'BTC-USDT', [1781849094165, null], liquidation)]);
+  t.match(asked('liquidation_orders', [{ ...order, position_side: 'both', side: 'sell' }]), [
+    { values: { side: 'long' } },
+  ]);
+  t.same(asked('liquidation_orders', [{ ...order, contract_code: 'BTC-USDT-261225' }]), []);
+  t.end();
+});
+
 t.test('what says nothing of a swap gives nothing', (t) => {
   const silent: readonly (readonly [string, string, number])[] = [
     ['an acknowledgement', SESSION, 13],

@@ -482,6 +482,7 @@ t.test('what says nothing of a swap gives nothing', (t) => {
   for (const [what, file, line] of silent) t.same(mapLine(file, line), [], `${what} (${file}:${line})`);
   t.same(map(frame('pong')), [], 'the answer to a ping');
   t.same(map(frame({ event: 'notice', code: '64008', msg: 'upgrade', connId: 'a' })), []);
+  t.same(map(frame({ id: '1', op: 'order', code: '0', msg: '', data: [{ ordId: '2' }] })), [], "an operation's answer");
   const ticker = { instId: 'A-USDT-SWAP', last: '', vol24h: '0', ts: '5' };
   t.same(
     map(frame({ arg: { channel: 'tickers', instId: 'A-USDT-SWAP' }, data: [ticker] })).map((r) => r.layer),
@@ -747,12 +748,12 @@ t.test('the plan subscribes prices, books and candles apart, an index once for t
   for (const channel of each) t.equal(count(channel), 166, channel);
   t.same(['index-tickers', 'index-candle1m'].map(count), [166, 166], 'none is shared here');
   t.equal(count('mark-price'), 167, 'one more tells that the socket of liquidations lives');
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/business candle1m BTC-USDT-SWAP'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/business candle1m BTC-USDT-SWAP'));
   const [liquidations] = slots.filter(({ id }) => id === 'liquidations');
   t.match(liquidations, { shards: [0, 1], covers: [{ layers: ['liquidation'], symbols: null }] });
   t.match(liquidations, { subscribe: [/"channel":"liquidation-orders","instType":"SWAP"/] });
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public books BTC-USDT-SWAP'));
-  t.ok(args.includes('wss://ws.okx.com:8443/ws/v5/public index-tickers BTC-USDT'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/public books BTC-USDT-SWAP'));
+  t.ok(args.includes('wss://ws.okx.com/ws/v5/public index-tickers BTC-USDT'));
   const streams = slots.map((slot) =>
     slot.kind === 'socket' ? slot.subscribe.join().split('"channel"').length - 1 : 0,
   );

@@ -143,7 +143,7 @@ t.test('protocol', async (t) => {
     const client = await open('/binance/coinm/ws');
     await ask(client, {
       method: 'SUBSCRIBE',
-      params: ['btcusd_perp@markPrice@1s', 'btcusd@indexPrice@1s', '!markPrice@arr@1s'],
+      params: ['btcusd_perp@markPrice@1s', 'btcusd@indexPrice', '!markPrice@arr@1s'],
       id: 1,
     });
     run(1_000);
@@ -151,7 +151,7 @@ t.test('protocol', async (t) => {
     const [mark, index, all] = client.frames.slice(1).map(parse<Mark & Mark[]>);
     t.match(mark, { e: 'markPriceUpdate', s: 'BTCUSD_PERP', r: /^-?0\.\d{8}$/ });
     t.notOk('i' in (mark ?? {}));
-    t.match(index, { e: 'indexPriceUpdate', i: 'BTCUSD', p: /^\d+\.\d{8}$/ });
+    t.match(index, { e: 'IndexUpdate', s: 'BTCUSD', p: /^\d+\.\d{8}$/ });
     t.match(
       all?.find((m) => m.s === 'BTCUSD_301227'),
       { r: '', T: 0 },

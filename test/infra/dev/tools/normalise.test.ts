@@ -97,6 +97,17 @@ t.test('a record is one line of its members in their order, instants written out
   t.end();
 });
 
+t.test("a venue's refusal carries nothing: it is counted, not printed", async (t) => {
+  const path = recording('refusals.ndjson', [
+    ws({ error: { code: 2, msg: 'Invalid request' }, id: 1 }),
+    rest('GET /fapi/v1/depth?symbol=A', { code: -1121, msg: 'Invalid symbol.' }),
+  ]);
+  const { lines, said, unexpected } = await messages(path);
+  t.same(lines, []);
+  t.equal(said, '2 messages, 0 records, 0 unread, 0 errors');
+  t.equal(unexpected, 'unexpected: refusal 2');
+});
+
 t.test('what cannot be read is said and counted, and reading goes on', (t) => {
   const path = recording('faulty.ndjson', [
     ws('{"e":"markPriceUpda'),

@@ -10,7 +10,7 @@ import {
   deliveryMarkPriceUpdate,
   depthUpdate,
   forceOrder,
-  indexPriceUpdate,
+  indexUpdate,
   kline,
   markPriceUpdate,
   singleTrade,
@@ -68,7 +68,6 @@ function streamsOf({ listing }: Instrument) {
     mark: ref(`${symbol}@markPrice`),
     markFast: ref(`${symbol}@markPrice@1s`),
     index: ref(`${pair}@indexPrice`),
-    indexFast: ref(`${pair}@indexPrice@1s`),
   };
 }
 
@@ -150,10 +149,8 @@ function eventsOf({ market, delivery, truth, isSilenced }: VenueDeps): MarketEve
         const refs = refsOf(instrument);
         const isCoin = instrument.listing.scope === 'coinm';
         emit(refs.markFast, () => markPriceUpdate(instrument, eventMs));
-        if (isCoin) emit(refs.indexFast, () => indexPriceUpdate(instrument, eventMs));
-        if (atMs % 3_000 !== 0) continue;
-        emit(refs.mark, () => markPriceUpdate(instrument, eventMs));
-        if (isCoin) emit(refs.index, () => indexPriceUpdate(instrument, eventMs));
+        if (isCoin) emit(refs.index, () => indexUpdate(instrument, eventMs));
+        if (atMs % 3_000 === 0) emit(refs.mark, () => markPriceUpdate(instrument, eventMs));
       }
       emitArrays(eventMs, atMs);
     },

@@ -48,8 +48,8 @@ export function deliveryMarkPriceUpdate(symbol: string, index: number, eventMs: 
   return `{"e":"markPriceUpdate","E":${eventMs},"s":"${symbol}","p":"${mark}","P":"${mark}"${indexText},"r":"","T":0}`;
 }
 
-export function indexPriceUpdate(instrument: Instrument, eventMs: number): string {
-  return `{"e":"indexPriceUpdate","E":${eventMs},"i":"${instrument.listing.pair}","p":"${fixed(instrument.index, FINE)}"}`;
+export function indexUpdate(instrument: Instrument, eventMs: number): string {
+  return `{"E":${eventMs},"s":"${instrument.listing.pair}","p":"${fixed(instrument.index, FINE)}","e":"IndexUpdate"}`;
 }
 
 /** The 24 hours as text: shared by the stream and the REST answer. */
