@@ -251,9 +251,7 @@ class AsyncHistory(AsyncRange[HistoryPage, ReadingRow]):
         """The stream of the same listings and layers."""
         from .follow import AsyncLive
 
-        same = {name: self._body.get(name) for name in ("where", "units", "freshness")}
-        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
-        same["allow_stale"] = True
+        same = {name: self._body.get(name) for name in ("where", "units", "freshness", "allow_stale")}
         layers = self._body.get("layers")
         return AsyncLive(self._http, {**same, "layers": None if layers is None else ",".join(layers)})
 
@@ -268,7 +266,9 @@ class AsyncHistory(AsyncRange[HistoryPage, ReadingRow]):
         """
         from .follow import AsyncFollow
 
-        return AsyncFollow(self, on_gap, on_stale)
+        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
+        body = {**self._body, "allow_stale": self._body.get("allow_stale") is not False}
+        return AsyncFollow(AsyncHistory(self._http, body, self.window, progress=False), on_gap, on_stale)
 
 
 class AsyncCandles(AsyncRange[CandlesPage, CandleRow]):

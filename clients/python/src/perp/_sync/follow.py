@@ -225,7 +225,8 @@ class Follow:
 
     def _new(self, rows: Iterable[ReadingRow]) -> list[ReadingRow]:
         """Those that were not given before."""
-        given = [row for row in rows if self._seen.takes(row)]
+        # A row that was recorded too late to count stands behind others of its time.
+        given = [row for row in rows if not row.get("late") and self._seen.takes(row)]
         for row in given:
             if row["source"] == "history" and row["status"] == "missing" and self._on_gap is not None:
                 self._on_gap(row)

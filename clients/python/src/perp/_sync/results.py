@@ -251,9 +251,7 @@ class History(Range[HistoryPage, ReadingRow]):
         """The stream of the same listings and layers."""
         from .follow import Live
 
-        same = {name: self._body.get(name) for name in ("where", "units", "freshness")}
-        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
-        same["allow_stale"] = True
+        same = {name: self._body.get(name) for name in ("where", "units", "freshness", "allow_stale")}
         layers = self._body.get("layers")
         return Live(self._http, {**same, "layers": None if layers is None else ",".join(layers)})
 
@@ -268,7 +266,9 @@ class History(Range[HistoryPage, ReadingRow]):
         """
         from .follow import Follow
 
-        return Follow(self, on_gap, on_stale)
+        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
+        body = {**self._body, "allow_stale": self._body.get("allow_stale") is not False}
+        return Follow(History(self._http, body, self.window, progress=False), on_gap, on_stale)
 
 
 class Candles(Range[CandlesPage, CandleRow]):
