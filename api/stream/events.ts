@@ -4,6 +4,7 @@ import { Conversion, FigureValue, InstantText, NullableFigure, NullableInstant }
 import { CandleRow } from '../operations/candles.ts';
 import { ListingShape } from '../operations/instruments.ts';
 import { LayerObject } from '../operations/snapshots.ts';
+import { RULE_REASONS, RULE_STATES } from '../rules/rule.ts';
 
 const described = (description: string) => ({ description });
 const NullableInteger = Type.Union([Type.Integer(), Type.Null()]);
@@ -19,6 +20,8 @@ const State = Type.Intersect([
     asks: Type.Optional(Type.Array(Level, described('With `depth`: levels asked, best first.'))),
   }),
 ]);
+
+const RuleState = Type.Enum([...RULE_STATES]);
 
 const Reading = {
   ...Listing,
@@ -109,6 +112,20 @@ export const STREAM_EVENTS = {
       },
       described('What it is about; empty: everything.'),
     ),
+  }),
+  rule: Type.Object({
+    rule_id: Type.String(),
+    name: Type.String(described('What its owner calls it.')),
+    change: Type.Enum(['snapshot', 'move'], described('`snapshot`: the state when the stream began; `move`: a new state.')),
+    at: Type.String({ format: 'date-time', ...described('Since when the state has been this one.') }),
+    previous_state: Type.Union([RuleState, Type.Null()], described('State before the move; null in a snapshot.')),
+    state: Type.Enum([...RULE_STATES], described('Whether the query of the rule holds for an instrument.')),
+    reason: Type.Union(
+      [Type.Enum([...RULE_REASONS]), Type.Null()],
+      described('Why the state is unknown; null when it is known.'),
+    ),
+    matched: Type.Optional(Type.Array(Type.String())),
+    matched_total: Type.Optional(Type.Integer()),
   }),
   bye: Type.Object({
     reason: Type.Enum(['rotate', 'shutdown', 'key_ended', 'plan_changed'], described('Why the stream ends.')),

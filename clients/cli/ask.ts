@@ -1,5 +1,6 @@
 // Commands that ask one question and print its answer.
 import type {
+  AgentStateRequest,
   BooksRequest,
   CandlesRequest,
   HistoryRequest,
@@ -8,10 +9,17 @@ import type {
   ScreenRequest,
   SnapshotsRequest,
 } from '../typescript/src/index.ts';
+import { UsageError } from './exit.ts';
 import * as rows from './rows.ts';
 import { layersOf, numberOption, periodOf, print, type Run, requestOf, textOption, writeTable } from './run.ts';
 
 const signalOf = ({ world }: Run) => ({ signal: world.signal });
+
+/** Members that a flag sets. */
+const flagged = ({ options }: Run) => ({
+  ...(options['allowStale'] === true && { allow_stale: true }),
+  ...(options['includeRaw'] === true && { include_raw: true }),
+});
 
 export const venues = async (run: Run): Promise<void> => {
   const { items, evaluated_at } = await run.client.venues({}, signalOf(run));
@@ -19,7 +27,7 @@ export const venues = async (run: Run): Promise<void> => {
 };
 
 export const instruments = async (run: Run): Promise<void> => {
-  const request = requestOf<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf') });
+  const request = requestOf<InstrumentsRequest>(run, { as_of: textOption(run.options, 'asOf'), ...flagged(run) });
   const items = [];
   for await (const page of run.client.pages('instruments', request, signalOf(run))) items.push(...page.items);
   print(run, { objects: items, rows: rows.listingRows(items), note: rows.counted(items.length, 'listing') });
@@ -28,7 +36,7 @@ export const instruments = async (run: Run): Promise<void> => {
 export const snapshots = async (run: Run): Promise<void> => {
   const request = requestOf<SnapshotsRequest>(run, {
     layers: layersOf(run.options),
-    ...(run.options['allowStale'] === true && { allow_stale: true }),
+    ...flagged(run),
   });
   const answer = await run.client.snapshots(request, signalOf(run));
   print(run, {
@@ -50,14 +58,21 @@ export const screen = async (run: Run, query: string): Promise<void> => {
   print(run, { objects: answer.instruments, rows: rows.screenRows(answer), note });
 };
 
+/** Which rows of the past: at instants, all of a period, or one a part of it. */
+const rowsAsked = (options: Run['options']): Pick<HistoryRequest, 'at' | 'raw' | 'from' | 'to'> => {
+  const [at, interval] = [textOption(options, 'at'), textOption(options, 'interval')];
+  const modes = [at, interval, options['raw'] === true || undefined].filter((mode) => mode !== undefined);
+  if (modes.length > 1) throw new UsageError('--at, --interval and --raw exclude each other.', 'Give one of them.');
+  if (at !== undefined) return { at: at.split(/[\s,]+/).filter(Boolean) };
+  const mode = options['raw'] === true ? { raw: true } : { interval: interval ?? '1m' };
+  return { ...mode, ...periodOf(options, Date.now()) };
+};
+
 export const history = async (run: Run): Promise<void> => {
-  const isRaw = run.options['raw'] === true;
-  const interval = textOption(run.options, 'interval') ?? '1m';
-  const mode = isRaw ? { raw: true } : { interval };
   const request = requestOf<HistoryRequest>(run, {
     layers: layersOf(run.options),
-    ...mode,
-    ...periodOf(run.options, Date.now()),
+    ...flagged(run),
+    ...rowsAsked(run.options),
   });
   if (run.format === 'parquet') return writeTable(run, 'history', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.historyRows> };
@@ -90,7 +105,10 @@ export const books = async (run: Run): Promise<void> => {
 };
 
 export const liquidations = async (run: Run): Promise<void> => {
-  const request = requestOf<LiquidationsRequest>(run, periodOf(run.options, Date.now()));
+  const request = requestOf<LiquidationsRequest>(run, {
+    side: textOption(run.options, 'side'),
+    ...periodOf(run.options, Date.now()),
+  });
   if (run.format === 'parquet') return writeTable(run, 'liquidations', request);
   const found = { objects: [] as unknown[], rows: [] as ReturnType<typeof rows.liquidationRows> };
   for await (const answer of run.client.pages('liquidations', request, signalOf(run))) {
@@ -110,7 +128,36 @@ export const account = async (run: Run): Promise<void> => {
     ...{ streams: now.streams, requests_in_flight: now.requests_in_flight },
     ...Object.fromEntries(Object.entries(limits).map(([name, value]) => [`limit ${name}`, value])),
   };
-  print(run, { objects: [answer], rows: Object.entries(facts).map(([fact, value]) => ({ fact, value })) });
+  print(run, { objects: [answer], rows: rows.factRows(facts) });
+};
+
+export const agentRules = async (run: Run, ...ids: string[]): Promise<void> => {
+  const request: AgentStateRequest = {
+    ...(ids.length > 0 && { rule_id: ids }),
+    ...(run.options['fresh'] === true && { fresh: true }),
+  };
+  const { rules, missing, evaluated_at } = await run.client.agentState(request, signalOf(run));
+  const note = `at ${evaluated_at}${missing.length === 0 ? '' : `, not found: ${missing.join(', ')}`}`;
+  print(run, { objects: rules, rows: rows.ruleRows(rules), note });
+};
+
+/** What became of the payment of a call. */
+export const receipt = async (run: Run, receiptId: string): Promise<void> => {
+  const answer = await run.client.receipt({ receipt_id: receiptId }, signalOf(run));
+  print(run, { objects: [answer], rows: rows.factRows(answer) });
+};
+
+/** One row a partition of the day. */
+export const closedDay = async (run: Run, day: string): Promise<void> => {
+  const answer = await run.client.anchorDay({ day }, signalOf(run));
+  const { partitions, day_root, anchor } = answer;
+  print(run, { objects: [answer], rows: partitions.map((one) => ({ ...one })), note: `${day_root}, ${anchor.status}` });
+};
+
+/** One row a field, source or function. */
+export const catalogue = async (run: Run): Promise<void> => {
+  const answer = await run.client.dqlCatalogue({}, signalOf(run));
+  print(run, { objects: [answer], rows: rows.catalogueRows(answer), note: `catalogue ${answer.catalogue}` });
 };
 
 /** Its canonical text and its cost; a fault is underlined by whoever reports errors. */
@@ -126,5 +173,5 @@ export const checkQuery = async (run: Run, query: string): Promise<void> => {
     bars,
     cost,
   };
-  print(run, { objects: [answer], rows: Object.entries(facts).map(([fact, value]) => ({ fact, value })) });
+  print(run, { objects: [answer], rows: rows.factRows(facts) });
 };

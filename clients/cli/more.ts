@@ -2,22 +2,42 @@
 
 import { createInterface } from 'node:readline';
 import { text as readAll } from 'node:stream/consumers';
-import type { AnchorProofRequest, ArchiveRequest, StreamRequest } from '../typescript/src/index.ts';
-import { createClient } from '../typescript/src/index.ts';
-import { downloadArchive, verifyProof } from '../typescript/src/node.ts';
+import {
+  type AnchorProofRequest,
+  type ArchiveRequest,
+  createClient,
+  type LiveRequest,
+} from '../typescript/src/index.ts';
+import { type DownloadOptions, downloadArchive, verifyProof } from '../typescript/src/node.ts';
 import { main as verifyFiles } from '../typescript/src/verify.mjs';
 import { examine, findingRows, findingsExit } from './doctor.ts';
 import { Ended, EXIT, UsageError } from './exit.ts';
 import { counted, fileRows } from './rows.ts';
-import { layersOf, print, type Run, requestOf, textOption } from './run.ts';
+import { layersOf, numberOption, print, type Run, requestOf, textOption } from './run.ts';
 import { removeConfig, writeConfig } from './settings.ts';
 import { watch } from './watch.ts';
 
-const streamRequest = (run: Run): StreamRequest =>
-  requestOf<StreamRequest>(run, { layers: layersOf(run.options)?.join(',') });
+const streamRequest = (run: Run): LiveRequest => {
+  const { options } = run;
+  return requestOf<LiveRequest>(run, {
+    layers: layersOf(options),
+    depth: numberOption(options, 'depth'),
+    timeframe: options['timeframe'],
+    ...(options['allowStale'] === true && { allow_stale: true }),
+    ...(options['rules'] === true && { rules: true }),
+  });
+};
 
-/** One event a line; what happens to the connection goes to standard error. */
-export const stream = async (run: Run): Promise<void> => {
+/** A live table on a terminal; elsewhere one event a line. */
+export const stream = (run: Run): Promise<void> => {
+  const { client, world, format } = run;
+  if (format === 'table' && world.out.isTTY === true) return watch(client, streamRequest(run), world);
+  if (format !== 'json') throw new UsageError(`A stream has no ${format} here.`, 'Use --json, or a terminal.');
+  return writeEvents(run);
+};
+
+/** What happens to the connection goes to standard error. */
+const writeEvents = async (run: Run): Promise<void> => {
   const { client, world } = run;
   const events = client.live(streamRequest(run), {
     signal: world.signal,
@@ -27,12 +47,6 @@ export const stream = async (run: Run): Promise<void> => {
   for await (const event of events) {
     if (!world.out.write(`${JSON.stringify(event)}\n`)) await new Promise((resume) => world.out.once('drain', resume));
   }
-};
-
-export const watchTable = async (run: Run): Promise<void> => {
-  if (run.world.out.isTTY !== true)
-    throw new UsageError('watch needs a terminal.', 'Use perp stream for a pipe or a file.');
-  await watch(run.client, streamRequest(run), run.world, run.world.signal);
 };
 
 const archiveRequest = (run: Run): ArchiveRequest => {
@@ -56,8 +70,10 @@ export const listFiles = async (run: Run): Promise<void> => {
 export const fetchFiles = async (run: Run, folder: string): Promise<void> => {
   const { world, client } = run;
   const isShown = world.err.isTTY === true;
+  const format = textOption(run.options, 'format') as DownloadOptions['format'];
   const files = await downloadArchive(client, archiveRequest(run), {
     folder,
+    ...(format !== undefined && { format }),
     signal: world.signal,
     onProgress: ({ path, bytes, total, state }) => {
       if (isShown) world.err.write(`\r\x1b[K${state} ${path} ${Math.round((100 * bytes) / Math.max(1, total))} %`);
@@ -66,15 +82,16 @@ export const fetchFiles = async (run: Run, folder: string): Promise<void> => {
   });
   if (isShown) world.err.write('\r\x1b[K');
   for (const { path } of files) world.out.write(`${path}\n`);
-  world.err.write(`${counted(files.length, 'file')}, each with the hash of the list\n`);
+  world.err.write(`${counted(files.length, 'file')}, each with the hash that the service states\n`);
 };
 
 const proofRequest = (run: Run): AnchorProofRequest => {
-  const { venue, symbol, layer, at, id } = run.options;
+  const { venue, symbol, layer, at, id, priceType } = run.options;
   for (const [name, value] of Object.entries({ venue, symbol, layer, at }))
     if (typeof value !== 'string')
       throw new UsageError(`--${name} is missing.`, 'Give a file, or --venue, --symbol, --layer and --at.');
-  return requestOf<AnchorProofRequest>(run, { venue, symbol, layer, at, id });
+  const more = { price_type: priceType, id, seq: numberOption(run.options, 'seq') };
+  return requestOf<AnchorProofRequest>(run, { venue, symbol, layer, at, ...more });
 };
 
 /** The verifier's own report; exit code 1 when a step fails. */

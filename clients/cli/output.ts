@@ -1,5 +1,5 @@
 // Answers as people and programs read them: a table on a terminal, else an object a line; CSV and files of tables when asked for.
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
 export type Cell = string | number | boolean | null | undefined;
 /** One flat row, for tables and CSV. */
@@ -35,6 +35,15 @@ export const coloured = (text: string, stream: Streams['out']): string => {
 const textOf = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
 /** Nothing that came over the network steers the terminal. */
 const clean = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+
+/** A line of at most so many characters; colours take no room, and end. */
+export const clipped = (line: string, columns: number): string => {
+  if (stripVTControlCharacters(line).length <= columns) return line;
+  let shown = 0;
+  return line.replaceAll(/(\p{Cc}\[[\d;]*m)|./gsu, (part, style?: string) =>
+    style === undefined && ++shown > columns ? '' : part,
+  );
+};
 
 const columnsOf = (rows: readonly Row[]): string[] => [...new Set(rows.flatMap((row) => Object.keys(row)))];
 

@@ -1,6 +1,6 @@
 // What the live stream has told so far, as the rows of a terminal: pure, so that a test can look at it.
-import type { LiveEvent, StreamState } from '../typescript/src/index.ts';
-import { coloured, type Row, type Streams, tableLines } from './output.ts';
+import { figuresOf, type LiveEvent, type StreamState } from '../typescript/src/index.ts';
+import { clipped, coloured, type Row, type Streams, tableLines } from './output.ts';
 import { counted, seconds, shortValues } from './rows.ts';
 
 type Held = {
@@ -15,17 +15,23 @@ export class Picture {
   #connections: Readonly<Record<string, 'up' | 'down'>> = {};
   #updates = 0;
   #gaps = 0;
+  /** Of the service's clock against this machine's: ages are by the service's. */
+  #aheadMs = 0;
   /** What the connection is doing, in a word. */
   connection = 'connecting';
 
-  take(event: LiveEvent<string>): void {
+  take(event: LiveEvent<string>, nowMs: number): void {
+    if (event.event === 'hello') this.#aheadMs = Date.parse(event.data.evaluated_at) - nowMs;
     if (event.event === 'snapshot' || event.event === 'update') {
       const { venue, venue_symbol: symbol, layer, state } = event.data;
       this.#held.set(`${venue}|${symbol}|${layer}`, { venue, symbol, layer, state });
       if (event.event === 'update') this.#updates += 1;
-    } else if (event.event === 'heartbeat') this.#connections = event.data.connections;
-    else if (event.event === 'gap') this.#gaps += 1;
-    else if (event.event === 'listing' && event.data.change === 'delisted') this.#forget(event.data);
+    } else if (event.event === 'heartbeat') {
+      this.#connections = event.data.connections;
+      this.#aheadMs = Date.parse(event.data.at) - nowMs;
+    }
+    if (event.event === 'gap') this.#gaps += 1;
+    if (event.event === 'listing' && event.data.change === 'delisted') this.#forget(event.data);
   }
 
   #forget({ venue, venue_symbol: symbol }: { readonly venue: string; readonly venue_symbol: string }): void {
@@ -36,19 +42,19 @@ export class Picture {
     const held = [...this.#held].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
     return held.map(({ venue, symbol, layer, state }) => {
       const { status, reason, received_at } = state;
-      const age = received_at === null ? null : Math.max(0, nowMs - Date.parse(received_at));
+      const age = received_at === null ? null : Math.max(0, nowMs + this.#aheadMs - Date.parse(received_at));
       return {
         venue,
         symbol,
         layer,
         status,
         age: seconds(age),
-        values: status === 'present' ? shortValues(state.values) : (reason ?? ''),
+        values: Object.keys(figuresOf(state)).length > 0 ? shortValues(figuresOf(state)) : (reason ?? ''),
       };
     });
   }
 
-  /** As many lines as fit, the last one about the stream. */
+  /** As many lines as fit, each of them cut to the width, the last one about the stream. */
   lines(stream: Streams['out'], nowMs: number): readonly string[] {
     const room = Math.max(3, (stream.rows ?? 24) - 1);
     const lines = tableLines(this.#rows(nowMs), stream);
@@ -62,6 +68,7 @@ export class Picture {
       ...(down.length === 0 ? [] : [`${coloured('down', stream)}: ${down.join(', ')}`]),
       ...(hidden === 0 ? [] : [`${hidden} more, narrow --where`]),
     ].join(' · ');
-    return [...shown, note];
+    // A line that wraps would move all those below it.
+    return [...shown, note].map((line) => clipped(line, stream.columns ?? 80));
   }
 }

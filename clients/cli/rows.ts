@@ -1,14 +1,17 @@
 // Answers of the API as flat rows, for tables and CSV; figures keep their digits.
-import type {
-  ArchiveFile,
-  Book,
-  CandlesAnswer,
-  HistoryAnswer,
-  LiquidationsAnswer,
-  Listing,
-  ScreenAnswer,
-  SnapshotsAnswer,
-  Venue,
+import {
+  type AgentStateAnswer,
+  type ArchiveFile,
+  type Book,
+  type CandlesAnswer,
+  type DqlCatalogueAnswer,
+  figuresOf,
+  type HistoryAnswer,
+  type LiquidationsAnswer,
+  type Listing,
+  type ScreenAnswer,
+  type SnapshotsAnswer,
+  type Venue,
 } from '../typescript/src/index.ts';
 import type { Cell, Row } from './output.ts';
 
@@ -51,7 +54,7 @@ export const snapshotRows = ({ items }: SnapshotsAnswer<string>): Row[] =>
         why: why(one),
         age: seconds(one.venue_age_ms ?? one.age_ms),
       },
-      ...(one.values as Values),
+      ...figuresOf(one),
     })),
   );
 
@@ -60,7 +63,7 @@ export const historyRows = ({ items }: HistoryAnswer<string>): Row[] =>
     Object.entries(layers).flatMap(([layer, { rows }]) =>
       rows.map((one) => ({
         ...{ at: one.at, venue, symbol, layer, status: one.status, why: why(one), received_at: one.received_at },
-        ...(one.values as Values),
+        ...figuresOf(one),
       })),
     ),
   );
@@ -110,6 +113,21 @@ export const fileRows = (items: readonly ArchiveFile[]): Row[] =>
   items.map(({ listing, layer, day, rows, bytes, final, anchored, price_usdc, included }) => ({
     ...{ listing, layer, day, rows, bytes, final, anchored, price_usdc, included },
   }));
+
+export const ruleRows = (rules: AgentStateAnswer['rules']): Row[] =>
+  rules.map(({ rule_id, name, state, reason, previous_state: before, since, matched_total: instruments, query }) => ({
+    ...{ rule_id, name, state, reason, before, since, instruments, query },
+  }));
+
+export const catalogueRows = ({ fields, sources, functions }: DqlCatalogueAnswer): Row[] => [
+  ...fields.map(({ name, scope, unit, description }) => ({ kind: 'field', name, scope, unit, description })),
+  ...sources.map(({ name, unit, description }) => ({ kind: 'source', name, unit, description })),
+  ...functions.map(({ name, signature, description }) => ({ kind: 'function', name, signature, description })),
+];
+
+/** Members of a document, one a row. */
+export const factRows = (facts: object): Row[] =>
+  Object.entries(facts).map(([fact, value]) => ({ fact, value: value as Cell }));
 
 /** A word of more than one, for notes. */
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;

@@ -1,7 +1,8 @@
 // The live table: drawn anew in place at most four times a second, whatever comes.
-import type { Client, StreamRequest } from '../typescript/src/index.ts';
+import type { Client, LiveRequest } from '../typescript/src/index.ts';
 import type { Streams } from './output.ts';
 import { Picture } from './picture.ts';
+import type { World } from './run.ts';
 
 const DRAW_EVERY_MS = 250;
 const HIDE_CURSOR = '\x1b[?25l';
@@ -19,9 +20,8 @@ const draw = (picture: Picture, out: Streams['out']): void => {
 /** Until the signal, or until the service ends the stream for good. */
 export const watch = async (
   client: Client<string>,
-  request: StreamRequest,
-  { out }: Streams,
-  signal: AbortSignal,
+  request: LiveRequest,
+  { out, signal }: Pick<World, 'out' | 'signal'>,
 ): Promise<void> => {
   const picture = new Picture();
   const timer = setInterval(() => draw(picture, out), DRAW_EVERY_MS);
@@ -34,7 +34,7 @@ export const watch = async (
           connection.state === 'open' ? (connection.resumed ? 'resumed' : 'live') : `lost: ${connection.error.message}`;
       },
     }))
-      picture.take(event);
+      picture.take(event, Date.now());
   } finally {
     clearInterval(timer);
     draw(picture, out);

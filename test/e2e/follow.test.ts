@@ -1,7 +1,9 @@
-// History that continues live, by the TypeScript client over the whole service, its API killed and begun anew, for a reader that keeps up and for
-// one that rests: what each was told is compared with the log, reading by reading. MINUTES=30 npm test -- e2e/follow
+// History that continues live, by both clients over the whole service, its API killed and begun anew, for readers that keep up and for one that
+// rests: what each was given is compared with the log, reading by reading. MINUTES=30 npm test -- e2e/follow
+import { spawn } from 'node:child_process';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';
+import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createClient, type Followed, type FollowedGap, figuresOf } from '../../clients/typescript/src/index.ts';
@@ -23,6 +25,7 @@ import {
   startProcessors,
   startSimulator,
 } from '../support/pipeline.ts';
+import { PYTHON_CLIENT, pythonWithClient } from '../support/python-venv.ts';
 import { waitFor } from '../support/wait.ts';
 
 const MINUTES = Number(process.env['MINUTES'] ?? 1);
@@ -118,6 +121,52 @@ const take = (told: Told, { source, venue_symbol, layer, received_at, reading }:
   if (source === 'live' && !told.firstLive.has(place)) told.firstLive.set(place, at);
 };
 
+/** What the script of the Python client prints: a reading, or a gap. */
+type PythonLine =
+  | readonly [
+      source: 'history' | 'live',
+      symbol: string,
+      layer: string,
+      receivedAt: string,
+      status: string,
+      figures: number,
+    ]
+  | { readonly gap: { readonly source?: 'history'; readonly from?: string } };
+
+const takeLine = (told: Told, line: PythonLine): void => {
+  if ('gap' in line) {
+    const source = line.gap.source ?? 'live';
+    told.gaps.push({ source, ...line.gap } as FollowedGap);
+    return;
+  }
+  const [source, venue_symbol, layer, received_at, status, figures] = line;
+  const values = figures === 0 ? {} : { any: figures };
+  take(told, { source, venue_symbol, layer, received_at, reading: { status, values } } as unknown as Followed);
+};
+
+type Asked = {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly where: string;
+  readonly since: Date;
+  readonly signal: AbortSignal;
+};
+
+/** The Python client in a process of its own; ends with the signal. */
+const followByPython = async (python: string, told: Told, { baseUrl, key, where, since, signal }: Asked) => {
+  const words = ['tests/run_follow.py', where, FOLLOWED.join(','), since.toISOString()];
+  const env = { PATH: process.env['PATH'], PERP_BASE_URL: baseUrl, PERP_API_KEY: key };
+  const child = spawn(python, words, { cwd: PYTHON_CLIENT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const stop = (): void => void child.kill();
+  signal.addEventListener('abort', stop);
+  const said = { text: '' };
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.text = (said.text + String(chunk)).slice(-2_000);
+  });
+  for await (const line of createInterface({ input: child.stdout })) takeLine(told, JSON.parse(line) as PythonLine);
+  if (!signal.aborted) throw new Error(`the Python client ended: ${said.text}`);
+};
+
 /** Readings of the log that were not told: live every one, before that the last one of each window. */
 const missingOf = (told: Told, logged: Receipts, span: { readonly from: Micros; readonly to: Micros }): string[] => {
   const missing: string[] = [];
@@ -141,6 +190,7 @@ const repeatsOf = ({ all }: Told): string[] =>
 t.test(
   'from a past instant into the live stream while the API is killed: nothing left out, nothing twice',
   async (t) => {
+    const python = await pythonWithClient('follow', ['httpx2']);
     const engines = await useEngines(t, ['kafka', 'questdb', 'postgres']);
     const database = await engines.database();
     const spec = { stores: engines.endpoints, namespace: `${engines.namespace()}.`, shards: 1 };
@@ -157,9 +207,12 @@ t.test(
       return last - first > PAST_MS * 1_000 ? [first + 10 * SECOND] : null;
     });
     const door = await openDoor(t, () => api.baseUrl);
-    const client = createClient({ baseUrl: door.url, key: api.keys.pro_plus });
+    const key = api.keys.pro_plus;
+    const client = createClient({ baseUrl: door.url, key });
     const stop = new AbortController();
-    const request = { where: 'venue = binance', layers: FOLLOWED, since: new Date((since ?? 0) / 1_000) };
+    t.teardown(() => stop.abort());
+    const asked = { where: 'venue = binance', since: new Date((since ?? 0) / 1_000) };
+    const request = { ...asked, layers: FOLLOWED };
     const follow = async (told: Told, rest: () => Promise<unknown> | undefined): Promise<void> => {
       const options = { signal: stop.signal, onGap: (gap: FollowedGap) => told.gaps.push(gap) };
       for await (const one of client.follow(request, options)) {
@@ -167,12 +220,13 @@ t.test(
         if (told.count % REST.readings === 0) await rest();
       }
     };
-    const followers = { prompt: nothingTold(), slow: nothingTold() };
+    const followers = { prompt: nothingTold(), slow: nothingTold(), python: nothingTold() };
     const following = Promise.all([
       follow(followers.prompt, () => undefined),
       follow(followers.slow, () => pause(REST.ms, undefined, { signal: stop.signal }).catch(() => undefined)),
+      followByPython(python, followers.python, { ...asked, baseUrl: door.url, key, signal: stop.signal }),
     ]);
-    await waitFor('both are live', () => Object.values(followers).every(({ firstLive }) => firstLive.size > 0));
+    await waitFor('all are live', () => Object.values(followers).every(({ firstLive }) => firstLive.size > 0));
     let kills = 0;
     for (const end = Date.now() + MINUTES * 60_000; Date.now() < end; kills += 1) {
       await pause(ROUND_MS);

@@ -59,7 +59,7 @@ def test_key_and_address_from_the_environment(base_url: str, key: str, monkeypat
         assert client.account()["plan"]["code"] == "pro_plus" and client.base_url == base_url
 
 
-@pytest.mark.parametrize("status, code", [(429, "RATE_LIMITED"), (503, "UNAVAILABLE"), (500, "INTERNAL")])
+@pytest.mark.parametrize("status, code", [(429, "RATE_LIMITED"), (503, "UNAVAILABLE"), (504, "UNAVAILABLE")])
 def test_what_may_pass_is_asked_again(server: FakeServer, fake: perp.Client, status: int, code: str) -> None:
     server.then_refuse(status, code, {"retry-after": "1"})
     server.then_refuse(502, code)
@@ -102,11 +102,11 @@ def test_a_wait_of_hours_is_told_at_once(server: FakeServer, fake: perp.Client) 
 
 
 def test_what_is_wrong_is_not_asked_again(server: FakeServer, fake: perp.Client) -> None:
-    for status in (400, 401, 402, 403, 404, 409):
+    for status in (400, 401, 402, 403, 404, 409, 500):
         server.then_refuse(status, "X")
         with pytest.raises(perp.ApiError):
             fake.venues()
-    assert len(server.seen) == 6
+    assert len(server.seen) == 7
 
 
 def test_a_body_that_breaks_off_is_asked_again(server: FakeServer, fake: perp.Client) -> None:
@@ -131,10 +131,21 @@ def test_a_body_that_does_not_come_in_time(server: FakeServer) -> None:
         may_end.set()
 
 
-def test_an_answer_that_is_no_json(server: FakeServer, fake: perp.Client) -> None:
-    server.then(lambda handler: handler.send(413, b"<html>too large</html>"))
-    with pytest.raises(perp.ApiError, match="HTTP_413"):
-        fake.venues()
+def test_an_answer_of_somebody_else(server: FakeServer, fake: perp.Client) -> None:
+    """A proxy's page, or the address of another program: refused or not, it is one error with the address to check."""
+    for status in (413, 200):
+        server.then(lambda handler: handler.send(status, b"<html>Hello</html>"))
+        with pytest.raises(perp.ApiError, match="<html>Hello.*\n.*Check the base URL") as caught:
+            fake.venues()
+        assert (caught.value.code, caught.value.status) == ("BAD_ANSWER", status)
+    server.then(lambda handler: handler.send(200, b"<html>Hello</html>"))
+    with pytest.raises(perp.ApiError, match="BAD_ANSWER"):
+        list(fake.history(interval="1m", start="2026-01-10", end="2026-01-11").pages())
+
+
+def test_an_address_without_its_scheme() -> None:
+    with pytest.raises(ValueError, match="Write http://"):
+        perp.Client("sk_x", "127.0.0.1:8080")
 
 
 def test_payments(server: FakeServer) -> None:

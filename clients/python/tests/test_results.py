@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from pathlib import Path
+from typing import Any, Callable
 
 import pytest
 
@@ -147,6 +149,58 @@ def test_fields_of_the_builder_are_those_of_the_language(client: perp.Client) ->
     # Joined by operators of Python instead.
     missing = [entry["name"] for entry in named if not hasattr(dql, entry["name"]) and entry["name"] != "abs"]
     assert missing == []
+
+
+def test_agent_rules(server: FakeServer, fake: perp.Client) -> None:
+    rule = {"rule_id": "rule_1", "name": "wide", "state": "true", "reason": None, "previous_state": None, "changed": False}
+    counted = {"since": "2026-01-18T12:00:00.000Z", "matched": ["BTC-PERP"], "matched_total": 1, "unknown": [], "unknown_total": 0}
+    server.then_json(200, {"evaluated_at": "2026-01-18T12:00:01.000Z", "rules": [{**rule, **counted}], "missing": ["rule_2"]})
+    answer = fake.agent_state(["rule_1", "rule_2"], fresh=True)
+    assert server.seen[0][1] == "/v2/agent/state?rule_id=rule_1%2Crule_2&fresh=true"
+    assert [one["state"] for one in answer] == ["true"] and answer["missing"] == ["rule_2"]
+    (row,) = answer.to_pandas().to_dict("records")
+    assert (row["name"], row["matched_total"], str(row["since"])) == ("wide", 1, "2026-01-18 12:00:00+00:00")
+    assert "wide" in answer._repr_html_() and ">true</span>" in answer._repr_html_()
+
+
+def test_every_endpoint_has_its_method(server: FakeServer, fake: perp.Client, tmp_path: Path) -> None:
+    """Each path that the TypeScript client knows is asked by this one."""
+    text = (Path(__file__).parents[2] / "typescript/src/api-types.ts").read_text("utf-8")
+    endpoints = set(re.findall(r"\{ method: '(GET|POST)', path: '([^']+)' \}", text))
+    assert len(endpoints) > 15
+    day: Any = {"start": "2026-01-10", "end": "2026-01-11"}
+    file: Any = {"listing": "v:S", "layer": "mark", "day": "2026-01-10", "sha256": "", "bytes": 1}
+    file |= {"venue": "v", "venue_symbol": "S"}
+    asks: list[Callable[[], Any]] = [
+        fake.venues,
+        lambda: list(fake.instruments()),
+        fake.catalogue,
+        lambda: fake.dql.check("base = BTC"),
+        lambda: list(fake.screen("base = BTC")),
+        fake.snapshots,
+        lambda: list(fake.history(interval="1m", **day)),
+        lambda: list(fake.candles(timeframe="1m", **day)),
+        fake.books,
+        lambda: list(fake.liquidations(**day)),
+        fake.agent_state,
+        lambda: list(fake.archive.list()),
+        lambda: fake.archive.download([file], tmp_path),
+        lambda: fake.anchor("2026-01-10"),
+        lambda: fake.proof("v", "S", "mark", "2026-01-10"),
+        lambda: fake.receipt("rcp_1"),
+        fake.account,
+        lambda: list(fake.live()),
+    ]
+    patterns = {(method, re.sub(r"\{\w+\}", "[^/]+", path)) for method, path in endpoints}
+    for ask in asks:
+        server.then_refuse(404, "NOT_FOUND")
+        with pytest.raises(perp.NotFound):
+            ask()
+        method, path, *_ = server.seen[-1]
+        exact = (method, path.partition("?")[0])
+        found = exact if exact in patterns else next(one for one in patterns if one[0] == method and re.fullmatch(one[1], exact[1]))
+        patterns.discard(found)
+    assert patterns == set(), "nothing asks these"
 
 
 def test_async_is_the_same(base_url: str, key: str, client: perp.Client) -> None:

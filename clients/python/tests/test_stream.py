@@ -62,6 +62,47 @@ def test_a_break_is_resumed_at_the_event_after_the_last(server: FakeServer, fake
     assert [headers.get("last-event-id") for _, _, headers, _ in server.seen] == [None, "2", "2", "4"]
 
 
+def test_a_cut_step_is_given_once(server: FakeServer, fake: perp.Client) -> None:
+    """Events of one step share an id up to the last one of them: a resumed stream sends the whole step again (ST-05)."""
+    rows = [{"id": str(n), "price": 1.0} for n in range(3)]
+    trades = {"venue": "binance", "venue_symbol": "BTCUSDT", "instrument": "BTC-PERP", "layer": "trade"}
+    step = [("1", "update", change(1, at(1))), ("1", "event", {**trades, "rows": rows[:2]})]
+    server.then_events(("1", "hello", HELLO), *step)
+    server.then_events(("1", "hello", RESUMED), step[0], ("1", "event", {**trades, "rows": rows}), ("2", "update", change(2, at(2))))
+    given = list(islice((event for event in fake.live(BTC, layers=["mark", "trade"]) if event["event"] != "hello"), 4))
+    assert [event["data"].get("rev") for event in given if event["event"] == "update"] == [1, 2]
+    assert [[row["id"] for row in event["data"]["rows"]] for event in given if event["event"] == "event"] == [["0", "1"], ["2"]]
+
+
+def test_every_event_of_the_document_and_no_other(server: FakeServer, fake: perp.Client) -> None:
+    rule = {"rule_id": "rule_1", "name": "r", "change": "move", "at": at(1), "previous_state": "false", "state": "true", "reason": None}
+    server.then_events(("1", "hello", HELLO), ("2", "added_later", {}), ("3", "rule", rule))
+    events = list(islice(fake.live(BTC, rules=True), 2))
+    assert [event["event"] for event in events] == ["hello", "rule"] and "rules=true" in server.seen[0][1]
+
+
+def test_a_stream_that_was_open_comes_back(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the service is away; a connection that says hello and no more is a failure like any other."""
+    waits: list[int] = []
+    monkeypatch.setattr("perp._sync.follow.pause_before", lambda attempt, after: waits.append(attempt) or 0.0)
+    for _ in range(3):
+        server.then_events(("1", "hello", HELLO))
+    for _ in range(6):
+        server.then_refuse(503, "UNAVAILABLE")
+    server.then_events(("1", "hello", RESUMED), ("2", "update", change(1, at(1))))
+    revs = (event["data"]["rev"] for event in fake.live(BTC) if event["event"] == "update")
+    assert next(revs) == 1
+    assert waits == list(range(2, 10)), "longer each time"
+
+
+def test_a_stream_that_cannot_be_read_is_given_up(server: FakeServer, fake: perp.Client) -> None:
+    for _ in range(8):
+        server.then_events(("1", "hello", HELLO), tail=b"id: 2\nevent: update\ndata: {]\n\n")
+    with pytest.raises(perp.ConnectionFailed, match="cannot be read"):
+        list(fake.live(BTC))
+    assert len(server.seen) == 5
+
+
 def test_an_id_counts_when_its_event_was_given(server: FakeServer, fake: perp.Client) -> None:
     server.then_events(("1", "hello", HELLO), ("2", "update", change(1, at(1))), ("3", "update", change(2, at(2))))
     server.then_events(("1", "hello", RESUMED))
@@ -175,8 +216,11 @@ def test_what_history_does_not_know_is_waited_for(server: FakeServer, fake: perp
     server.then_json(200, history((10, 1), (20, None), (30, None), to=40, **unknown))  # type: ignore[arg-type]
     server.then_json(200, history((10, 1), (20, None), (30, 5), to=40, **unknown))  # type: ignore[arg-type]
     server.then_json(200, history((10, 1), (20, None), (30, 5), to=40))
-    follow = fake.history(BTC, layers=["mark"], interval="10s", start=at(0), end=at(30)).then_live(on_gap=gaps.append)
+    stale_rows: list[Any] = []
+    history_asked = fake.history(BTC, layers=["mark"], interval="10s", start=at(0), end=at(30))
+    follow = history_asked.then_live(on_gap=gaps.append, on_stale=stale_rows.append)
     rows = list(islice(follow, 6))
+    assert [(row["venue_symbol"], row["status"]) for row in stale_rows] == [("BTCUSDT", "stale")]
     assert [(row["source"], row["status"], row["values"].get("mark")) for row in rows] == [
         ("history", "present", 1),
         ("history", "missing", None),
@@ -220,6 +264,30 @@ def test_each_reading_once(seed: random.Random) -> None:
             if seen.takes(row):
                 given.append(row["received_at"])
         assert given == [at(rev) for rev in revs]
+
+
+def test_readings_of_one_receipt_are_told_apart_by_their_numbers() -> None:
+    seen = Seen()
+    rows = [live_row(change(rev, at(1), mark)) for rev, mark in ((5, 1.0), (6, 2.0), (6, 2.0), (5, 1.0))]  # type: ignore[arg-type]
+    assert [seen.takes(row) for row in rows] == [True, True, False, False]
+    told = {"source": "history", "at": at(2), "received_at": at(1), "values": {"mark": 2.0}}
+    assert not seen.takes({**rows[0], **told} | {"rev": None}), "history has the last of them"  # type: ignore[arg-type]
+
+
+def test_history_is_away_for_a_while(server: FakeServer, fake: perp.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that is restarted while history is read is waited for; one that never answered is not."""
+    monkeypatch.setattr("perp._sync.follow.now_micros", lambda: to_micros(at(35)))
+    window: dict[str, Any] = {"layers": ["mark"], "interval": "10s", "start": at(0), "end": at(30)}
+    server.then_events(("1", "hello", {**HELLO, "evaluated_at": at(45)}), ("1", "ready", READY), ("2", "update", change(6, at(41), 6)))
+    for _ in range(6):
+        server.then_refuse(503, "UNAVAILABLE")
+    server.then_json(200, history((10, 1), to=40))
+    with fake.history(BTC, **window).then_live() as rows:
+        assert [row["values"].get("mark") for row in islice(rows, 2)] == [1, 6]
+    for _ in range(4):
+        server.then_refuse(503, "UNAVAILABLE")
+    with pytest.raises(perp.Unavailable):
+        list(fake.history(BTC, **window).then_live())
 
 
 def test_following_the_service(now: int, client: perp.Client) -> None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import pandas
 import pyarrow
@@ -23,6 +25,7 @@ from perp._instants import from_micros
 from perp._sse import Splitter
 from perp._tables import Table, history_spec, rows_of_document
 
+EVENTS = 20_000
 BEGIN = 1_768_000_000_000_000
 LISTING = {"venue": "binance", "venue_symbol": "BTCUSDT", "instrument": "BTC-PERP", "quote": "USDT"}
 
@@ -57,6 +60,47 @@ def as_parquet(rows: list[dict[str, Any]]) -> bytes:
     return out.getvalue()
 
 
+SERVER = '''
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+body = sys.stdin.buffer.read()
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_): pass
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(body)
+server = HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+'''
+
+
+@contextmanager
+def served(events: bytes) -> Iterator[str]:
+    """Another process sends these bytes as a stream."""
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(events)
+    server.stdin.close()
+    try:
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def live_seconds(base_url: str) -> float:
+    def read() -> None:
+        with perp.Client("k", base_url).live() as stream:
+            for number, _ in enumerate(stream, 1):
+                if number == EVENTS:
+                    return
+
+    return seconds(read)
+
+
 def main(count: int) -> None:
     rows = [row_of(n) for n in range(count)]
     document = json.dumps({"items": [{**LISTING, "layers": {"mark": {"rows": rows}}}]}).encode()
@@ -67,6 +111,7 @@ def main(count: int) -> None:
         f"{count} rows of Parquet to pandas, exact": lambda: Table(spec, [file]).to_pandas(exact=True),
         f"{count} rows of Parquet to polars": lambda: Table(spec, [file]).to_polars(),
         f"{count} rows of JSON ({len(document)} bytes) to pandas": lambda: Table(spec, [rows_of_document("history", document)]).to_pandas(),
+        "the same bytes by pandas.read_json, which leaves the rows as objects": lambda: pandas.read_json(io.BytesIO(document)),
         f"{count} rows of JSON by pandas.read_json of flat lines ({len(lines)} bytes)": lambda: pandas.read_json(io.StringIO(lines), lines=True),
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -76,8 +121,10 @@ def main(count: int) -> None:
         for what, work in report.items():
             print(f"{seconds(work):8.3f} s  {what}")
     event = {**LISTING, "layer": "mark", "rev": 1, "change": "value", "state": {**rows[0], "units": {"mark": "quote"}}}
-    stream = f"id: QOucqiLWwHQ.hod93ji6sk\nevent: update\ndata: {json.dumps(event)}\n\n".encode() * 20_000
+    stream = f"id: QOucqiLWwHQ.hod93ji6sk\nevent: update\ndata: {json.dumps(event)}\n\n".encode() * EVENTS
     pieces = [stream[at : at + 65_536] for at in range(0, len(stream), 65_536)]
+    with served(stream) as base_url:
+        print(f"{EVENTS / live_seconds(base_url):8.0f} events a processor second of a stream, as live() gives them")
 
     def read() -> None:
         splitter = Splitter()
@@ -85,7 +132,7 @@ def main(count: int) -> None:
             for frame in splitter.feed(piece):
                 json.loads(frame.text)
 
-    print(f"{20_000 / seconds(read):8.0f} events a second of a stream, split and decoded")
+    print(f"{EVENTS / seconds(read):8.0f} events a processor second, split and decoded alone")
 
 
 if __name__ == "__main__":

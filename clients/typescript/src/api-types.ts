@@ -1560,6 +1560,35 @@ export type GapEvent = {
   readonly scope: GapScope;
 };
 
+export type RuleEvent = {
+  /** Name of the rule. */
+  readonly rule_id: string;
+  /** What its owner calls it. */
+  readonly name: string;
+  /** `snapshot`: the state when the stream began; `move`: a new state. */
+  readonly change: 'snapshot' | 'move';
+  /** Since when the state has been this one. */
+  readonly at: string;
+  /** State before the move; null in a snapshot. */
+  readonly previous_state: 'true' | 'false' | 'unknown' | null;
+  /** Whether the query of the rule holds for an instrument. */
+  readonly state: 'true' | 'false' | 'unknown';
+  /** Why the state is unknown; null when it is known. */
+  readonly reason:
+    | 'never_evaluated'
+    | 'stale_input'
+    | 'missing_input'
+    | 'not_published'
+    | 'disabled'
+    | 'plan_venue'
+    | 'evaluation_error'
+    | null;
+  /** Instruments that the query holds for, at most twenty. */
+  readonly matched?: readonly string[];
+  /** How many the query holds for. */
+  readonly matched_total?: number;
+};
+
 export type ByeEvent = {
   /** Why the stream ends. */
   readonly reason: 'rotate' | 'shutdown' | 'key_ended' | 'plan_changed';
@@ -1604,6 +1633,10 @@ export type StreamEvent<F extends Digits = number> =
   | {
       readonly event: 'gap';
       readonly data: GapEvent;
+    }
+  | {
+      readonly event: 'rule';
+      readonly data: RuleEvent;
     }
   | {
       readonly event: 'bye';

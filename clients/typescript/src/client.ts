@@ -1,9 +1,9 @@
 // The client: the operations of the API by their names, its pages, its live stream.
-import type { Digits, Operations, StreamRequest } from './api-types.ts';
+import { type Digits, ENDPOINTS, type Operations } from './api-types.ts';
 import { type Caller, type CallOptions, call, type EndpointName, type Retry } from './call.ts';
 import { follow } from './follow.ts';
 import type { Followed, FollowOptions, FollowRequest } from './followed.ts';
-import { type LiveEvent, type LiveOptions, live } from './live.ts';
+import { type LiveEvent, type LiveOptions, type LiveRequest, live } from './live.ts';
 import { pages, windows } from './windows.ts';
 
 export type ClientOptions = {
@@ -64,7 +64,7 @@ export type Client<F extends Digits = number> = { readonly [Name in OperationNam
     options?: CallOptions,
   ) => Promise<string>;
   /** Events as they happen; comes back by itself, without a hole, when the connection is lost. */
-  readonly live: (request?: StreamRequest, options?: LiveOptions) => AsyncGenerator<LiveEvent<F>, void, void>;
+  readonly live: (request?: LiveRequest, options?: LiveOptions) => AsyncGenerator<LiveEvent<F>, void, void>;
   /** Readings from a past instant on into the live stream, every one once. */
   readonly follow: (request: FollowRequest, options?: FollowOptions) => AsyncGenerator<Followed<F>, void, void>;
 };
@@ -79,26 +79,20 @@ const MEDIA_TYPES: Readonly<Record<TableFormat, string>> = {
   ndjson: 'application/x-ndjson',
 };
 const BY_CURSOR: ReadonlySet<PagedName> = new Set(['instruments', 'screen', 'liquidations', 'archive']);
-const OPERATIONS: readonly OperationName[] = [
-  ...([
-    'venues',
-    'instruments',
-    'dqlCatalogue',
-    'dqlParse',
-    'screen',
-    'snapshots',
-    'history',
-    'candles',
-    'books',
-  ] as const),
-  ...(['liquidations', 'archive', 'archiveFile', 'anchorDay', 'anchorProof', 'receipt', 'account'] as const),
-];
+/** Every endpoint but the stream, which `live` reads. */
+const OPERATIONS = Object.keys(ENDPOINTS).filter((name): name is OperationName => name !== 'stream');
 
 type Environment = { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } };
 const setting = (name: string): string | undefined => (globalThis as Environment).process?.env?.[name] || undefined;
 
+const addressOf = (text: string): string => {
+  if (!/^https?:\/\/[^/]/.test(text))
+    throw new TypeError(`The base URL "${text}" is not an address: write http://127.0.0.1:8080.`);
+  return text.replace(/\/+$/, '');
+};
+
 const callerOf = (options: ClientOptions): Caller => ({
-  baseUrl: (options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO).replace(/\/+$/, ''),
+  baseUrl: addressOf(options.baseUrl ?? setting('PERP_BASE_URL') ?? DEMO),
   key: options.key === undefined ? (setting('PERP_API_KEY') ?? null) : options.key || null,
   // Looked up at each call: programs replace it.
   fetch: options.fetch ?? ((input, init) => fetch(input, init)),
@@ -132,7 +126,7 @@ const build = <F extends Digits>(options: ClientOptions): Client<F> => {
   };
   const text = (operation: OperationName, request: object, { signal }: CallOptions = {}) =>
     call(caller, { operation, request: { ...request }, signal }, readText);
-  const events = (request: StreamRequest = {}, liveOptions: LiveOptions = {}) => live<F>(caller, request, liveOptions);
+  const events = (request: LiveRequest = {}, liveOptions: LiveOptions = {}) => live<F>(caller, request, liveOptions);
   const history = (request: object, signal: AbortSignal) => goOn('history', request, { signal });
   const sources = { live: events, history } as unknown as Parameters<typeof follow<F>>[2];
   return {

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ArchiveFile, ArchiveFileAnswer, ArchiveRequest } from './api-types.ts';
+import type { ArchiveFile, ArchiveFileAnswer, ArchiveFileRequest, ArchiveRequest } from './api-types.ts';
 import type { Client } from './client.ts';
 import { ApiError, errorOfAnswer, unreachable } from './errors.ts';
 import { pause, waitMs } from './wait.ts';
@@ -21,20 +21,26 @@ export type DownloadProgress = {
   readonly state: 'fetching' | 'done' | 'kept';
 };
 
+export type ArchiveFormat = NonNullable<ArchiveFileRequest['format']>;
+
 export type DownloadOptions = {
   readonly folder: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: DownloadProgress) => void;
+  /** Format of the files: that of the list, which is Parquet, unless another is chosen. */
+  readonly format?: ArchiveFormat;
   /** Attempts a file, each with a link of its own: a link lives fifteen minutes. */
   readonly tries?: number;
 };
 
 type Downloaded = { readonly path: string; readonly file: ArchiveFile; readonly sha256: string };
 type Target = { readonly link: ArchiveFileAnswer; readonly path: string; readonly part: string };
-type Told = (bytes: number) => void;
+type Told = (bytes: number, total: number) => void;
+/** What is fetched, and where to. */
+type Wanted = { readonly file: ArchiveFile; readonly format: ArchiveFormat; readonly path: string };
 
 const TRIES = 5;
-const ENDINGS: Readonly<Record<string, string>> = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
+const ENDINGS: Readonly<Record<ArchiveFormat, string>> = { parquet: 'parquet', csv: 'csv.zst', jsonl: 'jsonl.zst' };
 
 /** Letters, digits, dot, dash and underscore stay; every other byte is `~XX`, so that no two symbols share a name. */
 const plain = (text: string): string =>
@@ -43,8 +49,8 @@ const plain = (text: string): string =>
     .replaceAll(/[^A-Za-z0-9._-]/g, (c) => `~${c.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`);
 
 /** `binance-BTCUSDT-funding-2026-01-10.parquet` */
-export const archiveFileName = ({ venue, venue_symbol, layer, day, format }: ArchiveFile): string =>
-  `${plain(venue)}-${plain(venue_symbol)}-${layer}-${day}.${ENDINGS[format] ?? format}`;
+export const archiveFileName = (file: ArchiveFile, format: ArchiveFormat = file.format): string =>
+  `${plain(file.venue)}-${plain(file.venue_symbol)}-${file.layer}-${file.day}.${ENDINGS[format]}`;
 
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(
@@ -74,7 +80,7 @@ const fetchRest = async ({ link, part }: Target, told: Told, signal: AbortSignal
     for await (const piece of response.body) {
       await file.writeFile(piece);
       bytes += piece.length;
-      told(bytes);
+      told(bytes, link.bytes);
     }
   } finally {
     await file.close();
@@ -88,7 +94,7 @@ const finish = async ({ link, path, part }: Target): Promise<void> => {
   if (bytes < link.bytes)
     throw unreachable(link.url, new Error(`the file broke off after ${bytes} of ${link.bytes} bytes`));
   await rm(part);
-  const message = `The file has the hash ${sha256}, and the list says ${link.sha256}.`;
+  const message = `The file has the hash ${sha256}, and the service states ${link.sha256}.`;
   throw new ApiError([{ code: 'BAD_FILE', message, hint: 'It was removed; fetch it again.' }]);
 };
 
@@ -96,26 +102,30 @@ const finish = async ({ link, path, part }: Target): Promise<void> => {
 const mayHelp = (error: unknown): boolean =>
   !(error instanceof ApiError) || ['UNREACHABLE', 'BAD_ANSWER', 'BAD_FILE'].includes(error.code) || error.status >= 500;
 
-const downloadOne = async (
-  client: Client | Client<string>,
-  file: ArchiveFile,
-  options: Required<Pick<DownloadOptions, 'folder' | 'tries'>> & DownloadOptions,
-  told: Told,
-): Promise<Downloaded> => {
-  const path = join(options.folder, archiveFileName(file));
-  const { listing, layer, day, format } = file;
+type Session = { readonly client: Client | Client<string>; readonly options: DownloadOptions; readonly told: Told };
+
+/** One attempt, by a link of its own; gives the link. */
+const fetchOnce = async ({ client, options, told }: Session, { file, format, path }: Wanted) => {
+  const { listing, layer, day } = file;
+  const link = await client.archiveFile({ listing, layer, day, format }, signalOf(options));
+  // The list states the hash of Parquet alone: only the link says whether another format is there already.
+  if (format !== file.format && (await isHeld(path, link))) return link;
+  const target = { link, path, part: `${path}.${link.sha256.slice(0, 16)}.part` };
+  await fetchRest(target, told, options.signal);
+  await finish(target);
+  return link;
+};
+
+const downloadOne = async (session: Session, wanted: Wanted): Promise<ArchiveFileAnswer> => {
+  const { signal, tries = TRIES } = session.options;
   for (let done = 1; ; done += 1) {
     try {
-      const link = await client.archiveFile({ listing, layer, day, format }, signalOf(options));
-      const target = { link, path, part: `${path}.${link.sha256.slice(0, 16)}.part` };
-      await fetchRest(target, told, options.signal);
-      await finish(target);
-      return { path, file, sha256: link.sha256 };
+      return await fetchOnce(session, wanted);
     } catch (error) {
-      options.signal?.throwIfAborted();
-      if (!mayHelp(error) || done >= options.tries)
-        throw error instanceof ApiError ? error : unreachable(client.baseUrl, error);
-      await pause(waitMs(done - 1, null), options.signal ?? null);
+      signal?.throwIfAborted();
+      if (!mayHelp(error) || done >= tries)
+        throw error instanceof ApiError ? error : unreachable(session.client.baseUrl, error);
+      await pause(waitMs(done - 1, null), signal ?? null);
     }
   }
 };
@@ -123,8 +133,8 @@ const downloadOne = async (
 const signalOf = ({ signal }: DownloadOptions): { readonly signal?: AbortSignal } =>
   signal === undefined ? {} : { signal };
 
-/** Whether the file is there as the list describes it. */
-const isHeld = async (path: string, { bytes, sha256 }: ArchiveFile): Promise<boolean> =>
+/** Whether the file is there as it is described. */
+const isHeld = async (path: string, { bytes, sha256 }: Pick<ArchiveFile, 'bytes' | 'sha256'>): Promise<boolean> =>
   (await sizeOf(path)) === bytes && (await hashOf(path)) === sha256;
 
 /**
@@ -140,17 +150,15 @@ export const downloadArchive = async (
   const downloaded: Downloaded[] = [];
   for await (const { items } of client.pages('archive', request, signalOf(options))) {
     for (const file of items.filter(({ included }) => included)) {
-      const path = join(options.folder, archiveFileName(file));
-      const tell = (state: DownloadProgress['state'], bytes: number): void =>
-        options.onProgress?.({ file, path, bytes, total: file.bytes, files: downloaded.length, state });
-      const kept = await isHeld(path, file);
-      const settings = { ...options, tries: options.tries ?? TRIES };
-      downloaded.push(
-        kept
-          ? { path, file, sha256: file.sha256 }
-          : await downloadOne(client, file, settings, (bytes) => tell('fetching', bytes)),
-      );
-      tell(kept ? 'kept' : 'done', file.bytes);
+      const { format = file.format } = options;
+      const path = join(options.folder, archiveFileName(file, format));
+      const report = (state: DownloadProgress['state'], bytes: number, total: number): void =>
+        options.onProgress?.({ file, path, bytes, total, files: downloaded.length, state });
+      const isKept = format === file.format && (await isHeld(path, file));
+      const told: Told = (bytes, total) => report('fetching', bytes, total);
+      const { bytes, sha256 } = isKept ? file : await downloadOne({ client, options, told }, { file, format, path });
+      downloaded.push({ path, file, sha256 });
+      report(isKept ? 'kept' : 'done', bytes, bytes);
     }
   }
   return downloaded;

@@ -73,7 +73,7 @@ class Follower<F extends Digits> {
   }
 
   async #fill(): Promise<void> {
-    const { since: _, interval: __, layers, ...request } = this.#request;
+    const { since: _, interval: __, ...request } = this.#request;
     const { silenceMs, onConnection } = this.#options;
     const options: LiveOptions = {
       signal: this.#stop.signal,
@@ -81,7 +81,7 @@ class Follower<F extends Digits> {
       ...(onConnection === undefined ? {} : { onConnection }),
     };
     try {
-      for await (const event of this.#sources.live({ ...request, layers: layers.join(',') }, options)) {
+      for await (const event of this.#sources.live(request, options)) {
         await this.#queue.push(event);
       }
       this.#queue.end();

@@ -8,7 +8,7 @@ import type {
   StreamRequest,
   StreamState,
 } from './api-types.ts';
-import type { LiveEvent, LiveOptions } from './live.ts';
+import type { LiveEvent, LiveOptions, LiveRequest } from './live.ts';
 
 export type FollowRequest = Omit<StreamRequest, 'layers' | 'snapshot' | 'timeframe' | 'rules'> & {
   readonly layers: readonly string[];
@@ -65,7 +65,7 @@ export type FollowOptions = Pick<LiveOptions, 'signal' | 'silenceMs' | 'onConnec
 
 /** What following is made of. */
 export type FollowSources<F extends Digits> = {
-  readonly live: (request: StreamRequest, options: LiveOptions) => AsyncIterable<LiveEvent<F>>;
+  readonly live: (request: LiveRequest, options: LiveOptions) => AsyncIterable<LiveEvent<F>>;
   readonly history: (request: HistoryRequest, signal: AbortSignal) => AsyncIterable<HistoryAnswer<F>>;
 };
 

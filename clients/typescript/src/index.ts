@@ -18,4 +18,4 @@ export {
   type FollowRequest,
   figuresOf,
 } from './followed.ts';
-export type { Connection, LiveEvent, LiveOptions } from './live.ts';
+export type { Connection, LiveEvent, LiveOptions, LiveRequest } from './live.ts';

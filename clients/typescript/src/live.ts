@@ -9,6 +9,11 @@ import { pause, waitMs } from './wait.ts';
 /** An event with the id after which a stream can be resumed. */
 export type LiveEvent<F extends Digits = number> = StreamEvent<F> & { readonly id: string };
 
+export type LiveRequest = Omit<StreamRequest, 'layers'> & {
+  /** Layers of the stream, as a list or separated by commas; the first six when left out. */
+  readonly layers?: string | readonly string[];
+};
+
 export type Connection =
   /** `resumed`: goes on without a hole; otherwise the picture is told anew. */
   | { readonly state: 'open'; readonly resumed: boolean }
@@ -29,25 +34,15 @@ const FIRST_SILENCE_MS = 45_000;
 /** As often in a row is a stream that cannot be read opened again. */
 const UNREADABLE_TRIES = 5;
 
-const KNOWN: ReadonlySet<string> = new Set<StreamEvent['event']>([
-  ...([
-    'hello',
-    'snapshot',
-    'ready',
-    'update',
-    'event',
-    'candle',
-    'listing',
-    'heartbeat',
-    'gap',
-    'error',
-    'bye',
-  ] as const),
-]);
+/** Typed as a whole record, so that an event the document adds is added here. */
+const EVENTS: Readonly<Record<StreamEvent['event'], true>> = {
+  ...({ hello: true, snapshot: true, ready: true, update: true, event: true, candle: true, listing: true } as const),
+  ...({ rule: true, heartbeat: true, gap: true, error: true, bye: true } as const),
+};
 
 const parseEvent = <F extends Digits>({ id, event, data }: Frame): LiveEvent<F> | null => {
   // Names may be added to the stream.
-  if (!KNOWN.has(event)) return null;
+  if (!Object.hasOwn(EVENTS, event)) return null;
   try {
     return { id, event, data: JSON.parse(data) } as LiveEvent<F>;
   } catch (cause) {
@@ -77,7 +72,7 @@ async function* chunksOf(body: ReadableStream<Uint8Array>, silenceMs: () => numb
 /** What one stream remembers over its connections. */
 class Live<F extends Digits> {
   readonly #caller: Caller;
-  readonly #request: StreamRequest;
+  readonly #request: LiveRequest;
   readonly #options: LiveOptions;
   readonly #repeats = new Repeats();
   #lastId: string;
@@ -88,7 +83,7 @@ class Live<F extends Digits> {
   #unreadable = 0;
   #wasOpen = false;
 
-  constructor(caller: Caller, request: StreamRequest, options: LiveOptions) {
+  constructor(caller: Caller, request: LiveRequest, options: LiveOptions) {
     this.#caller = caller;
     this.#request = request;
     this.#options = options;
@@ -207,6 +202,6 @@ const refusal = (errors: readonly ErrorItem[]): ApiError => {
 /** Events from now on, or from after `lastEventId`. Ends when the service says that coming again is no use, or by the signal. */
 export const live = <F extends Digits>(
   caller: Caller,
-  request: StreamRequest,
+  request: LiveRequest,
   options: LiveOptions,
 ): AsyncGenerator<LiveEvent<F>, void, void> => new Live<F>(caller, request, options).events();

@@ -3,7 +3,13 @@ import type { AnchorProofRequest } from './api-types.ts';
 import type { Client } from './client.ts';
 import { type ProofCheck, verifyProofText } from './verify.mjs';
 
-export { archiveFileName, type DownloadOptions, type DownloadProgress, downloadArchive } from './download.ts';
+export {
+  type ArchiveFormat,
+  archiveFileName,
+  type DownloadOptions,
+  type DownloadProgress,
+  downloadArchive,
+} from './download.ts';
 export { type ProofCheck, type ProofStep, verifyProofText } from './verify.mjs';
 
 /** Asks for the proof of a row and recomputes every step of it; with `rpc`, a node of the chain, up to the contract. */

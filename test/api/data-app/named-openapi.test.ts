@@ -64,6 +64,14 @@ t.test('no shape with members stands twice', (t) => {
   t.end();
 });
 
+t.test('every event that the stream is described with has a shape', (t) => {
+  const { description = '' } = STREAM.output as { readonly description?: string };
+  const described = [...description.matchAll(/`([a-z]+)`/g)].map(([, name]) => name);
+  const told = NAMED.components.schemas.StreamEvent.anyOf as { properties: { event: { const: string } } }[];
+  t.same(told.map(({ properties }) => properties.event.const).sort(), described.sort());
+  t.end();
+});
+
 t.test('the example of the stream has events of the shapes told', (t) => {
   const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true } });
   ajv.addSchema(NAMED, 'document');

@@ -102,7 +102,7 @@ t.test('exit codes: usage, refusal, key, limit, away', async (t) => {
     [1, ['candles', '--last', 'week']],
     [1, ['venues', '--parquet']],
     [1, ['venues', '--csv', '--json']],
-    [1, ['watch']],
+    [1, ['stream', '--csv']],
     [1, ['history', '--parquet'], { isTty: true }],
     [3, ['snapshots', '-l', 'mrk']],
     [4, ['snapshots'], { env: { ...ENV, PERP_API_KEY: 'wrong' } }],
@@ -145,7 +145,7 @@ t.test('the stream is one event a line, the live table follows it in place', asy
   const stop = new AbortController();
   const words = ['-w', 'symbol = "BTCUSDT"', '-l', 'mark'];
   const events = start(['stream', ...words], { signal: stop.signal });
-  const table = start(['watch', ...words], { signal: stop.signal, isTty: true });
+  const table = start(['stream', ...words], { signal: stop.signal, isTty: true });
   await waitFor('both are open', () => events.out.text.includes('"ready"') && table.out.text.includes('60000'));
   feed.read('binance', 'BTCUSDT', markReading('61234.5', { rev: 2, received_at: NOW - 1_000, recorded_at: NOW }));
   await waitFor('both tell it', () => events.out.text.includes('61234.5') && table.out.text.includes('61234.5'));
@@ -160,6 +160,11 @@ t.test('the stream is one event a line, the live table follows it in place', asy
     ['hello', 'snapshot', 'ready', 'update'],
   );
   t.match(table.out.text, /live · 1 update/);
+  t.match(
+    table.out.text,
+    /BTCUSDT .*present.* \d+(\.\d)?s +.*61234\.5/,
+    'its age is by the clock of the service, which stands here',
+  );
   t.ok(table.out.text.endsWith('\x1b[?25h\n'), 'the cursor is shown again');
 });
 

@@ -1,5 +1,6 @@
 // Calls of the TypeScript client: answers of the real API, its refusals as one error, and what is done when the edges misbehave.
 import t from 'tap';
+import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
 import { ApiError, createClient, type Retry } from '../../../clients/typescript/src/index.ts';
 import { market, testApp } from '../../api/live-fixture.ts';
 import { answerJson, breakOff, hangUp, keepSilent, openEdgeServer, refuse } from '../../support/edge-server.ts';
@@ -41,6 +42,21 @@ t.test('operations of every kind: open, GET with parameters, path parameters, PO
   t.equal(parsed.query.string, 'any(venues where funding > 0.0001)');
   t.equal((await errorOf(open.anchorDay({ day: '2026-01-02' }))).code, 'UNAVAILABLE');
   t.equal((await errorOf(open.receipt({ receipt_id: 'rcp_a/b' }))).status, 404, 'a slash stays within its parameter');
+});
+
+t.test('every endpoint of the document has its method, and lists stand in an address', async (t) => {
+  const methods = client as unknown as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(ENDPOINTS)) if (name !== 'stream') t.type(methods[name], 'function', name);
+  const answer = { evaluated_at: VENUES.evaluated_at, receipt_id: 'rcp_1', rules: [], missing: [] };
+  const edge = await openEdgeServer(t, [answerJson(200, answer)]);
+  const rules = createClient({ baseUrl: edge.url, key: 'k' });
+  t.same(await rules.agentState({ rule_id: ['rule_a', 'rule_b'], fresh: true }), answer);
+  t.equal(edge.requests[0]?.url, '/v2/agent/state?rule_id=rule_a%2Crule_b&fresh=true');
+});
+
+t.test('an address without its scheme is refused at once', (t) => {
+  t.throws(() => createClient({ baseUrl: '127.0.0.1:8080' }), { name: 'TypeError', message: /write http:/ });
+  t.end();
 });
 
 t.test('a refusal is one error with code, place, hint and receipt, and is not repeated', async (t) => {

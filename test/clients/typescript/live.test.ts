@@ -34,6 +34,19 @@ const all = async (events: AsyncIterable<LiveEvent>): Promise<LiveEvent[]> => {
 const brief = (events: readonly LiveEvent[]): string[] =>
   events.map((event) => (event.event === 'update' ? `update ${event.data.rev}` : event.event));
 
+t.test('every event that the document names is given; other names are left aside', async (t) => {
+  const names = ['snapshot', 'ready', 'update', 'event', 'candle', 'listing', 'rule', 'heartbeat', 'gap'];
+  const data = { ...BTC, rev: 1, change: 'value', state: STATE, rows: [], row: {}, record: {} };
+  const frames = [...names, 'added_later'].map((name, n) => frame(`e${n}`, name, data));
+  const { edge, client } = await edgeClient(t, [stream([hello('h', false), ...frames, bye('z', false)], 'end')]);
+  const events = await all(client.live({ layers: ['mark', 'funding'], rules: true }));
+  t.same(
+    events.map(({ event }) => event),
+    ['hello', ...names, 'bye'],
+  );
+  t.equal(edge.requests[0]?.url, '/v2/stream?layers=mark%2Cfunding&rules=true');
+});
+
 t.test('the real stream, its connection cut again and again: every reading once, in order', async (t) => {
   const feed = market();
   const { app, keys } = await testApp(feed);

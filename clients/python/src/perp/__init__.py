@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 from . import dql, types
 from ._answers import (
     Account,
+    AgentState,
     AnchorDay,
     Answer,
     Books,
@@ -62,6 +63,7 @@ from .dql import where
 
 __all__ = [
     "Account",
+    "AgentState",
     "AnchorChanged",
     "AnchorDay",
     "Answer",

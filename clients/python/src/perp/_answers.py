@@ -149,6 +149,13 @@ class ScreenPage(TableAnswer[shapes.ScreenAnswer]):
         return iter(self.data["instruments"])
 
 
+class AgentState(TableAnswer[shapes.AgentStateAnswer]):
+    """States of agent rules. As a table: a row for each rule."""
+
+    def __iter__(self) -> Iterator[shapes.AgentStateAnswerRules]:
+        return iter(self.data["rules"])
+
+
 class Account(Answer[shapes.AccountAnswer]):
     """Plan, limits and counters of the key."""
 

@@ -13,6 +13,8 @@ COLOURS: Mapping[str, str] = {
     "not_published": "#6e7781",
     "off": "#6e7781",
     "live": "#1a7f37",
+    "true": "#1a7f37",
+    "unknown": "#9a6700",
     "degraded": "#9a6700",
     "down": "#cf222e",
 }
@@ -39,7 +41,7 @@ def figure_text(value: Any) -> str:
 
 def summary_of(document: Mapping[str, Any]) -> str:
     """What `print` shows: how many, and as of when."""
-    counted = next((name for name in ("items", "instruments", "partitions") if isinstance(document.get(name), list)), None)
+    counted = next((name for name in ("items", "instruments", "rules", "partitions") if isinstance(document.get(name), list)), None)
     words = [] if counted is None else [f"{len(document[counted])} {counted}"]
     words += [f"{name} {document[name]}" for name in ("day", "evaluated_at") if name in document]
     if "settled" in document:
@@ -129,4 +131,13 @@ def _value_html(value: Mapping[str, Any]) -> str:
     return f"<b>{figure_text(value['value'])}</b> <small>{age_text(value['age_ms']) if 'age_ms' in value else ''}</small>"
 
 
-_PICTURES = {"snapshots": _snapshots, "books": _books, "venues": _venues, "screen": _screen}
+def _rules(document: Mapping[str, Any]) -> Picture:
+    def rows() -> Iterable[Sequence[str]]:
+        for rule in document["rules"]:
+            state = status_html(rule["state"], rule["reason"])
+            yield escape(rule["name"]), state, escape(str(rule["previous_state"] or "-")), escape(rule["since"]), str(rule["matched_total"])
+
+    return ("rule", "state", "before", "since", "instruments"), rows()
+
+
+_PICTURES = {"snapshots": _snapshots, "books": _books, "venues": _venues, "screen": _screen, "agent_state": _rules}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-# Of an answer that says "not now"; a 500 is our fault and may be gone at the next try, too.
-RETRIED = frozenset({429, 500, 502, 503, 504})
+# Statuses of an answer that says "not now".
+RETRIED = frozenset({429, 502, 503, 504})
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 20.0
 # Many clients that were refused together come back apart.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Mapping, NotRequired, cast
+from typing import Any, Literal, Mapping, NamedTuple, NotRequired, cast
 
 from . import types as shapes
 from ._instants import from_micros, to_micros
@@ -20,6 +20,7 @@ class ReadingRow(shapes.HistoryRow):
     layer: str
     units: Mapping[str, str]
     change: NotRequired[Literal["value", "status", "both"]]
+    rev: NotRequired[int]
 
 
 class CandleRow(shapes.Candle):
@@ -82,7 +83,21 @@ def live_row(event: shapes.SnapshotEvent | shapes.UpdateEvent) -> ReadingRow:
     if received is not None and change == "status":
         at = from_micros(to_micros(received) + (state["age_ms"] or 0) * 1_000)
     layer = ALIASES.get(event["layer"], event["layer"])
-    return cast(ReadingRow, {"source": "live", **_head(event), "layer": layer, "at": at, "change": change, **state})
+    told = {"layer": layer, "at": at, "change": change, "rev": event["rev"]}
+    return cast(ReadingRow, {"source": "live", **_head(event), **told, **state})
+
+
+def figures_of(row: ReadingRow) -> Mapping[str, Any]:
+    """Figures as they were received, whether or not they still held when the row was given."""
+    values: Mapping[str, Any] = row["withheld"]["values"] if "withheld" in row else row["values"]
+    return values
+
+
+class _Last(NamedTuple):
+    received: int
+    # Number in the service's log; None when the row came from history, which has none.
+    rev: int | None
+    figures: Mapping[str, Any]
 
 
 class Seen:
@@ -90,24 +105,33 @@ class Seen:
 
     def __init__(self) -> None:
         self._at: dict[Place, int] = {}
-        self._received: dict[Place, int] = {}
+        self._last: dict[Place, _Last] = {}
 
     def takes(self, row: ReadingRow) -> bool:
         """Whether the row is new; it counts as given then."""
         key = place_of(row)
-        received = None if row["received_at"] is None else to_micros(row["received_at"])
         if row["source"] == "history":
             at = to_micros(row["at"])
             if at <= self._at.get(key, -1):
                 return False
             self._at[key] = at
-            return received is None or self._is_newer(key, received)
+            return row["received_at"] is None or self._is_newer(key, row, row["received_at"])
         if row.get("change") == "status":
             return True
-        return received is not None and self._is_newer(key, received)
+        return row["received_at"] is not None and self._is_newer(key, row, row["received_at"])
 
-    def _is_newer(self, key: Place, received: int) -> bool:
-        if received <= self._received.get(key, -1):
+    def _is_newer(self, key: Place, row: ReadingRow, received_at: str) -> bool:
+        own = _Last(to_micros(received_at), row.get("rev"), figures_of(row))
+        last = self._last.get(key)
+        if last is not None and not _follows(own, last):
             return False
-        self._received[key] = received
+        self._last[key] = own
         return True
+
+
+def _follows(own: _Last, last: _Last) -> bool:
+    """Between two of the stream their numbers decide; beside history, which has none, the instant does, and at the same one the figures."""
+    if own.rev is not None and last.rev is not None and own.rev != last.rev:
+        return own.rev > last.rev or own.received > last.received
+    is_other = own.rev != last.rev and own.figures != last.figures
+    return own.received > last.received or (own.received == last.received and is_other)

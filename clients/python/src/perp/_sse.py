@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args, get_type_hints
+
+from . import types as shapes
+
+# Names may be added to the stream: an event that is not one of these is left aside.
+EVENTS = frozenset(get_args(get_type_hints(message)["event"])[0] for message in get_args(shapes.StreamEvent))
 
 
 class Frame(NamedTuple):

@@ -49,6 +49,7 @@ _SPECS: Mapping[str, TableSpec] = {
     "instruments": TableSpec(("instrument", "venue", "venue_symbol", "base", "quote", "status")),
     "archive": TableSpec(("listing", "layer", "day", "rows", "bytes", "price_usdc", "included")),
     "screen": TableSpec(("instrument", "result", "venue", "symbol", "quote")),
+    "agent_state": TableSpec(("rule_id", "name", "state", "reason", "previous_state", "since")),
     "file": TableSpec(("segment", "symbol", "status", "gap_cause")),
 }
 
@@ -67,7 +68,7 @@ def history_spec(layers: Sequence[str] | None) -> TableSpec:
 _INSTANT = re.compile(r"(?:^|[._])(?:at|ts|until|time|since|start|end)$|^(?:gap_to|retention_from)$")
 _WHOLE = re.compile(
     r"(?:^|\.)(?:age_ms|venue_age_ms|level|rows|bytes|listings|listings_collected|leaf_index|seq|schema_version)$"
-    r"|^trades$|^base_candles\.|(?:^|\.)levels_|_levels$|^(?:price|qty)_decimals$|^collected_levels\."
+    r"|^trades$|^base_candles\.|(?:^|\.)levels_|_levels$|^(?:matched|unknown)_total$|^(?:price|qty)_decimals$|^collected_levels\."
 )
 _FLAGS = frozenset({"late", "post_only", "included", "final", "anchored"})
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -198,6 +199,7 @@ _ROWS: Mapping[str, Callable[[Row], Iterable[Row]]] = {
     "instruments": lambda document: document["items"],
     "archive": lambda document: document["items"],
     "screen": _screen_rows,
+    "agent_state": lambda document: document["rules"],
 }
 
 

@@ -1506,6 +1506,27 @@ GapEvent = TypedDict(
 )
 
 
+class RuleEvent(TypedDict):
+    rule_id: str
+    """Name of the rule."""
+    name: str
+    """What its owner calls it."""
+    change: Literal['snapshot', 'move']
+    """`snapshot`: the state when the stream began; `move`: a new state."""
+    at: str
+    """Since when the state has been this one."""
+    previous_state: Union[Literal['true', 'false', 'unknown'], None]
+    """State before the move; null in a snapshot."""
+    state: Literal['true', 'false', 'unknown']
+    """Whether the query of the rule holds for an instrument."""
+    reason: Union[Literal['never_evaluated', 'stale_input', 'missing_input', 'not_published', 'disabled', 'plan_venue', 'evaluation_error'], None]
+    """Why the state is unknown; null when it is known."""
+    matched: NotRequired[list[str]]
+    """Instruments that the query holds for, at most twenty."""
+    matched_total: NotRequired[int]
+    """How many the query holds for."""
+
+
 class ByeEvent(TypedDict):
     reason: Literal['rotate', 'shutdown', 'key_ended', 'plan_changed']
     """Why the stream ends."""
@@ -1577,6 +1598,12 @@ class GapMessage(TypedDict):
     data: GapEvent
 
 
+class RuleMessage(TypedDict):
+    event: Literal['rule']
+    id: Union[str, None]
+    data: RuleEvent
+
+
 class ByeMessage(TypedDict):
     event: Literal['bye']
     id: Union[str, None]
@@ -1589,4 +1616,4 @@ class ErrorMessage(TypedDict):
     data: ErrorBody
 
 
-StreamEvent = Union[HelloMessage, SnapshotMessage, ReadyMessage, UpdateMessage, EventMessage, CandleMessage, ListingMessage, HeartbeatMessage, GapMessage, ByeMessage, ErrorMessage]
+StreamEvent = Union[HelloMessage, SnapshotMessage, ReadyMessage, UpdateMessage, EventMessage, CandleMessage, ListingMessage, HeartbeatMessage, GapMessage, RuleMessage, ByeMessage, ErrorMessage]

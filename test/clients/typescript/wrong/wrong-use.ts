@@ -15,8 +15,10 @@ export const wrong = async (error: ApiError): Promise<void> => {
   await numbers.snapshots({ wher: 'base = BTC' });
   // @ts-expect-error layers of a call are a list
   await numbers.snapshots({ layers: 'mark' });
-  // @ts-expect-error layers of a stream are text
-  numbers.live({ layers: ['mark'] });
+  // @ts-expect-error layers of a stream are names
+  numbers.live({ layers: [1] });
+  // @ts-expect-error names of rules are a list
+  await numbers.agentState({ rule_id: 'rule_1' });
   // @ts-expect-error units are of a closed set
   await numbers.snapshots({ units: 'usd' });
   // @ts-expect-error the format of figures is chosen for the whole client

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Iterable, Literal, Mapping, Sequence, Union, overload
 
 from .. import dql
-from .._answers import Account, AnchorDay, Books, Catalogue, Check, Proof, Receipt, Snapshots, Venues
+from .._answers import Account, AgentState, AnchorDay, Books, Catalogue, Check, Proof, Receipt, Snapshots, Venues
 from .._asked import Freshness, Layer, StreamLayer, Where, instants_of, layer_names, query_body, where_text, window_of
 from .._instants import Duration, Instant, format_duration, format_instant, from_micros, seconds_of
 from .._payment import Payer
@@ -108,6 +108,17 @@ class AsyncClient:
         reply = await self._http.get("/v2/account")
         return Account("account", reply.content, reply.headers)
 
+    async def agent_state(
+        self, rule_id: Union[str, Iterable[str], None] = None, *, fresh: bool | None = None
+    ) -> AgentState:
+        """State of agent rules, all of the account or those named, and what it was when this key last asked.
+
+        With `fresh`, they are evaluated now, which counts against the evaluations of the day.
+        """
+        named = rule_id if rule_id is None or isinstance(rule_id, str) else ",".join(rule_id)
+        reply = await self._http.get("/v2/agent/state", {"rule_id": named, "fresh": fresh})
+        return AgentState("agent_state", reply.content, reply.headers)
+
     # --- Now ---
 
     async def snapshots(
@@ -173,11 +184,12 @@ class AsyncClient:
         depth: int | None = None,
         timeframe: Timeframe | None = None,
         snapshot: bool | None = None,
+        rules: bool | None = None,
         exact: bool = False,
     ) -> AsyncLive:
         """Events as they happen, for as long as they are iterated: snapshots first, then every change. A break is resumed.
 
-        With `exact`, figures are `Decimal`.
+        With `rules`, the states of the account's agent rules are events too. With `exact`, figures are `Decimal`.
         """
         named = layer_names(layers)
         params = {
@@ -189,6 +201,7 @@ class AsyncClient:
             "depth": depth,
             "timeframe": timeframe,
             "snapshot": snapshot,
+            "rules": rules,
         }
         return AsyncLive(self._http, params, exact=exact)
 

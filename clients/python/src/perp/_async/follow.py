@@ -10,16 +10,19 @@ from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Union, cast
 
 from .. import types as shapes
+from .._answers import HistoryPage
 from .._errors import ApiError, ConnectionFailed, StreamEnded
 from .._instants import from_micros, now_micros, to_micros
+from .._repeats import Repeats
 from .._retry import RETRIED, pause_before
 from .._rows import Place, ReadingRow, Seen, live_row, place_of, reading_rows
 from .._seam import Known, Seam, Stretch, key_of, known_of
-from .._sse import Frame, Splitter
+from .._sse import EVENTS, Frame, Splitter
 from .http import LONGEST_WAIT_S, AsyncHttp, log
 from .results import AsyncHistory
 
 GapHandler = Callable[[Union[shapes.GapEvent, ReadingRow]], Any]
+StaleHandler = Callable[[ReadingRow], Any]
 
 
 class AsyncLive:
@@ -29,8 +32,13 @@ class AsyncLive:
         self._http = http
         self._params = params
         self._decode = {"parse_float": Decimal} if exact else {}
+        self._repeats = Repeats()
         self._last_id: str | None = None
         self._events: AsyncIterator[shapes.StreamEvent] | None = None
+        # Breaks since something new came, and connections in a row that could not be read.
+        self._failures = 0
+        self._unreadable = 0
+        self._was_open = False
 
     async def __aenter__(self) -> AsyncLive:
         return self
@@ -52,38 +60,53 @@ class AsyncLive:
         return self._events
 
     async def _all_events(self) -> AsyncIterator[shapes.StreamEvent]:
-        failures = 0
         while True:
-            failure: Exception | None = None
+            failure: Exception = ConnectionFailed("the stream ended without a word")
+            is_over = False
             try:
                 async for event in self._connection():
-                    failures = 0
-                    yield event
+                    given = self._taken(event)
+                    if given is not None:
+                        yield given
                     # Only now: what the reader did not take would be lost to it.
+                    self._repeats.note(event, is_place=event["id"] not in (None, self._last_id))
                     self._last_id = event["id"] or self._last_id
                     if event["event"] == "bye":
                         if not event["data"]["reconnect"]:
                             raise StreamEnded(event["data"]["reason"])
+                        is_over = True
                         break
-                else:
-                    failure = ConnectionFailed("the stream ended without a word")
-            except ConnectionFailed as error:
+            except (ConnectionFailed, ApiError) as error:
                 failure = error
-            except ApiError as error:
-                if error.status not in RETRIED or (error.retry_after or 0) > LONGEST_WAIT_S:
-                    raise
-                failure = error
-            if failure is not None:
-                failures += 1
-                await self._pause(failures, failure)
+            if not is_over:
+                await self._pause(failure)
 
-    async def _pause(self, failures: int, failure: Exception) -> None:
-        if failures > self._http.retries:
+    def _taken(self, event: shapes.StreamEvent) -> shapes.StreamEvent | None:
+        """The event as it is given; None when all of it was given before."""
+        if event["event"] == "hello":
+            self._was_open = True
+            self._repeats.begin(is_resumed=event["data"]["resumed"])
+        elif event["event"] != "bye":
+            self._failures = 0
+        if event["event"] == "heartbeat":
+            self._unreadable = 0
+        return self._repeats.without(event)
+
+    def _is_worth_again(self, failure: Exception) -> bool:
+        """A stream that was once open comes back, however long the service is away; one that never was is given up like a call."""
+        if isinstance(failure, ApiError):
+            if failure.status not in RETRIED or (failure.retry_after or 0) > LONGEST_WAIT_S:
+                return False
+        return self._unreadable < UNREADABLE_TRIES and (self._was_open or self._failures < self._http.retries)
+
+    async def _pause(self, failure: Exception) -> None:
+        if not self._is_worth_again(failure):
             raise failure
-        told = failure.retry_after if isinstance(failure, ApiError) else None
+        self._failures += 1
+        asked = failure.retry_after if isinstance(failure, ApiError) else None
         # The first try after a break comes at once: most breaks are a restart on the other side.
-        pause = 0.0 if failures == 1 and told is None else pause_before(failures, told)
-        log.info("%s: try %d follows in %.1f s", failure, failures, pause)
+        pause = 0.0 if self._failures == 1 and asked is None else pause_before(self._failures, asked)
+        log.info("%s: try %d follows in %.1f s", failure, self._failures, pause)
         await asyncio.sleep(pause)
 
     async def _connection(self) -> AsyncIterator[shapes.StreamEvent]:
@@ -92,8 +115,7 @@ class AsyncLive:
         pieces = self._http.events(self._params, self._last_id)
         try:
             async for piece in pieces:
-                for frame in splitter.feed(piece):
-                    event = self._read(frame)
+                for event in self._read(splitter, piece):
                     if event["event"] == "error":
                         errors = cast("list[dict[str, Any]]", event["data"]["errors"])
                         raise StreamEnded("error", errors)
@@ -101,7 +123,16 @@ class AsyncLive:
         finally:
             await pieces.aclose()  # type: ignore[attr-defined]
 
-    def _read(self, frame: Frame) -> shapes.StreamEvent:
+    def _read(self, splitter: Splitter, piece: bytes) -> Iterable[shapes.StreamEvent]:
+        try:
+            for frame in splitter.feed(piece):
+                if frame.name in EVENTS:
+                    yield self._event_of(frame)
+        except ValueError as error:
+            self._unreadable += 1
+            raise ConnectionFailed(f"the stream cannot be read: {error}") from error
+
+    def _event_of(self, frame: Frame) -> shapes.StreamEvent:
         data = json.loads(frame.text, **self._decode)  # type: ignore[arg-type]
         return cast(shapes.StreamEvent, {"event": frame.name, "id": frame.id, "data": data})
 
@@ -114,9 +145,12 @@ class AsyncFollow:
     waits until it does; other listings and layers go on.
     """
 
-    def __init__(self, history: AsyncHistory, on_gap: GapHandler | None) -> None:
+    def __init__(self, history: AsyncHistory, on_gap: GapHandler | None, on_stale: StaleHandler | None) -> None:
         self._history = history
         self._on_gap = on_gap
+        self._on_stale = on_stale
+        # A service that never answered is not waited for.
+        self._is_begun = False
         self._seen = Seen()
         self._rows: AsyncIterator[ReadingRow] | None = None
         self._seams: dict[Place, Seam] = {}
@@ -162,6 +196,7 @@ class AsyncFollow:
                         yield row
 
     async def _told(self, event: shapes.StreamEvent) -> AsyncIterator[ReadingRow]:
+        self._is_begun = True
         if event["event"] == "hello" and not event["data"]["resumed"]:
             self._greeted, self._snapshots = to_micros(event["data"]["evaluated_at"]), []
         elif event["event"] == "gap":
@@ -190,10 +225,13 @@ class AsyncFollow:
 
     def _new(self, rows: Iterable[ReadingRow]) -> list[ReadingRow]:
         """Those that were not given before."""
-        given = [row for row in rows if self._seen.takes(row)]
+        # A row that was recorded too late to count stands behind others of its time.
+        given = [row for row in rows if not row.get("late") and self._seen.takes(row)]
         for row in given:
             if row["source"] == "history" and row["status"] == "missing" and self._on_gap is not None:
                 self._on_gap(row)
+            if row["source"] == "live" and row["status"] == "stale" and self._on_stale is not None:
+                self._on_stale(row)
         return given
 
     def _take(self, places: Iterable[Place]) -> list[ReadingRow]:
@@ -217,7 +255,7 @@ class AsyncFollow:
         """What is settled is given as it comes."""
         if end <= self._reached:
             return
-        async for page in self._history.between(self._reached, end).pages():
+        async for page in self._pages(self._reached, end):
             if not page.data["settled"]:
                 return
             for row in self._new(reading_rows(page.data)):
@@ -266,9 +304,28 @@ class AsyncFollow:
         step = max(MINUTE, own.step)
         since = max(begin // step * step, own.begin)
         if end - since >= own.step:
-            async for page in self._history.between(since, end).pages():
+            async for page in self._pages(since, end):
                 known_of(page.data, found)
         return found
+
+    async def _pages(self, begin: int, end: int) -> AsyncIterator[HistoryPage]:
+        """Answers of history; while the service is away it is asked again, from where it left off."""
+        failures = 0
+        while True:
+            try:
+                async for page in self._history.between(begin, end).pages():
+                    failures = 0
+                    yield page
+                    begin = to_micros(page.data.get("to", from_micros(begin)))
+                return
+            except (ConnectionFailed, ApiError) as failure:
+                is_away = isinstance(failure, ConnectionFailed) or failure.status in AWAY
+                if not is_away or not self._is_begun:
+                    raise
+                failures += 1
+                pause = pause_before(failures, None)
+                log.info("%s: history is asked again in %.1f s", failure, pause)
+                await asyncio.sleep(pause)
 
     def _open(self) -> dict[Stretch, int]:
         """Stretches with windows that are not known, and the end of the oldest one of each."""
@@ -306,6 +363,10 @@ class AsyncFollow:
         self._plan()
 
 
+# As often in a row is a stream that cannot be read opened again.
+UNREADABLE_TRIES = 5
+# Statuses of a service that is being restarted.
+AWAY = frozenset({502, 503, 504})
 MINUTE = 60 * 1_000_000
 # History is asked again from so long before what was reached: a row is written with the end of its window, which is 60 s at most.
 OVERLAP = 120 * 1_000_000

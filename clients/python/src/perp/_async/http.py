@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from typing import Any, AsyncIterator, Mapping, NamedTuple
 
 import httpx2
@@ -21,6 +22,9 @@ LONGEST_WAIT_S = 60.0
 # Heartbeats of a stream come every 15 s.
 SILENCE_S = 45.0
 JSON = "application/json"
+PARQUET = "application/vnd.apache.parquet"
+# What an answer of each type begins with.
+_BEGINNINGS: Mapping[str, bytes] = {JSON: b"{", PARQUET: b"PAR1"}
 
 
 class Reply(NamedTuple):
@@ -35,6 +39,8 @@ class AsyncHttp:
     def __init__(
         self, key: str | None, base_url: str, *, timeout: float, retries: int, payer: Payer | None = None
     ) -> None:
+        if re.match(r"https?://[^/]", base_url) is None:
+            raise ValueError(f"base_url is not an address: {base_url!r}. Write http://127.0.0.1:8080.")
         self.base_url = base_url.rstrip("/")
         self.retries = retries
         self._payer = payer
@@ -56,29 +62,30 @@ class AsyncHttp:
         given = {name: value for name, value in body.items() if value is not None}
         content = json.dumps(given, ensure_ascii=False).encode()
         headers = {"content-type": JSON, "accept": accept}
-        return await self._send("POST", path, headers=headers, content=content, query=_query_of(given))
+        return await self._send("POST", path, accept=accept, headers=headers, content=content, query=_query_of(given))
 
     async def _send(
-        self, method: str, path: str, *, query: str | None = None, moved: bool = False, **parts: Any
+        self, method: str, path: str, *, accept: str = JSON, query: str | None = None, moved: bool = False, **parts: Any
     ) -> Reply:
         attempt = 0
         while True:
             attempt += 1
             try:
                 reply = await self._once(method, path, **parts)
-            except httpx2.TransportError as error:
+            except httpx2.TransportError as failure:
                 if attempt > self.retries:
-                    raise ConnectionFailed(f"{method} {self.base_url}{path}: {_words_of(error)}") from error
-                await self._wait(attempt, None, _words_of(error))
+                    raise ConnectionFailed(f"{method} {self.base_url}{path}: {_words_of(failure)}") from failure
+                await self._wait(attempt, None, _words_of(failure))
                 continue
-            if reply.status < 300 or (moved and reply.status < 400):
+            is_answer = reply.status < 300 or (moved and reply.status < 400)
+            if is_answer and reply.content.startswith(_BEGINNINGS[accept]):
                 return reply
-            error_told = error_of(reply, query)
-            wait = error_told.retry_after
+            error = error_of(reply, query)
+            wait = error.retry_after
             tries_left = attempt <= self.retries and reply.status in RETRIED
             if not tries_left or (wait is not None and wait > LONGEST_WAIT_S):
-                raise error_told
-            await self._wait(attempt, wait, error_told.code)
+                raise error
+            await self._wait(attempt, wait, error.code)
 
     async def _wait(self, attempt: int, retry_after: float | None, reason: str) -> None:
         pause = pause_before(attempt, retry_after)
@@ -130,14 +137,17 @@ class AsyncHttp:
 
 
 def error_of(reply: Reply, query: str | None) -> ApiError:
-    """What a refusal says, as an exception."""
+    """What a refusal says, as an exception; an answer that is none of this service is BAD_ANSWER."""
     try:
         body = json.loads(reply.content)
         errors = body.get("errors", [])
     except (ValueError, AttributeError):
         body, errors = {}, []
-    code = str(errors[0].get("code")) if errors else f"HTTP_{reply.status}"
-    return class_of(reply.status, code)(
+    if not errors:
+        begin = " ".join(reply.content[:80].decode(errors="replace").split())
+        message = f"The answer is not of this service: status {reply.status}, {begin}"
+        errors = [{"code": "BAD_ANSWER", "message": message, "hint": "Check the base URL, and any proxy on the way."}]
+    return class_of(reply.status, str(errors[0].get("code")))(
         reply.status,
         errors,
         receipt=reply.headers.get("x-service-receipt"),

@@ -13,16 +13,15 @@ from .._instants import from_micros, to_micros
 from .._progress import open_bar
 from .._rows import CandleRow, LiquidationRow, ReadingRow, candle_rows, liquidation_rows, reading_rows
 from .._tables import Chunk, Table, TableSpec, history_spec, liquidation_gaps, rows_of_document, spec_of, wide_frame
-from .http import JSON, AsyncHttp, Reply
+from .http import JSON, PARQUET, AsyncHttp, Reply
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-    from .follow import AsyncFollow, AsyncLive, GapHandler
+    from .follow import AsyncFollow, AsyncLive, GapHandler, StaleHandler
 
-PARQUET = "application/vnd.apache.parquet"
 Page = TypeVar("Page", bound=Answer[Any])
 Row = TypeVar("Row")
 
@@ -252,9 +251,7 @@ class AsyncHistory(AsyncRange[HistoryPage, ReadingRow]):
         """The stream of the same listings and layers."""
         from .follow import AsyncLive
 
-        same = {name: self._body.get(name) for name in ("where", "units", "freshness")}
-        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
-        same["allow_stale"] = True
+        same = {name: self._body.get(name) for name in ("where", "units", "freshness", "allow_stale")}
         layers = self._body.get("layers")
         return AsyncLive(self._http, {**same, "layers": None if layers is None else ",".join(layers)})
 
@@ -262,11 +259,16 @@ class AsyncHistory(AsyncRange[HistoryPage, ReadingRow]):
         """One figure: a row for each instant, a column for each listing. Gaps are NaN."""
         return wide_frame(await self.to_pandas(), figure)
 
-    def then_live(self, *, on_gap: GapHandler | None = None) -> AsyncFollow:
-        """These rows and, without a hole or a repetition, what comes after them, for as long as it is iterated."""
+    def then_live(self, *, on_gap: GapHandler | None = None, on_stale: StaleHandler | None = None) -> AsyncFollow:
+        """These rows and, without a hole or a repetition, what comes after them, for as long as it is iterated.
+
+        `on_gap` is called with each gap of the stream and each row without a reading, `on_stale` with each live row that is stale.
+        """
         from .follow import AsyncFollow
 
-        return AsyncFollow(self, on_gap)
+        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
+        body = {**self._body, "allow_stale": self._body.get("allow_stale") is not False}
+        return AsyncFollow(AsyncHistory(self._http, body, self.window, progress=False), on_gap, on_stale)
 
 
 class AsyncCandles(AsyncRange[CandlesPage, CandleRow]):

@@ -13,16 +13,15 @@ from .._instants import from_micros, to_micros
 from .._progress import open_bar
 from .._rows import CandleRow, LiquidationRow, ReadingRow, candle_rows, liquidation_rows, reading_rows
 from .._tables import Chunk, Table, TableSpec, history_spec, liquidation_gaps, rows_of_document, spec_of, wide_frame
-from .http import JSON, Http, Reply
+from .http import JSON, PARQUET, Http, Reply
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
 
-    from .follow import Follow, Live, GapHandler
+    from .follow import Follow, Live, GapHandler, StaleHandler
 
-PARQUET = "application/vnd.apache.parquet"
 Page = TypeVar("Page", bound=Answer[Any])
 Row = TypeVar("Row")
 
@@ -252,9 +251,7 @@ class History(Range[HistoryPage, ReadingRow]):
         """The stream of the same listings and layers."""
         from .follow import Live
 
-        same = {name: self._body.get(name) for name in ("where", "units", "freshness")}
-        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
-        same["allow_stale"] = True
+        same = {name: self._body.get(name) for name in ("where", "units", "freshness", "allow_stale")}
         layers = self._body.get("layers")
         return Live(self._http, {**same, "layers": None if layers is None else ",".join(layers)})
 
@@ -262,11 +259,16 @@ class History(Range[HistoryPage, ReadingRow]):
         """One figure: a row for each instant, a column for each listing. Gaps are NaN."""
         return wide_frame(self.to_pandas(), figure)
 
-    def then_live(self, *, on_gap: GapHandler | None = None) -> Follow:
-        """These rows and, without a hole or a repetition, what comes after them, for as long as it is iterated."""
+    def then_live(self, *, on_gap: GapHandler | None = None, on_stale: StaleHandler | None = None) -> Follow:
+        """These rows and, without a hole or a repetition, what comes after them, for as long as it is iterated.
+
+        `on_gap` is called with each gap of the stream and each row without a reading, `on_stale` with each live row that is stale.
+        """
         from .follow import Follow
 
-        return Follow(self, on_gap)
+        # A reading that does not hold any more when it comes is a row of the past all the same: its figures stand under `withheld`.
+        body = {**self._body, "allow_stale": self._body.get("allow_stale") is not False}
+        return Follow(History(self._http, body, self.window, progress=False), on_gap, on_stale)
 
 
 class Candles(Range[CandlesPage, CandleRow]):

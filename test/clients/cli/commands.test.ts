@@ -1,0 +1,236 @@
+// Every command of `perp` over the documented answers: what each asks, in every format; no endpoint without a command, no command without a case.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
+import t from 'tap';
+import type { Endpoint } from '../../../api/contract/endpoint.ts';
+import { OPERATIONS } from '../../../api/operations/index.ts';
+import { STREAM } from '../../../api/stream/request.ts';
+import { clipped, tableLines } from '../../../clients/cli/output.ts';
+import { Picture } from '../../../clients/cli/picture.ts';
+import { buildProgram, perp } from '../../../clients/cli/program.ts';
+import { snapshotRows } from '../../../clients/cli/rows.ts';
+import { ENDPOINTS } from '../../../clients/typescript/src/api-types.ts';
+import type { LiveEvent, SnapshotsAnswer } from '../../../clients/typescript/src/index.ts';
+import { answerJson, type EdgeAnswer, frame, openEdgeServer } from '../../support/edge-server.ts';
+
+type Asked = { readonly method: string; readonly path: string; readonly sent: Readonly<Record<string, unknown>> };
+
+const folder = mkdtempSync(join(tmpdir(), 'perp-commands-'));
+t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+
+const ENDPOINT_LIST: readonly Endpoint[] = [...OPERATIONS, STREAM];
+const patternOf = (path: string): RegExp => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+/** A path without parameters before those with. */
+const endpointOf = (method: string, path: string): Endpoint | undefined =>
+  ENDPOINT_LIST.find((one) => one.method === method && one.path === path) ??
+  ENDPOINT_LIST.find((one) => one.method === method && patternOf(one.path).test(path));
+
+const HELLO = { resumed: false, evaluated_at: '2026-01-15T12:00:00.000Z', heartbeat_ms: 15_000 };
+const STREAMED = [
+  ...STREAM.example.output.split('\n\n').filter((text) => !text.includes('event: hello') && text !== ''),
+].map((text) => `${text}\n\n`);
+const BYE = frame('z', 'bye', { reason: 'rotate', reconnect: false });
+
+/** Only what is last of a page is answered, so that no answer goes on. */
+const onePage = (answer: unknown): unknown => {
+  const { page, items } = answer as { page?: object; items?: readonly object[] };
+  return page === undefined
+    ? answer
+    : { ...(answer as object), page: { ...page, next_cursor: null }, ...(items && { items }) };
+};
+
+const asked: Asked[] = [];
+const answer: EdgeAnswer = (response, request) => {
+  const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+  const endpoint = endpointOf(request.method ?? '', pathname);
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = Buffer.concat(chunks).toString();
+    const sent = body === '' ? Object.fromEntries(searchParams) : (JSON.parse(body) as Asked['sent']);
+    if (endpoint === undefined) {
+      answerJson(200, { status: 'ready', simulated: true })(response, request);
+      return;
+    }
+    asked.push({ method: endpoint.method, path: endpoint.path, sent });
+    if (endpoint.name === 'stream') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end([frame('h', 'hello', HELLO), ...STREAMED, BYE].join(''));
+    } else if (request.headers.accept === 'application/vnd.apache.parquet') response.end('PAR1 PAR1');
+    else answerJson(200, onePage(endpoint.example.output))(response, request);
+  });
+};
+const edge = await openEdgeServer(t, [answer]);
+
+const stream = (isTTY: boolean) => {
+  const seen = { text: '' };
+  const through = new PassThrough();
+  through.on('data', (chunk: Buffer) => {
+    seen.text += String(chunk);
+  });
+  return { seen, stream: Object.assign(through, { isTTY, columns: 100, rows: 20, hasColors: () => isTTY }) };
+};
+
+const world = (isTty: boolean, input = '') => {
+  const [out, err] = [stream(isTty), stream(isTty)];
+  const env = { HOME: folder, PERP_BASE_URL: edge.url, PERP_API_KEY: 'k' };
+  const signal = new AbortController().signal;
+  const read = Readable.from([input]) as NodeJS.ReadStream;
+  return { out, err, of: { env, input: read, out: out.stream, err: err.stream, signal } };
+};
+
+const run = async (words: readonly string[], { isTty = false, input = '' } = {}) => {
+  const { out, err, of } = world(isTty, input);
+  const count = asked.length;
+  const code = await perp(words, of);
+  return { code, out: out.seen.text, err: err.seen.text, asked: asked.slice(count) };
+};
+
+/** What is typed, and of what is sent then the part that the words name. */
+type Case = readonly [words: readonly string[], sent: Readonly<Record<string, unknown>>];
+const PERIOD = { from: '2026-01-15T10:00:00Z', to: '2026-01-15T11:00:00Z' };
+const BETWEEN = ['--from', PERIOD.from, '--to', PERIOD.to];
+const WHERE = ['-w', 'base = BTC'];
+const CASES: readonly Case[] = [
+  [['venues'], {}],
+  [
+    ['instruments', ...WHERE, '--as-of', '2026-01-15', '-u', 'base', '--include-raw'],
+    { where: 'base = BTC', as_of: '2026-01-15', units: 'base', include_raw: 'true' },
+  ],
+  [
+    ['snapshots', ...WHERE, '-l', 'mark,funding', '-u', 'quote', '--freshness', '5s', '--allow-stale', '--include-raw'],
+    {
+      ...{ where: 'base = BTC', layers: ['mark', 'funding'], units: 'quote' },
+      ...{ freshness: '5s', allow_stale: true, include_raw: true },
+    },
+  ],
+  [
+    ['screen', 'any(venues where mark > 1)', '--limit', '5', '--include-unknown', '--freshness', '9s'],
+    { query: 'any(venues where mark > 1)', limit: 5, include_unknown: true, freshness: '9s' },
+  ],
+  [['history', '-l', 'mark', ...BETWEEN], { ...PERIOD, layers: ['mark'], interval: '1m' }],
+  [['history', ...BETWEEN, '--interval', '10s', '--allow-stale'], { interval: '10s', allow_stale: true }],
+  [['history', ...BETWEEN, '--raw'], { raw: true }],
+  [['history', '--at', '2026-01-15,2026-01-16'], { at: ['2026-01-15', '2026-01-16'] }],
+  [['candles', ...BETWEEN, '-t', '5m', '--price-type', 'mark'], { ...PERIOD, timeframe: '5m', price_type: 'mark' }],
+  [['books', '--depth', '3', '-u', 'base'], { depth: 3, units: 'base' }],
+  [['liquidations', ...BETWEEN, '--side', 'long'], { ...PERIOD, side: 'long' }],
+  [
+    ['stream', '-l', 'mark,book', '--depth', '2', '-t', '5m', '--rules', '--allow-stale'],
+    { layers: 'mark,book', depth: '2', timeframe: '5m', rules: 'true', allow_stale: 'true' },
+  ],
+  [['rules', 'rule_a', 'rule_b', '--fresh'], { rule_id: 'rule_a,rule_b', fresh: 'true' }],
+  [['account'], {}],
+  [['receipt', 'rcp_1'], {}],
+  [['doctor'], {}],
+  [['archive', 'ls', ...WHERE, '--layer', 'mark', '--from', '2026-01-10'], { layer: 'mark', from: '2026-01-10' }],
+  [['proof', 'day', '2026-01-14'], {}],
+  [['dql', 'check', 'base = BTC'], { query: 'base = BTC' }],
+  [['dql', 'catalogue'], {}],
+];
+/** Commands that a test of their own runs: they write files, or ask nothing. */
+const ELSEWHERE = ['login', 'logout', 'completion', 'archive get', 'proof verify'];
+
+const pathOf = ({ name, path }: Endpoint): string => `${name} ${path}`;
+
+t.test('each command sends what was typed; objects, CSV and a table come of it', async (t) => {
+  for (const [words, sent] of CASES) {
+    const title = words.join(' ');
+    const json = await run([...words, '--json']);
+    t.equal(json.code, 0, `${title}: ${json.err}`);
+    t.match(json.asked[0]?.sent, sent, title);
+    const lines = json.out.trim().split('\n');
+    t.ok(lines.length > 0 && lines.every((line) => typeof JSON.parse(line) === 'object'), `${title}: an object a line`);
+    if (words[0] === 'stream') continue;
+    const csv = await run([...words, '--csv']);
+    t.equal(csv.code, 0, `${title} --csv: ${csv.err}`);
+    t.match(csv.out, /^[a-z_]+.*\r\n/, `${title}: a heading`);
+    const table = await run(words, { isTty: true });
+    t.equal(table.code, 0, `${title} on a terminal: ${table.err}`);
+    t.notMatch(table.out, /\[object Object\]|undefined|NaN/, title);
+    t.notMatch(csv.out, /\[object Object\]|undefined|NaN/, title);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+    t.notMatch(json.out + csv.out, /\x1b/, `${title}: no colour off a terminal`);
+  }
+});
+
+t.test('no endpoint is without a command, no command without a case', async (t) => {
+  const reached = new Set(asked.map(({ method, path }) => `${method} ${path}`));
+  // `proof verify` and `archive get` ask the two that are left.
+  await run([
+    'proof',
+    'verify',
+    '--venue',
+    'v',
+    '--symbol',
+    'S',
+    '--layer',
+    'mark',
+    '--at',
+    '2026-01-15',
+    '--seq',
+    '7',
+  ]);
+  t.match(asked.at(-1), { path: '/v2/anchors/proof', sent: { seq: '7' } });
+  reached.add('GET /v2/anchors/proof').add('GET /v2/archive/{listing}/{layer}/{day}');
+  const missing = Object.values(ENDPOINTS).filter(({ method, path }) => !reached.has(`${method} ${path}`));
+  t.same(missing, []);
+  const namesOf = (command: Command, before: string): string[] =>
+    command.commands.flatMap((one) =>
+      one.commands.length > 0 ? namesOf(one, `${before}${one.name()} `) : [`${before}${one.name()}`],
+    );
+  const names = namesOf(buildProgram(world(false).of), '').filter((name) => !name.startsWith('__'));
+  const cased = CASES.map(([words]) =>
+    words.slice(0, ['archive', 'proof', 'dql'].includes(words[0] ?? '') ? 2 : 1).join(' '),
+  );
+  t.same([...new Set([...cased, ...ELSEWHERE])].sort(), names.sort());
+  t.ok(ENDPOINT_LIST.map(pathOf).length === Object.keys(ENDPOINTS).length);
+});
+
+t.test('tables of Parquet go to a file or a pipe; a stream has no table off a terminal', async (t) => {
+  for (const name of ['history', 'candles', 'liquidations'])
+    t.equal((await run([name, ...BETWEEN, '--parquet'])).out, 'PAR1 PAR1', name);
+  t.equal((await run(['stream', '--csv'])).code, 1);
+  t.equal((await run(['history', '--at', '2026-01-15', '--raw'])).code, 1, 'two ways of choosing rows');
+  t.match((await run(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
+});
+
+t.test('stale figures are shown when they are asked for', (t) => {
+  const state = { status: 'stale', reason: 'horizon_passed', received_at: HELLO.evaluated_at, units: {}, values: {} };
+  const held = { venue: 'v', venue_symbol: 'S', instrument: 'I', layer: 'mark', rev: 1 };
+  const data = { ...held, state: { ...state, withheld: { values: { mark: '5' } } } };
+  const picture = new Picture();
+  picture.take({ id: '1', event: 'snapshot', data } as unknown as LiveEvent<string>, 0);
+  t.match(picture.lines(stream(false).stream, 0).join('\n'), /stale +.*mark 5/);
+  const items = [{ ...held, layers: { mark: data.state } }];
+  t.match(snapshotRows({ items } as unknown as SnapshotsAnswer<string>), [{ status: 'stale', mark: '5' }]);
+  t.end();
+});
+
+t.test('ages are by the clock of the service, and no line of the live table wraps', (t) => {
+  const out = Object.assign(stream(true).stream, { columns: 30, rows: 10 });
+  const picture = new Picture();
+  const at = Date.parse(HELLO.evaluated_at);
+  const hourBehind = at - 3_600_000;
+  picture.take({ id: '1', event: 'hello', data: HELLO } as unknown as LiveEvent<string>, hourBehind);
+  const state = { status: 'present', received_at: HELLO.evaluated_at, units: {}, values: { mark: '1'.repeat(40) } };
+  const data = { venue: 'venue', venue_symbol: 'SYMBOL', instrument: 'I', layer: 'mark', rev: 1, state };
+  picture.take({ id: '1', event: 'snapshot', data } as unknown as LiveEvent<string>, hourBehind);
+  const lines = picture.lines(out, hourBehind + 2_000).map((line) => stripVTControlCharacters(line));
+  t.ok(
+    lines.every((line) => line.length <= 30),
+    lines.join('\n'),
+  );
+  t.match(Object.assign(out, { columns: 200 }) && picture.lines(out, hourBehind + 2_000).join('\n'), / 2\.0s /);
+  t.equal(
+    clipped('\u001b[32mgreen\u001b[39m tail', 3),
+    '\u001b[32mgre\u001b[39m',
+    'a colour that is cut ends all the same',
+  );
+  t.equal(tableLines([{ a: 'short' }], out)[1], 'short');
+  t.end();
+});
