@@ -39,6 +39,7 @@ import { startPayments } from './payments/payments.ts';
 import { openReceipts } from './payments/receipts.ts';
 import { MOVES_CHANNEL, RULES_CHANNEL, startRules } from './rules/rules.ts';
 import { openStatusStore } from './status/status-store.ts';
+import { StreamHub } from './stream/hub.ts';
 import { startTools } from './tool-app/tool-config.ts';
 
 type Settings = ReturnType<typeof readConfig<typeof API_CONFIG>>;
@@ -113,6 +114,8 @@ const start = async (): Promise<Stop> => {
   const baseUrl = config.BASE_URL ?? `http://${config.HOST}:${config.PORT}`;
   const store = openArchiveStore(config);
   const files = openFileLinks(store, keepLinkSecret(answering(pool, 'Links to files cannot be made now.')), baseUrl);
+  // Whoever keeps what is applied is there before the copy is filled.
+  const hub = new StreamHub({ live, nowMicros });
   const stopFollowing = followLive({
     kafka,
     memory: live,
@@ -128,6 +131,7 @@ const start = async (): Promise<Stop> => {
   const payments = startPayments({ ...readPaymentSettings(config), baseUrl }, { pool, registry, log });
   const app = await buildApp({
     live,
+    hub,
     turnover: turnover.current,
     ...(history === null ? {} : { history }),
     nowMicros,

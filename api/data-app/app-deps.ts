@@ -13,10 +13,13 @@ import type { Receipts } from '../payments/receipts.ts';
 import type { AgentRules } from '../rules/desk.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { StatusStore } from '../status/status-store.ts';
+import type { StreamHub } from '../stream/hub.ts';
 import type { ApiMetrics } from './api-metrics.ts';
 
 export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly live: LiveMemory;
+  /** Streams over it; made before the copy is filled, since it hears what is applied. */
+  readonly hub: StreamHub;
   /** How clients reach the API. */
   readonly baseUrl: string;
   /** The account site, which has the documentation and the changelog as pages; absent: there is none. */

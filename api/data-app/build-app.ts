@@ -257,8 +257,8 @@ const answerUnreadable = (error: Error & { readonly code?: string }, socket: Dup
 /** Builds the app; nothing listens yet. Close with `app.close()`. */
 export const buildApp = async (deps: AppDeps): Promise<FastifyInstance> => {
   const levels = startServiceLevels(deps.live, deps.nowMicros);
-  const { trustedProxies = [] } = deps;
-  const hub = new StreamHub({ ...deps, onDelivered: (age) => levels.observeDelivery(age / 1_000) });
+  const { hub, trustedProxies = [] } = deps;
+  hub.watchDelivery((age) => levels.observeDelivery(age / 1_000));
   deps.metrics.watchStreams(() => hub.sizes());
   const app = fastify({
     loggerInstance: deps.log,

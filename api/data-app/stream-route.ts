@@ -6,6 +6,7 @@ import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
@@ -73,8 +74,8 @@ export const addStream = (
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     reply.raw.write(`retry: ${RETRY_MS}\n`);
+    const lastEventId = lastEventIdOf(request);
     const begin = (): void => {
-      const lastEventId = lastEventIdOf(request);
       const stream = hub.open({ account, request: asked, lastEventId, out: reply.raw, findKey, isInScope });
       reply.raw.once('close', () => stream.drop());
       if (!asked.withRules || moves === undefined) return;
@@ -83,16 +84,19 @@ export const addStream = (
         moves.follow(account.keyId, (data) => hub.tellBeside(stream, 'rule', data)),
       );
     };
-    openings.add(() => {
-      if (reply.raw.destroyed) return;
-      try {
-        begin();
-      } catch (error) {
-        // The answer has begun: the client can only be let go.
-        request.log.error({ err: error }, 'a stream could not begin');
-        reply.raw.destroy();
-      }
-    });
+    const add = (): void =>
+      openings.add(() => {
+        if (reply.raw.destroyed) return;
+        try {
+          begin();
+        } catch (error) {
+          // The answer has begun: the client can only be let go.
+          request.log.error({ err: error }, 'a stream could not begin');
+          reply.raw.destroy();
+        }
+      });
+    if (lastEventId === null || live.isWhole) add();
+    else void hub.awaitMissed(lastEventId, asked, WHOLE_WITHIN_MS).then(add);
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });

@@ -8,6 +8,7 @@ import { SEALS_AFTER } from '../../schemas/windows.ts';
 import type { Plan } from '../contract/plans.ts';
 import { type LiveListing, type Selected, versionAt } from '../live/listing-book.ts';
 import type { LiveMemory } from '../live/memory.ts';
+import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 
 export const DAY: Micros = 86_400_000_000;
 /** An instant is settled this long after it, once everything recorded in time can be read (N-11). */
@@ -42,14 +43,29 @@ export const isSettled = (
 
 export type Span = { readonly from: Micros; readonly to: Micros };
 
-/** Windows that the store does not show yet and memory does not hold any more: nothing can be said of them (design section 7). */
+/** The earliest instant from which on the store may not show all of a listing. */
+const shownTo = ({ listing, version }: Selected, live: LiveMemory): Micros =>
+  Math.max((live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER, version.first_seen_at);
+
+/** Waits, at most ten seconds, while a process that has just begun reads what the store does not show of the span. */
+export const awaitRecent = async ({ to }: Span, selected: readonly Selected[], live: LiveMemory): Promise<void> => {
+  if (live.isWhole || selected.every((one) => to <= shownTo(one, live))) return;
+  await live.wholeWithin(WHOLE_WITHIN_MS);
+};
+
+/** Windows that the store does not show yet and memory does not hold, yet or any more: nothing can be said of them (design section 7). */
 export const refuseHole = ({ from, to }: Span, selected: readonly Selected[], live: LiveMemory): void => {
-  for (const { listing, version } of selected) {
-    const visible = (live.historyWatermark(listing.venue) ?? 0) - SEALS_AFTER;
-    const lower = Math.max(visible, version.first_seen_at);
-    const upper = live.recentFrom(listing.venue);
-    if (upper <= lower || from >= upper || to <= lower) continue;
-    throw serviceError('UNAVAILABLE', `History of ${listing.venue} is behind since ${formatInstant(lower)}.`, {
+  for (const one of selected) {
+    const { venue } = one.listing;
+    const lower = shownTo(one, live);
+    if (to <= lower) continue;
+    if (!live.isWhole)
+      throw serviceError('UNAVAILABLE', 'The last minutes have not been read yet.', {
+        hint: 'Repeat the call in a few seconds, or ask for an earlier window.',
+      });
+    const upper = live.recentFrom(venue);
+    if (upper <= lower || from >= upper) continue;
+    throw serviceError('UNAVAILABLE', `History of ${venue} is behind since ${formatInstant(lower)}.`, {
       hint: 'Repeat the call in a minute, or ask for an earlier window.',
     });
   }

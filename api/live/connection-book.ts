@@ -24,6 +24,14 @@ export class ConnectionBook {
     else spans.splice(spans.filter((s) => s.from < span.from).length, 0, span);
   }
 
+  /** Adds the spans of an earlier book that this one does not know; those it knows may have ended since. */
+  join(past: ConnectionBook): void {
+    for (const [connId, spans] of past.#spans) {
+      const known = this.#spans.get(connId) ?? [];
+      for (const span of spans) if (!known.some(({ from }) => from === span.from)) this.apply(span);
+    }
+  }
+
   /** End of the span on which something received at `receivedAt` came; null while it lives or when it is not known. */
   lostAt(connId: string, receivedAt: Micros): Micros | null {
     const spans = this.#spans.get(connId);

@@ -1,4 +1,5 @@
-// Fills the memory copy from Kafka: newest fitting state round first, then `live` from where that round stands (design section 5).
+// Fills the memory copy from Kafka: the newest state round, the short stretch of `live` after it, then what comes; behind that the minutes
+// before, which streams resume in and which the history store does not show yet (design section 5, "An API node").
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   endOffsets,
@@ -11,12 +12,14 @@ import {
 import type { Logger } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import { type StateEntry, type Topics, topics } from '../../schemas/topics.ts';
+import { type Topics, topics } from '../../schemas/topics.ts';
 import type { LiveMemory } from './memory.ts';
+import { joinPast } from './past-copy.ts';
+import { newestRounds, type Rounds, startsAfter } from './rounds.ts';
 
-/** A round this old leaves the provisional rows of the last minutes, and what streams resume in, to be read from `live`. */
-const ROUND_AGE: Micros = 300_000_000;
 const RETRY_MS = 1_000;
+/** The only one of its topic. */
+const WATERMARK_PARTITION = 0;
 
 export type FollowDeps = {
   readonly kafka: KafkaHandle;
@@ -27,96 +30,55 @@ export type FollowDeps = {
   readonly log: Logger;
 };
 
-type Round = {
-  readonly entries: readonly StateEntry[];
-  readonly watermark: Micros;
-  readonly liveOffset: number;
-  /** What streams resume in lies behind it in `live`. */
-  readonly isOldEnough: boolean;
-};
-
-/**
- * Keeps of a partition's rounds the newest complete one that is old enough, else the oldest complete one. A round counts
- * as it was told first: an owner that lost its task without knowing tells it again, and names a later place in `live`.
- */
-export class RoundChoice {
-  readonly #before: Micros;
-  readonly #open = new Map<number, StateEntry[]>();
-  #newest = -1;
-  chosen: Round | null = null;
-
-  constructor(before: Micros) {
-    this.#before = before;
-  }
-
-  add(entry: StateEntry): void {
-    if (entry.round <= this.#newest) return;
-    const entries = this.#open.get(entry.round) ?? [];
-    this.#open.set(entry.round, entries);
-    entries.push(entry);
-    if (entry.marker === null) return;
-    this.#open.delete(entry.round);
-    // A round whose first entries retention has dropped is not whole.
-    if (entries.length - 1 < entry.marker.entries) return;
-    this.#newest = entry.round;
-    const { watermark, live_offset: liveOffset } = entry.marker;
-    const isOldEnough = watermark <= this.#before;
-    if (this.chosen === null || isOldEnough) this.chosen = { entries, watermark, liveOffset, isOldEnough };
-  }
-}
-
-/** Rounds of every partition of a venue's `state`. */
-const chooseRounds = async (deps: FollowDeps, topic: string): Promise<Map<number, Round>> => {
-  const before = deps.nowMicros() - ROUND_AGE;
-  const choices = new Map<number, RoundChoice>();
-  await readToEnd(deps.kafka, { topic, from: () => 'earliest' }, (message, partition) => {
-    if (message.value === null) return;
-    const choice = choices.get(partition) ?? new RoundChoice(before);
-    choices.set(partition, choice);
-    choice.add(codecs.state.decode(message.value));
-  });
-  const rounds = new Map<number, Round>();
-  for (const [partition, { chosen }] of choices) if (chosen) rounds.set(partition, chosen);
-  return rounds;
-};
-
 type Beginning = {
   readonly venue: string;
-  readonly rounds: ReadonlyMap<number, Round>;
+  readonly rounds: Rounds;
   /** Of `live`, by partition. */
   readonly ranges: ReadonlyMap<number, PartitionRange>;
+  readonly starts: ReadonlyMap<number, number>;
 };
 
-const findBeginning = async (deps: FollowDeps, names: Topics, venue: string): Promise<Beginning> => {
+const findBeginning = async ({ kafka }: FollowDeps, names: Topics, venue: string): Promise<Beginning> => {
   const [rounds, ranges] = await Promise.all([
-    chooseRounds(deps, names.state(venue)),
-    endOffsets(deps.kafka, names.live(venue)),
+    newestRounds({ kafka, topic: names.state(venue) }),
+    endOffsets(kafka, names.live(venue)),
   ]);
-  return { venue, rounds, ranges };
+  const after = await startsAfter({ kafka, topic: names.live(venue) }, rounds);
+  const starts = new Map([...ranges].map(([p, { earliest }]) => [p, Math.max(earliest, after.get(p) ?? earliest)]));
+  return { venue, rounds, ranges, starts };
 };
+
+type Followed = { readonly reader: Reader; readonly caughtUp: Promise<void> };
 
 /** Follows `live` of a venue; a partition is ready once the end it had at the start has been passed. */
-const followVenue = ({ kafka, memory }: FollowDeps, names: Topics, beginning: Beginning): Promise<Reader> => {
-  const { venue, ranges } = beginning;
-  // Of a young log everything is there still: a stream resumes in what lies before its first rounds too.
-  const rounds = new Map(
-    [...beginning.rounds].filter(([p, { isOldEnough }]) => isOldEnough || (ranges.get(p)?.earliest ?? 0) > 0),
-  );
-  memory.expectPartitions(venue, [...ranges.keys()]);
+const followVenue = async ({ kafka, memory }: FollowDeps, names: Topics, beginning: Beginning): Promise<Followed> => {
+  const { venue, rounds, ranges, starts } = beginning;
   for (const [partition, { entries }] of rounds) memory.applyRound(venue, partition, entries);
-  const start = (partition: number): number =>
-    Math.max(ranges.get(partition)?.earliest ?? 0, rounds.get(partition)?.liveOffset ?? 0);
-  for (const [partition, { latest }] of ranges) if (start(partition) >= latest) memory.markReady(venue, partition);
-  return readPartitions(kafka, {
+  const behind = new Map([...ranges].map(([p, { latest }]) => [p, latest]));
+  const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
+  const reach = (partition: number, next: number): void => {
+    if (next < (behind.get(partition) ?? 0)) return;
+    behind.delete(partition);
+    memory.markReady(venue, partition);
+    if (behind.size === 0) resolve();
+  };
+  for (const partition of ranges.keys()) reach(partition, starts.get(partition) ?? 0);
+  const reader = await readPartitions(kafka, {
     topic: names.live(venue),
     partitions: [...ranges.keys()],
-    from: start,
+    from: (partition) => starts.get(partition) ?? 0,
     onBatch: (partition, messages) => {
-      for (const { value } of messages) if (value) memory.applyLive(venue, partition, value);
+      const isBehind = behind.has(partition);
+      for (const { value } of messages) {
+        if (value === null) continue;
+        if (isBehind) memory.applyTail(venue, partition, value);
+        else memory.applyLive(venue, partition, value);
+      }
       const last = messages.at(-1);
-      if (last && last.offset + 1 >= (ranges.get(partition)?.latest ?? 0)) memory.markReady(venue, partition);
+      if (isBehind && last !== undefined) reach(partition, last.offset + 1);
     },
   });
+  return { reader, caughtUp };
 };
 
 /** All versions ever written, so that `as_of` reaches further back than the rounds do. */
@@ -130,10 +92,18 @@ const readVersions = async ({ kafka, memory }: FollowDeps, names: Topics): Promi
   await Promise.all([listings, capabilities]);
 };
 
-const followHistory = ({ kafka, memory }: FollowDeps, names: Topics): Promise<Reader> =>
-  readPartitions(kafka, {
+/** Follows how far the store shows history. */
+const followHistory = async (
+  { kafka, memory }: FollowDeps,
+  names: Topics,
+  range: PartitionRange,
+): Promise<Followed> => {
+  const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
+  if (range.earliest >= range.latest) resolve();
+  const reader = await readPartitions(kafka, {
     topic: names.watermark,
-    from: () => 'earliest',
+    partitions: [WATERMARK_PARTITION],
+    from: () => range.earliest,
     onBatch: (_partition, messages) => {
       for (const { value } of messages) {
         if (value === null) continue;
@@ -142,8 +112,11 @@ const followHistory = ({ kafka, memory }: FollowDeps, names: Topics): Promise<Re
         const [venue = '', partition = ''] = entry.task.split('/');
         memory.applyHistoryWatermark(venue, Number(partition), entry.watermark);
       }
+      if ((messages.at(-1)?.offset ?? 0) + 1 >= range.latest) resolve();
     },
   });
+  return { reader, caughtUp };
+};
 
 /** Waits until the processors' topics exist: the API may be started first, and answers 503 meanwhile. */
 const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, signal: AbortSignal): Promise<void> => {
@@ -158,39 +131,71 @@ const awaitTopics = async ({ kafka, log, venues }: FollowDeps, names: Topics, si
   }
 };
 
-/** Starts filling the copy and gives the function that stops it; the copy says itself when it is ready. */
+/** Until it succeeds or the node stops. */
+const untilDone = async <T>(
+  work: () => Promise<T>,
+  { signal, onFailure }: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void },
+): Promise<T> => {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      onFailure(error);
+      await pause(RETRY_MS, undefined, { signal });
+    }
+  }
+};
+
+type Beginnings = { readonly venues: readonly Beginning[]; readonly history: PartitionRange };
+
+/** Everything that must be known before the log is followed: nothing is applied of it yet, so it may be tried again. */
+const findBeginnings = async (deps: FollowDeps, names: Topics, signal: AbortSignal): Promise<Beginnings> => {
+  await awaitTopics(deps, names, signal);
+  // Side by side: on a busy machine each question to the broker waits for its turn.
+  const [venues, ranges] = await Promise.all([
+    Promise.all(deps.venues.map((venue) => findBeginning(deps, names, venue))),
+    endOffsets(deps.kafka, names.watermark),
+    readVersions(deps, names),
+  ]);
+  return { venues, history: ranges.get(WATERMARK_PARTITION) ?? { earliest: 0, latest: 0 } };
+};
+
+/** Starts filling the copy and gives the function that stops it; the copy says itself when it is ready, and when it is whole. */
 export const followLive = (deps: FollowDeps): (() => Promise<void>) => {
+  const { memory, log } = deps;
   const names = topics(deps.namespace);
   const stopping = new AbortController();
+  const { signal } = stopping;
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  stopped.catch(() => undefined);
+  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
   const readers: Reader[] = [];
-  const attempt = async (): Promise<void> => {
-    await awaitTopics(deps, names, stopping.signal);
-    // Side by side: on a busy machine each question to the broker waits for its turn.
-    const beginnings = deps.venues.map((venue) => findBeginning(deps, names, venue));
-    const [found] = await Promise.all([Promise.all(beginnings), readVersions(deps, names)]);
-    const opened = await Promise.allSettled(found.map((beginning) => followVenue(deps, names, beginning)));
-    for (const one of opened) if (one.status === 'fulfilled') readers.push(one.value);
-    for (const one of opened) if (one.status === 'rejected') throw one.reason;
-    // A partition's place in the history store is kept beside what is held of it.
-    readers.push(await followHistory(deps, names));
+  const follow = async ({ venues, history }: Beginnings): Promise<void> => {
+    for (const { venue, ranges } of venues) memory.expectPartitions(venue, [...ranges.keys()]);
+    const opened = venues.map((beginning) => followVenue(deps, names, beginning));
+    const followed = await Promise.all([...opened, followHistory(deps, names, history)]);
+    readers.push(...followed.map(({ reader }) => reader));
+    await Promise.race([Promise.all(followed.map(({ caughtUp }) => caughtUp)), stopped]);
   };
   const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      try {
-        await attempt();
-        return;
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        deps.log.warn({ err: error }, 'live copy cannot start, trying again');
-        await Promise.all(readers.splice(0).map((reader) => reader.stop()));
-        await pause(RETRY_MS);
-      }
-    }
+    const began = performance.now();
+    const ms = (): number => Math.round(performance.now() - began);
+    const warn = (message: string) => (err: unknown) => log.warn({ err }, `${message}, trying again`);
+    const find = (): Promise<Beginnings> => findBeginnings(deps, names, signal);
+    await follow(await untilDone(find, { signal, onFailure: warn('live copy cannot start') }));
+    log.info({ ms: ms() }, 'live copy ready');
+    const join = (): Promise<void> => joinPast(deps, names, signal);
+    await untilDone(join, { signal, onFailure: warn('the minutes before cannot be read') });
+    log.info({ ms: ms() }, 'live copy whole');
   };
-  const running = run();
+  memory.expectPast();
+  const running = run().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
   return async () => {
     stopping.abort();
     await running;
-    await Promise.all(readers.splice(0).map((reader) => reader.stop()));
+    await Promise.all(readers.map((reader) => reader.stop()));
   };
 };

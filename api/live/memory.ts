@@ -3,29 +3,30 @@
 import { STATE_LAG } from '../../schemas/freshness.ts';
 import { EVENTS } from '../../schemas/layers/index.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { CapabilityVersion, ListingVersion, LiveEntry, StateEntry } from '../../schemas/topics.ts';
-import { SEALS_AFTER } from '../../schemas/windows.ts';
+import type { CapabilityVersion, ListingVersion, LiveEntry, Place, StateEntry } from '../../schemas/topics.ts';
 import { ConnectionBook } from './connection-book.ts';
 import { addVersion, type LiveListing } from './listing-book.ts';
 import { type HeldReading, type LiveMessage, messageAbove, NewestReadings } from './live-message.ts';
-import { KEPT, type RecentRow, RecentRows } from './recent-rows.ts';
+import {
+  createPartition,
+  historyWatermarkOf,
+  type Partition,
+  placeOf,
+  recentFromOf,
+  watermarkOf,
+} from './partition.ts';
+import type { RecentRow } from './recent-rows.ts';
+import { type Heir, Whole } from './whole.ts';
 
 /** Trades are no stored history that is answered, and there are many. */
 const ANSWERED_EVENTS: ReadonlySet<string> = new Set(
   EVENTS.filter(({ isAnswered }) => isAnswered).map(({ table }) => table),
 );
 
-type Partition = {
-  offset: number;
-  index: number;
-  watermark: Micros | null;
-  /** W at the first thing applied: of rows sealed before it this copy knows nothing. */
-  since: Micros | null;
-  /** W visible in the history store. */
-  history: Micros | null;
-  ready: boolean;
-  readonly recent: RecentRows;
-};
+const ROW_KINDS: ReadonlySet<LiveEntry['kind']> = new Set(['provisional', 'sealed', 'event']);
+const NO_PARTITIONS: ReadonlyMap<number, Partition> = new Map();
+/** W lies so far before the record it was published with. */
+const BEHIND_RECORD: Micros = 1_000;
 
 export type LiveVenue = {
   readonly venue: string;
@@ -39,6 +40,8 @@ export type AppliedEntry = {
   readonly venue: string;
   readonly partition: number;
   readonly message: LiveMessage;
+  /** Of the last entry of its partition before it. */
+  readonly before: Place;
   /** What it carries; a reading is decoded when it is asked of the message. */
   readonly entry: LiveEntry | null;
   /** The reading that a reading took the place of. */
@@ -50,6 +53,7 @@ export type Observer = (applied: AppliedEntry) => void;
 export class LiveMemory {
   readonly #venues = new Map<string, LiveVenue>();
   readonly #observers: Observer[] = [];
+  readonly #whole = new Whole<LiveMemory>();
   #version = 0;
 
   /** `venues` are the ones served, whether or not they have published anything yet. */
@@ -92,8 +96,29 @@ export class LiveMemory {
       at.offset = entry.round;
       at.index = Number.POSITIVE_INFINITY;
       at.watermark = entry.marker.watermark;
-      at.since ??= entry.marker.watermark;
+      at.since = entry.marker.watermark + BEHIND_RECORD;
     }
+  }
+
+  /** The partition is followed from the first entry it ever had. */
+  beginAtStart(venueCode: string, partition: number): void {
+    this.#partition(this.#require(venueCode), partition).since = 0;
+  }
+
+  /**
+   * Applies what one entry says of the present, of the stretch between a round and the end that the log had: it is left to another copy to keep
+   * (`join`), so rows are passed over unread and no observer hears of it.
+   */
+  applyTail(venueCode: string, partition: number, bytes: Buffer): void {
+    const venue = this.#require(venueCode);
+    const at = this.#partition(venue, partition);
+    const message = messageAbove(at, bytes);
+    if (message === null) return;
+    at.offset = message.offset;
+    at.index = message.index;
+    at.since = message.recorded_at;
+    if (message.kind === 'reading') this.#applyReading(venue, message);
+    else if (!ROW_KINDS.has(message.kind)) this.#applyBody(venue, at, { entry: message.entry(), message });
   }
 
   /** Applies one entry of `live`; what is not above the highest place seen of its partition is a repeat and is dropped. */
@@ -102,13 +127,14 @@ export class LiveMemory {
     const at = this.#partition(venue, partition);
     const message = messageAbove(at, bytes);
     if (message === null) return;
+    const before = placeOf(at);
     at.offset = message.offset;
     at.index = message.index;
     const isReading = message.kind === 'reading';
     const entry = isReading ? null : message.entry();
     const replaced = isReading ? this.#applyReading(venue, message) : null;
     if (entry !== null) this.#applyBody(venue, at, { entry, message });
-    for (const observer of this.#observers) observer({ venue: venueCode, partition, message, entry, replaced });
+    for (const observer of this.#observers) observer({ venue: venueCode, partition, message, before, entry, replaced });
   }
 
   /** Adds an observer for the life of this copy. */
@@ -132,7 +158,8 @@ export class LiveMemory {
 
   /** The partition has been followed to the end it had when following began. */
   markReady(venueCode: string, partition: number): void {
-    this.#partition(this.#require(venueCode), partition).ready = true;
+    const at = this.#partition(this.#require(venueCode), partition);
+    at.readyAt = placeOf(at);
   }
 
   /** Names the partitions that must be followed before this copy may answer. */
@@ -144,21 +171,14 @@ export class LiveMemory {
   isReady(): boolean {
     for (const venue of this.#venues.values()) {
       if (venue.partitions.size === 0) return false;
-      for (const p of venue.partitions.values()) if (!p.ready) return false;
+      for (const { readyAt } of venue.partitions.values()) if (readyAt === null) return false;
     }
     return true;
   }
 
-  /** W of a venue: the smallest of its tasks'; null while one has not said any. */
+  /** W of a venue: the smallest of its tasks'; null while one has published none. */
   watermark(venueCode: string): Micros | null {
-    const venue = this.#venues.get(venueCode);
-    if (venue === undefined || venue.partitions.size === 0) return null;
-    let least = Number.POSITIVE_INFINITY;
-    for (const { watermark } of venue.partitions.values()) {
-      if (watermark === null) return null;
-      if (watermark < least) least = watermark;
-    }
-    return least;
+    return watermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
   isBehind(venueCode: string, at: Micros): boolean {
@@ -180,21 +200,43 @@ export class LiveMemory {
     at.recent.prune(at.watermark ?? 0, at.history);
   }
 
-  /** History W of a venue: the smallest of its tasks'; null while one has not said any. */
+  /** History W of a venue: the smallest of its tasks'; null while one has published none. */
   historyWatermark(venueCode: string): Micros | null {
-    const partitions = [...(this.#venues.get(venueCode)?.partitions.values() ?? [])];
-    const said = partitions.flatMap(({ history }) => (history === null ? [] : [history]));
-    return said.length === 0 || said.length < partitions.length ? null : Math.min(...said);
+    return historyWatermarkOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
   }
 
-  /** Windows of a venue that ended after this are in this copy, whatever the history store shows. */
+  /** Rows of a venue that ended or came after this are in this copy, whatever the history store shows. */
   recentFrom(venueCode: string): Micros {
-    let from = 0;
-    for (const { since, watermark } of this.#venues.get(venueCode)?.partitions.values() ?? []) {
-      if (since === null || watermark === null) continue;
-      from = Math.max(from, since - SEALS_AFTER, watermark - KEPT);
-    }
-    return from;
+    return recentFromOf(this.#venues.get(venueCode)?.partitions ?? NO_PARTITIONS);
+  }
+
+  /** False from `expectPast` to `join`: then rows, and what readings took the place of, are known only of what came since this copy was ready. */
+  get isWhole(): boolean {
+    return this.#whole.isWhole;
+  }
+
+  /** Whether this copy is whole, or is within so long. */
+  wholeWithin(forMs: number): Promise<boolean> {
+    return this.#whole.within(forMs);
+  }
+
+  /** A copy that begins earlier will be joined to this one. */
+  expectPast(): void {
+    this.#whole.expect();
+  }
+
+  /** Adds one that keeps what was applied, for the life of this copy. */
+  inherit(heir: Heir<LiveMemory>): void {
+    this.#whole.inherit(heir);
+  }
+
+  /** Joins what `past`, told nothing yet, will hear up to where this copy began to keep: call what this answers when it stands there. */
+  join(past: LiveMemory): () => void {
+    const takeOver = this.#whole.begin(past);
+    return () => {
+      for (const venue of this.#venues.values()) joinVenue(venue, past.#require(venue.venue));
+      takeOver();
+    };
   }
 
   /** Entries held, for the metrics. */
@@ -269,15 +311,7 @@ export class LiveMemory {
   #partition(venue: LiveVenue, partition: number): Partition {
     let at = venue.partitions.get(partition);
     if (at === undefined) {
-      at = {
-        offset: -1,
-        index: -1,
-        watermark: null,
-        since: null,
-        history: null,
-        ready: false,
-        recent: new RecentRows(),
-      };
+      at = createPartition();
       venue.partitions.set(partition, at);
     }
     return at;
@@ -289,6 +323,17 @@ export class LiveMemory {
     return venue;
   }
 }
+
+const joinVenue = ({ connections, partitions }: LiveVenue, past: LiveVenue): void => {
+  connections.join(past.connections);
+  for (const [partition, at] of partitions) {
+    const before = past.partitions.get(partition);
+    if (before === undefined) continue;
+    at.since = before.since;
+    at.recent.join(before.recent, at.history);
+    at.recent.prune(at.watermark ?? 0, at.history);
+  }
+};
 
 const referredConnections = (venue: LiveVenue): ReadonlySet<string> => {
   const ids = new Set<string>();

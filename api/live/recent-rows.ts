@@ -30,26 +30,31 @@ export class RecentRow {
   readonly series: string;
   readonly end: Micros;
   readonly visibleFrom: Micros;
-  readonly place: BytePlace;
+  readonly #place: BytePlace;
   readonly #log: ByteLog;
   #row: Row | null = null;
 
   /** `place`: of the entry in `log`. */
   constructor(
     row: Row,
-    { series, sealed, log, place }: Pick<RecentRow, 'series' | 'sealed' | 'place'> & { log: ByteLog },
+    { series, sealed, log, place }: Pick<RecentRow, 'series' | 'sealed'> & { log: ByteLog; place: BytePlace },
   ) {
     this.sealed = sealed;
     this.series = series;
     this.end = endOf(row);
     this.visibleFrom = visibleFrom(row);
-    this.place = place;
+    this.#place = place;
     this.#log = log;
+  }
+
+  /** Its bytes are not looked at any more. */
+  free(): void {
+    this.#log.free(this.#place);
   }
 
   /** The same object whenever it is asked for, as long as the row is held. */
   get row(): Row {
-    this.#row ??= codecs.live.decode(this.#log.at(this.place)).row as Row;
+    this.#row ??= codecs.live.decode(this.#log.at(this.#place)).row as Row;
     return this.#row;
   }
 }
@@ -68,26 +73,38 @@ export class RecentRows {
   apply(symbol: string, row: Row, { sealed, bytes }: { sealed: boolean; bytes: Buffer }): void {
     const series = seriesOf(row.table, symbol);
     const key = keyOf(series, row);
-    const kept = new RecentRow(row, { series, sealed, log: this.#log, place: this.#log.append(bytes) });
-    const before = this.#rows.get(key);
-    if (before !== undefined) this.#log.free(before.place);
-    this.#rows.set(key, kept);
-    const held = this.#bySeries.get(series);
-    if (held === undefined) this.#bySeries.set(series, new Map([[key, kept]]));
-    else held.set(key, kept);
+    this.#put(key, new RecentRow(row, { series, sealed, log: this.#log, place: this.#log.append(bytes) }));
   }
 
   /** Drops what QuestDB shows by the history watermark, and what is too old in any case. */
   prune(watermark: Micros, history: Micros | null): void {
-    for (const [key, { series, end, visibleFrom: visible, place }] of this.#rows) {
+    for (const [key, row] of this.#rows) {
+      const { series, end, visibleFrom: visible } = row;
       const isVisible = history !== null && history >= visible;
       if (!isVisible && end > watermark - KEPT) return;
       this.#rows.delete(key);
-      this.#log.free(place);
+      row.free();
       const held = this.#bySeries.get(series);
       held?.delete(key);
       if (held?.size === 0) this.#bySeries.delete(series);
     }
+  }
+
+  /** Takes over the rows of earlier entries, as if they had come here first; what came here since has replaced some, QuestDB shows others. */
+  join(past: RecentRows, history: Micros | null): void {
+    const since = [...this.#rows];
+    this.#rows.clear();
+    this.#bySeries.clear();
+    for (const [key, row] of past.#rows) if (history === null || history < row.visibleFrom) this.#put(key, row);
+    for (const [key, row] of since) this.#put(key, row);
+  }
+
+  #put(key: string, row: RecentRow): void {
+    this.#rows.get(key)?.free();
+    this.#rows.set(key, row);
+    const held = this.#bySeries.get(row.series);
+    if (held === undefined) this.#bySeries.set(row.series, new Map([[key, row]]));
+    else held.set(key, row);
   }
 
   /** Rows of one listing in one table. */

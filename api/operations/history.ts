@@ -122,9 +122,9 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const question = questionOf(input, context, names);
   const { asked, layers, plan } = question;
   const selected = selectWithin(question, context);
-  const until = lastInstant(asked);
-  const sources = pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: until }, selected, context);
-  const settled = isSettled(lastWindow(asked, layers), context, venuesAsked(selected, names, live));
+  const [until, end] = [lastInstant(asked), lastWindow(asked, layers)];
+  const sources = await pastSources({ from: asked.mode === 'at' ? 0 : asked.from, to: end }, selected, context);
+  const settled = isSettled(end, context, venuesAsked(selected, names, live));
   const bounds = boundsOf(input.freshness);
   const units = input.units ?? 'published';
   const numberFormat = input.number_format ?? 'json';

@@ -178,9 +178,10 @@ const run = async (input: Input, context: Context, names: Names): Promise<Answer
   const cursor = input.cursor === undefined ? null : readCursor(input.cursor);
   const asked = askedOf(input, cursor, evaluatedAt);
   const selected = selectWithin({ asked, names, plan }, context);
-  const sources = pastSources(asked, selected, context);
-  const venues = venuesAsked(selected, names, live);
-  const settled = isSettled(windowEnd(asked.to, GAP_WINDOW_MS), context, venues);
+  // A gap that reaches over the end is sealed with its window.
+  const end = windowEnd(asked.to, GAP_WINDOW_MS);
+  const sources = await pastSources({ from: asked.from, to: end }, selected, context);
+  const settled = isSettled(end, context, venuesAsked(selected, names, live));
   const [units, numberFormat] = [input.units ?? 'published', input.number_format ?? 'json'] as const;
   const limit = Math.min(input.limit ?? LIMIT, MOST);
   const { items, returned, gaps, next } = await liquidationPage(sources, selected, {

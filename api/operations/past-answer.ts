@@ -8,7 +8,7 @@ import type { Micros } from '../../schemas/records.ts';
 import { narrowingOf, refuseOutside, throwAll } from '../access/scope.ts';
 import { InstantText, NullableInstant } from '../contract/parameters.ts';
 import type { Plan } from '../contract/plans.ts';
-import { listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
+import { awaitRecent, listingInstants, refuseHole, type Span, versionsOf } from '../history/past.ts';
 import type { Items } from '../history/row-groups.ts';
 import type { HistoryReader } from '../history/store.ts';
 import type { Selected } from '../live/listing-book.ts';
@@ -48,13 +48,14 @@ export const selectPast = (
   return selected;
 };
 
-/** Where the span's rows are read; a ServiceError when nobody can say all of them now. */
-export const pastSources = (
+/** Where the span's rows are read; a ServiceError when nobody can say all of them now or within moments. */
+export const pastSources = async (
   span: Span,
   selected: readonly Selected[],
   { live, history }: Context,
-): { readonly reader: HistoryReader; readonly live: LiveMemory } => {
+): Promise<{ readonly reader: HistoryReader; readonly live: LiveMemory }> => {
   if (history === null) throw serviceError('UNAVAILABLE', 'Stored history cannot be read now.');
+  await awaitRecent(span, selected, live);
   refuseHole(span, selected, live);
   return { reader: history.begin(), live };
 };

@@ -200,10 +200,11 @@ class Loop {
   }
 
   async #turn(): Promise<void> {
+    const { live, nowMicros } = this.#deps;
+    // What is due may be older than what this process knows yet; until it knows that, others may hold its shards.
+    if (!live.isReady() || !live.isWhole) return;
     await this.#renew();
     await this.#reload();
-    const { live, nowMicros } = this.#deps;
-    if (!live.isReady()) return;
     for (const at of this.#book.due(horizonOf(live, nowMicros()))) {
       if (this.#stopping.signal.aborted) return;
       await this.#evaluate(at);

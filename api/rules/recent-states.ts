@@ -14,20 +14,29 @@ const AHEAD: Micros = 1_000_000;
 /** `drop-oldest`: what is older cannot be evaluated any more. */
 const MOST_CHANGES = 400_000;
 
-type Change = { readonly recordedAt: Micros; readonly replaced: HeldReading | null; readonly history: Change[] };
+type Change = { readonly recordedAt: Micros; readonly replaced: HeldReading | null; readonly history: History };
+/** Of a listing and layer, in the order of the log. */
+type History = { changes: Change[] };
 type Task = {
   /** In the order of the log; those before `head` are dropped. */
   changes: Change[];
   head: number;
   newest: Micros;
+  hasDropped: boolean;
   /** Instants from here on can be told. */
   from: Micros;
+};
+
+/** Changes of both drop the oldest of one list from then on. */
+const joinHistories = (before: History, since: History): void => {
+  for (const change of since.changes) before.changes.push(change);
+  since.changes = before.changes;
 };
 
 export class RecentStates {
   readonly #live: LiveMemory;
   readonly #tasks = new Map<string, Task>();
-  #histories = new WeakMap<LiveListing, Map<ReadingLayer, Change[]>>();
+  #histories = new WeakMap<LiveListing, Map<ReadingLayer, History>>();
   /** When the end of a connection became known, by venue and connection. */
   readonly #ends = new Map<string, Micros>();
   readonly #mostChanges: number;
@@ -41,6 +50,10 @@ export class RecentStates {
     this.#live = live;
     this.#mostChanges = mostChanges;
     live.observe((applied) => this.#note(applied));
+    live.inherit((past) => {
+      const states = new RecentStates(past, mostChanges);
+      return () => this.#join(states);
+    });
   }
 
   /** While there is nothing to evaluate nothing is kept. */
@@ -71,7 +84,7 @@ export class RecentStates {
 
   /** The newest reading recorded at or before `at`. */
   readingAt(listing: LiveListing, layer: ReadingLayer, at: Micros): Reading | null {
-    const history = this.#histories.get(listing)?.get(layer) ?? [];
+    const history = this.#histories.get(listing)?.get(layer)?.changes ?? [];
     let held: HeldReading | null | undefined;
     for (let i = history.length - 1; i >= 0; i--) {
       const change = history[i] as Change;
@@ -88,6 +101,32 @@ export class RecentStates {
     if (lost === null) return null;
     const knownAt = this.#ends.get(`${venue}|${reading.conn_id}|${lost}`);
     return knownAt !== undefined && knownAt > at ? null : lost;
+  }
+
+  /** Takes over what was noted of the entries before those that were heard here. */
+  #join(past: RecentStates): void {
+    // Kept anew since: what came before is not asked for.
+    if (!this.#isKeeping || this.#since > 0) return;
+    for (const [key, knownAt] of past.#ends) this.#ends.set(key, Math.min(this.#ends.get(key) ?? knownAt, knownAt));
+    for (const { venue, listings } of past.#live.venues()) {
+      for (const [symbol, listing] of listings) {
+        const ours = this.#live.venue(venue)?.listings.get(symbol);
+        for (const [layer, before] of past.#histories.get(listing) ?? [])
+          if (ours !== undefined) joinHistories(before, this.#historyOf(ours, layer));
+      }
+    }
+    for (const [name, before] of past.#tasks) this.#joinTask(name, before);
+  }
+
+  #joinTask(name: string, before: Task): void {
+    const earlier = before.changes.slice(before.head);
+    const task = this.#tasks.get(name) ?? { ...before, changes: [], head: 0 };
+    this.#tasks.set(name, task);
+    task.changes = [...earlier, ...task.changes.slice(task.head)];
+    task.head = 0;
+    if (!task.hasDropped) task.from = before.from;
+    this.#count += earlier.length;
+    this.#drop(task);
   }
 
   #note({ venue, partition, message, entry, replaced }: AppliedEntry): void {
@@ -112,9 +151,9 @@ export class RecentStates {
     for (const [old, knownAt] of this.#ends) if (knownAt < recordedAt - KEPT) this.#ends.delete(old);
   }
 
-  #noteChange(task: Task, history: Change[], of: Omit<Change, 'history'>): void {
+  #noteChange(task: Task, history: History, of: Omit<Change, 'history'>): void {
     const change = { ...of, history };
-    history.push(change);
+    history.changes.push(change);
     task.changes.push(change);
     this.#count++;
   }
@@ -125,7 +164,8 @@ export class RecentStates {
     while (task.head < changes.length) {
       const oldest = changes[task.head] as Change;
       if (oldest.recordedAt > bound && this.#count <= this.#mostChanges) break;
-      oldest.history.shift();
+      oldest.history.changes.shift();
+      task.hasDropped = true;
       task.from = Math.max(task.from, oldest.recordedAt);
       task.head++;
       this.#count--;
@@ -139,15 +179,15 @@ export class RecentStates {
   #taskOf(name: string, recordedAt: Micros): Task {
     const held = this.#tasks.get(name);
     if (held !== undefined) return held;
-    const task: Task = { changes: [], head: 0, newest: recordedAt, from: recordedAt };
+    const task: Task = { changes: [], head: 0, newest: recordedAt, hasDropped: false, from: recordedAt };
     this.#tasks.set(name, task);
     return task;
   }
 
-  #historyOf(listing: LiveListing, layer: ReadingLayer): Change[] {
-    const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, Change[]>();
+  #historyOf(listing: LiveListing, layer: ReadingLayer): History {
+    const layers = this.#histories.get(listing) ?? new Map<ReadingLayer, History>();
     this.#histories.set(listing, layers);
-    const history = layers.get(layer) ?? [];
+    const history = layers.get(layer) ?? { changes: [] };
     layers.set(layer, history);
     return history;
   }

@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Micros } from '../../schemas/records.ts';
-import { isAbove, type LiveEntry, type Place } from '../../schemas/topics.ts';
+import type { LiveEntry, Place } from '../../schemas/topics.ts';
 import type { Account, KeyAnswer } from '../access/key-store.ts';
 import type { LiveListing } from '../live/listing-book.ts';
 import type { LiveMessage } from '../live/live-message.ts';
-import type { LiveMemory } from '../live/memory.ts';
+import type { AppliedEntry, LiveMemory } from '../live/memory.ts';
 import { DueQueue } from './due-queue.ts';
 import {
   type Changed,
@@ -35,6 +35,14 @@ const ROTATE: Micros = 86_400_000_000;
 /** Kinds of entries that change what a stream tells, besides rows it tells; the others only move its place. */
 const CHANGING: ReadonlySet<string> = new Set<LiveEntry['kind']>(['reading', 'connection', 'listing', 'capability']);
 
+/** What streams are told of later, too. */
+const isKept = ({ kind }: LiveMessage, entry: LiveEntry | null): boolean =>
+  CHANGING.has(kind) || (entry !== null && rowLayerOf(entry) !== null);
+
+const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry): Applied => ({
+  ...{ venue, task: `${venue}/${partition}`, message, before, replaced },
+});
+
 /** The end of the last id that was printed, and what it is of. */
 type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
 const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
@@ -42,8 +50,6 @@ const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
 export type HubDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
-  /** Told after each hand-over to the clients' sockets: the time since the oldest of its records was appended to the log. */
-  readonly onDelivered?: (age: Micros) => void;
 };
 
 export type Opening = {
@@ -60,7 +66,7 @@ export type Opening = {
 export class StreamHub {
   readonly #live: LiveMemory;
   readonly #nowMicros: () => Micros;
-  readonly #onDelivered: (age: Micros) => void;
+  #onDelivered: (age: Micros) => void = () => undefined;
   /** When the oldest record that waits for the next hand-over was appended; null: none waits. */
   #appendedAt: Micros | null = null;
   readonly #board: TrackBoard;
@@ -76,21 +82,25 @@ export class StreamHub {
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ live, nowMicros, onDelivered = () => undefined }: HubDeps) {
+  /** What was applied before is not held: make it before the copy is filled. */
+  constructor({ live, nowMicros }: HubDeps) {
     this.#live = live;
     this.#nowMicros = nowMicros;
-    this.#onDelivered = onDelivered;
     this.#board = new TrackBoard(live);
     this.#rows = new RowBatches(live);
-    for (const { venue, partitions } of live.venues()) {
-      for (const [partition, { offset, index }] of partitions) {
-        // One of which nothing is known yet begins with its first entry.
-        if (offset >= 0) this.#begin(`${venue}/${partition}`, { offset, index });
-      }
-    }
-    live.observe(({ partition, entry, ...applied }) =>
-      this.#apply({ ...applied, task: `${applied.venue}/${partition}` }, entry),
-    );
+    live.observe((entry) => this.#apply(asApplied(entry), entry.entry));
+    live.inherit((past) => {
+      const ring = new Ring();
+      past.observe((entry) => {
+        if (isKept(entry.message, entry.entry)) ring.push(asApplied(entry), nowMicros());
+      });
+      return () => this.#ring.join(ring);
+    });
+  }
+
+  /** `onDelivered` hears after each hand-over to the clients' sockets of the time since the oldest of its records was appended to the log. */
+  watchDelivery(onDelivered: (age: Micros) => void): void {
+    this.#onDelivered = onDelivered;
   }
 
   /** Streams that are open, and bytes that wait for their clients. */
@@ -100,11 +110,18 @@ export class StreamHub {
     return { streams: this.#streams.size, waitingBytes };
   }
 
+  /** Waits, no longer than `forMs`, for what a client has missed: a process that has just begun reads it behind its first answers. */
+  async awaitMissed(lastEventId: string, { selection, venues }: StreamRequest, forMs: number): Promise<void> {
+    if (this.#live.isWhole) return;
+    const id = parseEventId(lastEventId, selection, this.#tasksOf(venues));
+    if (id !== null && !this.#ring.covers(id.places)) await this.#live.wholeWithin(forMs);
+  }
+
   /** Starts a stream on `out`; everything up to `ready` is written before this returns. */
   open({ lastEventId, ...opening }: Opening): Stream {
     const now = this.#advanceAll();
     const { venues } = opening.request;
-    const tasks = [...this.#places.keys()].filter((task) => venues.includes(task.split('/')[0] ?? '')).sort();
+    const tasks = this.#tasksOf(venues);
     const onEnd = (ended: Stream): void => this.#forget(ended);
     const stream = new Stream({ ...opening, id: `str_${randomUUID()}`, nowMicros: this.#nowMicros, onEnd }, tasks);
     this.#streams.add(stream);
@@ -234,6 +251,19 @@ export class StreamHub {
     return request.selection + this.#moment.text;
   }
 
+  /** Tasks of the venues that have come anywhere; of one that has brought nothing new yet everything follows that comes. */
+  #tasksOf(venues: readonly string[]): readonly string[] {
+    return venues
+      .flatMap((venue) =>
+        [...(this.#live.venue(venue)?.partitions ?? [])].flatMap(([partition, { offset, index }]) => {
+          const task = `${venue}/${partition}`;
+          if (offset >= 0 && !this.#places.has(task)) this.#begin(task, { offset, index });
+          return this.#places.has(task) ? [task] : [];
+        }),
+      )
+      .sort();
+  }
+
   #begin(task: string, place: Place): void {
     this.#places.set(task, place);
     this.#ring.begin(task, place);
@@ -242,11 +272,9 @@ export class StreamHub {
   /** Takes in one applied entry of `live`. What was due before it is told first; what is not above the task's place is a repeat. */
   #apply(applied: Applied, entry: LiveEntry | null): void {
     const { venue, task, message } = applied;
-    const place = this.#places.get(task);
-    if (place === undefined) this.#begin(task, { offset: message.offset, index: message.index - 1 });
-    else if (!isAbove(message, place)) return;
+    if (!this.#places.has(task)) this.#begin(task, applied.before);
     const isRow = entry !== null && rowLayerOf(entry) !== null;
-    const changes = CHANGING.has(message.kind) || isRow;
+    const changes = isKept(message, entry);
     if (changes && !isRow) this.#endRows();
     const now = this.#streams.size > 0 && changes ? this.#advance() : this.#nowMicros();
     this.#places.set(task, { offset: message.offset, index: message.index });

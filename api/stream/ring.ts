@@ -16,6 +16,8 @@ export type Applied = {
   readonly venue: string;
   /** `<venue>/<partition>`. */
   readonly task: string;
+  /** Place of the task before it. */
+  readonly before: Place;
   readonly message: LiveMessage;
   /** The reading of the same listing and layer before this one. */
   readonly replaced: HeldReading | null;
@@ -35,6 +37,8 @@ export type RingEntry = Place & {
 
 /** `floor`: the newest place that is not held; what lies above it is. */
 type Task = { readonly name: string; readonly venue: string; floor: Place };
+
+const venueOf = (task: string): string => task.slice(0, task.lastIndexOf('/'));
 
 /** A listing and layer. */
 class HeldTrack {
@@ -106,25 +110,40 @@ export class Ring {
   readonly #tracks: HeldTrack[] = [];
   readonly #taskNumbers = new Map<string, number>();
   readonly #trackNumbers = new Map<string, number>();
+  /** What came before everything held here, until it is too old. */
+  #past: Ring | null = null;
 
   constructor(most = MOST_ENTRIES) {
     this.#most = most;
     this.#columns = new Columns(most);
   }
 
-  /** A task is followed from `place` on. */
-  begin(task: string, place: Place): void {
-    if (this.#taskNumbers.has(task)) return;
+  /** A task is followed from `place` on; one that is followed goes on. Answers its number. */
+  begin(task: string, place: Place): number {
+    const known = this.#taskNumbers.get(task);
+    if (known !== undefined) return known;
     this.#taskNumbers.set(task, this.#tasks.length);
-    this.#tasks.push({ name: task, venue: task.slice(0, task.lastIndexOf('/')), floor: place });
+    return this.#tasks.push({ name: task, venue: venueOf(task), floor: place }) - 1;
   }
 
-  /** Of a task that has begun. */
+  /** Takes over what came before: `past` ends where this ring began, and is pushed into no more. */
+  join(past: Ring): void {
+    // What has been dropped here came after all that is held there.
+    if (this.#first > 0) return;
+    for (const [number, { name, floor }] of past.#tasks.entries()) {
+      const task = this.#tasks[this.begin(name, floor)] as Task;
+      task.floor = floor;
+      // What is dropped there is not held here.
+      past.#tasks[number] = task;
+    }
+    this.#past = past;
+    while (this.size > this.#most) this.#dropFirst();
+  }
+
   push(applied: Applied, now: Micros): void {
     const { message } = applied;
-    const task = this.#taskNumbers.get(applied.task);
-    if (task === undefined) throw new Error(`the ring does not follow "${applied.task}"`);
-    if (this.#next - this.#first === this.#most) this.#dropFirst();
+    const task = this.begin(applied.task, applied.before);
+    if (this.size === this.#most) this.#dropFirst();
     const [columns, row, track] = [this.#columns, this.#next % this.#most, this.#trackOf(applied)];
     const place = this.#bytes.append(message.bytes);
     columns.offset[row] = message.offset;
@@ -146,6 +165,10 @@ export class Ring {
     this.#dropOld(now);
   }
 
+  get size(): number {
+    return this.#next - this.#first + (this.#past?.size ?? 0);
+  }
+
   /** Whether everything after the places is held. */
   covers(places: ReadonlyMap<string, Place>): boolean {
     for (const [name, place] of places) {
@@ -157,6 +180,7 @@ export class Ring {
 
   /** What came after the places, in the order it came. */
   *after(places: ReadonlyMap<string, Place>): Generator<RingEntry> {
+    if (this.#past !== null) yield* this.#past.after(places);
     const { offset, index, task } = this.#columns;
     const told = this.#tasks.map(({ name }) => places.get(name));
     for (let number = this.#first; number < this.#next; number++) {
@@ -169,6 +193,7 @@ export class Ring {
 
   /** The instant from which on everything can be resumed. */
   from(now: Micros): Micros {
+    if (this.#past !== null && this.#past.size > 0) return this.#past.from(now);
     return this.#first === this.#next ? now : (this.#columns.recordedAt[this.#first % this.#most] as Micros);
   }
 
@@ -208,11 +233,18 @@ export class Ring {
   }
 
   #dropOld(now: Micros): void {
+    const past = this.#past;
+    if (past !== null) past.#dropOld(now);
+    if (past?.size === 0) this.#past = null;
     const { recordedAt } = this.#columns;
     while (this.#first < this.#next && (recordedAt[this.#first % this.#most] as Micros) < now - KEPT) this.#dropFirst();
   }
 
   #dropFirst(): void {
+    if (this.#past !== null && this.#past.size > 0) {
+      this.#past.#dropFirst();
+      return;
+    }
     const [columns, row] = [this.#columns, this.#first % this.#most];
     const task = this.#tasks[columns.task[row] as number] as Task;
     task.floor = { offset: columns.offset[row] as number, index: columns.index[row] as number };

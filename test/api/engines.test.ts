@@ -14,6 +14,7 @@ import { buildApp } from '../../api/data-app/build-app.ts';
 import { followLive } from '../../api/live/follow.ts';
 import { LiveMemory } from '../../api/live/memory.ts';
 import { openReceipts } from '../../api/payments/receipts.ts';
+import { StreamHub } from '../../api/stream/hub.ts';
 import { ensureDemoKeys } from '../../infra/dev/tools/demo-keys.ts';
 import { migrate } from '../../infra/postgres/migrate.ts';
 import { createPublisher, ensureTopics, type KafkaHandle, openKafka } from '../../infra/runtime/kafka/kafka.ts';
@@ -21,7 +22,7 @@ import { topicSpecs } from '../../infra/runtime/kafka/topics.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { openPostgres } from '../../infra/runtime/postgres/postgres.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
-import { type LiveEntry, liveEntry, type StateEntry, topics } from '../../schemas/topics.ts';
+import { type LiveEntry, liveEntry, type Row, type StateEntry, topics } from '../../schemas/topics.ts';
 import { useEngines } from '../support/engines.ts';
 import { waitFor } from '../support/wait.ts';
 import {
@@ -120,7 +121,7 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
   const restarted = new LiveMemory([VENUE]);
   const stopAgain = follow(restarted);
   await until(() => restarted.isReady(), 'a restarted node is ready');
-  t.equal(priceOf(restarted), '3', 'the old round, and live after it; repeats dropped');
+  t.equal(priceOf(restarted), '9', 'the newest whole round, and live after it; repeats dropped');
   t.equal(restarted.watermark(VENUE), NOW);
   t.equal(
     restarted.venue(VENUE)?.listings.get(SYMBOL)?.versions.length,
@@ -128,9 +129,69 @@ t.test('fills its copy from a round and what follows, from any start', async (t)
     'listings come from the topic that keeps them for ever',
   );
   t.equal(restarted.venue(VENUE)?.connections.size, 1, 'the round was read');
+  await until(() => restarted.isWhole, 'the minutes before are joined');
+  t.equal(restarted.recentFrom(VENUE), 0, 'of a log that is there from its start everything is held');
   await publish(kafka, live([liveMark(5, '5'), liveWatermark(6)]));
   await until(() => priceOf(restarted) === '5', 'live is followed');
   await stopAgain();
+});
+
+const rowAt = (at: number): Row => ({
+  ...{ table: 'mark', at, texts: {}, instants: {}, integers: { src_offset: 1 } },
+  ...{ figures: { mark: '1' }, flags: {} },
+});
+const liveRow = (offset: number, at: number): LiveEntry =>
+  liveEntry({ offset, index: 1, recorded_at: NOW, kind: 'provisional', symbol: SYMBOL, row: rowAt(at) });
+
+t.test('a round that a stale owner tells again names no place, and what it hides is found', async (t) => {
+  const engines = await useEngines(t, ['kafka']);
+  const kafka = openKafka({ brokers: engines.endpoints.kafka.split(','), clientId: 'api-test' }, log);
+  t.teardown(() => kafka.close());
+  const namespace = `${engines.namespace()}.`;
+  const names = topics(namespace);
+  await ensureTopics(kafka, topicSpecs({ venues: [VENUE], shards: 1, namespace }));
+  const live = (entries: readonly LiveEntry[]) =>
+    entries.map((e) => ({ topic: names.live(VENUE), key: SYMBOL, value: codecs.live.encode(e) }));
+  const state = (entries: readonly StateEntry[]) =>
+    entries.map((e) => ({ topic: names.state(VENUE), key: null, value: codecs.state.encode(e) }));
+  // More than the last entries that are looked at first.
+  const long = (round: number, watermark: number, of: { price: string; liveOffset: number }): StateEntry[] => {
+    const [first, ...rest] = roundOf(round, watermark, of) as [StateEntry, ...StateEntry[]];
+    const marker = rest.pop()?.marker ?? null;
+    const entries = [...Array<StateEntry>(300).fill(first), ...rest];
+    return [
+      ...entries,
+      { ...stateNone, round, kind: 'marker', marker: marker && { ...marker, entries: entries.length } },
+    ];
+  };
+  const end = liveWatermark(7);
+  await publish(kafka, [
+    ...live([liveMark(1, '1'), liveRow(2, NOW - 90_000_000), liveMark(3, '3'), liveMark(6, '6'), liveRow(6, NOW), end]),
+    ...state(long(2, NOW - 100_000_000, { price: '1', liveOffset: 2 })),
+    ...state(long(5, NOW - 40_000_000, { price: '3', liveOffset: 3 })),
+    ...state(long(2, NOW - 100_000_000, { price: '1', liveOffset: 6 })),
+  ]);
+  const memory = new LiveMemory([VENUE]);
+  const keptBefore: string[] = [];
+  memory.observe(({ message }) => keptBefore.push(message.kind));
+  const heard: number[] = [];
+  memory.inherit((past) => {
+    past.observe(({ message }) => heard.push(message.offset));
+    return () => heard.push(Number.NaN);
+  });
+  const stop = followLive({ kafka, memory, venues: [VENUE], namespace, nowMicros: () => NOW, log });
+  t.notOk(memory.isWhole);
+  await until(() => memory.isReady(), 'the node is ready');
+  const readings = memory.venue(VENUE)?.listings.get(SYMBOL)?.readings;
+  t.equal(readings?.get('mark')?.values.mark, '6', 'nothing that came between the two tellings is left out');
+  await until(() => memory.isWhole, 'the minutes before are joined');
+  t.same(heard, [1, 2, 3, 6, 6, 7, Number.NaN], 'another copy heard them from the start of the log, once');
+  t.same(keptBefore, [], 'and nobody heard them of this one');
+  const ends = [...memory.recentRows(VENUE, 'mark', SYMBOL)].map(({ row }) => row.at);
+  t.same(ends, [NOW - 90_000_000, NOW], 'rows of before the round and of the stretch after it');
+  await publish(kafka, live([liveMark(8, '8')]));
+  await until(() => keptBefore.length === 1, 'what comes then is heard');
+  await stop();
 });
 
 t.test('keys of every plan live hashed in the database, plain only in a private file', async (t) => {
@@ -157,6 +218,7 @@ t.test('keys of every plan live hashed in the database, plain only in a private 
   memory.markReady(VENUE, 0);
   const app = await buildApp({
     live: memory,
+    hub: new StreamHub({ live: memory, nowMicros: () => NOW }),
     nowMicros: () => NOW,
     keys: openKeyStore(pool),
     accounts: openAccountStore(pool),

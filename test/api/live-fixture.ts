@@ -21,6 +21,7 @@ import type { Receipts } from '../../api/payments/receipts.ts';
 import type { AgentRules } from '../../api/rules/desk.ts';
 import type { RuleMoves } from '../../api/rules/moves.ts';
 import type { StatusStore } from '../../api/status/status-store.ts';
+import { StreamHub } from '../../api/stream/hub.ts';
 import { createLog } from '../../infra/runtime/log.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import { READING_LAYERS } from '../../schemas/layers.ts';
@@ -145,7 +146,10 @@ export class Feed {
 
   constructor(venues: readonly string[]) {
     this.memory = new LiveMemory(venues);
-    for (const venue of venues) this.memory.markReady(venue, 0);
+    for (const venue of venues) {
+      this.memory.beginAtStart(venue, 0);
+      this.memory.markReady(venue, 0);
+    }
   }
 
   entry(venue: string, body: Body, place: { offset?: number; index?: number } = {}): void {
@@ -282,6 +286,7 @@ export const testApp = async (
   const nowMicros = over.nowMicros ?? (() => NOW);
   const app = await buildApp({
     live: feed.memory,
+    hub: new StreamHub({ live: feed.memory, nowMicros }),
     ...(over.history === undefined ? {} : { history: over.history }),
     ...(over.files === undefined ? {} : { files: over.files }),
     ...(over.manifest === undefined ? {} : { manifest: over.manifest }),

@@ -9,6 +9,7 @@ import { createApiMetrics } from '../../../api/data-app/api-metrics.ts';
 import { buildApp } from '../../../api/data-app/build-app.ts';
 import { startPayments } from '../../../api/payments/payments.ts';
 import { openReceipts } from '../../../api/payments/receipts.ts';
+import { StreamHub } from '../../../api/stream/hub.ts';
 import { createClock } from '../../runtime/clock.ts';
 import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
@@ -30,7 +31,7 @@ const baseUrl = `http://127.0.0.1:${port}`;
 const terms = { network: 'eip155:8453', asset: USDC, payTo, token: { name: 'USD Coin', version: '2' } };
 const payments = startPayments({ terms, baseUrl, facilitator: { url, headers: {} }, rpcUrl }, { pool, registry, log });
 const app = await buildApp({
-  ...{ live, nowMicros, meter, baseUrl, log },
+  ...{ live, hub: new StreamHub({ live, nowMicros }), nowMicros, meter, baseUrl, log },
   keys: openKeyStore(pool),
   accounts: openAccountStore(pool),
   payments: payments.checks,

@@ -71,7 +71,9 @@ export type Broker = {
 type OffsetQuery = {
   readonly topic: string;
   readonly partitions: readonly { readonly partition: number }[];
-  readonly fromBeginning: boolean;
+  readonly fromBeginning?: boolean;
+  /** Milliseconds; goes before `fromBeginning`. */
+  readonly fromTimestamp?: number;
 };
 export type Cluster = {
   readonly connect: () => Promise<void>;

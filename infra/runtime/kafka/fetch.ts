@@ -86,11 +86,11 @@ export class PartitionFetcher {
     });
   }
 
-  /** First offset there is (`earliest`), or the one the next record will get. */
+  /** First offset there is (`earliest`), or the one the next record will get; of an instant the first record made at or after it, -1 when there is none. */
   async offsetsOf(
     topic: string,
     partitions: readonly number[],
-    which: 'earliest' | 'latest',
+    which: 'earliest' | 'latest' | { readonly sinceMs: number },
   ): Promise<Map<number, number>> {
     if (partitions.length === 0) return new Map();
     return this.trying(async (cluster) => {
@@ -98,7 +98,7 @@ export class PartitionFetcher {
       const query = {
         topic,
         partitions: partitions.map((partition) => ({ partition })),
-        fromBeginning: which === 'earliest',
+        ...(typeof which === 'object' ? { fromTimestamp: which.sinceMs } : { fromBeginning: which === 'earliest' }),
       };
       const answers = await cluster.fetchTopicsOffset([query]);
       const found = new Map(answers.flatMap((a) => a.partitions.map((p) => [p.partition, Number(p.offset)] as const)));

@@ -18,6 +18,7 @@ export {
 export {
   endOffsets,
   type Message,
+  offsetsSince,
   type PartitionRange,
   type Reader,
   readPartitions,

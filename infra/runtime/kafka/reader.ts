@@ -65,7 +65,26 @@ const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions:
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 
-type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions' | 'from'> & {
+/** Of each partition the first record made at or after the instant (milliseconds), or the end when there is none. */
+export const offsetsSince = async (
+  handle: KafkaHandle,
+  topic: string,
+  sinceMs: number,
+): Promise<Map<number, number>> => {
+  const fetcher = new PartitionFetcher(handle, endProcess);
+  try {
+    const partitions = await fetcher.partitionsOf(topic);
+    // The end first: what is appended between the two questions is read.
+    const latest = await fetcher.offsetsOf(topic, partitions, 'latest');
+    const since = await fetcher.offsetsOf(topic, partitions, { sinceMs });
+    return new Map([...since].map(([p, offset]) => [p, offset < 0 ? (latest.get(p) ?? 0) : offset]));
+  } finally {
+    await fetcher.stop();
+  }
+};
+
+type ReadToEndOptions = Pick<ReadOptions, 'topic' | 'partitions'> & {
+  readonly from: (partition: number, range: PartitionRange) => Start;
   /** Ends the reading with its reason; without one a topic that does not exist, and a Kafka that is away, are waited for. */
   readonly signal?: AbortSignal;
 };
@@ -80,7 +99,7 @@ export const readToEnd = async (
   const fetcher = new PartitionFetcher(handle, failed.reject);
   signal?.addEventListener('abort', () => failed.reject(signal.reason), { once: true });
   const readOne = (partition: number, { earliest, latest }: PartitionRange): Promise<void> => {
-    const wanted = from(partition);
+    const wanted = from(partition, { earliest, latest });
     const start = wanted === 'latest' ? latest : wanted === 'earliest' ? earliest : Math.max(wanted, earliest);
     if (start >= latest) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,9 +1,9 @@
 // The memory copy: repeats, rounds, connections, versions, watermarks (design section 5, "An API node").
 import t from 'tap';
 import { ConnectionBook } from '../../../api/live/connection-book.ts';
-import { RoundChoice } from '../../../api/live/follow.ts';
 import { addVersion, versionAt } from '../../../api/live/listing-book.ts';
 import { LiveMemory } from '../../../api/live/memory.ts';
+import { RoundChoice } from '../../../api/live/rounds.ts';
 import { codecs } from '../../../schemas/avro/codec.ts';
 import { liveEntry, type StateEntry } from '../../../schemas/topics.ts';
 import { Feed, LISTED, listing, listingValues, markReading, NOW } from '../live-fixture.ts';
@@ -138,7 +138,7 @@ t.test('keeps windows until the history store shows them, at most fifteen minute
   t.equal(held().length, 1);
   feed.watermark('okx', LISTED + 1_050_000_000);
   t.same(held(), []);
-  t.equal(feed.memory.recentFrom('okx'), LISTED + 199_999_000, 'fifteen minutes are kept, or since the copy began');
+  t.equal(feed.memory.recentFrom('okx'), LISTED + 150_000_000, 'fifteen minutes are kept');
   t.equal(feed.memory.sizes().rows, 0);
   t.end();
 });
@@ -163,12 +163,13 @@ t.test('a round counts as it was told first: a stale owner tells it again, in be
     ...[entry(30), entry(20), entry(30), entry(20), marker(20, 999), marker(30, 300)],
     ...[entry(40), marker(40, 400)],
   ];
-  for (const one of told) choice.add(one);
+  for (const [at, one] of told.entries()) choice.add(one, at);
   t.match(choice.chosen, { watermark: 30, liveOffset: 300 }, 'whole all the same; the torn one is none');
   t.equal(choice.chosen?.entries.length, 3);
   const stale = new RoundChoice(1_000);
-  for (const one of told.slice(0, 6)) stale.add(one);
-  for (const one of [entry(20), entry(20), marker(20, 999)]) stale.add(one);
+  const again = [...told.slice(0, 6), entry(20), entry(20), marker(20, 999)];
+  for (const [at, one] of again.entries()) stale.add(one, at);
   t.equal(stale.chosen?.liveOffset, 200);
+  t.equal(stale.begins, 6, 'where the round of the last marker begins');
   t.end();
 });

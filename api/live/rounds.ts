@@ -1,0 +1,168 @@
+// State rounds of a venue, as a node begins from them: the newest whole one, found from the end of the topic, and one of some time ago.
+import { type KafkaHandle, offsetsSince, readToEnd } from '../../infra/runtime/kafka/kafka.ts';
+import { codecs } from '../../schemas/avro/codec.ts';
+import type { Micros } from '../../schemas/records.ts';
+import type { StateEntry } from '../../schemas/topics.ts';
+
+export type Round = {
+  readonly entries: readonly StateEntry[];
+  readonly watermark: Micros;
+  readonly liveOffset: number;
+};
+export type Rounds = ReadonlyMap<number, Round>;
+
+/**
+ * Keeps of a partition's rounds the newest complete one of a time up to `before`, else the oldest complete one. A round counts as it was told
+ * first: an owner that lost its task without knowing tells it again, and names a later place in `live`.
+ */
+export class RoundChoice {
+  readonly #before: Micros;
+  readonly #open = new Map<number, StateEntry[]>();
+  #newest = -1;
+  #chosen: Round | null = null;
+  #isOldEnough = false;
+  #begins: number | null = null;
+
+  constructor(before: Micros) {
+    this.#before = before;
+  }
+
+  get chosen(): Round | null {
+    return this.#chosen;
+  }
+
+  /** The chosen one is of a time up to `before`. */
+  get isOldEnough(): boolean {
+    return this.#isOldEnough;
+  }
+
+  /** Where the round of the last marker begins, when nobody else wrote in between; null while none was read. */
+  get begins(): number | null {
+    return this.#begins;
+  }
+
+  /** `at`: the entry's offset in `state`. */
+  add(entry: StateEntry, at: number): void {
+    if (entry.marker !== null) this.#begins = at - entry.marker.entries;
+    if (entry.round <= this.#newest) return;
+    const entries = this.#open.get(entry.round) ?? [];
+    this.#open.set(entry.round, entries);
+    entries.push(entry);
+    if (entry.marker === null) return;
+    this.#open.delete(entry.round);
+    // A round whose first entries retention has dropped, or were not read, is not whole.
+    if (entries.length - 1 < entry.marker.entries) return;
+    this.#newest = entry.round;
+    const { watermark, live_offset: liveOffset } = entry.marker;
+    const isOldEnough = watermark <= this.#before;
+    if (this.#chosen !== null && !isOldEnough) return;
+    this.#isOldEnough = isOldEnough;
+    this.#chosen = { entries, watermark, liveOffset };
+  }
+}
+
+type Reading = { readonly kafka: KafkaHandle; readonly topic: string };
+type Choices = Map<number, RoundChoice>;
+
+/** Reads from where `from` says to the end, into a choice for each partition. */
+const readChoices = async (
+  { kafka, topic }: Reading,
+  {
+    partitions,
+    before,
+    from,
+  }: {
+    readonly partitions?: readonly number[];
+    readonly before: Micros;
+    readonly from: (partition: number, range: { readonly earliest: number; readonly latest: number }) => number;
+  },
+): Promise<Choices> => {
+  const choices: Choices = new Map();
+  const options = { topic, from, ...(partitions === undefined ? {} : { partitions }) };
+  await readToEnd(kafka, options, ({ value, offset }, partition) => {
+    const choice = choices.get(partition) ?? new RoundChoice(before);
+    choices.set(partition, choice);
+    if (value !== null) choice.add(codecs.state.decode(value), offset);
+  });
+  return choices;
+};
+
+/** Entries read at first: the marker is among the last, and the rounds of a small venue are whole in them. */
+const FIRST_REACH = 128;
+/** Each further look reaches so many times as far back, unless a marker has said how far. */
+const FURTHER = 16;
+
+/** The newest complete round of each partition; none of a partition that has none. What is read grows with a round, not with the topic. */
+export const newestRounds = async (reading: Reading): Promise<Rounds> => {
+  const rounds = new Map<number, Round>();
+  const begins = new Map<number, number>();
+  let open: readonly number[] | undefined;
+  for (let reach = FIRST_REACH; open === undefined || open.length > 0; reach *= FURTHER) {
+    const unread = new Set<number>();
+    const from = (partition: number, { earliest, latest }: { earliest: number; latest: number }): number => {
+      const start = Math.max(earliest, Math.min(latest - reach, begins.get(partition) ?? latest));
+      if (start > earliest) unread.add(partition);
+      return start;
+    };
+    const choices = await readChoices(reading, {
+      ...(open === undefined ? {} : { partitions: open }),
+      before: Number.POSITIVE_INFINITY,
+      from,
+    });
+    for (const [partition, { chosen, begins: at }] of choices) {
+      if (chosen !== null) rounds.set(partition, chosen);
+      if (at !== null) begins.set(partition, at);
+    }
+    open = [...unread].filter((partition) => !rounds.has(partition));
+  }
+  return rounds;
+};
+
+/** Rounds come once so often, and are written within moments. */
+const ROUND_EVERY_MS = 60_000;
+const WRITTEN_WITHIN_MS = 15_000;
+
+export type PastRound = Round & { readonly isOldEnough: boolean };
+
+/** Of each partition the newest complete round of a time up to `before`, else the oldest complete one. */
+export const roundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
+  const beforeMs = Math.floor(before / 1_000);
+  const begins = await offsetsSince(reading.kafka, reading.topic, beforeMs - ROUND_EVERY_MS - WRITTEN_WITHIN_MS);
+  const unread = new Set<number>();
+  const near = await readChoices(reading, {
+    before,
+    from: (partition, { earliest }) => {
+      const start = Math.max(earliest, begins.get(partition) ?? earliest);
+      if (start > earliest) unread.add(partition);
+      return start;
+    },
+  });
+  // A task that was behind then wrote it later, and one that rested wrote its last one earlier.
+  const partitions = [...unread].filter((partition) => near.get(partition)?.isOldEnough !== true);
+  const far: Choices =
+    partitions.length === 0
+      ? new Map()
+      : await readChoices(reading, { partitions, before, from: (_partition, { earliest }) => earliest });
+  return new Map(
+    [...near, ...far].flatMap(([partition, { chosen, isOldEnough }]) =>
+      chosen === null ? [] : [[partition, { ...chosen, isOldEnough }] as const],
+    ),
+  );
+};
+
+/** How far clocks of processes are from the broker's at most: one that is further off alarms. */
+const CLOCKS_APART_MS = 1_000;
+
+/**
+ * Where in `live` everything after the rounds stands. What a marker names is right when its round was told for the first time; whatever was
+ * recorded after a round was published after it was recorded, too, so the earlier of the two holds in any case.
+ */
+export const startsAfter = async (
+  { kafka, topic }: Reading,
+  rounds: ReadonlyMap<number, Round>,
+): Promise<ReadonlyMap<number, number>> => {
+  if (rounds.size === 0) return new Map();
+  const least = Math.min(...[...rounds.values()].map(({ watermark }) => watermark));
+  const since = await offsetsSince(kafka, topic, Math.floor(least / 1_000) - CLOCKS_APART_MS);
+  return new Map([...rounds].map(([p, { liveOffset }]) => [p, Math.min(liveOffset, since.get(p) ?? liveOffset)]));
+};

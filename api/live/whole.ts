@@ -1,0 +1,47 @@
+// Whether a memory copy knows the minutes before it began to follow: a copy that begins at a late round is joined later by one that began earlier.
+
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** How long a call waits for the minutes before, at most. */
+export const WHOLE_WITHIN_MS = 10_000;
+
+/** Whoever keeps what was applied follows the earlier copy too; what it answers takes over what was kept of it. */
+export type Heir<Copy> = (past: Copy) => () => void;
+
+export class Whole<Copy> {
+  readonly #heirs: Heir<Copy>[] = [];
+  #joined: PromiseWithResolvers<void> | null = null;
+
+  /** The minutes before will be joined: until then the copy is not whole. */
+  expect(): void {
+    this.#joined ??= Promise.withResolvers();
+  }
+
+  get isWhole(): boolean {
+    return this.#joined === null;
+  }
+
+  /** Whether it is whole within so long; at once when it is. */
+  async within(forMs: number): Promise<boolean> {
+    if (this.#joined === null) return true;
+    const over = new AbortController();
+    const late = pause(forMs, undefined, { signal: over.signal }).catch(() => undefined);
+    await Promise.race([this.#joined.promise, late]);
+    over.abort();
+    return this.isWhole;
+  }
+
+  inherit(heir: Heir<Copy>): void {
+    this.#heirs.push(heir);
+  }
+
+  /** Readies the heirs of a copy that has been told nothing yet; what it answers makes everything whole, at once. */
+  begin(past: Copy): () => void {
+    const takeOver = this.#heirs.map((heir) => heir(past));
+    return () => {
+      for (const take of takeOver) take();
+      this.#joined?.resolve();
+      this.#joined = null;
+    };
+  }
+}

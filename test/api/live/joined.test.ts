@@ -1,0 +1,157 @@
+// A node that begins anywhere in a log and is joined later by what came before is, from then on, as one that was told everything; and what it
+// answers of the present is right before (design section 5, "An API node").
+import { Writable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { PLANS } from '../../../api/contract/plans.ts';
+import type { LiveMemory } from '../../../api/live/memory.ts';
+import { namesOf } from '../../../api/operations/asked.ts';
+import { RecentStates } from '../../../api/rules/recent-states.ts';
+import { StreamHub } from '../../../api/stream/hub.ts';
+import { readRequest } from '../../../api/stream/request.ts';
+import { createRandom } from '../../../infra/dev/simulator/random.ts';
+import { ALL_LAYERS } from '../../../schemas/layers/index.ts';
+import { READING_LAYERS } from '../../../schemas/layers.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { JoinedNode, makeSteps, type Step, VENUE } from '../../support/joined-node.ts';
+import { parseFrames, type StreamEvent } from '../../support/stream-client.ts';
+import { SECOND, START } from '../../support/task-driver.ts';
+
+const SECONDS = 900;
+const RESUMED_WITHIN: Micros = 300 * SECOND;
+const RULES_KEPT: Micros = 30 * SECOND;
+const SEED = 11;
+const steps: readonly Step[] = makeSteps(SEED, SECONDS);
+const stepAt = (second: number): number => {
+  const found = steps.findIndex(({ recordedAt }) => recordedAt >= START + second * SECOND);
+  return found < 0 ? steps.length : found;
+};
+
+/** What keeps what a copy applies. */
+const keeperOf = (clock: { now: Micros }) => (live: LiveMemory) => ({
+  hub: new StreamHub({ live, nowMicros: () => clock.now }),
+  states: new RecentStates(live),
+});
+type Node = JoinedNode<ReturnType<ReturnType<typeof keeperOf>>>;
+
+/** Events that a client is told at once when it opens a stream. */
+const openStream = (hub: StreamHub, live: LiveMemory, lastEventId: string | null, now: Micros): StreamEvent[] => {
+  const plan = PLANS.pro_plus;
+  const input = { layers: 'mark,funding,ticker,liquidation,candles' };
+  const names = namesOf(undefined, live);
+  const choice = { venues: null, instruments: null };
+  const events: StreamEvent[] = [];
+  const out = new Writable({
+    write(text, _encoding, done) {
+      events.push(...parseFrames(String(text)));
+      done();
+    },
+  });
+  const request = readRequest({ input, names }, { live, plan, choice, at: now });
+  const findKey = async () => 'unreachable' as const;
+  const stream = hub.open({
+    account: { keyId: 'key', plan },
+    request,
+    lastEventId,
+    out,
+    findKey,
+    isInScope: () => true,
+  });
+  const told = [...events];
+  stream.drop();
+  return told;
+};
+
+/** Whatever names the stream itself left out. */
+const contentsOf = (events: readonly StreamEvent[]) =>
+  events.map(({ id, event, data }) => [id, event, { ...data, stream_id: null, buffer_from: null }]);
+
+const readingsOf = (live: LiveMemory) =>
+  [...(live.venue(VENUE)?.listings.values() ?? [])].map(({ venueSymbol, readings }) => [
+    venueSymbol,
+    READING_LAYERS.map((layer) => readings.get(layer)),
+  ]);
+
+const rowsOf = (live: LiveMemory, from: Micros) =>
+  [...(live.venue(VENUE)?.listings.keys() ?? [])].flatMap((symbol) =>
+    [...ALL_LAYERS.map(({ table }) => table)].flatMap((table) =>
+      [...live.recentRows(VENUE, table, symbol)]
+        .filter(({ end }) => end > from)
+        .map(({ row, sealed }) => ({ row, sealed })),
+    ),
+  );
+
+const lossesOf = (live: LiveMemory, rows: ReturnType<typeof rowsOf>) =>
+  rows.map(({ row: { texts, instants } }) =>
+    live.venue(VENUE)?.connections.lostAt(texts.conn ?? '', instants.received_at ?? 0),
+  );
+
+const statesOf = (live: LiveMemory, states: RecentStates, instants: readonly Micros[]) =>
+  instants.map((at) =>
+    [...(live.venue(VENUE)?.listings.values() ?? [])].map((listing) =>
+      READING_LAYERS.map((layer) => {
+        const reading = states.readingAt(listing, layer, at);
+        return [reading, states.lostAt(VENUE, reading, at)];
+      }),
+    ),
+  );
+
+const same = (t: Test, found: unknown, wanted: unknown, what: string): void => {
+  if (JSON.stringify(found) !== JSON.stringify(wanted)) t.same(found, wanted, what);
+};
+
+const sameNow = (t: Test, { node, whole }: Node, what: string): void => {
+  same(t, readingsOf(node), readingsOf(whole), `${what}: readings`);
+  same(t, node.watermark(VENUE), whole.watermark(VENUE), `${what}: W`);
+  same(t, node.venue(VENUE)?.capabilities.at(-1), whole.venue(VENUE)?.capabilities.at(-1), `${what}: capability`);
+};
+
+const samePast = (t: Test, joined: Node, what: string): void => {
+  const { node, whole, kept, now } = joined;
+  const from = node.recentFrom(VENUE);
+  const rows = rowsOf(whole, from);
+  same(t, rowsOf(node, from), rows, `${what}: rows after ${from}`);
+  same(t, lossesOf(node, rows), lossesOf(whole, rows), `${what}: losses`);
+  const instants = Array.from({ length: 31 }, (_, i) => now - i * SECOND).filter((at) => at >= kept.node.states.from);
+  same(t, statesOf(node, kept.node.states, instants), statesOf(whole, kept.whole.states, instants), `${what}: states`);
+  t.ok(kept.node.states.from <= Math.max(kept.whole.states.from, now - RULES_KEPT), `${what}: states are kept as long`);
+};
+
+t.test('a node that begins anywhere is as one that was told everything', async (t) => {
+  const { below: random } = createRandom(SEED);
+  let resumed = 0;
+  for (let round = 0; round < 6; round++) {
+    const clock = { now: START };
+    const cut = stepAt(80 + random(500));
+    const join = Math.min(steps.length, cut + random(120 * 20));
+    const joined: Node = new JoinedNode(steps, { cut, backUs: RESUMED_WITHIN, keep: keeperOf(clock) });
+    const { node, whole, kept } = joined;
+    clock.now = joined.now;
+    const what = `begun at ${cut}, joined at ${join}`;
+    sameNow(t, joined, what);
+    t.notOk(node.isWhole, `${what}: not whole`);
+    const [before] = openStream(kept.whole.hub, whole, null, clock.now).slice(-1);
+    joined.goTo(join);
+    clock.now = joined.now;
+    sameNow(t, joined, what);
+    const early = openStream(kept.node.hub, node, before?.id ?? null, clock.now);
+    // Of the moment it began at; anything else is expired, and what follows is whole.
+    if (early[0]?.data.resumed === true)
+      same(t, contentsOf(early), contentsOf(openStream(kept.whole.hub, whole, before?.id ?? null, clock.now)), what);
+    else t.match(early[1], { event: 'gap', data: { reason: 'resume_expired' } }, `${what}: no hole`);
+    joined.join();
+    t.ok(node.isWhole, `${what}: whole`);
+    samePast(t, joined, what);
+    for (const [i, next] of [join + 700, join + 3_000].entries()) {
+      joined.goTo(Math.min(steps.length, next));
+      clock.now = joined.now;
+      samePast(t, joined, `${what}, later ${i}`);
+      const told = openStream(kept.whole.hub, whole, before?.id ?? null, clock.now);
+      const again = openStream(kept.node.hub, node, before?.id ?? null, clock.now);
+      same(t, contentsOf(again), contentsOf(told), `${what}, later ${i}: what a client has missed`);
+      if (again[0]?.data.resumed === true) resumed++;
+    }
+    kept.whole.hub.close();
+    kept.node.hub.close();
+  }
+  t.ok(resumed > 3, `${resumed} clients came back to where the node was not yet`);
+});
