@@ -1,22 +1,19 @@
-// Candles: which record a minute keeps, which minutes are proved empty, when they are sealed, and their exact roll-up (H-12, H-13).
+// Candles: which record a minute keeps, which minutes are proved empty, and what is said of them before they are sealed (H-12, H-13).
 import { MINUTE_SETTLES_MS } from '../../ingest/venues/contract/listings.ts';
 import type { AskedMinutes } from '../../ingest/venues/contract/mapping.ts';
-import type { GapCause } from '../../schemas/gap-causes.ts';
-import { type CoverName, isPriceOff, PRICE_CANDLES } from '../../schemas/layers.ts';
+import { isPriceOff } from '../../schemas/layers.ts';
 import type { CandleRecord, Micros, PriceType } from '../../schemas/records.ts';
-import { COUNTS_WITHIN, counts, SEALS_AFTER } from '../../schemas/windows.ts';
+import { counts } from '../../schemas/windows.ts';
 import type { Subject } from './accept.ts';
-import { coversListing } from './connections.ts';
-import { pushRecord, pushSealed, type TaskContext, watermarkOf } from './context.ts';
+import { pushRecord, pushSealed, type TaskContext } from './context.ts';
+import { isFinal, knownMinute, presentMinute } from './minutes.ts';
 import { pushLive } from './outputs.ts';
-import { coveredTo, formatSeries } from './recovery.ts';
-import { foldMinute, longerKnown, MINUTE } from './rollups.ts';
+import { longerKnown, MINUTE } from './rollups.ts';
 import { type CandleRow, candleRow } from './rows.ts';
 import type { CandleState, CandleView, ConnectionView, ListingState, ListingView, Minute, TaskView } from './state.ts';
 import { isCollectedAt, listingAt } from './versions.ts';
-import { gapCause } from './windows.ts';
 
-const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
+export const openCandles = (listing: ListingState, priceType: PriceType): CandleState => {
   let candles = listing.candles[priceType];
   if (!candles) {
     candles = { minutes: {}, proved: {}, newest: {}, rollups: {} };
@@ -89,10 +86,7 @@ const makeIdentity = ({ venue }: TaskContext, listing: ListingView, { values }: 
 
 const PAST = 10 * MINUTE;
 
-/** Answers of polls overlap: they repeat minutes for so long after the seal. */
-const TOLD_FOR = 3 * MINUTE;
-
-const joinFigures = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
+export const joinFigures = ({ open, high, low, close, volume, turnover, trades }: CandleRecord['values']): string =>
   [open, high, low, close, volume, turnover, trades].join('|');
 
 /** A new subscription may begin with hours of minutes: what was over long before it was opened repeats the past. */
@@ -177,13 +171,6 @@ export const forgetNewest = ({ candles }: ListingState): void => {
 
 // ---- before the seal ----
 
-/** A minute as it would be sealed now; null while nothing is known of it. */
-const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
-  const minute = candles.minutes[openTime];
-  if (isFinal(minute)) return presentMinute(minute);
-  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
-};
-
 /** Tells readers of `live` what minutes, and longer candles with them, say before they are sealed (H-16k). */
 const announceMinutes = (
   { state, out, venue }: TaskContext,
@@ -202,123 +189,3 @@ const announceMinutes = (
     }
   }
 };
-
-// ---- sealing ----
-
-const isFinal = (minute: Minute | undefined): minute is Minute => minute?.final === true;
-
-/** The row of a minute as published, without its identity. */
-const presentMinute = (minute: Minute): CandleRow => ({
-  openTime: minute.values.open_time,
-  closeTime: minute.values.open_time + MINUTE,
-  timeframe: '1m',
-  minute,
-  figures: minute.values,
-  trades: minute.values.trades,
-  gapCause: null,
-  counted: { expected: 1, present: 1, noTrades: 0 },
-});
-
-const emptyMinute = (openTime: Micros): CandleRow => ({
-  openTime,
-  closeTime: openTime + MINUTE,
-  timeframe: '1m',
-  minute: null,
-  figures: { volume: '0' },
-  trades: null,
-  gapCause: null,
-  counted: { expected: 1, present: 0, noTrades: 1 },
-});
-
-const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
-  openTime,
-  closeTime: openTime + MINUTE,
-  timeframe: '1m',
-  minute: null,
-  figures: {},
-  trades: null,
-  gapCause,
-  counted: { expected: 1, present: 0, noTrades: 0 },
-});
-
-/** Seals every minute that closed by W − 100.001 s, once, and folds it into the longer timeframes. */
-export const sealMinutes = (context: TaskContext, listing: ListingState, from: Micros, to: Micros): void => {
-  for (const priceType of listPriceTypes(listing)) {
-    const candles = openCandles(listing, priceType);
-    const identity = { venue: context.venue.id, symbol: listing.symbol, priceType };
-    for (const openTime of minutesToSeal(candles, listing, from, to)) {
-      const isCollected = collectsPrice(context.state, listing, priceType, openTime + MINUTE);
-      const sealed = isCollected
-        ? sealMinute(context, listing, priceType, openTime)
-        : (knownMinute(candles, openTime) ?? missingMinute(openTime, 'unknown'));
-      for (const candle of [sealed, ...foldMinute(candles, sealed, context.state.lostBefore)]) {
-        const { openTime: at, timeframe } = candle;
-        const series = formatSeries('candles', listing.symbol, `${priceType}|${timeframe}`);
-        const isGap = candle.gapCause !== null;
-        if (at <= coveredTo(context.state.recovery, series) || (isGap && !isCollected)) continue;
-        pushSealed(context, listing.symbol, candleRow(identity, candle, context.out.offset));
-      }
-    }
-    forgetSealed(candles, to);
-  }
-};
-
-/** Prices that the venue has, or had, minutes of. */
-const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
-  const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
-  return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
-};
-
-/** Those of the listing's life, and of what was told of others whatever counts. */
-const minutesToSeal = (candles: CandleView, listing: ListingView, from: Micros, to: Micros): readonly Micros[] => {
-  const opens = new Set(minutesOfLife(listing, from, to));
-  for (const [at, minute] of Object.entries(candles.minutes)) {
-    if (isFinal(minute) && Number(at) >= from && Number(at) + MINUTE <= to) opens.add(Number(at));
-  }
-  return [...opens].sort((a, b) => a - b);
-};
-
-/** Open times of the minutes that close in `(from, to]` within the listing's life. */
-const minutesOfLife = (listing: ListingView, from: Micros, to: Micros): readonly Micros[] => {
-  const { first_seen_at, delisted_at } = listing.version;
-  const first = Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE);
-  const last = Math.min(to, delisted_at === null ? to : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE);
-  const opens: Micros[] = [];
-  for (let at = first; at + MINUTE <= last; at += MINUTE) opens.push(at);
-  return opens;
-};
-
-const findCover = ({ state }: TaskContext, { symbol }: ListingView, priceType: PriceType): CoverName => {
-  if (priceType === 'trade') return 'candles';
-  const isApart = [...state.connections.values()].some((c) => coversListing(c, PRICE_CANDLES, symbol));
-  return isApart ? PRICE_CANDLES : 'candles';
-};
-
-const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): CandleRow => {
-  const candles = openCandles(listing, priceType);
-  const known = knownMinute(candles, openTime);
-  if (known !== null) return known;
-  const window = { from: openTime, at: openTime + MINUTE };
-  const cover = findCover(context, listing, priceType);
-  const cause = gapCause(context.state, listing, cover, window);
-  if (cause !== 'no_update') return missingMinute(openTime, cause);
-  // A minute is told after its end: what was lost then, until it could count no more, explains it too.
-  const after = { from: window.at, at: window.at + COUNTS_WITHIN };
-  return missingMinute(openTime, gapCause(context.state, listing, cover, after));
-};
-
-const forgetSealed = (candles: CandleState, to: Micros): void => {
-  const told: Record<number, string> = {};
-  for (const [at, text] of Object.entries(candles.told ?? {})) if (Number(at) > to - TOLD_FOR) told[Number(at)] = text;
-  for (const [at, { values, final }] of Object.entries(candles.minutes)) {
-    if (final && Number(at) + MINUTE <= to) told[Number(at)] = joinFigures(values);
-  }
-  candles.told = told;
-  for (const at of Object.keys(candles.minutes)) if (Number(at) + MINUTE <= to) delete candles.minutes[Number(at)];
-  for (const at of Object.keys(candles.proved)) if (Number(at) + MINUTE <= to) delete candles.proved[Number(at)];
-  for (const [key, at] of Object.entries(candles.newest))
-    if (at + MINUTE <= to - SEALS_AFTER) delete candles.newest[key];
-};
-
-export const lastMinuteToSeal = (context: TaskContext): Micros =>
-  Math.floor((watermarkOf(context.state) - SEALS_AFTER) / MINUTE) * MINUTE;

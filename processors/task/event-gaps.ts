@@ -9,8 +9,7 @@ import { isAbout, lossCause } from './connections.ts';
 import type { TaskContext } from './context.ts';
 import { eventGapRow } from './rows.ts';
 import type { ListingView, TaskView } from './state.ts';
-import { isCollectedAt } from './versions.ts';
-import { gapCause, type Window, windowsOfLife } from './windows.ts';
+import { collectedWindows, gapCause, type Window } from './windows.ts';
 
 /** Windows by which gaps are sealed; the stretches themselves are as long as they were. */
 export const EVENT_GAP_WINDOW_MS = 10_000;
@@ -63,11 +62,11 @@ const joinStretches = (stretches: readonly Stretch[]): Stretch[] => {
 
 /** Gap rows of a listing's events for all windows that end in `(range.from, range.at]`. */
 export const eventGapRows = ({ state, venue, out }: TaskContext, listing: ListingView, range: Window): Row[] =>
-  EVENTS.flatMap(({ name, table }) => {
-    const windows = windowsOfLife(listing, EVENT_GAP_WINDOW_MS, range, state.lostBefore).filter(({ at }) =>
-      isCollectedAt(state, listing, name, at),
+  EVENTS.flatMap(({ name: layer, table }) => {
+    const asked = { layer, windowMs: EVENT_GAP_WINDOW_MS, lostTo: state.lostBefore, ...range };
+    const stretches = collectedWindows(state, listing, asked).flatMap((window) =>
+      gapsIn(state, listing, layer, window),
     );
-    const stretches = windows.flatMap((window) => gapsIn(state, listing, name, window));
     const identity = { venue: venue.id, symbol: listing.symbol };
     return joinStretches(stretches).map((stretch) =>
       eventGapRow(table, identity, { ...stretch, srcOffset: out.offset }),

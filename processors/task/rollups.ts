@@ -30,6 +30,12 @@ const beginRollup = (openTime: Micros, minutes: number): Rollup => ({
   last: null,
 });
 
+/** The period as far as its minutes are sealed. */
+const openRollup = ({ rollups }: CandleView, timeframe: Timeframe, openTime: Micros): Rollup => {
+  const held = rollups[timeframe];
+  return held?.openTime === openTime ? held : beginRollup(openTime, TIMEFRAME_MINUTES[timeframe]);
+};
+
 const higher = (a: Digits, b: Digits): Digits => (compare(a, b) >= 0 ? a : b);
 const lower = (a: Digits, b: Digits): Digits => (compare(a, b) <= 0 ? a : b);
 
@@ -86,12 +92,26 @@ export const foldMinute = (candles: CandleState, sealed: CandleRow, lostBefore: 
   for (const [timeframe, minutes] of ROLLUPS) {
     const length = minutes * MINUTE;
     const openTime = Math.floor(sealed.openTime / length) * length;
-    const held = candles.rollups[timeframe];
-    const rollup = fold(held && held.openTime === openTime ? held : beginRollup(openTime, minutes), sealed);
+    const rollup = fold(openRollup(candles, timeframe, openTime), sealed);
     candles.rollups[timeframe] = rollup;
     if (sealed.closeTime === openTime + length) complete.push(toLonger(timeframe, rollup, lostBefore));
   }
   return complete;
+};
+
+/**
+ * Folds the minutes that open in `[from, to)`, which nobody collected and nothing is known of. No longer candle that ends there is a row, so only
+ * the periods in which the last one lies are kept: what this costs does not grow with the stretch.
+ */
+export const foldUncollected = (candles: CandleState, from: Micros, to: Micros): void => {
+  if (to <= from) return;
+  for (const [timeframe, minutes] of ROLLUPS) {
+    const length = minutes * MINUTE;
+    const openTime = Math.floor((to - MINUTE) / length) * length;
+    const rollup = openRollup(candles, timeframe, openTime);
+    const seen = rollup.seen + (to - Math.max(from, openTime)) / MINUTE;
+    candles.rollups[timeframe] = { ...rollup, seen, gapCause: rollup.gapCause ?? 'unknown' };
+  }
 };
 
 const toLonger = (timeframe: Timeframe, rollup: Rollup, lostBefore: Micros): CandleRow => {
@@ -129,8 +149,7 @@ export const longerKnown = (
     const length = minutes * MINUTE;
     const open = Math.floor(openTime / length) * length;
     if (known(open + length - MINUTE) === null) return [];
-    const held = candles.rollups[timeframe];
-    let rollup = held?.openTime === open ? held : beginRollup(open, minutes);
+    let rollup = openRollup(candles, timeframe, open);
     for (let at = Math.max(open, minutesSealed); at < open + length; at += MINUTE) {
       const minute = known(at);
       if (minute === null) return [];

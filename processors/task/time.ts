@@ -5,10 +5,10 @@ import type { StateEntry } from '../../schemas/topics.ts';
 import { SEALS_AFTER, windowEnd } from '../../schemas/windows.ts';
 import { endBooks, publishPending } from './book-readings.ts';
 import { dueAt } from './books.ts';
-import { lastMinuteToSeal, sealMinutes } from './candles.ts';
 import { expireConnections, pruneConnections } from './connections.ts';
 import { pushProvisional, pushSealed, spanChanged, type TaskContext, watermarkOf } from './context.ts';
 import { EVENT_GAP_WINDOW_MS, eventGapRows } from './event-gaps.ts';
+import { lastMinuteToSeal, sealMinutes } from './minute-seals.ts';
 import { pushWatermark } from './outputs.ts';
 import { MINUTE } from './rollups.ts';
 import type { TaskView } from './state.ts';
@@ -104,7 +104,7 @@ const sealCandles = (context: TaskContext): void => {
     core.minutesSealed = to;
   });
   for (const { symbol } of state.listings.values()) {
-    store.changeListing(symbol, (listing) => sealMinutes(context, listing, from, to));
+    store.changeListing(symbol, (listing) => sealMinutes(context, listing, { from, at: to }));
   }
 };
 

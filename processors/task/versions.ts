@@ -27,6 +27,42 @@ export const isCollectedAt = (state: TaskView, listing: ListingView, layer: Cove
   return capability?.layers[resolveSource(layer)]?.policy === 'on';
 };
 
+/** Instants `(from, at]`. */
+export type Range = { readonly from: Micros; readonly at: Micros };
+
+/** Instants of a range at which a version of the listing, or a capability, took the place of another. */
+const turnsIn = (state: TaskView, listing: ListingView, { from, at }: Range): readonly Micros[] => {
+  const { capability, capabilitiesBefore } = state;
+  const turns: Micros[] = [];
+  const note = ({ written_at: turn }: Written): void => void (turn > from && turn <= at && turns.push(turn));
+  for (const version of listing.before) note(version);
+  for (const version of capabilitiesBefore) note(version);
+  note(listing.version);
+  if (capability !== null) note(capability);
+  return turns.sort((a, b) => a - b);
+};
+
+/**
+ * Parts of a range, ascending, at whose instants `isSo` holds. `isSo` must depend on the versions that hold at an instant and on nothing else: it
+ * is asked once a version, so a range may be as long as it likes.
+ */
+export const partsWhere = (
+  { state, listing, isSo }: { state: TaskView; listing: ListingView; isSo: (at: Micros) => boolean },
+  { from, at }: Range,
+): readonly Range[] => {
+  if (at <= from) return [];
+  const parts: Range[] = [];
+  const turns = turnsIn(state, listing, { from, at });
+  // A version holds from its own instant on, so the part before it ends one microsecond earlier.
+  const ends = [...turns.map((turn) => turn - 1), at];
+  let start = from;
+  for (const end of ends) {
+    if (end > start && isSo(end)) parts.push({ from: start, at: end });
+    start = Math.max(start, end);
+  }
+  return parts;
+};
+
 /** Of `before` what held after `sealedTo`. */
 export const stillNeeded = <V extends Written>(newest: V | null, before: readonly V[], sealedTo: Micros): V[] =>
   before.filter((_, i) => (before[i + 1] ?? newest ?? { written_at: 0 }).written_at > sealedTo);

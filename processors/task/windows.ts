@@ -9,7 +9,7 @@ import { coveredTo, formatSeries } from './recovery.ts';
 import { gapRow, type RowIdentity, readingRow } from './rows.ts';
 import type { Candidate, LayerState, ListingState, ListingView, TaskView } from './state.ts';
 import type { Store } from './store.ts';
-import { isCollectedAt, listingAt } from './versions.ts';
+import { isCollectedAt, listingAt, partsWhere, type Range } from './versions.ts';
 import type { View } from './view.ts';
 
 const DAY: Micros = 86_400_000_000;
@@ -40,29 +40,46 @@ export const noteValidity = (layer: LayerState, reading: Reading): void => {
   layer.faults.push({ from: reading.received_at, to: null, cause: reading.gap_cause ?? 'unknown' });
 };
 
-export type Window = { readonly from: Micros; readonly at: Micros };
+export type Window = Range;
 
-/** Life of a listing within which its windows are rows. */
-const lifeOf = (listing: ListingView): { readonly from: Micros; readonly to: Micros | null } => ({
-  from: listing.version.first_seen_at,
-  to: listing.version.delisted_at,
-});
+/** Windows of one length whose rows are about one layer of a listing. */
+type Question = Window & { readonly layer: CoverName; readonly windowMs: number; readonly lostTo?: number };
 
-/**
- * Windows of `(from, to]` that lie, at least in part, within the listing's life. Those that ended by `lostTo` come as one
- * a day: what was lost may be days, and the group waits seconds for a member that does not answer.
- */
-export const windowsOfLife = (listing: ListingView, windowMs: number, range: Window, lostTo = 0): readonly Window[] => {
-  const life = lifeOf(listing);
+/** Of the ends of windows in `(from, at]` the part within the listing's life, at least in part: `from` is where the first of them begins. */
+const withinLife = ({ version }: ListingView, { windowMs, from, at }: Question): Window => {
+  const { first_seen_at: begun, delisted_at: gone } = version;
+  return {
+    from: Math.max(from, windowEnd(begun, windowMs) - windowMs * 1000),
+    at: gone === null ? at : Math.min(at, windowEnd(gone, windowMs)),
+  };
+};
+
+/** Windows that ended by `lostTo` as one a day: what was lost may be days, and the group waits seconds for a member that does not answer. */
+const lostWindows = (listing: ListingView, life: Window, { windowMs, lostTo = 0 }: Question): readonly Window[] => {
   const step = windowMs * 1000;
-  const first = Math.max(range.from + step, windowEnd(life.from, windowMs));
-  const last = life.to === null ? range.at : Math.min(range.at, windowEnd(life.to, windowMs));
-  const lastLost = Math.min(Math.floor(lostTo / step) * step, life.to === null ? last : last - step);
+  const last = listing.version.delisted_at === null ? life.at : life.at - step;
+  const lastLost = Math.min(Math.floor(lostTo / step) * step, last);
   const windows: Window[] = [];
-  for (let from = first - step; from + step <= last; ) {
-    const at = from + step <= lastLost ? Math.min(lastLost, Math.floor(from / DAY) * DAY + DAY) : from + step;
+  for (let { from } = life; from + step <= lastLost; ) {
+    const at = Math.min(lastLost, Math.floor(from / DAY) * DAY + DAY);
     windows.push({ from, at });
     from = at;
+  }
+  return windows;
+};
+
+/** Windows in the listing's life at whose ends the layer was collected. What was not costs nothing, however long it was. */
+export const collectedWindows = (state: TaskView, listing: ListingView, question: Question): readonly Window[] => {
+  const { layer, windowMs } = question;
+  const step = windowMs * 1000;
+  const isSo = (at: Micros): boolean => isCollectedAt(state, listing, layer, at);
+  const life = withinLife(listing, question);
+  const lost = lostWindows(listing, life, question);
+  const windows = lost.filter((window) => isSo(window.at));
+  const rest = { from: lost.at(-1)?.at ?? life.from, at: life.at };
+  for (const part of partsWhere({ state, listing, isSo }, rest)) {
+    const first = Math.floor(part.from / step) * step + step;
+    for (let at = first; at <= part.at; at += step) windows.push({ from: at - step, at });
   }
   return windows;
 };
@@ -72,18 +89,16 @@ const windowsToTell = (
   state: TaskView,
   listing: ListingView,
   name: ReadingLayer,
-  { from, at, lostTo = 0 }: Window & { readonly lostTo?: number },
+  range: Window & { readonly lostTo?: number },
 ): readonly Window[] => {
   const { windowMs } = LAYERS[name];
-  const held = listing.layers.get(name)?.windows ?? new Map<Micros, Candidate>();
-  const collected = windowsOfLife(listing, windowMs, { from, at }, lostTo).filter(
-    (window) => held.has(window.at) || isCollectedAt(state, listing, name, window.at),
-  );
+  const collected = collectedWindows(state, listing, { layer: name, windowMs, ...range });
+  const held = [...(listing.layers.get(name)?.windows.keys() ?? [])];
+  const ended = held.filter((end) => end > range.from && end <= range.at);
+  if (ended.length === 0) return collected;
   const ends = new Set(collected.map((window) => window.at));
-  const beyond = [...held.keys()].filter((end) => end > from && end <= at && !ends.has(end));
-  if (beyond.length === 0) return collected;
-  const spoken = beyond.map((end) => ({ from: end - windowMs * 1000, at: end }));
-  return [...collected, ...spoken].sort((a, b) => a.at - b.at);
+  const beyond = ended.filter((end) => !ends.has(end)).map((end) => ({ from: end - windowMs * 1000, at: end }));
+  return beyond.length === 0 ? collected : [...collected, ...beyond].sort((a, b) => a.at - b.at);
 };
 
 /** Notes that a collector's record was received in its 10 s bucket. */

@@ -1,0 +1,136 @@
+// Sealing of minutes: every one that nothing can change any more becomes a row, once, and a part of its longer candles (H-12, H-13, N-11).
+import { type CoverName, PRICE_CANDLES } from '../../schemas/layers.ts';
+import type { Micros, PriceType } from '../../schemas/records.ts';
+import { COUNTS_WITHIN, SEALS_AFTER } from '../../schemas/windows.ts';
+import { collectsPrice, joinFigures, openCandles } from './candles.ts';
+import { coversListing } from './connections.ts';
+import { pushSealed, type TaskContext, watermarkOf } from './context.ts';
+import { isFinal, knownMinute, missingMinute } from './minutes.ts';
+import { coveredTo, formatSeries } from './recovery.ts';
+import { foldMinute, foldUncollected, MINUTE } from './rollups.ts';
+import { type CandleRow, candleRow } from './rows.ts';
+import type { CandleState, CandleView, ListingState, ListingView, TaskView } from './state.ts';
+import { partsWhere, type Range } from './versions.ts';
+import { gapCause } from './windows.ts';
+
+/** Answers of polls overlap: they repeat minutes for so long after the seal. */
+const TOLD_FOR = 3 * MINUTE;
+
+/** Close time of the last minute that W has passed by 100.001 s. */
+export const lastMinuteToSeal = ({ state }: TaskContext): Micros =>
+  Math.floor((watermarkOf(state) - SEALS_AFTER) / MINUTE) * MINUTE;
+
+/** Seals the minutes that close in `(range.from, range.at]`. */
+export const sealMinutes = (context: TaskContext, listing: ListingState, range: Range): void => {
+  for (const priceType of listPriceTypes(listing)) {
+    const candles = openCandles(listing, priceType);
+    const life = withinLife(listing, range);
+    let folded = life.from;
+    for (const openTime of minutesToSeal(context, listing, priceType, { life, range })) {
+      foldUncollected(candles, folded, Math.min(openTime, life.at));
+      sealMinute(context, listing, priceType, openTime);
+      folded = Math.max(folded, openTime + MINUTE);
+    }
+    foldUncollected(candles, folded, life.at);
+    forgetSealed(candles, range.at);
+  }
+};
+
+/** Prices that the venue has, or had, minutes of. */
+const listPriceTypes = ({ version, before, candles }: ListingView): ReadonlySet<PriceType> => {
+  const published = [version, ...before].flatMap(({ record }) => record.values.candles.price_types);
+  return new Set([...published, ...(Object.keys(candles) as PriceType[])]);
+};
+
+/** The part of a range whose minutes lie in the listing's life. */
+const withinLife = ({ version: { first_seen_at, delisted_at } }: ListingView, { from, at }: Range): Range => ({
+  from: Math.max(from, Math.floor(first_seen_at / MINUTE) * MINUTE),
+  at: Math.min(at, delisted_at === null ? at : Math.floor(delisted_at / MINUTE) * MINUTE + MINUTE),
+});
+
+type Sealed = { readonly life: Range; readonly range: Range };
+
+/** Open times of the minutes of its life that were collected, and of those that something is known of whatever counts. */
+const minutesToSeal = (
+  { state }: TaskContext,
+  listing: ListingView,
+  priceType: PriceType,
+  { life, range }: Sealed,
+): readonly Micros[] => {
+  const isSo = (at: Micros): boolean => collectsPrice(state, listing, priceType, at);
+  const collected = partsWhere({ state, listing, isSo }, life).flatMap(openTimes);
+  const candles = listing.candles[priceType];
+  const beyond = candles === undefined ? [] : [...toldIn(candles, range), ...provedIn(candles, life)];
+  if (beyond.length === 0) return collected;
+  return [...new Set([...collected, ...beyond])].sort((a, b) => a - b);
+};
+
+/** Of the minutes that close in `(from, at]`. */
+const openTimes = ({ from, at }: Range): readonly Micros[] => {
+  const opens: Micros[] = [];
+  for (let open = Math.floor(from / MINUTE) * MINUTE; open + MINUTE <= at; open += MINUTE) opens.push(open);
+  return opens;
+};
+
+const isIn = ({ from, at }: Range, openTime: Micros): boolean => openTime >= from && openTime + MINUTE <= at;
+
+const toldIn = ({ minutes }: CandleView, range: Range): readonly Micros[] =>
+  Object.keys(minutes).flatMap((key) => (isFinal(minutes[Number(key)]) && isIn(range, Number(key)) ? Number(key) : []));
+
+const provedIn = ({ proved }: CandleView, life: Range): readonly Micros[] =>
+  Object.keys(proved).flatMap((key) => (isIn(life, Number(key)) ? Number(key) : []));
+
+/** The row of a minute and those of the longer candles that end with it. What was not collected is no row while nothing is known of it. */
+const sealMinute = (context: TaskContext, listing: ListingState, priceType: PriceType, openTime: Micros): void => {
+  const { state, venue, out } = context;
+  const candles = openCandles(listing, priceType);
+  const identity = { venue: venue.id, symbol: listing.symbol, priceType };
+  const isCollected = collectsPrice(state, listing, priceType, openTime + MINUTE);
+  const known = knownMinute(candles, openTime);
+  const sealed =
+    known ?? (isCollected ? explainMinute(context, listing, priceType, openTime) : missingMinute(openTime, 'unknown'));
+  for (const candle of [sealed, ...foldMinute(candles, sealed, state.lostBefore)]) {
+    if (candle.gapCause !== null && !isCollected) continue;
+    const series = formatSeries('candles', listing.symbol, `${priceType}|${candle.timeframe}`);
+    if (candle.openTime <= coveredTo(state.recovery, series)) continue;
+    pushSealed(context, listing.symbol, candleRow(identity, candle, out.offset));
+  }
+};
+
+/** A collected minute of which nothing is known, with why. */
+const explainMinute = (
+  { state }: TaskContext,
+  listing: ListingView,
+  priceType: PriceType,
+  openTime: Micros,
+): CandleRow => {
+  const window = { from: openTime, at: openTime + MINUTE };
+  const cover = findCover(state, listing, priceType);
+  const cause = gapCause(state, listing, cover, window);
+  if (cause !== 'no_update') return missingMinute(openTime, cause);
+  // A minute is told after its end: what was lost then, until it could count no more, explains it too.
+  const after = { from: window.at, at: window.at + COUNTS_WITHIN };
+  return missingMinute(openTime, gapCause(state, listing, cover, after));
+};
+
+const findCover = (state: TaskView, { symbol }: ListingView, priceType: PriceType): CoverName => {
+  if (priceType === 'trade') return 'candles';
+  for (const connection of state.connections.values())
+    if (coversListing(connection, PRICE_CANDLES, symbol)) return PRICE_CANDLES;
+  return 'candles';
+};
+
+const forgetSealed = (candles: CandleState, to: Micros): void => {
+  const { minutes, proved, newest } = candles;
+  candles.told ??= {};
+  const { told } = candles;
+  for (const at of Object.keys(told)) if (Number(at) <= to - TOLD_FOR) delete told[Number(at)];
+  for (const at of Object.keys(minutes).map(Number)) {
+    const minute = minutes[at];
+    if (at + MINUTE > to) continue;
+    if (isFinal(minute)) told[at] = joinFigures(minute.values);
+    delete minutes[at];
+  }
+  for (const at of Object.keys(proved)) if (Number(at) + MINUTE <= to) delete proved[Number(at)];
+  for (const [key, at] of Object.entries(newest)) if (at + MINUTE <= to - SEALS_AFTER) delete newest[key];
+};

@@ -1,0 +1,49 @@
+// What is known of a minute, as the row it would be sealed as: present, proved empty, or missing (H-12).
+import type { GapCause } from '../../schemas/gap-causes.ts';
+import type { Micros } from '../../schemas/records.ts';
+import { MINUTE } from './rollups.ts';
+import type { CandleRow } from './rows.ts';
+import type { CandleView, Minute } from './state.ts';
+
+export const isFinal = (minute: Minute | undefined): minute is Minute => minute?.final === true;
+
+/** The row of a minute as published, without its identity. */
+export const presentMinute = (minute: Minute): CandleRow => ({
+  openTime: minute.values.open_time,
+  closeTime: minute.values.open_time + MINUTE,
+  timeframe: '1m',
+  minute,
+  figures: minute.values,
+  trades: minute.values.trades,
+  gapCause: null,
+  counted: { expected: 1, present: 1, noTrades: 0 },
+});
+
+const emptyMinute = (openTime: Micros): CandleRow => ({
+  openTime,
+  closeTime: openTime + MINUTE,
+  timeframe: '1m',
+  minute: null,
+  figures: { volume: '0' },
+  trades: null,
+  gapCause: null,
+  counted: { expected: 1, present: 0, noTrades: 1 },
+});
+
+export const missingMinute = (openTime: Micros, gapCause: GapCause): CandleRow => ({
+  openTime,
+  closeTime: openTime + MINUTE,
+  timeframe: '1m',
+  minute: null,
+  figures: {},
+  trades: null,
+  gapCause,
+  counted: { expected: 1, present: 0, noTrades: 0 },
+});
+
+/** A minute as it would be sealed now; null while nothing is known of it. */
+export const knownMinute = (candles: CandleView, openTime: Micros): CandleRow | null => {
+  const minute = candles.minutes[openTime];
+  if (isFinal(minute)) return presentMinute(minute);
+  return minute === undefined && candles.proved[openTime] ? emptyMinute(openTime) : null;
+};

@@ -1,0 +1,125 @@
+// Stretches in which nothing is collected: no rows, and no work that grows with them, whatever came before and comes after (H-06, N-11).
+import fc from 'fast-check';
+import t from 'tap';
+import { toCapability } from '../../ingest/venues/contract/feed.ts';
+import { missingMinute } from '../../processors/task/minutes.ts';
+import { foldMinute, foldUncollected } from '../../processors/task/rollups.ts';
+import type { CandleState } from '../../processors/task/state.ts';
+import { createStore } from '../../processors/task/store.ts';
+import type { LogRecord } from '../../processors/task/task.ts';
+import { Task } from '../../processors/task/task.ts';
+import type { Row } from '../../schemas/topics.ts';
+import { SECOND, START, TestLog } from '../support/task-driver.ts';
+import { allLayers, kline, MINUTE, mark, reference } from '../support/task-logs.ts';
+
+const DAY = 1_440 * MINUTE;
+const COVERS = [{ layers: ['mark', 'candles', 'trades', 'liquidation'], symbols: null }];
+
+const nothing = (() => {
+  const { name, layers } = toCapability(allLayers);
+  const off = Object.entries(layers).map(([layer, stated]) => [layer, { ...stated, policy: 'off' }]);
+  return { name, layers: Object.fromEntries(off) };
+})();
+
+/** Ten minutes that are collected, a stretch that is not, ten minutes again, and time to seal all of it; the first record after the stretch. */
+const interrupted = (stretch: number): { readonly records: readonly LogRecord[]; readonly resumesAt: number } => {
+  const log = new TestLog();
+  const collect = (connId: string): void => {
+    log.capability(allLayers);
+    reference(log, ['BTCUSDT', 'ETHUSDT']);
+    log.open(connId, 'market', COVERS);
+    for (let minute = 0; minute < 10; minute += 1) {
+      mark(log, `${100 + minute}`, { connId });
+      log.run(MINUTE, [connId], 2 * SECOND);
+      kline(log, (log.now - START) / MINUTE - 1, undefined, { connId });
+    }
+    log.json('lost', 'market', connId, { lost_at: log.now, cause: 'collector_down', detail: '' });
+    log.json('capability', 'collector', 'c1', nothing);
+  };
+  collect('k1');
+  log.now = START + stretch;
+  const resumesAt = log.records.length;
+  collect('k2');
+  log.run(10 * MINUTE, [], 2 * SECOND);
+  return { records: log.records, resumesAt };
+};
+
+/** Rows, and how often each record made the task ask what is collected. */
+const work = (records: readonly LogRecord[]): { readonly rows: readonly Row[]; readonly asked: readonly number[] } => {
+  let count = 0;
+  const task = new Task({
+    venue: allLayers,
+    partition: 0,
+    shards: 1,
+    openStore: (state) => {
+      const store = createStore(state);
+      const counting = new Proxy(store.state, {
+        get: (of, name) => {
+          if (name === 'capability') count += 1;
+          return Reflect.get(of, name);
+        },
+      });
+      return { ...store, state: counting };
+    },
+  });
+  const rows: Row[] = [];
+  const asked = records.map((record) => {
+    const before = count;
+    for (const { row } of task.process(record).rows) if (row !== null) rows.push(row);
+    return count - before;
+  });
+  return { rows, asked };
+};
+
+/** A row as it would be had the second stretch of collecting begun `shift` earlier. Of what no record made, the raw offset says when it was sealed. */
+const earlier = ({ at, instants, integers, ...row }: Row, shift: number): string => {
+  const back = (instant: number): number => (instant > START + DAY / 2 ? instant - shift : instant);
+  const moved = Object.entries(instants).map(([name, instant]) => [name, back(instant)]);
+  const { src_offset, ...counted } = integers;
+  const place = row.texts['conn'] === undefined ? null : src_offset;
+  return JSON.stringify([row, back(at), Object.fromEntries(moved), counted, place]);
+};
+
+t.test('the rows around a stretch without a policy are the same, however long it was', (t) => {
+  const rowsAround = (days: number): readonly string[] => {
+    const { rows } = work(interrupted(days * DAY).records);
+    const within = rows.filter(({ at }) => at > START + 15 * MINUTE && at < START + days * DAY - DAY);
+    t.same(within, [], 'none lies in it');
+    return rows.map((row) => earlier(row, (days - 1) * DAY)).sort();
+  };
+  const one = rowsAround(1);
+  t.ok(one.length > 300, `${one.length} rows`);
+  t.same(rowsAround(9), one);
+  t.end();
+});
+
+t.test('what a record asks after such a stretch does not grow with it', (t) => {
+  const afterStretch = (days: number): readonly number[] => {
+    const { records, resumesAt } = interrupted(days * DAY);
+    return work(records).asked.slice(resumesAt, resumesAt + 300);
+  };
+  const [one, thirty] = [afterStretch(1), afterStretch(30)];
+  t.ok(Math.max(...one) > 0, `at most ${Math.max(...one)} questions a record`);
+  t.ok(Math.max(...thirty) <= Math.max(...one), `after thirty days at most ${Math.max(...thirty)}`);
+  t.end();
+});
+
+t.test('minutes that nobody collected are folded at once as they would be one by one', (t) => {
+  const stretch = fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 5_000 }));
+  const isSame = (stretches: readonly (readonly [number, number])[]): void => {
+    const [atOnce, oneByOne] = [0, 1].map((): CandleState => ({ minutes: {}, proved: {}, newest: {}, rollups: {} }));
+    if (atOnce === undefined || oneByOne === undefined) throw new Error('two are made');
+    let from = START;
+    for (const [collected, uncollected] of stretches) {
+      const to = from + collected * MINUTE;
+      for (let at = from; at < to; at += MINUTE)
+        for (const candles of [atOnce, oneByOne]) foldMinute(candles, missingMinute(at, 'collector_down'), 0);
+      from = to + uncollected * MINUTE;
+      foldUncollected(atOnce, to, from);
+      for (let at = to; at < from; at += MINUTE) foldMinute(oneByOne, missingMinute(at, 'unknown'), 0);
+      t.equal(JSON.stringify(atOnce), JSON.stringify(oneByOne));
+    }
+  };
+  fc.assert(fc.property(fc.array(stretch, { minLength: 1, maxLength: 4 }), isSame), { numRuns: 30 });
+  t.end();
+});
