@@ -164,7 +164,7 @@ class SocketLink implements Link {
       ...deps,
       watched: slot.watched ?? [],
       candles: coveredBy(slot, 'candles', symbols()),
-      aliveFrom: this.source.aliveFrom,
+      aliveFrom: () => this.source.aliveFrom(),
     });
     this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
     const { promise, resolve } = Promise.withResolvers<void>();
