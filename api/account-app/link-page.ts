@@ -34,7 +34,9 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
       </form>`,
   });
 
-const showMessage = (site: Site, exchange: Exchange, asked: Asked, problem: Content = null) =>
+type Step = { readonly asked: Asked; readonly problem: Content };
+
+const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =>
   sendPage(site, exchange, {
     title: 'Sign with the wallet',
     status: problem === null ? 200 : 400,
@@ -71,12 +73,10 @@ const link = async (site: Site, exchange: Exchange) => {
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
   const linked = await linkKey(recovery, (session as Session).accountId, deps);
   if (linked === null)
-    return showMessage(
-      site,
-      exchange,
-      { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
-      fault(NO_PURCHASE),
-    );
+    return showMessage(site, exchange, {
+      asked: { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
+      problem: fault(NO_PURCHASE),
+    });
   return sendPage(site, exchange, {
     title: 'Your linked key',
     body: html`<h1>Your linked key</h1>
@@ -102,7 +102,7 @@ export const linkPage: SiteModule = {
       const asked = askedOf(request.body, new Date(site.nowMs()).toISOString());
       if (asked === null)
         return showStart(site, exchange, fault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'));
-      return showMessage(site, exchange, asked);
+      return showMessage(site, exchange, { asked, problem: null });
     });
     app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => link(site, { request, reply }));
   },

@@ -32,7 +32,7 @@ export const stream = async (run: Run): Promise<void> => {
 export const watchTable = async (run: Run): Promise<void> => {
   if (run.world.out.isTTY !== true)
     throw new UsageError('watch needs a terminal.', 'Use perp stream for a pipe or a file.');
-  await watch(run.client, streamRequest(run), run.world, run.world.signal);
+  await watch(run.client, streamRequest(run), run.world);
 };
 
 const archiveRequest = (run: Run): ArchiveRequest => {

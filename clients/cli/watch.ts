@@ -20,8 +20,7 @@ const draw = (picture: Picture, out: Streams['out']): void => {
 export const watch = async (
   client: Client<string>,
   request: StreamRequest,
-  { out }: Streams,
-  signal: AbortSignal,
+  { out, signal }: Streams & { readonly signal: AbortSignal },
 ): Promise<void> => {
   const picture = new Picture();
   const timer = setInterval(() => draw(picture, out), DRAW_EVERY_MS);

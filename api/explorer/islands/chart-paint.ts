@@ -237,8 +237,8 @@ const paintLane = (paint: Paint, place: number): void => {
 };
 
 /** Draws everything but the crosshair; says how many points it drew. */
-export const paintChart = (on: CanvasRenderingContext2D, data: ChartData, frame: Frame, palette: Palette): number => {
-  const paint: Paint = { on, data, frame, palette };
+export const paintChart = (paint: Paint): number => {
+  const { on, data, frame } = paint;
   on.clearRect(0, 0, frame.width, frame.height);
   const range = shownRange(data);
   // One line has the whole height for its holes.

@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type FaultEntry, type FaultRequest, parseFault } from './faults.ts';
 import { readBody } from './request-body.ts';
 import type { SentLog } from './sent-log.ts';
-import { TRUTH_LAYERS, type TruthQuery, type TruthRow } from './truth-log.ts';
+import type { TruthQuery } from './truth-log.ts';
+import { TRUTH_LAYERS, type TruthRow } from './truth-rows.ts';
 import type { VenueHost } from './venue-host.ts';
 
-type ControlDeps = {
+export type ControlDeps = {
   readonly hosts: readonly VenueHost[];
   readonly sent: SentLog;
   readonly faultLog: readonly FaultEntry[];

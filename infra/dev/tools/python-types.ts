@@ -61,11 +61,12 @@ class Printer {
     if (known !== undefined) this.parts.push(`${name} = ${known}\n`);
     else if (schema.allOf !== undefined) this.#inherit(name, schema.allOf);
     else if (schema.properties !== undefined) this.#object(name, schema, 'TypedDict');
-    else this.alias(name, schema, true);
+    else this.alias(name, schema, 'quoted');
   }
 
-  alias(name: string, schema: Schema, isQuoted: boolean): void {
-    this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted })}\n`);
+  /** A name that is defined further down stands in quotes. */
+  alias(name: string, schema: Schema, names: 'quoted' | 'bare'): void {
+    this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted: names === 'quoted' })}\n`);
   }
 
   /** One class an event, told apart by `event`. */
@@ -142,7 +143,7 @@ const inOrder = (schemas: Schemas): [string, Schema][] => {
 export const pythonTypes = ({ components: { schemas } }: Document = documentOf()): string => {
   const printer = new Printer();
   for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
-  printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, false);
+  printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, 'bare');
   printer.events(schemas['StreamEvent'] ?? {});
   return HEAD + printer.parts.join('\n\n');
 };

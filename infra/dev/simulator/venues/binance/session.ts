@@ -78,8 +78,9 @@ function openSession(
     return refOf(scope, name, name.startsWith('!') ? null : (named?.listing.symbol ?? subject));
   }
 
-  const subscribe = (names: readonly string[]): boolean =>
-    names.map(toRef).every((ref) => sockets.subscribe(connection, ref, isDelivered(path, ref)));
+  const take = (ref: StreamRef): boolean =>
+    isDelivered(path, ref) ? sockets.subscribe(connection, ref) : sockets.acknowledge(connection, ref);
+  const subscribe = (names: readonly string[]): boolean => names.map(toRef).every(take);
 
   function obey(method: unknown, params: readonly string[], id: unknown): void {
     switch (method) {
