@@ -9,7 +9,7 @@ import type { Session } from '../accounts/sessions.ts';
 import { mailCode } from '../accounts/signing-in.ts';
 import { takeTry } from '../accounts/tries.ts';
 import { fault, field, message, tag } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
@@ -72,7 +72,7 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
     const wait = await takeTry(site.pool, [{ kind: 'mail', value: `confirm ${email}` }]);
     if (wait > 0)
       return showCodeForm(site, exchange, { status: 429, note: fault(`Too many tries. Wait ${wait} seconds.`) });
-    if (!(await confirm(site, accountId, textOf(request.body, 'code', 100))))
+    if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
       return showCodeForm(site, exchange, {
         status: 400,
         note: fault('This code is not good: it was used, has expired, or is another one.'),

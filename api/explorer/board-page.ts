@@ -195,7 +195,7 @@ const body = (shown: Shown): Content =>
     }
     ${cutNote(shown)}${cellTip()}`;
 
-const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
@@ -205,7 +205,7 @@ const register: SiteModule['register'] = (app, site) => {
     const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = shownOf(readBoardView(queryOf(request)), known, scope);
+    const shown = shownOf(readBoardView(readQuery(request)), known, scope);
     return sendExplorer(
       site,
       { request, reply },

@@ -54,7 +54,7 @@ export type PaymentDesk = {
   readonly endDelivery: (purchase: Purchase, bid: Bid, left: AnswerEnd) => Promise<void>;
 };
 
-export const keyOf = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
+export const toPaymentKey = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
   payer: authorization.from,
   nonce: authorization.nonce,
 });
@@ -70,14 +70,14 @@ const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<
   if (fault !== null) return { refused: fault };
   const signer = await checkSigner(payment, offer);
   // The signature of a contract wallet may look like anybody's: then the facilitator asks the contract.
-  if (signer === 'stranger' && !(await chain.isContract(keyOf(payment).payer))) return SIGNATURE;
+  if (signer === 'stranger' && !(await chain.isContract(toPaymentKey(payment).payer))) return SIGNATURE;
   return offer;
 };
 
 const insert = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<boolean> => {
   const { extra } = offer;
   return store.insert({
-    ...keyOf(payment),
+    ...toPaymentKey(payment),
     ...{ receiptId, offer, payload: payment.payload },
     class: extra.kind === 'call' ? ledgerClass(extra.class) : null,
     plan: extra.kind === 'plan' ? extra.plan : null,
@@ -169,11 +169,11 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
 };
 
 export const openDesk = (deps: DeskDeps): PaymentDesk => ({
-  standing: (payment) => deps.store.read(keyOf(payment)),
+  standing: (payment) => deps.store.read(toPaymentKey(payment)),
   take: (bid) => take(deps, bid),
   end: (bid, left) => end(deps, bid, left),
   buyPlan: (bid) => buyPlan(deps, bid),
-  claimKey: ({ payment, receiptId }) => deps.purchases.claim(keyOf(payment), receiptId),
+  claimKey: ({ payment, receiptId }) => deps.purchases.claim(toPaymentKey(payment), receiptId),
   endDelivery: ({ receiptId }, bid, left) =>
     deps.purchases
       .end(receiptId, bid.receiptId, left)

@@ -49,7 +49,7 @@ const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime):
   return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
 };
 
-export const cellOf = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
+export const toCell = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
   if (reading === undefined) return { kind: 'waiting' };
   const { status, reason = status, gap_cause: cause } = reading;
   if (status === 'not_published' || status === 'off')

@@ -53,7 +53,7 @@ function bookAnswer(hosts: readonly VenueHost[], query: URLSearchParams): readon
   return [404, { error: 'no such symbol' }];
 }
 
-const listingsOf = ({ venue, market }: VenueHost): readonly object[] =>
+const toListings = ({ venue, market }: VenueHost): readonly object[] =>
   market.instruments.map(({ listing, status, fundingHours }) => ({
     venue: venue.id,
     ...listing,
@@ -123,7 +123,7 @@ export async function handleControl(
       answerLines(response, deps.sent.frames(Number(query.get('connection') ?? 1), Number(query.get('from') ?? 0)));
       return;
     case 'GET /listings':
-      answer(response, 200, hosts.flatMap(listingsOf));
+      answer(response, 200, hosts.flatMap(toListings));
       return;
     case 'POST /rate':
       answer(response, ...setRate(hosts, query));

@@ -199,7 +199,7 @@ function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atM
 }
 
 /** A minute's trades carry its stamps: none reaches back over the minute's start. */
-function stampOf(instrument: Instrument, slotMs: number, skewMs: number): number {
+function drawStamp(instrument: Instrument, slotMs: number, skewMs: number): number {
   const earliest = Math.max(slotMs - 1 - instrument.random.below(4), slotMs - (slotMs % 60_000));
   return Math.max(instrument.changedAtMs + 1, earliest + skewMs);
 }
@@ -211,7 +211,7 @@ function makeDiff(instrument: Instrument, slotMs: number, skewMs: number): Diff 
   if (book.pendingChanges().length === 0) instrument.firstPendingId = instrument.lastId + 1;
   book.follow(mid, 2 + random.below(4));
   const history = book.takeChanges();
-  const transactedMs = stampOf(instrument, slotMs, skewMs);
+  const transactedMs = drawStamp(instrument, slotMs, skewMs);
   instrument.changedAtMs = transactedMs;
   if (history.length === 0) return null;
   const previous = instrument.diffId;

@@ -88,7 +88,7 @@ function route(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHos
   return host === undefined ? null : { host, url: new URL(url.href.replace(`/${id}`, '')) };
 }
 
-const endpointsOf = ({ venue }: VenueHost, port: number): Readonly<Record<string, string>> =>
+const listEndpoints = ({ venue }: VenueHost, port: number): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(venue.endpoints).map(([name, { protocol, path }]) => [
       name,
@@ -155,7 +155,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const timer = options.manual === true ? null : setInterval(advance, TICK_MS);
   const { port } = server.address() as AddressInfo;
   return {
-    endpoints: Object.fromEntries(hosts.map((host) => [host.venue.id, endpointsOf(host, port)])),
+    endpoints: Object.fromEntries(hosts.map((host) => [host.venue.id, listEndpoints(host, port)])),
     control: `http://127.0.0.1:${port}/control`,
     hosts,
     market: first.market,

@@ -18,7 +18,7 @@ import {
 } from './frames.ts';
 import { extraListing, listings, type Market as MarketName } from './listings.ts';
 import { answerRest, costOf, DELIVERY, refuse } from './rest.ts';
-import { COMBINED, findDoor, refOf } from './session.ts';
+import { COMBINED, findDoor, toStreamRef } from './session.ts';
 
 export const binance: SimulatedVenue = {
   id: 'binance',
@@ -57,7 +57,7 @@ const DEPTH_SPEEDS = ['@depth', '@depth@0ms', '@depth@100ms', '@depth@250ms', '@
 function nameStreams({ listing }: Instrument) {
   const symbol = listing.symbol.toLowerCase();
   const pair = listing.pair.toLowerCase();
-  const ref = (name: string): StreamRef => refOf(listing.scope, name, listing.symbol);
+  const ref = (name: string): StreamRef => toStreamRef(listing.scope, name, listing.symbol);
   return {
     depth: DEPTH_SPEEDS.map((speed) => ref(`${symbol}${speed}`)),
     bookTicker: ref(`${symbol}@bookTicker`),
@@ -115,7 +115,7 @@ class Streams {
     liquidation: (instrument, trade, eventMs) => {
       const build = (): string => forceOrder(instrument, trade, eventMs);
       this.#emit(this.#streams(instrument).forceOrder, build);
-      this.#emit(refOf(instrument.listing.scope, '!forceOrder@arr', null), build);
+      this.#emit(toStreamRef(instrument.listing.scope, '!forceOrder@arr', null), build);
     },
     minuteClosed: (instrument, candle, eventMs) =>
       this.#emit(this.#streams(instrument).kline, () => kline(instrument, candle, { eventMs, closed: true })),
@@ -162,7 +162,7 @@ class Streams {
   /** An array stream: listings that a fault silences are missing from it. */
   #sendArray(scope: MarketName, name: string, element: (instrument: Instrument) => string): void {
     const { market, isSilenced } = this.#deps;
-    const ref = refOf(scope, name, null);
+    const ref = toStreamRef(scope, name, null);
     this.#emit(ref, () => {
       const kind = ref.kind.replace(/Arr$/, '');
       const shown = market.instruments.filter(({ listing, status }) => {

@@ -31,7 +31,7 @@ function streamKind(stream: string): string {
   return (stream.split('@')[1] ?? '').replace(/_.*$/, '');
 }
 
-export function refOf(scope: string, name: string, symbol: string | null): StreamRef {
+export function toStreamRef(scope: string, name: string, symbol: string | null): StreamRef {
   const kind = streamKind(name);
   return { scope, kind, name, symbol, layers: LAYERS[kind.replace(/Arr$/, '')] ?? [] };
 }
@@ -75,7 +75,7 @@ function openSession(
     const named = market.instruments.find(
       ({ listing }) => listing.scope === scope && (isIndex ? listing.pair : listing.symbol) === subject,
     );
-    return refOf(scope, name, name.startsWith('!') ? null : (named?.listing.symbol ?? subject));
+    return toStreamRef(scope, name, name.startsWith('!') ? null : (named?.listing.symbol ?? subject));
   }
 
   const take = (ref: StreamRef): boolean =>

@@ -21,7 +21,7 @@ import {
 } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { DEPTHS, findDoor, refOf } from './session.ts';
+import { DEPTHS, findDoor, toStreamRef } from './session.ts';
 
 export const bybit: SimulatedVenue = {
   id: 'bybit',
@@ -56,7 +56,7 @@ export const bybit: SimulatedVenue = {
 /** The streams of one listing. */
 function nameStreams({ listing }: Instrument) {
   const { scope, symbol } = listing;
-  const ref = (topic: string): StreamRef => refOf(scope, `${topic}.${symbol}`, symbol);
+  const ref = (topic: string): StreamRef => toStreamRef(scope, `${topic}.${symbol}`, symbol);
   return {
     books: DEPTHS.map((depth) => ref(`orderbook.${depth}`)),
     tickers: ref('tickers'),

@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `orderbook.1000.BTCUSDT`: kind `orderbook`. */
-export function refOf(scope: string, name: string, symbol: string): StreamRef {
+export function toStreamRef(scope: string, name: string, symbol: string): StreamRef {
   const kind = name.slice(0, name.indexOf('.'));
   return { scope, kind, name, symbol, layers: LAYERS[kind] ?? [] };
 }
@@ -36,7 +36,7 @@ export const findDoor =
     return scope === undefined ? null : { scope, open: (connection) => openSession(deps, connection) };
   };
 
-const instrumentOf = (market: MarketModel, scope: string, topic: string): Instrument | undefined => {
+const findInstrument = (market: MarketModel, scope: string, topic: string): Instrument | undefined => {
   const symbol = TOPIC.exec(topic)?.[2];
   const found = symbol === undefined ? undefined : market.find(scope, symbol);
   return found?.status === 'closed' ? undefined : found;
@@ -56,16 +56,16 @@ function openSession({ market, sockets, greet }: Deps, connection: Connection): 
 
   /** A request with one unknown topic is refused whole. */
   function subscribe(topics: readonly string[], command: Command): void {
-    const unknown = topics.find((topic) => instrumentOf(market, scope, topic) === undefined);
+    const unknown = topics.find((topic) => findInstrument(market, scope, topic) === undefined);
     if (unknown !== undefined) {
       refuse(command, `error:handler not found,topic:${unknown}`);
       return;
     }
     accept(command);
     for (const topic of topics) {
-      const instrument = instrumentOf(market, scope, topic);
+      const instrument = findInstrument(market, scope, topic);
       if (instrument === undefined) continue;
-      const ref = refOf(scope, topic, instrument.listing.symbol);
+      const ref = toStreamRef(scope, topic, instrument.listing.symbol);
       greet(connection, ref, instrument);
       if (!sockets.subscribe(connection, ref)) return;
     }

@@ -9,7 +9,7 @@ import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, type Kind, refOf } from './session.ts';
+import { findDoor, type Kind, toStreamRef } from './session.ts';
 
 export const deribit: SimulatedVenue = {
   id: 'deribit',
@@ -57,12 +57,12 @@ function open(deps: VenueDeps): RunningVenue {
 
 /** The streams of one listing. */
 const nameStreams = (instrument: Instrument): Readonly<Record<Kind, StreamRef>> => ({
-  ticker: refOf('ticker', instrument),
-  book: refOf('book', instrument),
-  trades: refOf('trades', instrument),
-  perpetual: refOf('perpetual', instrument),
-  chart: refOf('chart', instrument),
-  deribit_price_index: refOf('deribit_price_index', instrument),
+  ticker: toStreamRef('ticker', instrument),
+  book: toStreamRef('book', instrument),
+  trades: toStreamRef('trades', instrument),
+  perpetual: toStreamRef('perpetual', instrument),
+  chart: toStreamRef('chart', instrument),
+  deribit_price_index: toStreamRef('deribit_price_index', instrument),
 });
 
 class Channels {

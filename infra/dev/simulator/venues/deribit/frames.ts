@@ -96,9 +96,9 @@ export function wholeBook(instrument: Instrument, bids: Levels): string {
 /** Levels that were there before a diff, by side and price; what it does not touch is not asked for. */
 function levelsBefore({ history }: Diff): (change: Change) => boolean {
   const first = new Map<string, number>();
-  const keyOf = ({ side, price: units }: Pick<Change, 'side' | 'price'>): string => `${side}${units}`;
-  for (const change of history) if (!first.has(keyOf(change))) first.set(keyOf(change), change.before);
-  return (change) => (first.get(keyOf(change)) ?? change.before) > 0;
+  const formatLevel = ({ side, price: units }: Pick<Change, 'side' | 'price'>): string => `${side}${units}`;
+  for (const change of history) if (!first.has(formatLevel(change))) first.set(formatLevel(change), change.before);
+  return (change) => (first.get(formatLevel(change)) ?? change.before) > 0;
 }
 
 /** `[new | change | delete, price, amount]`; levels that came and went in between are left out. */

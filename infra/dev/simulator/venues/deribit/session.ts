@@ -27,7 +27,7 @@ const parseChannel = {
 export type Kind = keyof typeof parseChannel;
 const KINDS = Object.keys(parseChannel) as readonly Kind[];
 
-export function refOf(kind: Kind, { listing }: Instrument): StreamRef {
+export function toStreamRef(kind: Kind, { listing }: Instrument): StreamRef {
   const name = parseChannel[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
   return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
 }
@@ -39,7 +39,7 @@ function find({ instruments }: Market, channel: string): Found | null {
   const kind = KINDS.find((known) => channel.startsWith(`${known}.`));
   if (kind === undefined) return null;
   for (const instrument of instruments) {
-    const ref = refOf(kind, instrument);
+    const ref = toStreamRef(kind, instrument);
     if (ref.name === channel && instrument.status !== 'closed') return { ref, instrument };
   }
   return null;

@@ -9,7 +9,7 @@ import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { findDoor, refOf } from './session.ts';
+import { findDoor, toStreamRef } from './session.ts';
 
 export const hyperliquid: SimulatedVenue = {
   id: 'hyperliquid',
@@ -58,7 +58,7 @@ function open(deps: VenueDeps): RunningVenue {
 
 /** The streams of one listing. */
 function nameStreams({ listing }: Instrument) {
-  const ref = (kind: string): StreamRef => refOf(kind, listing.symbol);
+  const ref = (kind: string): StreamRef => toStreamRef(kind, listing.symbol);
   return { book: ref('l2Book'), context: ref('activeAssetCtx'), trades: ref('trades'), candle: ref('candle') };
 }
 

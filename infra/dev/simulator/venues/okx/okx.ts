@@ -20,7 +20,7 @@ import {
 } from './frames.ts';
 import { extraListing, indexOf, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, followersOf, indexRef, refOf } from './session.ts';
+import { findDoor, followersOf, indexRef, toStreamRef } from './session.ts';
 
 /** Seconds between two pushes of a channel that has no event of its own. */
 const OI_EVERY = 3;
@@ -58,7 +58,7 @@ export const okx: SimulatedVenue = {
 
 /** The streams of one listing. */
 function nameStreams({ listing }: Instrument) {
-  const ref = (channel: string): StreamRef => refOf(channel, listing.symbol, listing.symbol);
+  const ref = (channel: string): StreamRef => toStreamRef(channel, listing.symbol, listing.symbol);
   return {
     tickers: ref('tickers'),
     mark: ref('mark-price'),
@@ -115,7 +115,7 @@ class Channels {
       this.#send(streams.tickers, instrument, () => ticker(instrument, eventMs));
     },
     liquidation: (instrument, trade) => {
-      const all = refOf('liquidation-orders', 'SWAP', null);
+      const all = toStreamRef('liquidation-orders', 'SWAP', null);
       // One stream carries all swaps: those that a fault silences are missing from it.
       if (this.#deps.isSilenced({ ...all, symbol: instrument.listing.symbol })) return;
       this.#deps.delivery.emit(all, () => frame('liquidation-orders', 'SWAP', liquidation(instrument, trade)));

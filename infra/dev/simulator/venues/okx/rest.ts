@@ -37,12 +37,12 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'market/history-index-candles': 8,
 };
 
-const nameOf = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
+const parseName = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
 
 /** One budget a path. */
 export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
-  const weight = WEIGHTS[nameOf(path)];
-  return weight === undefined ? null : { bucket: nameOf(path), weight };
+  const weight = WEIGHTS[parseName(path)];
+  return weight === undefined ? null : { bucket: parseName(path), weight };
 }
 
 const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
@@ -117,7 +117,7 @@ function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
       deps.truth.moment(instrument, nowMs);
       return element(instrument, nowMs);
     });
-  const name = nameOf(request.path).replace('/history-', '/');
+  const name = parseName(request.path).replace('/history-', '/');
   switch (name) {
     case 'public/time':
       return [`{"ts":"${nowMs}"}`];
