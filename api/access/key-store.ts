@@ -61,6 +61,7 @@ const MARK = `
 
 export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => new CachedKeys(pool);
 
+/** Callers hand `forget` and the others on by themselves: each is bound. */
 class CachedKeys implements KeyStore {
   readonly #pool: Pick<Pool, 'query'>;
   readonly #good = new Map<string, Cached>();
@@ -75,7 +76,7 @@ class CachedKeys implements KeyStore {
     this.#pool = pool;
   }
 
-  async find(key: string, nowMs: number): Promise<KeyAnswer> {
+  readonly find = async (key: string, nowMs: number): Promise<KeyAnswer> => {
     const hash = hashKey(key);
     const id = hash.toString('base64');
     const held = this.#good.get(id) ?? this.#refused.get(id);
@@ -91,21 +92,21 @@ class CachedKeys implements KeyStore {
       if (held === undefined || this.#good.get(id) !== held || !isUsable(STALE_MS)) return 'unreachable';
       return held.answer;
     }
-  }
+  };
 
-  async markCompromised(key: string): Promise<void> {
+  readonly markCompromised = async (key: string): Promise<void> => {
     await this.#pool.query(MARK, [hashKey(key)]);
-  }
+  };
 
-  forget(hash: string): void {
+  readonly forget = (hash: string): void => {
     this.#notices += 1;
     this.#drop(hash);
-  }
+  };
 
-  forgetAll(): void {
+  readonly forgetAll = (): void => {
     this.#notices += 1;
     this.#epoch += 1;
-  }
+  };
 
   /** One lookup for all that ask at once, unless a notice came after it began. */
   #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {

@@ -27,6 +27,7 @@ const ASK_EVERY_MS = 5_000;
 /** Starts to listen and returns at once; `onListening` says when. */
 export const listenPostgres = (options: ListenOptions): Listener => new PostgresListener(options);
 
+/** Metrics take `isListening` and `losses` by themselves: each is bound. */
 class PostgresListener implements Listener {
   readonly #options: ListenOptions;
   readonly #names: readonly string[];
@@ -48,21 +49,21 @@ class PostgresListener implements Listener {
     this.#connect();
   }
 
-  isListening(): boolean {
+  readonly isListening = (): boolean => {
     return this.#listening;
-  }
+  };
 
-  losses(): number {
+  readonly losses = (): number => {
     return this.#losses;
-  }
+  };
 
-  async stop(): Promise<void> {
+  readonly stop = async (): Promise<void> => {
     this.#stopped = true;
     clearTimeout(this.#timer);
     const last = this.#client;
     this.#client = null;
     await last?.end().catch(() => undefined);
-  }
+  };
 
   #connect(): void {
     const opened = new this.#Client({
