@@ -15,14 +15,15 @@ import {
 import { kafkaSecurity } from '../infra/runtime/kafka/settings.ts';
 import { type TopicSpec, topicSpecs } from '../infra/runtime/kafka/topics.ts';
 import { runProcess, type Stop } from '../infra/runtime/lifecycle.ts';
-import { createLog } from '../infra/runtime/log.ts';
+import { createLog, type Logger } from '../infra/runtime/log.ts';
 import { createMetrics, serveMetrics } from '../infra/runtime/metrics.ts';
 import { codecs } from '../schemas/avro/codec.ts';
+import type { Micros } from '../schemas/records.ts';
 import { topics } from '../schemas/topics.ts';
 import { ALARM_MS, CLOSE_MS, guardClock } from './clock-guard.ts';
 import { INGEST_CONFIG } from './config.ts';
 import { type Collector, startCollector } from './feed/collector.ts';
-import { createMeters } from './feed/meters.ts';
+import { createMeters, type Meters } from './feed/meters.ts';
 import { Outlet } from './outlet.ts';
 import { registerOutletMeters, unreadyReasons } from './outlet-meters.ts';
 import { createRawWriter } from './publish.ts';
@@ -87,54 +88,31 @@ const parseVenues = (ids: readonly string[]): readonly CollectedVenue[] => {
   });
 };
 
-export const startIngest = async (env: Readonly<Record<string, string | undefined>>): Promise<Stop> => {
+const readSettings = (env: Readonly<Record<string, string | undefined>>) => {
   const config = readConfig(INGEST_CONFIG, env);
-  const chosen = parseVenues(config.VENUES);
+  const venues = parseVenues(config.VENUES);
   const endpoints = parseEndpoints(config.VENUE_ENDPOINTS);
   const restWeights = parseRestWeights(config.VENUE_REST_WEIGHTS);
-  const { COLLECTOR_ID: collector, SHARDS: shards, TOPIC_NAMESPACE: namespace } = config;
-  if (shards < 1) throw new Error(`SHARDS must be at least 1, found ${shards}`);
+  if (config.SHARDS < 1) throw new Error(`SHARDS must be at least 1, found ${config.SHARDS}`);
+  const rawTopic = topics(config.TOPIC_NAMESPACE).raw;
+  return { config, venues, endpoints, restWeights, collector: config.COLLECTOR_ID, rawTopic };
+};
+type Settings = ReturnType<typeof readSettings>;
+
+export const startIngest = async (env: Readonly<Record<string, string | undefined>>): Promise<Stop> => {
+  const settings = readSettings(env);
+  const { config } = settings;
   const log = createLog('ingest');
   log.info({ config: printableConfig(INGEST_CONFIG, config) }, 'configured');
-
   const { nowMicros } = createClock();
-  const handle = openKafka(
-    { brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}`, security: kafkaSecurity(config) },
-    log,
-  );
   const over = new AbortController();
-  const replication = config.KAFKA_REPLICATION;
-  const specs = topicSpecs({ venues: config.VENUES, shards, namespace, replication });
-  const topicsMade = makeTopics(handle, specs, over.signal);
-  const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
-  const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
-  await spool.recover();
-  await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
-  // From here on Kafka may be away; topics that do not fit end the process whenever they are seen.
-  topicsMade.catch(endProcess);
-  const outlet = new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log });
+  const { handle, spool, outlet } = await openOutlet(settings, log, over.signal);
   const registry = createMetrics();
   const meters = createMeters(registry);
   registerOutletMeters(registry, { outlet, spool });
-  const topicOf = topics(namespace).raw;
-
-  const start = (venue: CollectedVenue): Collector =>
-    startCollector({
-      venue,
-      endpoints: endpoints[venue.id] ?? {},
-      restWeightPerMinute: restWeights[venue.id],
-      shards,
-      collector,
-      writer: createRawWriter({ outlet, topic: topicOf(venue.id), onTickSkipped: meters.ticksSkipped }),
-      nowMicros,
-      meters: meters.venue(venue.id),
-      onTickSkipped: meters.ticksSkipped,
-      random: Math.random,
-      log: log.child({ venue: venue.id }),
-    });
   const collecting = collectWhile(
     () => outlet.state().refusal,
-    () => chosen.map(start),
+    () => startCollectors(settings, { outlet, meters, nowMicros, log }),
   );
 
   let offsetMs = 0;
@@ -148,14 +126,7 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     collecting.stop();
     void outlet.close().finally(() => endProcess(new Error(`the clock is ${offsetMs} ms off the broker's`)));
   };
-  const guard = guardClock({
-    handle,
-    topic: topicOf(chosen[0]?.id ?? ''),
-    probe: () => ({ key: 'collector', value: encodeProbe(collector, nowMicros()) }),
-    nowMicros,
-    everyMs: CLOCK_EVERY_MS,
-    onOffset,
-  });
+  const guard = startGuard(settings, { handle, nowMicros, onOffset });
 
   const server = await serveMetrics(registry, config.METRICS_PORT, {
     host: config.METRICS_HOST,
@@ -174,6 +145,65 @@ export const startIngest = async (env: Readonly<Record<string, string | undefine
     await server.close();
   };
 };
+
+/** Waits for Kafka at most `FIRST_WAIT_MS`: what is collected before it answers goes to the spool. */
+const openOutlet = async ({ config, collector }: Settings, log: Logger, over: AbortSignal) => {
+  const { SHARDS: shards, TOPIC_NAMESPACE: namespace, KAFKA_REPLICATION: replication } = config;
+  const handle = openKafka(
+    { brokers: config.KAFKA_BROKERS, clientId: `ingest-${collector}`, security: kafkaSecurity(config) },
+    log,
+  );
+  const topicsMade = makeTopics(handle, topicSpecs({ venues: config.VENUES, shards, namespace, replication }), over);
+  const dir = join(config.SPOOL_DIR, `${namespace}${collector}`);
+  const spool = new Spool({ dir, maxBytes: config.SPOOL_MAX_BYTES, log });
+  await spool.recover();
+  await Promise.race([topicsMade, pause(FIRST_WAIT_MS, undefined, { ref: false })]);
+  // From here on Kafka may be away; topics that do not fit end the process whenever they are seen.
+  topicsMade.catch(endProcess);
+  return { handle, spool, outlet: new Outlet({ publisher: createPublisher(handle), spool, topics: topicsMade, log }) };
+};
+
+type CollectorParts = {
+  readonly outlet: Outlet;
+  readonly meters: Meters;
+  readonly nowMicros: () => Micros;
+  readonly log: Logger;
+};
+
+const startCollectors = (settings: Settings, { outlet, meters, nowMicros, log }: CollectorParts) => {
+  const { config, venues, endpoints, restWeights, collector, rawTopic } = settings;
+  return venues.map((venue) =>
+    startCollector({
+      venue,
+      endpoints: endpoints[venue.id] ?? {},
+      restWeightPerMinute: restWeights[venue.id],
+      shards: config.SHARDS,
+      collector,
+      writer: createRawWriter({ outlet, topic: rawTopic(venue.id), onTickSkipped: meters.ticksSkipped }),
+      nowMicros,
+      meters: meters.venue(venue.id),
+      onTickSkipped: meters.ticksSkipped,
+      random: Math.random,
+      log: log.child({ venue: venue.id }),
+    }),
+  );
+};
+
+type GuardParts = {
+  readonly handle: KafkaHandle;
+  readonly nowMicros: () => Micros;
+  readonly onOffset: (offsetMs: number) => void;
+};
+
+const startGuard = ({ venues, collector, rawTopic }: Settings, { handle, nowMicros, onOffset }: GuardParts) =>
+  guardClock({
+    handle,
+    topic: rawTopic(venues[0]?.id ?? ''),
+    probe: () => ({ key: 'collector', value: encodeProbe(collector, nowMicros()) }),
+    nowMicros,
+    everyMs: CLOCK_EVERY_MS,
+    onOffset,
+  });
 
 /** What can be kept nowhere is not collected: the connections end in the log, and begin anew when there is room. */
 const collectWhile = (

@@ -37,6 +37,9 @@ export type Refused = {
 };
 
 /** A payment for this call that was presented (E-01 step 4). */
+/** How an answer left: `cut` when not all of its bytes went, or it was none that is charged. */
+export type AnswerEnd = 'whole' | 'cut';
+
 export type CallPayment = {
   readonly buys: 'call';
   /** Address that pays, lower case. */
@@ -47,15 +50,15 @@ export type CallPayment = {
    * Step 11: a complete answer is charged; of anything else the payment is let go and may be presented again. What was not taken has no
    * end, and the first end stands. Rejects never.
    */
-  readonly end: (isServed: boolean) => Promise<void>;
+  readonly end: (left: AnswerEnd) => Promise<void>;
 };
 
-/** The answer to the purchase of a plan; `end` hears whether it was delivered whole. */
+/** The answer to the purchase of a plan; `end` is called once with how it left. */
 export type PlanAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
-  readonly end?: (isDelivered: boolean) => Promise<void>;
+  readonly end?: (left: AnswerEnd) => Promise<void>;
 };
 
 /** A payment for a plan: nothing of the request but the payment is looked at (P-06). */

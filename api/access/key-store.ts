@@ -59,77 +59,86 @@ const MARK = `
   insert into key_events (key_id, action, actor, details)
   select key_id, 'compromised', 'api', jsonb_build_object('seen_in', 'url') from marked`;
 
-export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => {
-  const good = new Map<string, Cached>();
-  const refused = new Map<string, Cached>();
-  /** Lookups under way: many requests of one key ask once. */
-  const asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
-  /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
-  let notices = 0;
-  let epoch = 0;
+export const openKeyStore = (pool: Pick<Pool, 'query'>): KeyStore => new CachedKeys(pool);
 
-  const lookUp = async (hash: Buffer, nowMs: number): Promise<Found> => {
-    const { rows } = await pool.query<KeyRow>(FIND, [hash]);
+/** Callers hand `forget` and the others on by themselves: each is bound. */
+class CachedKeys implements KeyStore {
+  readonly #pool: Pick<Pool, 'query'>;
+  readonly #good = new Map<string, Cached>();
+  readonly #refused = new Map<string, Cached>();
+  /** Lookups under way: many requests of one key ask once. */
+  readonly #asked = new Map<string, { readonly notices: number; readonly found: Promise<Found> }>();
+  /** A row read before a notice may be the one from before the change: it answers once and is not kept. */
+  #notices = 0;
+  #epoch = 0;
+
+  constructor(pool: Pick<Pool, 'query'>) {
+    this.#pool = pool;
+  }
+
+  readonly find = async (key: string, nowMs: number): Promise<KeyAnswer> => {
+    const hash = hashKey(key);
+    const id = hash.toString('base64');
+    const held = this.#good.get(id) ?? this.#refused.get(id);
+    const isUsable = (forMs: number): boolean =>
+      held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
+    if (held !== undefined && held.epoch === this.#epoch && isUsable(FRESH_MS)) return held.answer;
+    const noticesBefore = this.#notices;
+    try {
+      const found = await this.#lookUpOnce(hash, id, nowMs);
+      if (this.#notices === noticesBefore) this.#keep(id, { ...found, epoch: this.#epoch });
+      return found.answer;
+    } catch {
+      if (held === undefined || this.#good.get(id) !== held || !isUsable(STALE_MS)) return 'unreachable';
+      return held.answer;
+    }
+  };
+
+  readonly markCompromised = async (key: string): Promise<void> => {
+    await this.#pool.query(MARK, [hashKey(key)]);
+  };
+
+  readonly forget = (hash: string): void => {
+    this.#notices += 1;
+    this.#drop(hash);
+  };
+
+  readonly forgetAll = (): void => {
+    this.#notices += 1;
+    this.#epoch += 1;
+  };
+
+  /** One lookup for all that ask at once, unless a notice came after it began. */
+  #lookUpOnce(hash: Buffer, id: string, nowMs: number): Promise<Found> {
+    const under = this.#asked.get(id);
+    if (under !== undefined && under.notices === this.#notices) return under.found;
+    const found = within(this.#lookUp(hash, nowMs), ANSWER_MS).finally(() => {
+      if (this.#asked.get(id)?.found === found) this.#asked.delete(id);
+    });
+    this.#asked.set(id, { notices: this.#notices, found });
+    return found;
+  }
+
+  async #lookUp(hash: Buffer, nowMs: number): Promise<Found> {
+    const { rows } = await this.#pool.query<KeyRow>(FIND, [hash]);
     const row = rows[0];
     if (row === undefined || !timingSafeEqual(row.hash, hash) || !isPlanCode(row.plan)) {
       return { answer: 'unknown', readAt: nowMs, expiresAt: Number.POSITIVE_INFINITY };
     }
     const expiresAt = row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY;
     return { answer: { keyId: row.key_id, plan: PLANS[row.plan] }, readAt: nowMs, expiresAt };
-  };
+  }
 
-  const forget = (id: string): void => {
-    good.delete(id);
-    refused.delete(id);
-  };
-
-  const keep = (id: string, cached: Cached): void => {
-    forget(id);
-    const cache = cached.answer === 'unknown' ? refused : good;
+  #keep(id: string, cached: Cached): void {
+    this.#drop(id);
+    const cache = cached.answer === 'unknown' ? this.#refused : this.#good;
     cache.set(id, cached);
     const oldest = cache.size > MOST_ENTRIES ? cache.keys().next().value : undefined;
     if (oldest !== undefined) cache.delete(oldest);
-  };
+  }
 
-  /** One lookup for all that ask at once, unless a notice came after it began. */
-  const lookUpOnce = (hash: Buffer, id: string, nowMs: number): Promise<Found> => {
-    const under = asked.get(id);
-    if (under !== undefined && under.notices === notices) return under.found;
-    const found = within(lookUp(hash, nowMs), ANSWER_MS).finally(() => {
-      if (asked.get(id)?.found === found) asked.delete(id);
-    });
-    asked.set(id, { notices, found });
-    return found;
-  };
-
-  return {
-    async find(key, nowMs) {
-      const hash = hashKey(key);
-      const id = hash.toString('base64');
-      const held = good.get(id) ?? refused.get(id);
-      const usable = (forMs: number): boolean =>
-        held !== undefined && nowMs - held.readAt < forMs && nowMs < held.expiresAt;
-      if (held !== undefined && held.epoch === epoch && usable(FRESH_MS)) return held.answer;
-      const noticesBefore = notices;
-      try {
-        const found = await lookUpOnce(hash, id, nowMs);
-        if (notices === noticesBefore) keep(id, { ...found, epoch });
-        return found.answer;
-      } catch {
-        if (held === undefined || good.get(id) !== held || !usable(STALE_MS)) return 'unreachable';
-        return held.answer;
-      }
-    },
-    async markCompromised(key) {
-      await pool.query(MARK, [hashKey(key)]);
-    },
-    forget(hash) {
-      notices += 1;
-      forget(hash);
-    },
-    forgetAll() {
-      notices += 1;
-      epoch += 1;
-    },
-  };
-};
+  #drop(id: string): void {
+    this.#good.delete(id);
+    this.#refused.delete(id);
+  }
+}

@@ -36,10 +36,10 @@ export const base62Of = (digest: Buffer, count: number): string => {
 };
 
 /** The key of 32 characters: anyone can make one of the right shape, and only a stored one is good. */
-export const keyOf = (characters: string): string => `sk_${characters}${checksumOf(`sk_${characters}`)}`;
+export const composeKey = (characters: string): string => `sk_${characters}${checksumOf(`sk_${characters}`)}`;
 
 /** A new key; shown once, then only its hash exists. */
-export const makeKey = (): string => keyOf(randomCharacters(RANDOM_LENGTH));
+export const makeKey = (): string => composeKey(randomCharacters(RANDOM_LENGTH));
 
 /** Whether the text has a key's shape and its checksum: what fails is refused without a lookup. */
 export const isKey = (text: string): boolean =>

@@ -78,14 +78,14 @@ export const buildAssets = async (scripts: AssetFiles, styles: AssetFiles): Prom
   const [js, css] = await Promise.all([bundle(scripts, 'js'), bundle(styles, 'css')]);
   const icon = named('icon', 'svg', Buffer.from(ICON));
   const byPath = new Map([...js.values(), ...css.values(), icon].map((asset) => [asset.path, asset]));
-  const pathOf = (kind: ReadonlyMap<string, Asset>, name: string): string => {
+  const findPath = (kind: ReadonlyMap<string, Asset>, name: string): string => {
     const asset = kind.get(name);
     if (asset === undefined) throw new Error(`no module has an asset "${name}"`);
     return asset.path;
   };
   return {
-    script: (name) => pathOf(js, name),
-    style: (name) => pathOf(css, name),
+    script: (name) => findPath(js, name),
+    style: (name) => findPath(css, name),
     icon: icon.path,
     serve: (app) => {
       app.get(`${PREFIX}:file`, { config: { isForeign: true } }, (request, reply) => {

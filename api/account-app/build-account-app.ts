@@ -114,7 +114,7 @@ export const buildAccountApp = async (deps: AccountAppDeps): Promise<{ app: Fast
   const site = await openSite(deps);
   const app = newApp(deps);
   deps.watch?.(app);
-  addHeaders(app, site.urls.account.startsWith('https:'));
+  addHeaders(app, site.urls.account);
   await app.register(cookie);
   await app.register(formbody, { bodyLimit: BODY_BYTES });
   await app.register(rateLimit, { max: REQUESTS_A_MINUTE, timeWindow: '1 minute' });

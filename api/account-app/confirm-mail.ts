@@ -9,7 +9,7 @@ import type { Session } from '../accounts/sessions.ts';
 import { mailCode } from '../accounts/signing-in.ts';
 import { takeTry } from '../accounts/tries.ts';
 import { fault, field, message, tag } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site } from './site.ts';
@@ -29,13 +29,15 @@ export const confirmPart = (site: Site, exchange: Exchange, { email, confirmedAt
     </form>`;
 };
 
-const showCodeForm = (site: Site, exchange: Exchange, problem: Content, status = 200) =>
+type Problem = { readonly status: number; readonly note: Content };
+
+const showCodeForm = (site: Site, exchange: Exchange, { status, note }: Problem = { status: 200, note: null }) =>
   sendPage(site, exchange, {
     title: 'Confirm your address',
     status,
     width: 'narrow',
     body: html`<h1>Confirm your address</h1>
-      ${problem}
+      ${note}
       <p>A code is on its way to ${exchange.request.session?.email}. It is good for half an hour, once.</p>
       <form method="post" action=${CODE_PATH}>
         ${formField(site, exchange, CODE_PATH)}
@@ -62,20 +64,19 @@ export const addConfirmForms = (app: FastifyInstance, site: Site): void => {
   app.post(CONFIRM_PATH, limited, async (request, reply) => {
     const { email } = request.session as Session;
     await mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs(), use: 'address' });
-    return showCodeForm(site, { request, reply }, null);
+    return showCodeForm(site, { request, reply });
   });
   app.post(CODE_PATH, signedIn, async (request, reply) => {
     const { accountId, email } = request.session as Session;
     const exchange = { request, reply };
     const wait = await takeTry(site.pool, [{ kind: 'mail', value: `confirm ${email}` }]);
-    if (wait > 0) return showCodeForm(site, exchange, fault(`Too many tries. Wait ${wait} seconds.`), 429);
-    if (!(await confirm(site, accountId, textOf(request.body, 'code', 100))))
-      return showCodeForm(
-        site,
-        exchange,
-        fault('This code is not good: it was used, has expired, or is another one.'),
-        400,
-      );
+    if (wait > 0)
+      return showCodeForm(site, exchange, { status: 429, note: fault(`Too many tries. Wait ${wait} seconds.`) });
+    if (!(await confirm(site, accountId, readField(request.body, 'code', 100))))
+      return showCodeForm(site, exchange, {
+        status: 400,
+        note: fault('This code is not good: it was used, has expired, or is another one.'),
+      });
     return sendPage(site, exchange, {
       title: 'Address confirmed',
       width: 'narrow',

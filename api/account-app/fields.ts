@@ -1,13 +1,13 @@
 // Fields of forms as they were sent: texts of bounded length; whatever else came counts as absent.
 
 /** The text of a field; empty when it is absent, repeated or longer than `most`. */
-export const textOf = (body: unknown, name: string, most = 1_000): string => {
+export const readField = (body: unknown, name: string, most = 1_000): string => {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
   // PostgreSQL takes no zero character in a text.
   return typeof value === 'string' && value.length <= most ? value.replaceAll('\0', '') : '';
 };
 
-export const isChecked = (body: unknown, name: string): boolean => textOf(body, name) === 'on';
+export const isChecked = (body: unknown, name: string): boolean => readField(body, name) === 'on';
 
 /** What the client calls itself. */
 export const agentOf = (headers: { readonly 'user-agent'?: string | undefined }): string => headers['user-agent'] ?? '';

@@ -30,7 +30,8 @@ const HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 };
 
-export const addHeaders = (app: FastifyInstance, isSecure: boolean): void => {
+export const addHeaders = (app: FastifyInstance, siteUrl: string): void => {
+  const isSecure = siteUrl.startsWith('https:');
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers(HEADERS);
     if (isSecure) reply.header('strict-transport-security', `max-age=${TWO_YEARS_S}`);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { LONGEST_NAME, listOwnKeys, makeOwnKey, type OwnKey, revokeOwnKey } from '../accounts/account-keys.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { sendProblem } from './shell.ts';
 import type { Site } from './site.ts';
 
@@ -36,7 +36,7 @@ export const keysJson = (app: FastifyInstance, site: Site): void => {
   app.post('/api/keys', async (request, reply) => {
     const exchange = { request, reply };
     const { accountId, plan } = request.session as Session;
-    const name = textOf(request.body, 'name', LONGEST_NAME).trim();
+    const name = readField(request.body, 'name', LONGEST_NAME).trim();
     const expiresAt = expiryOf(request.body, site.nowMs());
     if (name === '')
       return sendProblem(site, exchange, {

@@ -15,7 +15,7 @@ import type { Session } from '../accounts/sessions.ts';
 import { PLANS } from '../contract/plans.ts';
 import { agentSetup } from './agent-setup.ts';
 import { copyable, fault, field, message, onDay, table, tag } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { keysJson } from './keys-json.ts';
 import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
@@ -122,7 +122,7 @@ const showKeys = async (site: Site, exchange: Exchange, { problem, status = 200 
   });
 };
 
-const answerOf = (tried: TriedCall): Content =>
+const renderAnswer = (tried: TriedCall): Content =>
   tried.is === 'away'
     ? message('warn', html`<p>The data API does not answer at this moment. Run it again in some seconds.</p>`)
     : html`<h3 id="answer">
@@ -151,7 +151,7 @@ const showKey = (site: Site, exchange: Exchange, { key, name, isNew, tried }: Ne
           <input type="hidden" name="key" value=${key} />
           <button type="submit">${tried === undefined ? 'Run it here' : 'Run it again'}</button>
         </form>
-        ${tried === undefined ? null : answerOf(tried)}
+        ${tried === undefined ? null : renderAnswer(tried)}
       </section>
       ${agentSetup(site.urls, key)}
       <p class="end"><a href=${PATH}>All keys</a></p>`,
@@ -166,8 +166,8 @@ const expiryOf = (text: string, nowMs: number): Date | null | undefined => {
 const makeKey = async (site: Site, exchange: Exchange) => {
   const { body } = exchange.request;
   const { accountId, plan } = exchange.request.session as Session;
-  const [name, formId] = [textOf(body, 'name', LONGEST_NAME).trim(), textOf(body, 'form_id', 36)];
-  const expiresAt = expiryOf(textOf(body, 'expires', 3), site.nowMs());
+  const [name, formId] = [readField(body, 'name', LONGEST_NAME).trim(), readField(body, 'form_id', 36)];
+  const expiresAt = expiryOf(readField(body, 'expires', 3), site.nowMs());
   if (name === '' || formId === '' || expiresAt === undefined)
     return showKeys(site, exchange, {
       problem: fault(`Give the key a name of at most ${LONGEST_NAME} characters.`),
@@ -197,7 +197,7 @@ const addPages = (app: FastifyInstance, site: Site): void => {
   app.post(PATH, (request, reply) => makeKey(site, { request, reply }));
   app.post(RUN_PATH, { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } }, async (request, reply) => {
     const { accountId } = request.session as Session;
-    const key = textOf(request.body, 'key', 100);
+    const key = readField(request.body, 'key', 100);
     const own = isKey(key) ? await findOwnKey(site.pool, key, accountId) : null;
     if (own === null)
       return sendProblem(

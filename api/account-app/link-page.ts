@@ -6,7 +6,7 @@ import { PLANS } from '../contract/plans.ts';
 import { type Recovery, recoveryMessage } from '../payments/recover-key.ts';
 import { agentSetup } from './agent-setup.ts';
 import { copyable, fault, field, message, when } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -34,7 +34,9 @@ const showStart = (site: Site, exchange: Exchange, problem: Content = null) =>
       </form>`,
   });
 
-const showMessage = (site: Site, exchange: Exchange, asked: Asked, problem: Content = null) =>
+type Step = { readonly asked: Asked; readonly problem: Content };
+
+const showMessage = (site: Site, exchange: Exchange, { asked, problem }: Step) =>
   sendPage(site, exchange, {
     title: 'Sign with the wallet',
     status: problem === null ? 200 : 400,
@@ -54,9 +56,9 @@ const showMessage = (site: Site, exchange: Exchange, asked: Asked, problem: Cont
       </form>`,
   });
 
-const askedOf = (body: unknown, issuedAt: string): Asked | null => {
-  const transaction = textOf(body, 'transaction', 66).trim().toLowerCase();
-  const payer = textOf(body, 'payer', 42).trim();
+const parseAsked = (body: unknown, issuedAt: string): Asked | null => {
+  const transaction = readField(body, 'transaction', 66).trim().toLowerCase();
+  const payer = readField(body, 'payer', 42).trim();
   return TRANSACTION.test(transaction) && WALLET.test(payer) ? { transaction, payer, issuedAt } : null;
 };
 
@@ -65,18 +67,16 @@ const NO_PURCHASE =
 
 const link = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
-  const asked = askedOf(body, textOf(body, 'issuedAt', 40));
+  const asked = parseAsked(body, readField(body, 'issuedAt', 40));
   if (asked === null) return showStart(site, exchange, fault('Enter the transaction and the wallet again.'));
-  const recovery = { ...asked, signature: textOf(body, 'signature', 8_196).trim() };
+  const recovery = { ...asked, signature: readField(body, 'signature', 8_196).trim() };
   const deps = { pool: site.pool, chain: site.wallets, baseUrl: site.urls.base, nowMs: site.nowMs() };
   const linked = await linkKey(recovery, (session as Session).accountId, deps);
   if (linked === null)
-    return showMessage(
-      site,
-      exchange,
-      { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
-      fault(NO_PURCHASE),
-    );
+    return showMessage(site, exchange, {
+      asked: { ...asked, issuedAt: new Date(site.nowMs()).toISOString() },
+      problem: fault(NO_PURCHASE),
+    });
   return sendPage(site, exchange, {
     title: 'Your linked key',
     body: html`<h1>Your linked key</h1>
@@ -99,10 +99,10 @@ export const linkPage: SiteModule = {
     app.get(PATH, (request, reply) => showStart(site, { request, reply }));
     app.post(SIGN_PATH, (request, reply) => {
       const exchange = { request, reply };
-      const asked = askedOf(request.body, new Date(site.nowMs()).toISOString());
+      const asked = parseAsked(request.body, new Date(site.nowMs()).toISOString());
       if (asked === null)
         return showStart(site, exchange, fault('A transaction is 0x and 64 hexadecimal digits, a wallet 0x and 40.'));
-      return showMessage(site, exchange, asked);
+      return showMessage(site, exchange, { asked, problem: null });
     });
     app.post(PATH, { config: { rateLimit: SIGNATURES } }, (request, reply) => link(site, { request, reply }));
   },

@@ -7,7 +7,7 @@ import { isPasswordOf } from '../accounts/passwords.ts';
 import { proveSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { fault, field } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession, safeNext } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
@@ -51,13 +51,13 @@ const show = (
 
 const prove = async (site: Site, exchange: Exchange) => {
   const { body, session } = exchange.request;
-  const next = safeNext(textOf(body, 'next', 2_000), '/security');
+  const next = safeNext(readField(body, 'next', 2_000), '/security');
   const { email, sessionId } = session as Session;
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(site, exchange, { next, problem: fault(waitText(seconds)), status: 429 });
   const account = await findAccount(site.pool, email);
-  if (!(await isPasswordOf(account?.passwordHash ?? null, textOf(body, 'password'))))
+  if (!(await isPasswordOf(account?.passwordHash ?? null, readField(body, 'password'))))
     return show(site, exchange, { next, problem: fault('This is not your password.'), status: 401 });
   await forgiveTries(site.pool, subjects);
   await proveSession(site.pool, sessionId);
@@ -89,7 +89,7 @@ export const provePage: SiteModule = {
       await proveSession(site.pool, sessionId);
       return reply
         .header('cache-control', 'no-store')
-        .send({ next: safeNext(textOf(request.body, 'next', 2_000), '/security') });
+        .send({ next: safeNext(readField(request.body, 'next', 2_000), '/security') });
     });
   },
 };

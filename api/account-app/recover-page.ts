@@ -4,7 +4,7 @@ import { normalEmail } from '../accounts/accounts.ts';
 import { passwordFault } from '../accounts/passwords.ts';
 import { mailCode, resetPassword } from '../accounts/signing-in.ts';
 import { fault, field, message } from './components.ts';
-import { agentOf, textOf } from './fields.ts';
+import { agentOf, readField } from './fields.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import { enter, SECRET_CHECKS, showPasskeyStep, waitText } from './sign-in-page.ts';
 import { NEW_PASSWORD } from './sign-up-page.ts';
@@ -57,13 +57,13 @@ const show = (site: Site, exchange: Exchange, { email = '', problem, status = 20
 
 const reset = async (site: Site, exchange: Exchange) => {
   const { body, ip, headers } = exchange.request;
-  const [typed, password] = [textOf(body, 'email'), textOf(body, 'password')];
+  const [typed, password] = [readField(body, 'email'), readField(body, 'password')];
   const email = normalEmail(typed) ?? 'nobody';
   const weak = passwordFault(password, email);
   if (weak !== null) return show(site, exchange, { email: typed, problem: fault(weak), status: 400 });
   const outcome = await resetPassword(site.pool, {
     ...{ email, password, address: ip, agent: agentOf(headers) },
-    code: textOf(body, 'code', 100),
+    code: readField(body, 'code', 100),
   });
   switch (outcome.is) {
     case 'in':
@@ -89,7 +89,7 @@ export const recoverPage: SiteModule = {
     app.get(PATH, (request, reply) => show(site, { request, reply }));
     app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, (request, reply) => reset(site, { request, reply }));
     app.post(MAIL_PATH, { config: { rateLimit: { max: 5, timeWindow: '1 minute' } } }, (request, reply) => {
-      const email = normalEmail(textOf(request.body, 'mail-to'));
+      const email = normalEmail(readField(request.body, 'mail-to'));
       // After the answer, which is the same whether there is an account or not.
       if (email !== null)
         mailCode(site.pool, { email, site: site.urls.account, nowMs: site.nowMs() }).catch((err: unknown) =>

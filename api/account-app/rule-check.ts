@@ -3,7 +3,7 @@ import { fetchBytes } from '../../infra/runtime/http.ts';
 import { ServiceError } from '../../schemas/errors.ts';
 import { pageKeyOf } from '../accounts/page-key.ts';
 import type { Codes } from '../language/codes.ts';
-import { type Catalogue, checkRule, codesOf, fetchCatalogue } from '../rules/check-rule.ts';
+import { type Catalogue, checkRule, fetchCatalogue, toCodes } from '../rules/check-rule.ts';
 import { type RuleDraft, readDraft } from '../rules/rule.ts';
 import type { Site } from './site.ts';
 
@@ -20,7 +20,7 @@ const readCatalogue = async (site: Site): Promise<Held> => {
   const known = held.get(site);
   if (known !== undefined && known.untilMs > site.nowMs()) return known;
   const catalogue = await fetchCatalogue(site.urls.api);
-  const read = { catalogue, codes: codesOf(catalogue), untilMs: site.nowMs() + CATALOGUE_MS };
+  const read = { catalogue, codes: toCodes(catalogue), untilMs: site.nowMs() + CATALOGUE_MS };
   held.set(site, read);
   return read;
 };

@@ -1,7 +1,7 @@
 // The members of a rule as a form has them: texts, and boxes that are sent only when they are ticked.
 import { formatDuration } from '../../schemas/durations.ts';
 import type { Rule } from '../rules/rule.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { LONGEST_QUERY } from './rules-json.ts';
 
 export type RuleFields = Readonly<
@@ -9,13 +9,13 @@ export type RuleFields = Readonly<
 >;
 
 export const sentFields = (body: unknown): RuleFields => ({
-  name: textOf(body, 'name'),
-  query: textOf(body, 'query', LONGEST_QUERY),
-  interval: textOf(body, 'interval'),
-  units: textOf(body, 'units'),
-  freshness: textOf(body, 'freshness').trim(),
-  enabled: textOf(body, 'enabled'),
-  shared: textOf(body, 'shared'),
+  name: readField(body, 'name'),
+  query: readField(body, 'query', LONGEST_QUERY),
+  interval: readField(body, 'interval'),
+  units: readField(body, 'units'),
+  freshness: readField(body, 'freshness').trim(),
+  enabled: readField(body, 'enabled'),
+  shared: readField(body, 'shared'),
 });
 
 /** As `readDraft` reads a rule. Bounds by layer do not fit into a text: they stay as they are while the field is empty. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { RULE_UNITS, ruleJson } from '../rules/rule.ts';
 import { changeRule, createRule, findRule, listRules, removeRule } from '../rules/store.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { checkDraft, checkQuery, readWords } from './rule-check.ts';
 import type { Site } from './site.ts';
@@ -33,8 +33,8 @@ const addEditorJson = (app: FastifyInstance, site: Site): void => {
   const signedIn = { onRequest: requireSession };
   app.post(`${PATH}/check`, signedIn, (request, reply) =>
     answer(reply, async () => {
-      const units = RULE_UNITS.find((one) => one === textOf(request.body, 'units')) ?? 'published';
-      return reply.send(await checkQuery(site, textOf(request.body, 'query', LONGEST_QUERY), units));
+      const units = RULE_UNITS.find((one) => one === readField(request.body, 'units')) ?? 'published';
+      return reply.send(await checkQuery(site, readField(request.body, 'query', LONGEST_QUERY), units));
     }),
   );
   app.get(`${PATH}/words`, signedIn, (_request, reply) =>

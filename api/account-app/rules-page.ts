@@ -12,7 +12,7 @@ import {
   readTransitions,
   removeRule,
 } from '../rules/store.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { checkDraft, matchNow } from './rule-check.ts';
 import { fieldsOfRule, memberOf, NEW_RULE, type RuleFields, sentFields } from './rule-fields.ts';
@@ -87,7 +87,7 @@ const attempted = async (
   }
 };
 
-const isCheck = (body: unknown): boolean => textOf(body, 'do') === 'check';
+const isCheck = (body: unknown): boolean => readField(body, 'do') === 'check';
 
 type OneRule = { readonly Params: { readonly rule_id: string } };
 

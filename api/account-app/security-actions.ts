@@ -12,7 +12,7 @@ import { renewCodes } from '../accounts/recovery-codes.ts';
 import { beginSession, endOtherSessions, endSession, type Session } from '../accounts/sessions.ts';
 import { forgiveTries, takeTry } from '../accounts/tries.ts';
 import { copyable, fault, message } from './components.ts';
-import { agentOf, textOf } from './fields.ts';
+import { agentOf, readField } from './fields.ts';
 import { clearSessionCookie, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, sendPage, sendProblem } from './shell.ts';
@@ -30,14 +30,14 @@ const sessionOf = ({ session }: FastifyRequest): Session => session as Session;
 const changePassword = async (site: Site, exchange: Exchange, show: Show) => {
   const { body, headers } = exchange.request;
   const { accountId, email } = sessionOf(exchange.request);
-  const password = textOf(body, 'password');
+  const password = readField(body, 'password');
   const weak = passwordFault(password, email);
   if (weak !== null) return show(exchange, { problem: fault(weak), status: 400 });
   const subjects = [{ kind: 'mail', value: email }] as const;
   const seconds = await takeTry(site.pool, subjects);
   if (seconds > 0) return show(exchange, { problem: fault(waitText(seconds)), status: 429 });
   const held = (await readAccount(site.pool, accountId))?.passwordHash ?? null;
-  if (held !== null && !(await isPasswordOf(held, textOf(body, 'current'))))
+  if (held !== null && !(await isPasswordOf(held, readField(body, 'current'))))
     return show(exchange, { problem: fault('The current password is not right.'), status: 401 });
   const passwordHash = await hashPassword(password);
   const token = await inTransaction(site.pool, async (client) => {
@@ -91,7 +91,7 @@ const addPasskeyRoutes = (app: FastifyInstance, site: Site, show: Show): void =>
   app.post('/api/passkeys', async (request, reply) => {
     const { sessionId: binding, accountId, email } = sessionOf(request);
     const { response } = (request.body ?? {}) as { readonly response?: unknown };
-    const name = textOf(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
+    const name = readField(request.body, 'name', LONGEST_NAME).trim() || 'passkey';
     if (await addPasskey(site.pool, { accountId, email, binding, response, name, rp }))
       return reply.code(201).header('cache-control', 'no-store').send({ next: PATH });
     return sendProblem(
@@ -166,7 +166,7 @@ const addLeaving = (app: FastifyInstance, site: Site, show: Show): void => {
   });
   app.post(`${PATH}/close`, async (request, reply) => {
     const { accountId, email } = sessionOf(request);
-    if (textOf(request.body, 'confirm').trim().toLowerCase() !== email)
+    if (readField(request.body, 'confirm').trim().toLowerCase() !== email)
       return show(
         { request, reply },
         { problem: fault('Type the email address of this account to close it.'), status: 400 },

@@ -7,7 +7,7 @@ import { askPasskey, checkPasskey } from '../accounts/passkeys.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { beginSignedIn, type SignInOutcome, signIn } from '../accounts/signing-in.ts';
 import { fault, field } from './components.ts';
-import { agentOf, textOf } from './fields.ts';
+import { agentOf, readField } from './fields.ts';
 import { clearSessionCookie, safeNext, setSessionCookie } from './guards.ts';
 import { relyingParty } from './relying-party.ts';
 import { type Content, type Exchange, formField, sendPage, sendProblem } from './shell.ts';
@@ -141,7 +141,7 @@ const addPasskeyRoutes = (app: Parameters<SiteModule['register']>[0], site: Site
         method: 'passkey',
       });
       await enter(site, { request, reply }, token);
-      return reply.header('cache-control', 'no-store').send({ next: safeNext(textOf(request.body, 'next', 2_000)) });
+      return reply.header('cache-control', 'no-store').send({ next: safeNext(readField(request.body, 'next', 2_000)) });
     },
   );
 };
@@ -157,9 +157,9 @@ export const signInPage: SiteModule = {
     app.post(PATH, { config: { rateLimit: SECRET_CHECKS } }, async (request, reply) => {
       const { body, ip, headers } = request;
       const [typed, password, next] = [
-        textOf(body, 'email'),
-        textOf(body, 'password'),
-        safeNext(textOf(body, 'next', 2_000)),
+        readField(body, 'email'),
+        readField(body, 'password'),
+        safeNext(readField(body, 'next', 2_000)),
       ];
       // An address that cannot be one is checked like any other: it has no account.
       const credentials = { email: normalEmail(typed) ?? 'nobody', password, address: ip, agent: agentOf(headers) };

@@ -6,7 +6,7 @@ import { KEPT_CODES } from '../accounts/recovery-codes.ts';
 import { endSession } from '../accounts/sessions.ts';
 import { mailCode, signUp } from '../accounts/signing-in.ts';
 import { copyable, fault, field, message } from './components.ts';
-import { agentOf, textOf } from './fields.ts';
+import { agentOf, readField } from './fields.ts';
 import { safeNext, setSessionCookie } from './guards.ts';
 import { type Content, type Exchange, formField, sendPage } from './shell.ts';
 import type { Site, SiteModule } from './site.ts';
@@ -76,9 +76,9 @@ export const signUpPage: SiteModule = {
       const { body, session } = request;
       const exchange = { request, reply };
       const [typed, password, next] = [
-        textOf(body, 'email'),
-        textOf(body, 'password'),
-        safeNext(textOf(body, 'next'), '/keys?first=yes'),
+        readField(body, 'email'),
+        readField(body, 'password'),
+        safeNext(readField(body, 'next'), '/keys?first=yes'),
       ];
       const refuse = (problem: Content, status = 400) =>
         showForm(site, exchange, { email: typed, next, problem, status });

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { html } from 'htm/preact';
 import { addWebhook, enableWebhook, listWebhooks, removeWebhook, type Webhook } from '../rules/webhooks.ts';
 import { copyable, field, message, table } from './components.ts';
-import { textOf } from './fields.ts';
+import { readField } from './fields.ts';
 import { requireSession } from './guards.ts';
 import { accountOf } from './rules-json.ts';
 import { oneButton, RULES_PATH } from './rules-view.ts';
@@ -71,7 +71,7 @@ export const addHookForms = (
   const signedIn = { onRequest: requireSession };
   app.post(HOOKS_PATH, signedIn, (request, reply) =>
     attempt({ request, reply }, async () => {
-      const url = textOf(request.body, 'url', LONGEST_URL).trim();
+      const url = readField(request.body, 'url', LONGEST_URL).trim();
       const wanted = { accountId: accountOf(request), url, allowsLoopback: site.simulated };
       const { secret } = await addWebhook(pool, wanted);
       return show({ request, reply }, secretOf(secret));

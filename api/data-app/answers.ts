@@ -50,10 +50,10 @@ const hintOf = ({ fits }: Answer, { input }: Operation, share: number): string =
 const tooLarge = (bytes: number, limit: number, hint: string): ServiceError =>
   serviceError('DQL_LIMIT', `The answer has ${bytes} bytes, the limit is ${limit}.`, { hint });
 
-const refuseTooLarge = (text: string, limit: number, answer: Answer, operation: Operation): void => {
+const refuseTooLarge = (text: string, limit: number, hint: (share: number) => string): void => {
   if (text.length * 3 <= limit) return;
   const bytes = Buffer.byteLength(text);
-  if (bytes > limit) throw tooLarge(bytes, limit, hintOf(answer, operation, limit / bytes));
+  if (bytes > limit) throw tooLarge(bytes, limit, hint(limit / bytes));
 };
 
 /** Weak, over the answer without what is volatile; the same answer from any node has the same tag. */
@@ -85,7 +85,7 @@ const bodyOf = async (answer: Answer, operation: Operation, { request, reply }: 
   const format = groups === undefined ? 'json' : acceptedFormat(request.headers.accept);
   if (groups === undefined || format === 'json') {
     const content = writeJson(body, { numberFormat });
-    refuseTooLarge(content, limit, answer, operation);
+    refuseTooLarge(content, limit, (share) => hintOf(answer, operation, share));
     return { content, type: JSON_TYPE, format: 'json' };
   }
   const content = await writeRows({

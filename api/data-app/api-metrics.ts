@@ -6,17 +6,17 @@ import { seriesCacheOf } from '../series/cache.ts';
 
 export type ApiMetrics = {
   readonly observe: (request: { readonly route: string; readonly status: number; readonly seconds: number }) => void;
-  /** Says where it is read whether changes of keys are heard of at once; while they are not, a cached key lives 30 s. */
+  /** Whether notices of changed keys arrive; while they do not, a cached key lives 30 s. */
   readonly watchNotices: (notices: { readonly isListening: () => boolean; readonly losses: () => number }) => void;
-  /** Says where it is read how many requests were metered without the store of counters. */
+  /** How many requests were metered without the store of counters. */
   readonly watchMeter: (meter: { readonly takenAlone: number }) => void;
-  /** Says where the sizes of the live stream are read. */
+  /** The sizes of the live streams. */
   readonly watchStreams: (sizes: () => { readonly streams: number; readonly waitingBytes: number }) => void;
 };
 
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 
-export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): ApiMetrics => {
+const countRequests = (registry: Registry): ApiMetrics['observe'] => {
   const registers = [registry];
   const requests = new Counter({
     name: 'perp_api_requests_total',
@@ -24,13 +24,33 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     labelNames: ['route', 'status'],
     registers,
   });
-  const seconds = new Histogram({
+  const times = new Histogram({
     name: 'perp_api_request_seconds',
     help: 'Time to answer.',
     labelNames: ['route'],
     buckets: BUCKETS,
     registers,
   });
+  return ({ route, status, seconds }) => {
+    requests.inc({ route, status: String(status) });
+    times.observe({ route }, seconds);
+  };
+};
+
+type Described = { readonly name: string; readonly help: string };
+
+/** A gauge that is read when metrics are asked for. */
+const createGauge = (registry: Registry, { name, help }: Described, read: () => number): void => {
+  new Gauge({
+    ...{ name, help, registers: [registry] },
+    collect() {
+      this.set(read());
+    },
+  });
+};
+
+const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): void => {
+  const registers = [registry];
   new Gauge({
     name: 'perp_api_live_lag_seconds',
     help: 'Now minus the watermark of the memory copy.',
@@ -52,69 +72,45 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
       for (const [kind, count] of Object.entries(live.sizes())) this.set({ kind }, count);
     },
   });
-  new Gauge({
-    name: 'perp_api_series_cache_bytes',
-    help: 'Bytes of the columns that queries over periods read.',
-    registers,
-    collect() {
-      this.set(seriesCacheOf(live).bytes);
-    },
-  });
-  let streamSizes = (): { readonly streams: number; readonly waitingBytes: number } => ({
-    streams: 0,
-    waitingBytes: 0,
-  });
-  new Gauge({
-    name: 'perp_api_streams',
-    help: 'Open live streams.',
-    registers,
-    collect() {
-      this.set(streamSizes().streams);
-    },
-  });
-  new Gauge({
-    name: 'perp_api_stream_waiting_bytes',
-    help: 'Bytes that wait for the clients of live streams.',
-    registers,
-    collect() {
-      this.set(streamSizes().waitingBytes);
-    },
-  });
+  createGauge(
+    registry,
+    { name: 'perp_api_series_cache_bytes', help: 'Bytes of the columns that queries over periods read.' },
+    () => seriesCacheOf(live).bytes,
+  );
+};
+
+/** The gauges read 0 until the returned function has named where the sizes come from. */
+const describeStreams = (registry: Registry): ApiMetrics['watchStreams'] => {
+  let read = (): { readonly streams: number; readonly waitingBytes: number } => ({ streams: 0, waitingBytes: 0 });
+  createGauge(registry, { name: 'perp_api_streams', help: 'Open live streams.' }, () => read().streams);
+  createGauge(
+    registry,
+    { name: 'perp_api_stream_waiting_bytes', help: 'Bytes that wait for the clients of live streams.' },
+    () => read().waitingBytes,
+  );
+  return (sizes) => {
+    read = sizes;
+  };
+};
+
+export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros: () => Micros): ApiMetrics => {
+  const observe = countRequests(registry);
+  describeMemory(registry, live, nowMicros);
   return {
+    observe,
+    watchStreams: describeStreams(registry),
     watchNotices({ isListening, losses }) {
-      new Gauge({
-        name: 'perp_api_key_notices_up',
-        help: '1 while PostgreSQL tells this process of changed keys; 0: revocation takes up to a minute.',
-        registers,
-        collect() {
-          this.set(isListening() ? 1 : 0);
-        },
-      });
-      new Gauge({
-        name: 'perp_api_key_notices_lost_total',
-        help: 'How often that connection was lost.',
-        registers,
-        collect() {
-          this.set(losses());
-        },
-      });
+      const help = '1 while PostgreSQL notifies this process of changed keys; 0: revocation takes up to a minute.';
+      createGauge(registry, { name: 'perp_api_key_notices_up', help }, () => (isListening() ? 1 : 0));
+      createGauge(
+        registry,
+        { name: 'perp_api_key_notices_lost_total', help: 'How often that connection was lost.' },
+        losses,
+      );
     },
     watchMeter(meter) {
-      new Gauge({
-        name: 'perp_api_metered_alone_total',
-        help: 'Requests this process metered by itself, for the store of counters did not answer.',
-        registers,
-        collect() {
-          this.set(meter.takenAlone);
-        },
-      });
-    },
-    watchStreams(sizes) {
-      streamSizes = sizes;
-    },
-    observe({ route, status, seconds: taken }) {
-      requests.inc({ route, status: String(status) });
-      seconds.observe({ route }, taken);
+      const help = 'Requests that this process metered by itself because the store of counters did not answer.';
+      createGauge(registry, { name: 'perp_api_metered_alone_total', help }, () => meter.takenAlone);
     },
   };
 };

@@ -42,7 +42,7 @@ const withParts = (shape: Shape, change: (part: Shape) => Shape): Shape => {
 
 /** Shapes that differ in nothing but words are one. */
 const withoutWords = ({ description: _, ...shape }: Shape): Shape => withParts(shape, withoutWords);
-const keyOf = (shape: Shape): string => JSON.stringify(withoutWords(shape));
+const identifyShape = (shape: Shape): string => JSON.stringify(withoutWords(shape));
 
 /** Lists and maps are not named in a path. */
 const unwrapped = (shape: Shape): Shape => {
@@ -71,7 +71,7 @@ class Names {
   readonly #names = new Map<string, string>();
 
   add(name: string, shape: Shape): void {
-    const key = keyOf(shape);
+    const key = identifyShape(shape);
     const known = this.#names.get(key);
     this.schemas[name] = known === undefined ? shape : ({ $ref: REF + known } as Shape);
     if (known === undefined) this.#names.set(key, name);
@@ -86,7 +86,7 @@ class Names {
 
   /** What a place says of itself stays there. */
   refer(shape: Shape): Shape {
-    const name = this.#names.get(keyOf(shape));
+    const name = this.#names.get(identifyShape(shape));
     if (name === undefined) return withParts(shape, (part) => this.refer(part));
     const { description } = shape;
     return { $ref: REF + name, ...(description === undefined ? {} : { description }) } as Shape;

@@ -35,20 +35,22 @@ const errorsOf = (endpoint: Endpoint): Record<number, ReturnType<typeof errorRes
 };
 
 /** The schema of an answer with a sentence for each member. */
+const mapMembers = <T>(parts: Members, map: (part: TSchema, name: string) => T): Record<string, T> =>
+  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, map(part, name)]));
+
 export const described = (schema: TSchema, path: readonly string[]): TSchema => {
   const { properties, items, anyOf, allOf, patternProperties, ...rest } = schema as TSchema & SchemaParts;
-  const within = (parts: Members, isNamed: boolean): Members =>
-    Object.fromEntries(
-      Object.entries(parts).map(([name, part]) => {
-        const inner = isNamed ? [...path, name] : path;
-        const words = isNamed ? wordsOf(inner) : '';
-        return [name, { ...(words === '' ? {} : { description: words }), ...described(part, inner) }];
-      }),
-    );
+  const describeNamed = (parts: Members): Members =>
+    mapMembers(parts, (part, name) => {
+      const inner = [...path, name];
+      const words = wordsOf(inner);
+      return { ...(words === '' ? {} : { description: words }), ...described(part, inner) };
+    });
+  const describeAny = (parts: Members): Members => mapMembers(parts, (part) => ({ ...described(part, path) }));
   return {
     ...rest,
-    ...(properties === undefined ? {} : { properties: within(properties, true) }),
-    ...(patternProperties === undefined ? {} : { patternProperties: within(patternProperties, false) }),
+    ...(properties === undefined ? {} : { properties: describeNamed(properties) }),
+    ...(patternProperties === undefined ? {} : { patternProperties: describeAny(patternProperties) }),
     ...(items === undefined ? {} : { items: described(items, path) }),
     ...(anyOf === undefined ? {} : { anyOf: anyOf.map((part) => described(part, path)) }),
     ...(allOf === undefined ? {} : { allOf: allOf.map((part) => described(part, path)) }),

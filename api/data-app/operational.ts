@@ -10,10 +10,9 @@ import { namedOpenApiOf } from './named-openapi.ts';
 
 const REGISTRY_TYPE = 'application/vnd.schemaregistry.v1+json';
 
-/** Why the service is not ready, one sentence each; empty when it is. */
-const problemsOf = (live: LiveMemory, at: number, keysReachable: boolean): string[] => {
-  const problems = keysReachable ? [] : ['The store of keys does not answer.'];
-  if (!live.isReady()) return [...problems, 'The state has not been read yet.'];
+const findLiveProblems = (live: LiveMemory, at: number): string[] => {
+  if (!live.isReady()) return ['The state has not been read yet.'];
+  const problems: string[] = [];
   for (const { venue } of live.venues()) {
     const watermark = live.watermark(venue);
     if (watermark === null) problems.push(`Nothing has come of ${venue}.`);
@@ -21,6 +20,13 @@ const problemsOf = (live: LiveMemory, at: number, keysReachable: boolean): strin
       problems.push(`${venue} is ${Math.floor((at - watermark) / 1_000)} ms behind.`);
   }
   return problems;
+};
+
+/** Why the service is not ready, one sentence each; empty when it is. */
+const findProblems = async ({ live, nowMicros, areKeysReachable }: AppDeps): Promise<string[]> => {
+  const at = nowMicros();
+  const problems = (await areKeysReachable()) ? [] : ['The store of keys does not answer.'];
+  return [...problems, ...findLiveProblems(live, at)];
 };
 
 const addRegistry = (app: FastifyInstance): void => {
@@ -43,7 +49,7 @@ export const addOperational = (app: FastifyInstance, deps: AppDeps): void => {
   );
   app.get('/healthz', (_request, reply) => reply.header('cache-control', 'no-store').send({ status: 'alive' }));
   app.get('/readyz', async (_request, reply) => {
-    const problems = problemsOf(deps.live, deps.nowMicros(), await deps.areKeysReachable());
+    const problems = await findProblems(deps);
     const ready = problems.length === 0;
     reply.header('cache-control', 'no-store').code(ready ? 200 : 503);
     return { status: ready ? 'ready' : 'not_ready', simulated: deps.simulated, problems };

@@ -1,6 +1,6 @@
 // Payments on their way through a request: refused, taken before the evaluation, ended with the answer; and plans bought (E-01 steps 9 and 11).
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { CallPayment, PlanPayment, Refused } from '../access/call.ts';
+import type { AnswerEnd, CallPayment, PlanPayment, Refused } from '../access/call.ts';
 
 type Sendable = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: object };
 
@@ -11,19 +11,19 @@ export const sendRefused = (reply: FastifyReply, { status, headers, body }: Send
 };
 
 /**
- * Calls `end` once with whether the last byte was handed to the socket without error. `finish` comes for a client that left in the
+ * Calls `end` once: `whole` when the last byte was handed to the socket without error. `finish` comes for a client that left in the
  * middle of a large answer too: then the socket is destroyed.
  */
-const onEnd = (reply: FastifyReply, end: (isComplete: boolean) => void): void => {
+const onEnd = (reply: FastifyReply, end: (left: AnswerEnd) => void): void => {
   const { raw } = reply;
   let isOver = false;
-  const once = (isComplete: boolean): void => {
-    if (!isOver) end(isComplete);
+  const once = (left: AnswerEnd): void => {
+    if (!isOver) end(left);
     isOver = true;
   };
-  raw.once('finish', () => once(raw.req.socket?.destroyed !== true));
-  raw.once('close', () => once(false));
-  if (raw.destroyed) once(false);
+  raw.once('finish', () => once(raw.req.socket?.destroyed === true ? 'cut' : 'whole'));
+  raw.once('close', () => once('cut'));
+  if (raw.destroyed) once('cut');
 };
 
 /** What is charged: 200, and the redirect to a file. */
@@ -32,20 +32,20 @@ const CHARGED: ReadonlySet<number> = new Set([200, 302]);
 /** Step 9; null: the call may be evaluated, and the payment ends with its answer. */
 export const takePayment = async (reply: FastifyReply, payment: CallPayment): Promise<Refused | null> => {
   const refused = await payment.take();
-  if (refused === null) onEnd(reply, (isComplete) => void payment.end(isComplete));
+  if (refused === null) onEnd(reply, (left) => void payment.end(left));
   return refused;
 };
 
 /** Before an answer leaves that costs nothing its payment is let go: whoever reads it may present the payment again at once. */
 export const addLettingGo = (app: FastifyInstance): void => {
   app.addHook('onSend', async ({ call }, reply) => {
-    if (call?.payment?.buys === 'call' && !CHARGED.has(reply.statusCode)) await call.payment.end(false);
+    if (call?.payment?.buys === 'call' && !CHARGED.has(reply.statusCode)) await call.payment.end('cut');
   });
 };
 
 /** Nothing of the request but its payment is looked at (P-06). */
 export const buyPlan = async (reply: FastifyReply, payment: PlanPayment): Promise<FastifyReply> => {
   const answer = await payment.buy();
-  if (answer.end !== undefined) onEnd(reply, (isComplete) => void answer.end?.(isComplete));
+  if (answer.end !== undefined) onEnd(reply, (left) => void answer.end?.(left));
   return sendRefused(reply, answer);
 };

@@ -33,7 +33,7 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-const keyOf = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
+const readKey = ({ headers }: FastifyRequest): string => headers.authorization?.split(' ').at(-1) ?? '';
 
 const lastEventIdOf = ({ headers }: FastifyRequest): string | null => {
   const text = headers['last-event-id'];
@@ -69,7 +69,7 @@ export const addStream = (
     reply.raw.once('close', keepPlace(request));
     reply.raw.once('error', () => reply.raw.destroy());
     request.release();
-    const key = keyOf(request);
+    const key = readKey(request);
     const findKey = () => keys.find(key, Date.now());
     const isInScope = () => isDeepStrictEqual(choose(account.plan, nowMicros()), choice);
     reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);

@@ -90,7 +90,9 @@ const measureLinks = ({ view, scope }: Shown): Content =>
     </ul>
   </nav>`;
 
-const filterField = (name: string, label: string, codes: readonly string[], known: readonly string[]): Content =>
+type Filter = { readonly codes: readonly string[]; readonly known: readonly string[] };
+
+const filterField = (name: string, label: string, { codes, known }: Filter): Content =>
   html`<div>
     <label for=${`filter-${name}`}>${label}</label>
     <input id=${`filter-${name}`} name=${name} value=${codes.join(', ')} placeholder="all" autocomplete="off" list=${`known-${name}`} />
@@ -105,9 +107,9 @@ const filterForm = ({ view, directory, scope }: Shown): Content => {
   return html`<details open=${isNarrowed}><summary>Filter</summary><form method="get" action=${EXPLORE.board} class="board-filter">
     <input type="hidden" name="measure" value=${view.measure} />
     ${order === null ? null : html`<input type="hidden" name="sort" value=${order} />`}
-    ${filterField('base', 'Base', bases, distinct(listings, 'base').slice(0, 500))}
-    ${filterField('quote', 'Quote', quotes, distinct(listings, 'quote'))}
-    ${filterField('venue', 'Venue', venues, distinct(listings, 'venue'))}
+    ${filterField('base', 'Base', { codes: bases, known: distinct(listings, 'base').slice(0, 500) })}
+    ${filterField('quote', 'Quote', { codes: quotes, known: distinct(listings, 'quote') })}
+    ${filterField('venue', 'Venue', { codes: venues, known: distinct(listings, 'venue') })}
     <button type="submit" class="quiet">Show</button>
   </form></details>`;
 };
@@ -193,7 +195,7 @@ const body = (shown: Shown): Content =>
     }
     ${cutNote(shown)}${cellTip()}`;
 
-const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 
 const register: SiteModule['register'] = (app, site) => {
   const directory = openDirectory(site);
@@ -203,7 +205,7 @@ const register: SiteModule['register'] = (app, site) => {
     const read = await Promise.all([directory(), scopeOf(request)]).catch(problemOf);
     if (!Array.isArray(read)) return sendUnread(site, { request, reply }, read);
     const [known, scope] = read;
-    const shown = shownOf(readBoardView(queryOf(request)), known, scope);
+    const shown = shownOf(readBoardView(readQuery(request)), known, scope);
     return sendExplorer(
       site,
       { request, reply },

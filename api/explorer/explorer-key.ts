@@ -35,19 +35,19 @@ const CHANGE_PLAN = `
 export type ExplorerKeys = (account: Pick<Session, 'accountId' | 'plan'>) => Promise<string>;
 
 export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
-  const textOf = openDerivedKeys(secret, 'perp sign-in: explorer keys');
+  const deriveText = openDerivedKeys(secret, 'perp sign-in: explorer keys');
   /** A key of an earlier secret cannot be made again. */
-  const isOurs = ({ key_id, hash }: Held): boolean => hashKey(textOf(key_id)).equals(hash);
+  const isOurs = ({ key_id, hash }: Held): boolean => hashKey(deriveText(key_id)).equals(hash);
 
   const make = (accountId: string, plan: PlanCode): Promise<string> =>
     inTransaction(pool, async (client) => {
       if ((await client.query(LOCK, [accountId])).rowCount !== 1) throw new Error('the account is closed');
       const [held] = (await client.query<Held>(FIND, [accountId])).rows;
       // Another request of the same account was here first.
-      if (held !== undefined && isOurs(held)) return textOf(held.key_id);
+      if (held !== undefined && isOurs(held)) return deriveText(held.key_id);
       await client.query(REPLACE, [accountId]);
       const keyId = makeKeyId(Date.now());
-      const key = textOf(keyId);
+      const key = deriveText(keyId);
       await client.query(CREATE, [keyId, accountId, hashKey(key), displayOf(key), plan]);
       return key;
     });
@@ -56,6 +56,6 @@ export const openExplorerKeys = (pool: Pool, secret: Buffer): ExplorerKeys => {
     const [held] = (await pool.query<Held>(FIND, [accountId])).rows;
     if (held === undefined || !isOurs(held)) return make(accountId, plan);
     if (held.plan !== plan) await pool.query(CHANGE_PLAN, [held.key_id, plan, held.plan]);
-    return textOf(held.key_id);
+    return deriveText(held.key_id);
   };
 };

@@ -172,7 +172,7 @@ const body = (shown: Shown): Content =>
     </div>
     ${parts(shown)}${cellTip()}`;
 
-const queryOf = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
+const readQuery = ({ url }: FastifyRequest): URLSearchParams => new URLSearchParams(url.split('?')[1] ?? '');
 const UNKNOWN = { status: 404, code: 'NOT_FOUND', text: 'No venue of your plan lists this instrument.' };
 
 /** Whole venues, as many as a stream of the plan may tell of. */
@@ -205,7 +205,14 @@ const register: SiteModule['register'] = (app, site) => {
     const listed = withinScope(known.listings, scope).filter((listing) => listing.instrument === instrument);
     const { listings, where } = fitting(instrument, listed, Number(scope.limits['stream_listings'] ?? 0));
     if (listings.length === 0) return sendProblem(site, { request, reply }, UNKNOWN);
-    const shown = { instrument, where, listings, view: readInstrumentView(queryOf(request)), directory: known, scope };
+    const shown = {
+      instrument,
+      where,
+      listings,
+      view: readInstrumentView(readQuery(request)),
+      directory: known,
+      scope,
+    };
     return sendExplorer(
       site,
       { request, reply },

@@ -34,7 +34,7 @@ const LONGEST_QUERY = 8_192;
 
 const layerNames = READING_LAYERS.map((layer) => LAYERS[layer].recordName);
 
-const textOf = (query: unknown, name: string): string => {
+const readParameter = (query: unknown, name: string): string => {
   const value = (query as Record<string, unknown>)[name];
   return typeof value === 'string' ? value.slice(0, LONGEST_QUERY) : '';
 };
@@ -129,8 +129,8 @@ const result: Content = html`<section class="result" aria-labelledby="result-tit
 
 const show = (site: Site, exchange: Exchange): ReturnType<typeof sendPage> => {
   const { query } = exchange.request;
-  const mode = textOf(query, 'mode') === 'snapshots' ? 'snapshots' : 'screen';
-  const q = textOf(query, 'q') || FIRST[mode];
+  const mode = readParameter(query, 'mode') === 'snapshots' ? 'snapshots' : 'screen';
+  const q = readParameter(query, 'q') || FIRST[mode];
   return sendExplorer(site, exchange, {
     title: 'Query',
     description: 'Ask a question of the market, now or at any past instant.',

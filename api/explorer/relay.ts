@@ -55,13 +55,13 @@ const BODY_TIMEOUT_MS = 60_000;
 type Params = Readonly<Record<string, string>>;
 
 /** Null when a segment would lead to another call. */
-const pathOf = ({ path }: RelayedCall, params: Params): string | null => {
+const buildPath = ({ path }: RelayedCall, params: Params): string | null => {
   const segments = path.split('/').map((part) => (part.startsWith(':') ? (params[part.slice(1)] ?? '') : part));
   if (segments.slice(1).some((segment) => segment === '' || segment === '.' || segment === '..')) return null;
   return segments.map(encodeURIComponent).join('/').replaceAll('%3A', ':');
 };
 
-const queryOf = ({ url }: FastifyRequest): string => {
+const readQuery = ({ url }: FastifyRequest): string => {
   const at = url.indexOf('?');
   return at === -1 ? '' : url.slice(at);
 };
@@ -105,23 +105,23 @@ type RelayDeps = {
 type Relay = RelayDeps & {
   readonly dispatcher: Dispatcher;
   /** The key of whoever asks. */
-  readonly keyOf: (request: FastifyRequest) => Promise<string | null>;
+  readonly findKey: (request: FastifyRequest) => Promise<string | null>;
 };
 
 const passOn = async (relayed: RelayedCall, relay: Relay, exchange: Exchange) => {
-  const { site, dispatcher, keyOf, checkSessionMs } = relay;
+  const { site, dispatcher, findKey, checkSessionMs } = relay;
   const { request, reply } = exchange;
-  const path = pathOf(relayed, request.params as Params);
+  const path = buildPath(relayed, request.params as Params);
   if (path === null) return sendProblem(site, exchange, NOT_FOUND);
   const gone = new AbortController();
   // The browser has gone, or everything was sent: either way nothing more is read.
   reply.raw.once('close', () => gone.abort());
   const { origin, pathname } = new URL(site.urls.api);
-  const key = relayed.needsKey ? await keyOf(request) : null;
+  const key = relayed.needsKey ? await findKey(request) : null;
   let answer: Dispatcher.ResponseData;
   try {
     answer = await dispatcher.request({
-      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${queryOf(request)}`, method: relayed.method },
+      ...{ origin, path: `${pathname.replace(/\/$/, '')}/v2${path}${readQuery(request)}`, method: relayed.method },
       ...{ headers: headersOf(request, key), body: (request.body as Buffer | undefined) ?? null, signal: gone.signal },
     });
   } catch {
@@ -145,7 +145,7 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
   const dispatcher = new Agent({ headersTimeout: HEADERS_TIMEOUT_MS, bodyTimeout: BODY_TIMEOUT_MS });
   app.addHook('onClose', () => dispatcher.destroy());
   const keys = openExplorerKeys(site.pool, site.connectionSecret);
-  const keyOf = async ({ session }: FastifyRequest): Promise<string | null> =>
+  const findKey = async ({ session }: FastifyRequest): Promise<string | null> =>
     session === null ? site.explorerKey : keys(session);
   // Bytes are passed on, not read.
   app.removeContentTypeParser('application/json');
@@ -159,6 +159,6 @@ export const addRelay = (app: FastifyInstance, deps: RelayDeps): void => {
       method: relayed.method,
       url: `${RELAY_PREFIX}${relayed.path}`,
       exposeHeadRoute: false,
-      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, keyOf }, { request, reply }),
+      handler: (request, reply) => passOn(relayed, { ...deps, dispatcher, findKey }, { request, reply }),
     });
 };

@@ -89,8 +89,7 @@ const endpointPages = (): readonly DocsPage[] => {
   ];
 };
 
-/** In the order of the contents. Read once. */
-export const readPages = (): readonly DocsPage[] => [
+const guidePages = (): readonly DocsPage[] => [
   fromFile('Guides', 'docs/guides/start.md', {
     slug: 'start',
     title: 'Start in two minutes',
@@ -126,6 +125,9 @@ export const readPages = (): readonly DocsPage[] => [
     title: 'Terminal',
     summary: 'The program perp: every endpoint in a terminal.',
   }),
+];
+
+const referencePages = (): readonly DocsPage[] => [
   ...endpointPages(),
   {
     // The manual there is for whoever works on the language; links to it lead to the page for its users.
@@ -148,6 +150,9 @@ export const readPages = (): readonly DocsPage[] => [
     summary: 'Every code with its status, meaning and remedy.',
     markdown: errorsText(),
   },
+];
+
+const dataPages = (): readonly DocsPage[] => [
   fromFile('Data', 'infra/questdb/README.md', {
     slug: 'sql',
     title: 'SQL',
@@ -177,3 +182,6 @@ export const readPages = (): readonly DocsPage[] => [
     summary: 'Terms of the field and of this service.',
   }),
 ];
+
+/** In the order of the contents. Read once. */
+export const readPages = (): readonly DocsPage[] => [...guidePages(), ...referencePages(), ...dataPages()];

@@ -11,7 +11,7 @@ const EXCERPT = 180;
 type Document = { readonly id: string; readonly page: string; readonly title: string; readonly text: string };
 
 /** Codes and names such as `DQL_SCOPE`, `funding_8h` and `/v2/screen` are one word each, and their parts too. */
-const wordsOf = (text: string): string[] => {
+const splitWords = (text: string): string[] => {
   const whole = text.split(/[^\p{L}\p{N}_]+/u).filter((word) => word !== '');
   return whole.flatMap((word) =>
     word.includes('_') ? [word, ...word.split('_').filter((part) => part !== '')] : [word],
@@ -32,7 +32,7 @@ export const createSearch = (
   const index = new MiniSearch<Document>({
     fields: ['title', 'text'],
     storeFields: ['page', 'title', 'text'],
-    tokenize: wordsOf,
+    tokenize: splitWords,
   });
   const documents = pages.flatMap(([{ slug, title: page }, { passages }]) =>
     passages.map(({ id, title, text }) => ({ id: `/docs/${slug}${id === '' ? '' : `#${id}`}`, page, title, text })),

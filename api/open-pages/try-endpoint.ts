@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from 'htm/preact';
 import { message, tag } from '../account-app/components.ts';
-import { textOf } from '../account-app/fields.ts';
+import { readField } from '../account-app/fields.ts';
 import { type Content, type Exchange, formField } from '../account-app/shell.ts';
 import type { Site } from '../account-app/site.ts';
 import type { Endpoint } from '../contract/endpoint.ts';
@@ -47,9 +47,9 @@ const fill = (endpoint: Endpoint, nowMs: number): Filled => {
 /** What was sent in the form, bounded. */
 const sentFields = (endpoint: Endpoint, body: unknown): Filled =>
   endpoint.method === 'POST'
-    ? { body: textOf(body, 'body', MOST_BODY) }
+    ? { body: readField(body, 'body', MOST_BODY) }
     : Object.fromEntries(
-        Object.keys(propertiesOf(endpoint)).map((name) => [name, textOf(body, `p_${name}`, MOST_FIELD)]),
+        Object.keys(propertiesOf(endpoint)).map((name) => [name, readField(body, `p_${name}`, MOST_FIELD)]),
       );
 
 /** The call that the form describes; of a path and a query what is empty is left out. */
@@ -88,7 +88,7 @@ const inputFields = (endpoint: Endpoint, filled: Filled): Content => {
   );
 };
 
-const answerOf = (tried: TriedCall): Content =>
+const renderAnswer = (tried: TriedCall): Content =>
   tried.is === 'away'
     ? message('warn', html`<p>The API does not answer at this moment. Run it again in some seconds.</p>`)
     : html`<h3 id="try-answer">
@@ -116,7 +116,7 @@ const form = (site: Site, exchange: Exchange, { endpoint, trial = {} }: Tried): 
       <button type="submit">${trial.tried === undefined ? 'Run it here' : 'Run it again'}</button>
     </form>
     <p class="muted small-text">${termsOf(exchange, endpoint)}</p>
-    ${trial.tried === undefined ? null : answerOf(trial.tried)}`;
+    ${trial.tried === undefined ? null : renderAnswer(trial.tried)}`;
 };
 
 /** Whose request it is. */
@@ -152,7 +152,7 @@ export const trySection = (site: Site, exchange: Exchange, { endpoint, trial }: 
 
 type KeyOf = (exchange: Exchange) => Promise<string | null>;
 
-const keyOf =
+const findKey =
   (site: Site, keys: ExplorerKeys): KeyOf =>
   async ({ request }) =>
     request.session === null ? site.explorerKey : keys(request.session);
@@ -172,7 +172,7 @@ export const addTrial = (
   { endpoint, send }: { readonly endpoint: Endpoint; readonly send: (exchange: Exchange, trial: Trial) => unknown },
 ): void => {
   if (endpoint.class === 'stream') return;
-  const key = keyOf(site, openExplorerKeys(site.pool, site.connectionSecret));
+  const key = findKey(site, openExplorerKeys(site.pool, site.connectionSecret));
   const limits = { config: { rateLimit: { max: 30, timeWindow: '1 minute' } } };
   app.post(tryPath(endpoint), limits, async (request, reply) => {
     const exchange = { request, reply };

@@ -101,9 +101,10 @@ const selectWithin = (names: Names, { live, evaluatedAt, scopeOf }: Context, pla
   return selected;
 };
 
-type Shown = { readonly units: UnitsMode; readonly levels: number };
+type Shown = { readonly at: Context['evaluatedAt']; readonly units: UnitsMode; readonly levels: number };
 
-const itemOf = (view: VenueView, { listing, version }: Selected, { evaluatedAt: at }: Context, shown: Shown) => {
+const itemOf = (view: VenueView, { listing, version }: Selected, shown: Shown) => {
+  const { at } = shown;
   const book = listing.readings.get('book');
   const bounds = boundsOf(undefined);
   const answer = statusAt({
@@ -138,7 +139,7 @@ const itemsOf = (selected: readonly Selected[], context: Context, shown: Shown):
     if (venue === undefined) return [];
     const view = views.get(venue.venue) ?? venueView(context.live, venue, context.evaluatedAt);
     views.set(venue.venue, view);
-    return [itemOf(view, one, context, shown)];
+    return [itemOf(view, one, shown)];
   });
 };
 
@@ -155,7 +156,7 @@ const run = (input: Input, context: Context, names: Names): Answer => {
     liquidity_note: LIQUIDITY_NOTE,
     scope: scopeStated(plan, context),
     receipt_id: context.receiptId,
-    items: itemsOf(selected, context, { units, levels }),
+    items: itemsOf(selected, context, { at: evaluatedAt, units, levels }),
   };
   return { body, numberFormat: input.number_format ?? 'json' };
 };

@@ -116,6 +116,16 @@ const transformOf = ({ venue_field, transform }: FieldTransform): JsonValue => (
 const rulesNormalisationOf = ({ rules_normalisation: rules }: ListingValues): Record<string, JsonValue> =>
   Object.fromEntries(Object.entries(rules).map(([rule, made]) => [rule, transformOf(made)]));
 
+const pickUnits = (
+  { units }: ListingValues,
+  asked: { readonly lot_size: string | null; readonly min_qty: string | null },
+): JsonValue => ({
+  tick_size: units.tick_size,
+  ...asked,
+  min_notional: units.min_notional,
+  contract_size: units.contract_size,
+});
+
 /** The record of a listing as its version says, seen at `at`. */
 export const listingRecord = (
   listing: LiveListing,
@@ -146,13 +156,7 @@ export const listingRecord = (
     min_notional: figureOrNull(values.min_notional),
     price_decimals: values.price_decimals,
     qty_decimals: values.qty_decimals,
-    units: {
-      tick_size: values.units.tick_size,
-      lot_size: lot.unit,
-      min_qty: min.unit,
-      min_notional: values.units.min_notional,
-      contract_size: values.units.contract_size,
-    },
+    units: pickUnits(values, { lot_size: lot.unit, min_qty: min.unit }),
     quantity_unit: values.quantity_unit,
     oi_sides: values.oi_sides,
     funding_interval: values.funding_interval,

@@ -1,5 +1,5 @@
 // What the chain itself says of an authorisation: it decides wherever a settlement's outcome is unknown (P-04).
-import { createPublicClient, type Hex, http, parseAbi, parseEventLogs } from 'viem';
+import { createPublicClient, type Hex, http, type PublicClient, parseAbi, parseEventLogs } from 'viem';
 import type { Settleable } from './facilitator.ts';
 
 const ANSWERS_WITHIN_MS = 5_000;
@@ -34,42 +34,46 @@ export type PaymentChain = {
   readonly isMessageOf: (payer: string, message: string, signature: string) => Promise<boolean>;
 };
 
+/** The transaction that used the nonce, newest blocks first; null when there is none since the payment was presented. */
+const findUse = async (
+  client: PublicClient,
+  { payload, offer }: Settleable,
+  presentedMs: number,
+): Promise<Hex | null> => {
+  const { from, nonce } = payload.authorization;
+  const oldestS = BigInt(Math.floor(presentedMs / 1_000) - ALLOWANCE_S);
+  let to = await client.getBlockNumber({ cacheTime: 0 });
+  for (;;) {
+    const first = to > WINDOW ? to - WINDOW : 0n;
+    const [log] = await client.getContractEvents({
+      ...{ address: toHex(offer.asset), abi: TOKEN, eventName: 'AuthorizationUsed' },
+      args: { authorizer: from as Hex, nonce: nonce as Hex },
+      ...{ fromBlock: first, toBlock: to },
+    });
+    if (log !== undefined) return log.transactionHash;
+    if (first === 0n || (await client.getBlock({ blockNumber: first })).timestamp < oldestS) return null;
+    to = first - 1n;
+  }
+};
+
+/** A nonce serves every kind of authorisation of its payer: only the transfer shows that it was ours. */
+const hasPaid = async (client: PublicClient, hash: Hex, { payload, offer }: Settleable): Promise<boolean> => {
+  const { status, logs } = await client.getTransactionReceipt({ hash });
+  const token = logs.filter(({ address }) => address.toLowerCase() === offer.asset.toLowerCase());
+  const transfers = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: token });
+  return (
+    status === 'success' &&
+    transfers.some(
+      ({ args }) =>
+        args.from.toLowerCase() === payload.authorization.from &&
+        args.to.toLowerCase() === offer.payTo.toLowerCase() &&
+        args.value === BigInt(offer.amount),
+    )
+  );
+};
+
 export const openPaymentChain = (rpcUrl: string): PaymentChain => {
   const client = createPublicClient({ transport: http(rpcUrl, { timeout: ANSWERS_WITHIN_MS, retryCount: 1 }) });
-
-  /** The transaction that used the nonce, newest blocks first; null when there is none since the payment was presented. */
-  const findUse = async ({ payload, offer }: Settleable, presentedMs: number): Promise<Hex | null> => {
-    const { from, nonce } = payload.authorization;
-    const oldestS = BigInt(Math.floor(presentedMs / 1_000) - ALLOWANCE_S);
-    let to = await client.getBlockNumber({ cacheTime: 0 });
-    for (;;) {
-      const first = to > WINDOW ? to - WINDOW : 0n;
-      const [log] = await client.getContractEvents({
-        ...{ address: toHex(offer.asset), abi: TOKEN, eventName: 'AuthorizationUsed' },
-        args: { authorizer: from as Hex, nonce: nonce as Hex },
-        ...{ fromBlock: first, toBlock: to },
-      });
-      if (log !== undefined) return log.transactionHash;
-      if (first === 0n || (await client.getBlock({ blockNumber: first })).timestamp < oldestS) return null;
-      to = first - 1n;
-    }
-  };
-
-  /** A nonce serves every kind of authorisation of its payer: only the transfer shows that it was ours. */
-  const hasPaid = async (hash: Hex, { payload, offer }: Settleable): Promise<boolean> => {
-    const { status, logs } = await client.getTransactionReceipt({ hash });
-    const token = logs.filter(({ address }) => address.toLowerCase() === offer.asset.toLowerCase());
-    const transfers = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: token });
-    return (
-      status === 'success' &&
-      transfers.some(
-        ({ args }) =>
-          args.from.toLowerCase() === payload.authorization.from &&
-          args.to.toLowerCase() === offer.payTo.toLowerCase() &&
-          args.value === BigInt(offer.amount),
-      )
-    );
-  };
 
   const read = <T>(
     payment: Settleable,
@@ -90,8 +94,8 @@ export const openPaymentChain = (rpcUrl: string): PaymentChain => {
       const { timestamp } = await client.getBlock();
       const isUsed = await read<boolean>(payment, 'authorizationState', [from as Hex, nonce as Hex]);
       if (!isUsed) return { is: 'unused', isExpired: timestamp >= BigInt(validBefore) };
-      const hash = await findUse(payment, presentedMs);
-      if (hash === null || !(await hasPaid(hash, payment))) return { is: 'spent' };
+      const hash = await findUse(client, payment, presentedMs);
+      if (hash === null || !(await hasPaid(client, hash, payment))) return { is: 'spent' };
       return { is: 'paid', transaction: hash.toLowerCase() };
     },
     async canPay(payment) {

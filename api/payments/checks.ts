@@ -90,18 +90,27 @@ const hindrance = (
   return unsettled >= MOST_UNSETTLED ? 'limit' : null;
 };
 
-export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
-  const { desk, challenges, terms, count = () => undefined } = deps;
+type Refusals = {
+  /** The price anew, and why this payment does not count. */
+  readonly refuse: (asked: Omit<Asked, 'bid'>, error: string) => Refused;
+  readonly refuseNotTaken: (asked: Asked, why: NotTaken) => Refused;
+};
 
+const createRefusals = (deps: ChecksDeps): Refusals => {
+  const { count = () => undefined } = deps;
   const refuse = ({ call, price }: Omit<Asked, 'bid'>, error: string): Refused => {
     count('refused');
     return challengeAnswer(call, price, { error, deps });
   };
-  const sayNotTaken = (asked: Asked, why: NotTaken): Refused => {
+  const refuseNotTaken = (asked: Asked, why: NotTaken): Refused => {
     if (why === 'away') return AWAY;
     return why === 'limit' ? TOO_MANY : refuse(asked, why.refused);
   };
+  return { refuse, refuseNotTaken };
+};
 
+/** What a bid buys, once nothing stands in its way. */
+const createPayments = ({ challenges, terms }: ChecksDeps, { refuse, refuseNotTaken }: Refusals) => {
   const callPayment = (asked: Asked, open: PaymentDesk): CallPayment => {
     let isOpen = false;
     return {
@@ -110,13 +119,13 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
       async take() {
         const why = await open.take(asked.bid);
         isOpen = why === null;
-        return why === null ? null : sayNotTaken(asked, why);
+        return why === null ? null : refuseNotTaken(asked, why);
       },
-      async end(isServed) {
+      async end(left) {
         if (!isOpen) return;
         isOpen = false;
-        if (isServed) challenges.giveBack(asked.call.address);
-        await open.end(asked.bid, isServed);
+        if (left === 'whole') challenges.giveBack(asked.call.address);
+        await open.end(asked.bid, left);
       },
     };
   };
@@ -124,9 +133,9 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
   const deliver = (asked: Asked, open: PaymentDesk, purchase: Purchase): PlanAnswer => ({
     status: 200,
     ...openKey(purchase),
-    end(isDelivered) {
-      if (isDelivered) challenges.giveBack(asked.call.address);
-      return open.endDelivery(purchase, asked.bid, isDelivered);
+    end(left) {
+      if (left === 'whole') challenges.giveBack(asked.call.address);
+      return open.endDelivery(purchase, asked.bid, left);
     },
   });
 
@@ -144,13 +153,22 @@ export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
       const bought = await open.buyPlan(asked.bid);
       if (bought.is === 'bought') return deliver(asked, open, bought.purchase);
       if (bought.is === 'unknown') return PENDING;
-      if (bought.is === 'refused') return sayNotTaken(asked, bought.why);
+      if (bought.is === 'refused') return refuseNotTaken(asked, bought.why);
       const refused = refuse(asked, bought.reason);
       const payer = asked.bid.payment.payload.authorization.from;
       const settlement = { success: false, errorReason: bought.reason, transaction: '', network: terms.network, payer };
       return { ...refused, headers: { ...refused.headers, 'payment-response': encodeSettlement(settlement) } };
     },
   });
+
+  return { callPayment, claimPayment, planPayment };
+};
+
+export const openPaymentChecks = (deps: ChecksDeps): PaymentChecks => {
+  const { desk, terms, count = () => undefined } = deps;
+  const refusals = createRefusals(deps);
+  const { refuse } = refusals;
+  const { callPayment, claimPayment, planPayment } = createPayments(deps, refusals);
 
   const present = async (asked: Asked, open: PaymentDesk): Promise<Payment | Refused> => {
     const { payment, offers } = asked.bid;

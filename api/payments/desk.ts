@@ -1,6 +1,7 @@
 // What is taken when a payment is: the checks of step 9 in their order, its end with the answer, and the purchase of a plan (P-04, P-06, P-11).
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../infra/runtime/log.ts';
+import type { AnswerEnd } from '../access/call.ts';
 import type { PaymentChain } from './chain.ts';
 import type { Facilitator } from './facilitator.ts';
 import type { SignedPayment } from './header.ts';
@@ -46,14 +47,14 @@ export type PaymentDesk = {
   /** Step 9: null, and the payment is verified. Rejects never. */
   readonly take: (bid: Bid) => Promise<NotTaken | null>;
   /** Step 11. Rejects never. */
-  readonly end: (bid: Bid, isServed: boolean) => Promise<void>;
+  readonly end: (bid: Bid, left: AnswerEnd) => Promise<void>;
   readonly buyPlan: (bid: Bid) => Promise<PlanOutcome>;
   /** The key of a plan that was paid for and not delivered; null: another request delivers it now. */
   readonly claimKey: (bid: Bid) => Promise<Purchase | null>;
-  readonly endDelivery: (purchase: Purchase, bid: Bid, isDelivered: boolean) => Promise<void>;
+  readonly endDelivery: (purchase: Purchase, bid: Bid, left: AnswerEnd) => Promise<void>;
 };
 
-export const keyOf = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
+export const toPaymentKey = ({ payload: { authorization } }: SignedPayment): PaymentKey => ({
   payer: authorization.from,
   nonce: authorization.nonce,
 });
@@ -69,14 +70,14 @@ const checkBid = async ({ payment, offers }: Bid, { chain }: DeskDeps): Promise<
   if (fault !== null) return { refused: fault };
   const signer = await checkSigner(payment, offer);
   // The signature of a contract wallet may look like anybody's: then the facilitator asks the contract.
-  if (signer === 'stranger' && !(await chain.isContract(keyOf(payment).payer))) return SIGNATURE;
+  if (signer === 'stranger' && !(await chain.isContract(toPaymentKey(payment).payer))) return SIGNATURE;
   return offer;
 };
 
 const insert = ({ store }: DeskDeps, { payment, receiptId }: Bid, offer: Offer): Promise<boolean> => {
   const { extra } = offer;
   return store.insert({
-    ...keyOf(payment),
+    ...toPaymentKey(payment),
     ...{ receiptId, offer, payload: payment.payload },
     class: extra.kind === 'call' ? ledgerClass(extra.class) : null,
     plan: extra.kind === 'plan' ? extra.plan : null,
@@ -134,8 +135,8 @@ const serve = async ({ store, settlement, count, log }: DeskDeps, { payment, rec
   log.error({ receipt_id: receiptId }, 'an answer was served and cannot be charged');
 };
 
-const end = async (deps: DeskDeps, bid: Bid, isServed: boolean): Promise<void> => {
-  if (isServed) return serve(deps, bid);
+const end = async (deps: DeskDeps, bid: Bid, left: AnswerEnd): Promise<void> => {
+  if (left === 'whole') return serve(deps, bid);
   deps.settlement.held.delete(bid.receiptId);
   // If the database is away, its lease ends instead.
   await deps.store.remove(bid.receiptId).catch(() => undefined);
@@ -156,7 +157,7 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
       const purchase = await purchases.settle(receiptId, decision.transaction, receiptId);
       return purchase === null ? { is: 'unknown' } : { is: 'bought', purchase };
     }
-    if (decision.is === 'failed') await store.fail(receiptId, decision.reason, decision.payersFault);
+    if (decision.is === 'failed') await store.fail(receiptId, decision);
     else await store.doubt(receiptId);
     return decision;
   } catch (err) {
@@ -168,14 +169,14 @@ const buyPlan = async (deps: DeskDeps, bid: Bid): Promise<PlanOutcome> => {
 };
 
 export const openDesk = (deps: DeskDeps): PaymentDesk => ({
-  standing: (payment) => deps.store.read(keyOf(payment)),
+  standing: (payment) => deps.store.read(toPaymentKey(payment)),
   take: (bid) => take(deps, bid),
-  end: (bid, isServed) => end(deps, bid, isServed),
+  end: (bid, left) => end(deps, bid, left),
   buyPlan: (bid) => buyPlan(deps, bid),
-  claimKey: ({ payment, receiptId }) => deps.purchases.claim(keyOf(payment), receiptId),
-  endDelivery: ({ receiptId }, bid, isDelivered) =>
+  claimKey: ({ payment, receiptId }) => deps.purchases.claim(toPaymentKey(payment), receiptId),
+  endDelivery: ({ receiptId }, bid, left) =>
     deps.purchases
-      .end(receiptId, bid.receiptId, isDelivered)
+      .end(receiptId, bid.receiptId, left)
       // The claim ends by itself, and the same authorisation asks again.
       .catch((err: unknown) => deps.log.warn({ err, receipt_id: receiptId }, 'a delivered key was not noted')),
 });

@@ -2,6 +2,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../../infra/runtime/postgres/postgres.ts';
 import { within } from '../../infra/runtime/within.ts';
+import type { AnswerEnd } from '../access/call.ts';
 import { displayOf, hashKey, makeKey } from '../access/keys.ts';
 import { makeKeyId } from '../contract/ids.ts';
 import type { PlanCode } from '../contract/plans.ts';
@@ -120,8 +121,8 @@ export const openPurchases = (pool: Pool) => ({
       ANSWER_MS,
     ),
   /** The answer left whole, or did not: then the next request delivers. */
-  async end(receiptId: string, claimedBy: string, isDelivered: boolean): Promise<void> {
-    await within(pool.query(isDelivered ? DELIVERED : LET_GO, [receiptId, claimedBy]), ANSWER_MS);
+  async end(receiptId: string, claimedBy: string, left: AnswerEnd): Promise<void> {
+    await within(pool.query(left === 'whole' ? DELIVERED : LET_GO, [receiptId, claimedBy]), ANSWER_MS);
   },
 });
 export type Purchases = ReturnType<typeof openPurchases>;

@@ -6,7 +6,7 @@ import type { Facilitator, Settled } from './facilitator.ts';
 import type { CountPayment } from './metrics.ts';
 import type { Purchases } from './purchases.ts';
 import type { Reason } from './reasons.ts';
-import type { OpenPayment, PaymentStore } from './store.ts';
+import type { Failure, OpenPayment, PaymentStore } from './store.ts';
 
 /** Payments of other processes, and outcomes that are unknown, are looked for this often. */
 const SWEEP_EVERY_MS = 1_000;
@@ -27,10 +27,9 @@ export type SettlementDeps = {
   readonly log: Logger;
 };
 
-/** `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). */
 export type Decision =
   | { readonly is: 'settled'; readonly transaction: string }
-  | { readonly is: 'failed'; readonly reason: string; readonly payersFault: boolean }
+  | ({ readonly is: 'failed' } & Failure)
   | { readonly is: 'unknown' };
 
 const UNKNOWN: Decision = { is: 'unknown' };
@@ -67,7 +66,7 @@ const record = async (deps: SettlementDeps, open: OpenPayment, decision: Decisio
     else await purchases.settle(receiptId, decision.transaction, null);
   } else if (decision.is === 'failed') {
     const { reason, payersFault } = decision;
-    await store.fail(receiptId, reason, payersFault);
+    await store.fail(receiptId, decision);
     log.warn({ receipt_id: receiptId, reason, payers_fault: payersFault }, 'a served payment was not settled');
   } else {
     await store.doubt(receiptId);

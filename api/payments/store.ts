@@ -28,6 +28,9 @@ export type Standing = {
   readonly unsettled: number;
 };
 
+/** `payersFault`: the token shows that the payer's balance or a cancelled nonce is the cause (P-05). */
+export type Failure = { readonly reason: string; readonly payersFault: boolean };
+
 export type NewPayment = PaymentKey &
   Settleable & {
     readonly receiptId: string;
@@ -179,7 +182,7 @@ export const openPaymentStore = (pool: Pick<Pool, 'query'>) => {
     doubt: (receiptId: string) => isDone(DOUBT, [receiptId]),
     /** The payment of a call and its row of the ledger. */
     settle: (receiptId: string, transaction: string) => isDone(SETTLE, [receiptId, transaction]),
-    async fail(receiptId: string, reason: string, payersFault: boolean): Promise<boolean> {
+    async fail(receiptId: string, { reason, payersFault }: Failure): Promise<boolean> {
       const { rows } = await ask<{ failed: boolean }>(FAIL, [receiptId, reason, payersFault]);
       return rows[0]?.failed ?? false;
     },

@@ -36,7 +36,7 @@ export type Catalogue = Readonly<
   readonly functions: readonly (Named & { readonly signature: string })[];
 };
 
-export const codesOf = ({ venues, currencies, assets, instruments, instruments_delisted }: Catalogue): Codes => ({
+export const toCodes = ({ venues, currencies, assets, instruments, instruments_delisted }: Catalogue): Codes => ({
   venue: new Map(venues.map((code) => [fold('venue', code), code])),
   quote: new Map(currencies.map((code) => [fold('quote', code), code])),
   base: new Map(assets.map((code) => [fold('base', code), code])),
@@ -56,4 +56,4 @@ export const fetchCatalogue = async (baseUrl: string): Promise<Catalogue> => {
   throw serviceError('UNAVAILABLE', 'The catalogue that a query is checked with cannot be read now.', { hint });
 };
 
-export const fetchCodes = async (baseUrl: string): Promise<Codes> => codesOf(await fetchCatalogue(baseUrl));
+export const fetchCodes = async (baseUrl: string): Promise<Codes> => toCodes(await fetchCatalogue(baseUrl));

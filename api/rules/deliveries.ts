@@ -52,7 +52,7 @@ type Claimed = TransitionRow & {
 };
 
 /** What a receiver is told; \`id\` is the same however often it comes. */
-const bodyOf = (claimed: Claimed): string => {
+const buildBody = (claimed: Claimed): string => {
   const { transitionId, ruleId, at, from, to, reason, matched, matchedTotal } = toTransition(claimed);
   return JSON.stringify({
     id: `move_${transitionId}`,
@@ -79,7 +79,7 @@ export type DeliveryDeps = {
 
 const deliver = async (claimed: Claimed, { pool, calls, count }: DeliveryDeps): Promise<void> => {
   const { url, secret, delivery_id: id, webhook_id: webhookId, attempts } = claimed;
-  const { isDelivered, words } = await callWebhook({ url, secret, body: bodyOf(claimed) }, calls);
+  const { isDelivered, words } = await callWebhook({ url, secret, body: buildBody(claimed) }, calls);
   if (isDelivered) {
     await pool.query(DELIVERED, [id, words]);
     return count.delivered('delivered');

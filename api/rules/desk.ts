@@ -81,8 +81,8 @@ const CLAIM = `
 const GIVE_BACK = `update rule_states set fresh_at = null where rule_id = any($1) and fresh_at = $2`;
 
 const planNamed = (code: string | null): Plan => PLANS[code !== null && isPlanCode(code) ? code : 'free'];
-const keyOf = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
-const nameOf = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
+const toKeyId = (caller: RuleCaller): string | null => ('keyId' in caller ? caller.keyId : null);
+const toCallerName = (caller: RuleCaller): string => ('keyId' in caller ? caller.keyId : caller.payer);
 
 const toStatus = (row: StatusRow, at: Micros): RuleStatus => {
   const rule = fromRow(row);
@@ -121,11 +121,11 @@ export const openAgentRules = ({ pool, live, history, choose }: DeskDeps): Agent
 
   return {
     async find(ids, caller) {
-      const { rows } = await pool.query<{ rule_id: string }>(FIND, [keyOf(caller), ids]);
+      const { rows } = await pool.query<{ rule_id: string }>(FIND, [toKeyId(caller), ids]);
       return rows.map((row) => row.rule_id);
     },
     async read(ids, caller, at) {
-      const { rows } = await pool.query<StatusRow>(READ, [keyOf(caller), ids, nameOf(caller)]);
+      const { rows } = await pool.query<StatusRow>(READ, [toKeyId(caller), ids, toCallerName(caller)]);
       return rows.map((row) => toStatus(row, at));
     },
     async evaluate(ids, at, spend) {

@@ -195,7 +195,7 @@ class Loop {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#recent.keep(false);
+    this.#recent.keep('nothing');
     await this.#leases.release().catch(() => undefined);
   }
 
@@ -241,13 +241,13 @@ class Loop {
     const now = performance.now();
     const ids = [...this.#changed];
     if (this.#mustReload || now >= this.#reloadAt) {
-      this.#recent.keep(await this.#book.isAnyEnabled());
+      this.#recent.keep((await this.#book.isAnyEnabled()) ? 'states' : 'nothing');
       this.#changed = new Set();
       this.#mustReload = false;
       this.#reloadAt = now + RELOAD_EVERY_MS;
       await this.#book.load(this.#shards, null, this.#recent.from);
     } else if (ids.length > 0) {
-      this.#recent.keep(true);
+      this.#recent.keep('states');
       this.#changed = new Set();
       await this.#book.load(this.#shards, ids, this.#recent.from);
     }

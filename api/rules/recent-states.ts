@@ -57,7 +57,8 @@ export class RecentStates {
   }
 
   /** While there is nothing to evaluate nothing is kept. */
-  keep(isKeeping: boolean): void {
+  keep(what: 'states' | 'nothing'): void {
+    const isKeeping = what === 'states';
     if (isKeeping === this.#isKeeping) return;
     this.#isKeeping = isKeeping;
     this.#tasks.clear();

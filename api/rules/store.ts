@@ -103,7 +103,7 @@ const refuseBeyondPlan = async (client: PoolClient, accountId: string, ruleId: s
   });
 };
 
-const valuesOf = (draft: RuleDraft) => [
+const toParameters = (draft: RuleDraft) => [
   ...[draft.name, draft.query, draft.intervalS, draft.units],
   ...[draft.freshness === null ? null : JSON.stringify(draft.freshness), draft.enabled, draft.shared],
 ];
@@ -123,7 +123,7 @@ export const createRule = (pool: Pool, draft: RuleDraft, of: { accountId: string
   inTransaction(pool, async (client) => {
     const ruleId = makeRuleId();
     await refuseBeyondPlan(client, of.accountId, ruleId);
-    const values = [ruleId, of.accountId, ...valuesOf(draft), phaseOf(ruleId)];
+    const values = [ruleId, of.accountId, ...toParameters(draft), phaseOf(ruleId)];
     const { rows } = await client.query<RuleRow>(INSERT, values);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, of.actor, ruleJson(rule)]);
@@ -158,7 +158,7 @@ export const changeRule = (
     await client.query(HELD_STATE, [ruleId]);
     const before = await findRule(client, ruleId, accountId);
     const draft: RuleDraft = { ...before, ...change };
-    const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...valuesOf(draft)]);
+    const { rows } = await client.query<RuleRow>(UPDATE, [ruleId, ...toParameters(draft)]);
     const rule = fromRow(rows[0] as RuleRow);
     await client.query(VERSION, [ruleId, rule.version, actor, ruleJson(rule)]);
     await tellChange(client, rule, { action: 'rule_changed', actor });

@@ -21,6 +21,23 @@ export type Browser = { readonly req: IncomingMessage; readonly res: ServerRespo
 
 const nameOf = (name: unknown): string | null => (typeof name === 'string' && name.trim() !== '' ? name : null);
 
+/** Null: there is no such interaction, its time is over, or it is another browser's. */
+const readAsking = async (provider: Provider, { req, res }: Browser, uid: string): Promise<Asking | null> => {
+  const details = await provider.interactionDetails(req, res).catch(() => null);
+  if (details === null || details.uid !== uid) return null;
+  const { client_id: clientId, redirect_uri: redirectUri } = details.params;
+  if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return null;
+  const client = await provider.Client.find(clientId);
+  if (client === undefined) return null;
+  return {
+    clientId,
+    clientName: nameOf(client.clientName),
+    redirectUri,
+    isLoopback: isLoopbackRedirect(redirectUri),
+    answeredTo: details.result === undefined ? null : details.returnTo,
+  };
+};
+
 export const openConsents = ({
   provider,
   connections,
@@ -30,23 +47,7 @@ export const openConsents = ({
   readonly connections: Connections;
   readonly units: Units;
 }) => {
-  /** Null: there is no such interaction, its time is over, or it is another browser's. */
-  const read = async ({ req, res }: Browser, uid: string): Promise<Asking | null> => {
-    const details = await provider.interactionDetails(req, res).catch(() => null);
-    if (details === null || details.uid !== uid) return null;
-    const { client_id: clientId, redirect_uri: redirectUri } = details.params;
-    if (typeof clientId !== 'string' || typeof redirectUri !== 'string') return null;
-    const client = await provider.Client.find(clientId);
-    if (client === undefined) return null;
-    return {
-      clientId,
-      clientName: nameOf(client.clientName),
-      redirectUri,
-      isLoopback: isLoopbackRedirect(redirectUri),
-      answeredTo: details.result === undefined ? null : details.returnTo,
-    };
-  };
-
+  const read = (browser: Browser, uid: string): Promise<Asking | null> => readAsking(provider, browser, uid);
   return {
     read,
     /**

@@ -109,6 +109,18 @@ const sendRepeated = (ctx: KoaContextWithOIDC, body: TokenBody): void => {
   ctx.body = body;
 };
 
+const runInUnit = async (units: Units, ctx: KoaContextWithOIDC, work: () => Promise<void>): Promise<void> => {
+  try {
+    await units.run(work, () => ctx.status < 500 && !isHarmless(ctx.body));
+  } catch (error) {
+    // Nothing was kept, so nothing may be given out.
+    ctx.status = 503;
+    ctx.set('retry-after', '5');
+    ctx.body = { error: 'temporarily_unavailable', error_description: 'try again in 5 seconds' };
+    ctx.app.emit('error', error, ctx);
+  }
+};
+
 export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: ExchangeDeps): Exchanges => {
   const current = new AsyncLocalStorage<Exchange>();
 
@@ -122,18 +134,6 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
     if (repeated !== null) return sendRepeated(ctx, repeated);
     await next();
     if (ctx.status === 200 && token !== null) await renewals.keep(token, ctx.body as TokenBody);
-  };
-
-  const inUnit = async (ctx: KoaContextWithOIDC, work: () => Promise<void>): Promise<void> => {
-    try {
-      await units.run(work, () => ctx.status < 500 && !isHarmless(ctx.body));
-    } catch (error) {
-      // Nothing was kept, so nothing may be given out.
-      ctx.status = 503;
-      ctx.set('retry-after', '5');
-      ctx.body = { error: 'temporarily_unavailable', error_description: 'try again in 5 seconds' };
-      ctx.app.emit('error', error, ctx);
-    }
   };
 
   return {
@@ -168,7 +168,7 @@ export const createExchanges = ({ units, renewals, mcpUrl, fetches, nowMs }: Exc
         if (ctx.status === 303) await touch(ctx.query['client_id']);
         return;
       }
-      await inUnit(ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
+      await runInUnit(units, ctx, () => (kind === 'token' && form !== null ? answerToken(ctx, form, next) : next()));
       if (kind === 'token' && ctx.status === 200) await touch(form?.get('client_id'));
     },
   };

@@ -32,7 +32,7 @@ export const coloured = (text: string, stream: Streams['out']): string => {
   return style === undefined ? text : styleText(style, text, { stream, validateStream: true });
 };
 
-const textOf = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
+const formatCell = (cell: Cell): string => (cell === null || cell === undefined ? '' : String(cell));
 /** Nothing that came over the network steers the terminal. */
 const clean = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
 
@@ -51,8 +51,8 @@ const isFigure = (text: string): boolean => /^-?\d[\d.,e+-]*$/.test(text);
 
 /** Rows under their names, figures to the right; a column without a value is left out. */
 export const tableLines = (rows: readonly Row[], stream: Streams['out']): readonly string[] => {
-  const columns = columnsOf(rows).filter((name) => rows.some((row) => textOf(row[name]) !== ''));
-  const texts = rows.map((row) => columns.map((name) => clean(textOf(row[name]))));
+  const columns = columnsOf(rows).filter((name) => rows.some((row) => formatCell(row[name]) !== ''));
+  const texts = rows.map((row) => columns.map((name) => clean(formatCell(row[name]))));
   const widths = columns.map((name, at) =>
     texts.reduce((most, row) => Math.max(most, (row[at] ?? '').length), name.length),
   );
@@ -70,7 +70,7 @@ const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repla
 /** RFC 4180. */
 export const csvText = (rows: readonly Row[]): string => {
   const columns = columnsOf(rows);
-  const lines = [columns, ...rows.map((row) => columns.map((name) => textOf(row[name])))];
+  const lines = [columns, ...rows.map((row) => columns.map((name) => formatCell(row[name])))];
   return lines.map((line) => `${line.map(quoted).join(',')}\r\n`).join('');
 };
 

@@ -92,20 +92,20 @@ export const bookRows = (items: readonly Book[]): Row[] =>
     }));
   });
 
-const cellOf = (one: { readonly [name: string]: unknown }): Cell =>
+const toCell = (one: { readonly [name: string]: unknown }): Cell =>
   one['value'] === null || one['value'] === undefined
     ? String(one['reason'] ?? one['status'] ?? '')
     : String(one['value']);
-const valuesOf = (values: { readonly [name: string]: { readonly [name: string]: unknown } }): Row =>
-  Object.fromEntries(Object.entries(values).map(([name, one]) => [name, cellOf(one)]));
+const toRow = (values: { readonly [name: string]: { readonly [name: string]: unknown } }): Row =>
+  Object.fromEntries(Object.entries(values).map(([name, one]) => [name, toCell(one)]));
 
 /** One row a listing of each instrument that holds. */
 export const screenRows = ({ instruments }: ScreenAnswer): Row[] =>
   instruments.flatMap(({ instrument, result, values, venues }) =>
     venues.map(({ venue, symbol, quote, values: own }) => ({
       ...{ instrument, result, venue, symbol, quote },
-      ...valuesOf(values),
-      ...valuesOf(own),
+      ...toRow(values),
+      ...toRow(own),
     })),
   );
 

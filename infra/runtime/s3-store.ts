@@ -57,7 +57,7 @@ const createAsker = (client: AwsClient, root: string): Asker => {
 };
 
 /** The body of a success. Rejects with S3Error for any other status. */
-const textOf = async (answer: Response, what: string): Promise<string> => {
+const readText = async (answer: Response, what: string): Promise<string> => {
   const body = await answer.text();
   if (!answer.ok) throw new S3Error(what, answer.status, body);
   return body;
@@ -88,12 +88,12 @@ const readPiece = async (path: string, { offset, length }: Piece): Promise<Buffe
 
 const putWhole = async (ask: Asker, key: string, body: Buffer): Promise<void> => {
   const answer = await ask(key, { method: 'PUT', body, headers: checksum(body), timeoutMs: PART_MS });
-  await textOf(answer, `put ${key}`);
+  await readText(answer, `put ${key}`);
 };
 
 const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string; bytes: number }): Promise<void> => {
   const headers = { 'x-amz-checksum-algorithm': 'SHA256' };
-  const begun = await textOf(await ask(key, { method: 'POST', query: '?uploads=', headers }), `begin ${key}`);
+  const begun = await readText(await ask(key, { method: 'POST', query: '?uploads=', headers }), `begin ${key}`);
   const upload = /<UploadId>([^<]+)<\/UploadId>/.exec(begun)?.[1];
   if (upload === undefined) throw new Error(`the server began no upload of ${key}`);
   const named = `uploadId=${encodeURIComponent(upload)}`;
@@ -104,13 +104,13 @@ const putParts = async (ask: Asker, key: string, { path, bytes }: { path: string
       const sums = checksum(body);
       const query = `?partNumber=${at + 1}&${named}`;
       const answer = await ask(key, { method: 'PUT', query, body, headers: sums, timeoutMs: PART_MS });
-      await textOf(answer, `part ${at + 1} of ${key}`);
+      await readText(answer, `part ${at + 1} of ${key}`);
       const tag = answer.headers.get('etag') ?? '';
       const sum = `<ChecksumSHA256>${sums['x-amz-checksum-sha256']}</ChecksumSHA256>`;
       parts.push(`<Part><PartNumber>${at + 1}</PartNumber><ETag>${tag}</ETag>${sum}</Part>`);
     }
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
-    const done = await textOf(
+    const done = await readText(
       await ask(key, { method: 'POST', query: `?${named}`, body, timeoutMs: PART_MS }),
       `end ${key}`,
     );
@@ -140,7 +140,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
     size: async (key) => {
       const answer = await ask(checkKey(key), { method: 'HEAD' });
       if (answer.status === 404) return null;
-      await textOf(answer, `head ${key}`);
+      await readText(answer, `head ${key}`);
       return Number(answer.headers.get('content-length'));
     },
     read: async (key, range) => {
@@ -151,7 +151,7 @@ export const openS3Store = (settings: S3Settings): ObjectStore => {
       return Readable.fromWeb(answer.body as ReadableStream);
     },
     remove: async (key) => {
-      await textOf(await ask(checkKey(key), { method: 'DELETE' }), `remove ${key}`);
+      await readText(await ask(checkKey(key), { method: 'DELETE' }), `remove ${key}`);
     },
     presign: async (key, { expiresInS, disposition, type }) => {
       const query = new URLSearchParams({

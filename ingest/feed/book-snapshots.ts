@@ -46,91 +46,98 @@ type Turn = { readonly client: BookClient; readonly need: BookNeed };
 const isRefusal = ({ status, retryAtMs }: RestError): boolean =>
   status !== null && status >= 400 && status < 500 && retryAtMs === null;
 
-export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshots => {
-  const { venue, endpoints, rest, listings, shardOf, isFull, meters, onRefused, log } = options;
-  const clients = new Set<BookClient>();
-  const { bookSnapshot, bookConfirmation } = venue;
-  const lanes: readonly Lane[] = [
+export const createBookSnapshots = (options: BookSnapshotsOptions): BookSnapshots => new SnapshotRequests(options);
+
+class SnapshotRequests implements BookSnapshots {
+  readonly #options: BookSnapshotsOptions;
+  readonly #clients = new Set<BookClient>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #lanes: readonly Lane[] = [
     { among: ['join'], urgency: 'book', busy: false },
     { among: ['confirm'], urgency: 'confirmation', busy: false },
     { among: ['refresh'], urgency: 'refresh', busy: false },
   ];
 
-  const nextTurn = ({ among }: Lane, nowMs: number): Turn | null => {
+  constructor(options: BookSnapshotsOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
+  }
+
+  add(client: BookClient): void {
+    this.#clients.add(client);
+  }
+
+  remove(client: BookClient): void {
+    this.#clients.delete(client);
+  }
+
+  wake(): void {
+    for (const lane of this.#lanes) void this.#serveLane(lane);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#clients.clear();
+  }
+
+  async #serveLane(lane: Lane): Promise<void> {
+    if (lane.busy) return;
+    lane.busy = true;
+    try {
+      while (this.#clients.size > 0 && (await this.#serveNext(lane)));
+    } finally {
+      lane.busy = false;
+    }
+  }
+
+  /** False when nothing more can be done now. */
+  async #serveNext(lane: Lane): Promise<boolean> {
+    if (this.#options.isFull()) return false;
+    const turn = this.#findTurn(lane, performance.now());
+    if (!turn) return false;
+    const listing = this.#options.listings().get(turn.need.symbol);
+    const asked = listing ? this.#toRequest(turn.need, listing) : null;
+    if (asked) await this.#serve(turn, asked, lane.urgency).catch((error: unknown) => this.#onFailure(turn, error));
+    else turn.client.watch.postpone(turn.need.symbol, performance.now() + AGAIN_MS);
+    return true;
+  }
+
+  #findTurn({ among }: Lane, nowMs: number): Turn | null {
     let best: Turn | null = null;
-    for (const client of clients) {
+    for (const client of this.#clients) {
       const need = client.watch.urgent(nowMs, among);
       if (need && (!best || isMoreUrgent(need, best.need))) best = { client, need };
     }
     return best;
-  };
+  }
 
-  const askFor = (need: BookNeed, listing: ListingRecord): Asked | null => {
+  #toRequest(need: BookNeed, listing: ListingRecord): Asked | null {
+    const { endpoints, venue } = this.#options;
+    const { bookSnapshot, bookConfirmation } = venue;
     if (bookConfirmation && need.why === 'confirm' && !need.isDoubted) {
       return { kind: 'confirmation', request: bookConfirmation(listing, endpoints) };
     }
     return bookSnapshot ? { kind: 'snapshot', request: bookSnapshot(listing, endpoints) } : null;
-  };
+  }
 
-  const serve = async ({ client, need }: Turn, { kind, request }: Asked, urgency: Urgency): Promise<void> => {
+  async #serve({ client, need }: Turn, { kind, request }: Asked, urgency: Urgency): Promise<void> {
+    const { venue, rest, shardOf, meters, log } = this.#options;
     meters.bookSnapshot(need.why);
     client.watch.postpone(need.symbol, performance.now() + AGAIN_MS);
     const payload = await rest.ask(request, urgency);
-    if (!clients.has(client)) return;
-    const named = `${request.method} ${request.url}`;
-    client.source.response(named, payload, [shardOf(need.symbol)]);
+    if (!this.#clients.has(client)) return;
+    client.source.response(`${request.method} ${request.url}`, payload, [shardOf(need.symbol)]);
     const chain = venue.sequence(payload.toString());
     // An answer may leave out whose book it is; the request knows.
     if (chain?.kind === 'snapshot') client.watch.take({ ...chain, kind, symbol: need.symbol }, performance.now());
     else log.warn({ symbol: need.symbol }, 'an answer is no book snapshot');
-  };
+  }
 
-  /** False when nothing more can be done now. */
-  const turn = async (lane: Lane): Promise<boolean> => {
-    if (isFull()) return false;
-    const next = nextTurn(lane, performance.now());
-    if (!next) return false;
-    const listing = listings().get(next.need.symbol);
-    const asked = listing ? askFor(next.need, listing) : null;
-    if (!asked) {
-      next.client.watch.postpone(next.need.symbol, performance.now() + AGAIN_MS);
-      return true;
-    }
-    await serve(next, asked, lane.urgency).catch((error: unknown) => {
-      if (!(error instanceof RestError)) throw error;
-      log.warn({ err: error, symbol: next.need.symbol }, 'no book snapshot');
-      if (!isRefusal(error)) return;
-      next.client.watch.postpone(next.need.symbol, performance.now() + REFUSED_AGAIN_MS);
-      onRefused();
-    });
-    return true;
-  };
-
-  const serveLane = async (lane: Lane): Promise<void> => {
-    if (lane.busy) return;
-    lane.busy = true;
-    try {
-      while (clients.size > 0 && (await turn(lane)));
-    } finally {
-      lane.busy = false;
-    }
-  };
-  const look = (): void => {
-    for (const lane of lanes) void serveLane(lane);
-  };
-  const timer = setInterval(look, LOOK_EVERY_MS);
-
-  return {
-    add: (client) => {
-      clients.add(client);
-    },
-    remove: (client) => {
-      clients.delete(client);
-    },
-    wake: look,
-    stop: () => {
-      clearInterval(timer);
-      clients.clear();
-    },
-  };
-};
+  #onFailure({ client, need }: Turn, error: unknown): void {
+    if (!(error instanceof RestError)) throw error;
+    this.#options.log.warn({ err: error, symbol: need.symbol }, 'no book snapshot');
+    if (!isRefusal(error)) return;
+    client.watch.postpone(need.symbol, performance.now() + REFUSED_AGAIN_MS);
+    this.#options.onRefused();
+  }
+}

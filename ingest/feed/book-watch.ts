@@ -32,6 +32,7 @@ export type BookWatch = {
 };
 
 type Watched = {
+  readonly symbol: string;
   sync: BookSync<null>;
   heardMs: number;
   snapshotMs: number;
@@ -41,32 +42,34 @@ type Watched = {
   notBeforeMs: number;
 };
 
+const openWatched = (symbol: string, nowMs: number): Watched => ({
+  symbol,
+  sync: newBookSync(),
+  heardMs: nowMs,
+  snapshotMs: nowMs,
+  neededMs: null,
+  isDoubted: false,
+  notBeforeMs: 0,
+});
+
+const findNeed = ({ style }: BookRule, book: Watched, nowMs: number): BookNeed | null => {
+  const { symbol, neededMs, heardMs, snapshotMs } = book;
+  if (nowMs < book.notBeforeMs) return null;
+  if (neededMs !== null) return { symbol, why: 'join', sinceMs: neededMs };
+  if (nowMs - heardMs < QUIET_MS) {
+    const isOld = style === 'snapshot' && nowMs - snapshotMs >= REFRESH_MS;
+    return isOld ? { symbol, why: 'refresh', sinceMs: snapshotMs } : null;
+  }
+  // A book without any message may be one that nobody trades: its snapshot is all there is.
+  if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: heardMs };
+  return { symbol, why: 'confirm', sinceMs: heardMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
+};
+
 type BookWatchOptions = { readonly rule: BookRule; readonly symbols: Iterable<string>; readonly nowMs: number };
 
 export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOptions): BookWatch => {
   const books = new Map<string, Watched>();
-  for (const symbol of symbols) {
-    books.set(symbol, {
-      sync: newBookSync(),
-      heardMs: openedMs,
-      snapshotMs: openedMs,
-      neededMs: null,
-      isDoubted: false,
-      notBeforeMs: 0,
-    });
-  }
-  const findNeed = (symbol: string, book: Watched, nowMs: number): BookNeed | null => {
-    if (nowMs < book.notBeforeMs) return null;
-    if (book.neededMs !== null) return { symbol, why: 'join', sinceMs: book.neededMs };
-    if (nowMs - book.heardMs < QUIET_MS) {
-      const isOld = rule.style === 'snapshot' && nowMs - book.snapshotMs >= REFRESH_MS;
-      return isOld ? { symbol, why: 'refresh', sinceMs: book.snapshotMs } : null;
-    }
-    // A book that was never heard may be one nobody trades: its snapshot is all there is to say.
-    if (!isWhole(book.sync)) return { symbol, why: 'join', sinceMs: book.heardMs };
-    return { symbol, why: 'confirm', sinceMs: book.heardMs, ...(book.isDoubted ? { isDoubted: true } : {}) };
-  };
-
+  for (const symbol of symbols) books.set(symbol, openWatched(symbol, openedMs));
   return {
     take: (chain, nowMs) => {
       const book = books.get(chain.symbol);
@@ -87,8 +90,8 @@ export const createBookWatch = ({ rule, symbols, nowMs: openedMs }: BookWatchOpt
     },
     urgent: (nowMs, among = BOOK_WHYS) => {
       let best: BookNeed | null = null;
-      for (const [symbol, book] of books) {
-        const need = findNeed(symbol, book, nowMs);
+      for (const book of books.values()) {
+        const need = findNeed(rule, book, nowMs);
         if (need && among.includes(need.why) && (!best || isMoreUrgent(need, best))) best = need;
       }
       return best;

@@ -14,15 +14,15 @@ import {
   toCapability,
 } from '../venues/contract/feed.ts';
 import { createBookSnapshots } from './book-snapshots.ts';
-import { createConnectionLog, type LossCause } from './connection-log.ts';
+import { type ConnectionLog, createConnectionLog, type LossCause } from './connection-log.ts';
 import { createFillIns } from './fill-ins.ts';
 import type { VenueMeters } from './meters.ts';
 import { createPacer } from './pacer.ts';
-import { runPollSlot } from './poll-slot.ts';
+import { type PollSlotDeps, runPollSlot } from './poll-slot.ts';
 import { followReference } from './reference.ts';
-import { createRestClient } from './rest-client.ts';
+import { createRestClient, type RestClient } from './rest-client.ts';
 import type { SlotRunner } from './slot-runner.ts';
-import { runSocketSlot } from './socket-slot.ts';
+import { runSocketSlot, type SocketSlotDeps } from './socket-slot.ts';
 
 export type CollectorOptions = {
   readonly venue: CollectedVenue;
@@ -51,109 +51,38 @@ export type Collector = {
 /** Design section 5: a collector's silence of 3 s means it is dead. */
 const TICK_MS = 250;
 
-type Runner =
-  | { readonly kind: 'socket'; readonly run: SlotRunner<SocketSlot> }
-  | { readonly kind: 'poll'; readonly run: SlotRunner<PollSlot> };
-
 export const startCollector = (options: CollectorOptions): Collector => {
   const { venue, shards, meters, log, random, nowMicros } = options;
   const endpoints = { ...venue.endpoints, ...options.endpoints };
   const connections = createConnectionLog(options);
-  const rest = createRestClient({
-    weightPerMinute: options.restWeightPerMinute ?? venue.limits.restWeightPerMinute,
-    burst: venue.limits.restBurst,
-    weightIsShared: venue.limits.restWeightIsShared,
-    meters,
-    headers: venue.headers,
-  });
-  const shard = (venueSymbol: string): number => shardOf(venueSymbol, shards);
+  const rest = openRestClient(options);
+  const declare = createDeclaration(venue, connections);
+  const shardOfSymbol = (venueSymbol: string): number => shardOf(venueSymbol, shards);
   let listings: ReadonlyMap<string, ListingRecord> = new Map();
-  const { isFull, ready } = connections;
-  const books = createBookSnapshots({
-    venue,
-    endpoints,
-    rest,
-    listings: () => listings,
-    shardOf: shard,
-    isFull,
-    meters,
-    onRefused: () => reference.hurry(),
-    log,
-  });
-  const fillIns = createFillIns({ rest, shardOf: shard, isFull, meters, log });
-  const deps = {
-    venue,
-    endpoints,
-    connections,
-    books,
-    fillIns,
+  const onRefused = (): void => reference.hurry();
+  const answered = { rest, shardOf: shardOfSymbol, isFull: connections.isFull, meters, log };
+  const books = createBookSnapshots({ ...answered, venue, endpoints, listings: () => listings, onRefused });
+  const fillIns = createFillIns(answered);
+  const runners = new SlotRunners({
+    ...{ venue, endpoints, connections, books, fillIns, rest, random, meters, onRefused, log },
     wallMs: () => nowMicros() / MICROS_PER_MS,
-    rest,
     symbols: () => listings.keys(),
     pacer: createPacer(venue.limits.connectionsPerMinute, venue.limits.connectionBurst),
-    random,
-    meters,
-    onRefused: () => reference.hurry(),
-    log,
-  };
-  const runners = new Map<string, Runner>();
-  let stated: CapabilityBody | null = null;
+  });
 
-  /** Said at start and again when the number of listings changes what can be had. */
-  const state = (known: readonly ListingRecord[] | null): void => {
-    const layers = known && venue.deliveries ? { ...venue.layers, ...venue.deliveries(known) } : venue.layers;
-    const capability = toCapability({ name: venue.name, layers });
-    if (isDeepStrictEqual(stated, capability)) return;
-    stated = capability;
-    connections.capability(capability);
-  };
-
-  const start = (slot: Slot): void => {
-    if (slot.kind === 'socket') runners.set(slot.id, { kind: 'socket', run: runSocketSlot(slot, deps) });
-    else runners.set(slot.id, { kind: 'poll', run: runPollSlot(slot, deps) });
-  };
-  const end = (id: string, cause: LossCause, detail: string): void => {
-    runners.get(id)?.run.stop(cause, detail);
-    runners.delete(id);
-  };
-  const follow = (slot: Slot): void => {
-    const runner = runners.get(slot.id);
-    if (!runner) start(slot);
-    else if (!isDeepStrictEqual(runner.run.slot(), slot)) change(runner, slot);
-  };
-  const change = (runner: Runner, slot: Slot): void => {
-    log.info({ slot: slot.id }, 'plan changed');
-    if (runner.kind === 'socket' && slot.kind === 'socket') runner.run.replace(slot);
-    else if (runner.kind === 'poll' && slot.kind === 'poll') runner.run.replace(slot);
-    else {
-      end(slot.id, 'connection_lost', 'the slot is of another kind now');
-      start(slot);
-    }
-  };
-  const replan = (known: readonly ListingRecord[]): void => {
-    state(known);
+  const onListings = (known: readonly ListingRecord[]): void => {
+    declare(known);
     listings = new Map(known.map((listing) => [listing.venue_symbol, listing]));
-    const slots = venue.plan(known, { shards, shardOf: shard, endpoints });
-    const planned = new Set(slots.map(({ id }) => id));
-    for (const id of [...runners.keys()]) if (!planned.has(id)) end(id, 'connection_lost', 'no longer planned');
-    for (const slot of slots) follow(slot);
+    runners.follow(venue.plan(known, { shards, shardOf: shardOfSymbol, endpoints }));
   };
 
-  state(null);
+  declare(null);
   connections.tick();
   const ticks = setInterval(() => connections.tick(), TICK_MS);
   const everyShard = Array.from({ length: shards }, (_, index) => index);
-  const reference = followReference({
-    venue,
-    endpoints,
-    rest,
-    source: connections.attach({ slot: 'reference', shards: everyShard }),
-    ready,
-    nowMicros,
-    onListings: replan,
-    random,
-    log,
-  });
+  const source = connections.attach({ slot: 'reference', shards: everyShard });
+  const { ready } = connections;
+  const reference = followReference({ venue, endpoints, rest, source, ready, nowMicros, onListings, random, log });
 
   return {
     isPlanned: () => runners.size > 0,
@@ -162,8 +91,86 @@ export const startCollector = (options: CollectorOptions): Collector => {
       reference.stop();
       books.stop();
       fillIns.stop();
-      for (const id of [...runners.keys()]) end(id, cause, detail);
+      runners.stop(cause, detail);
       rest.close();
     },
   };
 };
+
+const openRestClient = ({ venue, restWeightPerMinute, meters }: CollectorOptions): RestClient =>
+  createRestClient({
+    weightPerMinute: restWeightPerMinute ?? venue.limits.restWeightPerMinute,
+    burst: venue.limits.restBurst,
+    weightIsShared: venue.limits.restWeightIsShared,
+    meters,
+    headers: venue.headers,
+  });
+
+/** Writes what the venue can deliver: at start (null), and again when the number of listings changes it. */
+const createDeclaration = (venue: CollectedVenue, connections: ConnectionLog) => {
+  let declared: CapabilityBody | null = null;
+  return (known: readonly ListingRecord[] | null): void => {
+    const layers = known && venue.deliveries ? { ...venue.layers, ...venue.deliveries(known) } : venue.layers;
+    const capability = toCapability({ name: venue.name, layers });
+    if (isDeepStrictEqual(declared, capability)) return;
+    declared = capability;
+    connections.capability(capability);
+  };
+};
+
+type Runner =
+  | { readonly kind: 'socket'; readonly run: SlotRunner<SocketSlot> }
+  | { readonly kind: 'poll'; readonly run: SlotRunner<PollSlot> };
+
+/** Runs the slots of the newest plan. */
+class SlotRunners {
+  readonly #deps: SocketSlotDeps & PollSlotDeps;
+  readonly #runners = new Map<string, Runner>();
+
+  constructor(deps: SocketSlotDeps & PollSlotDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#runners.size;
+  }
+
+  follow(slots: readonly Slot[]): void {
+    const planned = new Set(slots.map(({ id }) => id));
+    for (const id of [...this.#runners.keys()]) {
+      if (!planned.has(id)) this.#end(id, 'connection_lost', 'no longer planned');
+    }
+    for (const slot of slots) {
+      const runner = this.#runners.get(slot.id);
+      if (!runner) this.#start(slot);
+      else if (!isDeepStrictEqual(runner.run.slot(), slot)) this.#replace(runner, slot);
+    }
+  }
+
+  stop(cause: LossCause, detail: string): void {
+    for (const id of [...this.#runners.keys()]) this.#end(id, cause, detail);
+  }
+
+  #start(slot: Slot): void {
+    const runner: Runner =
+      slot.kind === 'socket'
+        ? { kind: 'socket', run: runSocketSlot(slot, this.#deps) }
+        : { kind: 'poll', run: runPollSlot(slot, this.#deps) };
+    this.#runners.set(slot.id, runner);
+  }
+
+  #end(id: string, cause: LossCause, detail: string): void {
+    this.#runners.get(id)?.run.stop(cause, detail);
+    this.#runners.delete(id);
+  }
+
+  #replace(runner: Runner, slot: Slot): void {
+    this.#deps.log.info({ slot: slot.id }, 'plan changed');
+    if (runner.kind === 'socket' && slot.kind === 'socket') runner.run.replace(slot);
+    else if (runner.kind === 'poll' && slot.kind === 'poll') runner.run.replace(slot);
+    else {
+      this.#end(slot.id, 'connection_lost', 'the slot is of another kind now');
+      this.#start(slot);
+    }
+  }
+}

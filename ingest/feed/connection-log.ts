@@ -59,101 +59,114 @@ const COLLECTOR_SLOT = 'collector';
 /** To a task a connection is out 3 s after the last record that names it (F-02); records take a while to be appended. */
 const PAUSE: Micros = 2_000_000;
 
-type Open = Source & SourceNames & { readonly named: (at: Micros) => void };
+type SourceOptions = Pick<ConnectionLogOptions, 'writer' | 'nowMicros' | 'meters'> & {
+  readonly connId: string;
+  readonly names: SourceNames;
+  readonly onLost: (source: LoggedSource) => void;
+};
 
 const toBytes = (body: OpenBody | LostBody | TickBody | CapabilityBody): Buffer => Buffer.from(JSON.stringify(body));
+
+/** Messages of one `conn_id`: rising seq, receipt that never goes back, and the span in which the log names it without a pause. */
+class LoggedSource implements Source {
+  readonly connId: string;
+  readonly openedAt: Micros;
+  readonly names: SourceNames;
+  readonly #options: SourceOptions;
+  #ended = false;
+  #seq = 0;
+  #lastReceipt: Micros;
+  #namedAt: Micros;
+  #aliveFrom: Micros;
+
+  constructor(options: SourceOptions) {
+    this.#options = options;
+    this.connId = options.connId;
+    this.names = options.names;
+    this.openedAt = options.nowMicros();
+    this.#lastReceipt = this.openedAt;
+    this.#namedAt = this.openedAt;
+    this.#aliveFrom = this.openedAt;
+  }
+
+  aliveFrom(): Micros | null {
+    return this.#ended ? null : this.#aliveFrom;
+  }
+
+  opened(url: string, covers: readonly Cover[]): void {
+    this.#write({ kind: 'open', request: null, payload: toBytes({ opened_at: this.openedAt, url, covers }) });
+  }
+
+  frame(payload: Uint8Array): void {
+    if (!this.#ended) this.#write({ kind: 'frame', request: null, payload });
+  }
+
+  response(request: string, payload: Uint8Array, shards: readonly number[] = this.names.shards): void {
+    if (this.#ended) return;
+    this.#options.meters.message(this.names.slot, 'response', payload.byteLength);
+    this.#write({ kind: 'response', request, payload }, shards);
+  }
+
+  lost(cause: LossCause, detail: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const lostAt = Math.max(this.#lastReceipt, this.#options.nowMicros());
+    this.#write({ kind: 'lost', request: null, payload: toBytes({ lost_at: lostAt, cause, detail }) });
+    this.#options.meters.lost(cause);
+    this.#options.onLost(this);
+  }
+
+  /** Every shard has a record of this instant that names it. */
+  named(at: Micros): void {
+    if (at - this.#namedAt > PAUSE) this.#aliveFrom = at;
+    this.#namedAt = at;
+  }
+
+  #write(message: Pick<RawMessage, 'kind' | 'request' | 'payload'>, shards = this.names.shards): void {
+    const { writer, nowMicros } = this.#options;
+    this.#seq += 1;
+    this.#lastReceipt = Math.max(this.#lastReceipt, nowMicros());
+    const received = { slot: this.names.slot, conn_id: this.connId, seq: this.#seq, received_at: this.#lastReceipt };
+    const isWritten = writer.write(shards, { ...received, ...message });
+    if (isWritten && shards === this.names.shards) this.named(this.#lastReceipt);
+  }
+}
 
 export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLog => {
   const { writer, nowMicros, collector, shards, meters, onTickSkipped } = options;
   const everyShard = Array.from({ length: shards }, (_, shard) => shard);
-  const open = new Map<string, Open>();
+  const open = new Set<LoggedSource>();
   const startedAt = nowMicros();
   let count = 0;
 
-  const start = (names: SourceNames) => {
+  const onLost = (source: LoggedSource): void => {
+    if (open.delete(source)) meters.connections(open.size);
+  };
+  const startSource = (names: SourceNames): LoggedSource => {
     count += 1;
     // The start instant keeps the name unique over restarts of a collector that keeps its id.
     const connId = `${collector}.${names.slot}.${count}.${startedAt}`;
-    const openedAt = nowMicros();
-    let seq = 0;
-    let last = openedAt;
-    let namedAt = openedAt;
-    let aliveFrom = openedAt;
-    const named = (at: Micros): void => {
-      if (at - namedAt > PAUSE) aliveFrom = at;
-      namedAt = at;
-    };
-    const write = (
-      message: Pick<RawMessage, 'kind' | 'request' | 'payload'>,
-      to: readonly number[] = names.shards,
-    ): void => {
-      seq += 1;
-      last = Math.max(last, nowMicros());
-      const isWritten = writer.write(to, { slot: names.slot, conn_id: connId, seq, received_at: last, ...message });
-      if (isWritten && to === names.shards) named(last);
-    };
-    const lastReceipt = (): Micros => Math.max(last, nowMicros());
-    return { connId, openedAt, write, named, lastReceipt, aliveFrom: () => aliveFrom };
+    return new LoggedSource({ writer, nowMicros, meters, connId, names, onLost });
   };
-
-  const toSource = (names: SourceNames, started: ReturnType<typeof start>): Source => {
-    const { connId, openedAt, write, lastReceipt } = started;
-    let ended = false;
-    return {
-      connId,
-      openedAt,
-      aliveFrom: () => (ended ? null : started.aliveFrom()),
-      frame: (payload) => {
-        if (!ended) write({ kind: 'frame', request: null, payload });
-      },
-      response: (request, payload, to = names.shards) => {
-        if (ended) return;
-        meters.message(names.slot, 'response', payload.byteLength);
-        write({ kind: 'response', request, payload }, to);
-      },
-      lost: (cause, detail) => {
-        if (ended) return;
-        ended = true;
-        write({ kind: 'lost', request: null, payload: toBytes({ lost_at: lastReceipt(), cause, detail }) });
-        meters.lost(cause);
-        if (open.delete(connId)) meters.connections(open.size);
-      },
-    };
+  const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): boolean => {
+    const own = { slot: COLLECTOR_SLOT, conn_id: collector, seq: 0, received_at: nowMicros() };
+    return writer.write([shard], { ...own, kind, request: null, payload: toBytes(body) });
   };
-
-  const writeOwn = (shard: number, kind: 'tick' | 'capability', body: TickBody | CapabilityBody): boolean =>
-    writer.write([shard], {
-      slot: COLLECTOR_SLOT,
-      conn_id: collector,
-      seq: 0,
-      received_at: nowMicros(),
-      kind,
-      request: null,
-      payload: toBytes(body),
-    });
-
-  const makeTick = (shard: number): TickBody => ({
-    collector,
-    connections: [...open.values()]
-      .filter((source) => source.shards.includes(shard))
-      .map(({ connId, openedAt }) => ({ conn_id: connId, opened_at: openedAt })),
-  });
 
   return {
     open: ({ url, covers, ...names }) => {
-      const started = start(names);
-      started.write({ kind: 'open', request: null, payload: toBytes({ opened_at: started.openedAt, url, covers }) });
-      const source = toSource(names, started);
-      open.set(source.connId, { ...source, ...names, named: started.named });
+      const source = startSource(names);
+      source.opened(url, covers);
+      open.add(source);
       meters.connections(open.size);
       return source;
     },
-    attach: (names) => toSource(names, start(names)),
-    failed: (names, cause, detail) => toSource(names, start(names)).lost(cause, detail),
+    attach: startSource,
+    failed: (names, cause, detail) => startSource(names).lost(cause, detail),
     tick: () => {
       if (writer.isFull()) return onTickSkipped();
-      const told = everyShard.filter((shard) => writeOwn(shard, 'tick', makeTick(shard)));
-      if (told.length === shards) for (const { named } of open.values()) named(nowMicros());
+      const written = everyShard.filter((shard) => writeOwn(shard, 'tick', toTick(collector, open, shard)));
+      if (written.length === shards) for (const source of open) source.named(nowMicros());
     },
     capability: (body) => {
       for (const shard of everyShard) writeOwn(shard, 'capability', body);
@@ -162,3 +175,10 @@ export const createConnectionLog = (options: ConnectionLogOptions): ConnectionLo
     ready: () => writer.ready(),
   };
 };
+
+const toTick = (collector: string, open: Iterable<LoggedSource>, shard: number): TickBody => ({
+  collector,
+  connections: [...open]
+    .filter((source) => source.names.shards.includes(shard))
+    .map(({ connId, openedAt }) => ({ conn_id: connId, opened_at: openedAt })),
+});

@@ -16,7 +16,7 @@ export type VenueMeters = {
   /** `change` is 1 when a socket is no longer read, -1 when it is again. */
   readonly paused: (change: 1 | -1) => void;
 };
-type Meters = {
+export type Meters = {
   readonly venue: (venue: string) => VenueMeters;
   readonly clockOffset: (seconds: number) => void;
   readonly ticksSkipped: () => void;

@@ -7,7 +7,7 @@ import type { VenueMeters } from './meters.ts';
 import { type RestClient, RestError } from './rest-client.ts';
 import { type SlotRunner, toLossCause } from './slot-runner.ts';
 
-type PollSlotDeps = {
+export type PollSlotDeps = {
   readonly connections: ConnectionLog;
   readonly rest: RestClient;
   readonly meters: VenueMeters;
@@ -23,107 +23,127 @@ const LOST_AFTER_PERIODS = 3;
 const MOST_WAITING = 8;
 const STARVED_EVERY_MS = 500;
 
-export const runPollSlot = (first: PollSlot, deps: PollSlotDeps): SlotRunner<PollSlot> => {
-  const { connections, rest, meters, log, starvedAfterMs = 12_000, wallMs = Date.now } = deps;
-  const over = new AbortController();
-  const waiting = new Set<Promise<void>>();
-  let slot = first;
-  let source: Source | null = null;
-  let answeredMs = performance.now();
-  let answers = 0;
+export const runPollSlot = (slot: PollSlot, deps: PollSlotDeps): SlotRunner<PollSlot> => new PollSlotRunner(slot, deps);
 
-  const open = (): Source => {
-    const { id, shards, covers, requests } = slot;
-    return connections.open({ slot: id, shards, url: requests[0]?.url ?? '', covers });
-  };
+class PollSlotRunner implements SlotRunner<PollSlot> {
+  readonly #deps: PollSlotDeps;
+  readonly #over = new AbortController();
+  readonly #waiting = new Set<Promise<void>>();
+  readonly #starving: NodeJS.Timeout;
+  #slot: PollSlot;
+  #source: Source | null = null;
+  #answeredMs = performance.now();
+  /** Of the current round. */
+  #answers = 0;
 
-  const lose = (cause: LossCause, detail: string): void => {
-    source?.lost(cause, detail);
-    source = null;
-  };
+  constructor(slot: PollSlot, deps: PollSlotDeps) {
+    this.#slot = slot;
+    this.#deps = deps;
+    void this.#run();
+    this.#starving = setInterval(() => this.#endIfStarved(), STARVED_EVERY_MS);
+  }
 
-  const ask = async (request: PollRequest): Promise<void> => {
+  slot(): PollSlot {
+    return this.#slot;
+  }
+
+  replace(next: PollSlot): void {
+    this.#slot = next;
+    this.#lose('connection_lost', 'its successor took over');
+    this.#source = this.#open();
+  }
+
+  stop(cause: LossCause, detail: string): void {
+    clearInterval(this.#starving);
+    this.#over.abort();
+    this.#lose(cause, detail);
+  }
+
+  get #isOver(): boolean {
+    return this.#over.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    this.#source = this.#open();
+    while (!this.#isOver) {
+      this.#answers = 0;
+      await this.#sendRound();
+      if (this.#answers === 0 && !this.#isOver) this.#deps.meters.pollMissed(this.#slot.id);
+    }
+  }
+
+  async #sendRound(): Promise<void> {
+    const startedMs = performance.now();
+    const { requests, everyMs } = this.#slot;
+    for (const [index, request] of requests.entries()) {
+      await this.#sleepUntil(startedMs + (index * everyMs) / requests.length);
+      if (this.#isOver) return;
+      await this.#send(request);
+    }
+    await this.#sleepUntil(startedMs + everyMs);
+  }
+
+  async #send(request: PollRequest): Promise<void> {
+    const { connections } = this.#deps;
+    // Polls come again by themselves: what cannot be kept is not asked for.
+    if (connections.isFull()) await connections.ready();
+    if (this.#waiting.size >= MOST_WAITING) await Promise.race(this.#waiting);
+    if (this.#isOver) return;
+    const asked = this.#ask(request).finally(() => this.#waiting.delete(asked));
+    this.#waiting.add(asked);
+  }
+
+  async #ask(request: PollRequest): Promise<void> {
+    const { rest, log, wallMs = Date.now } = this.#deps;
     try {
       const asked = atInstant(request, wallMs());
       const payload = await rest.ask(asked, asked.urgency ?? 'poll');
-      if (over.signal.aborted) return;
-      answeredMs = performance.now();
-      answers += 1;
-      source ??= open();
-      source.response(`${asked.method} ${asked.url}`, payload);
+      if (this.#isOver) return;
+      this.#answeredMs = performance.now();
+      this.#answers += 1;
+      this.#source ??= this.#open();
+      this.#source.response(`${asked.method} ${asked.url}`, payload);
     } catch (error) {
-      if (over.signal.aborted) return;
+      if (this.#isOver) return;
       if (!(error instanceof RestError)) throw error;
-      log.debug({ err: error, slot: slot.id }, 'no answer to a poll');
-      await onRefusal(request, error);
+      log.debug({ err: error, slot: this.#slot.id }, 'no answer to a poll');
+      await this.#onRefusal(request, error);
     }
-  };
+  }
 
-  const onRefusal = async (request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> => {
-    const isLong = performance.now() - answeredMs >= LOST_AFTER_PERIODS * slot.everyMs;
-    // Nobody is answered until the venue's pause is over: that is known at once.
-    if (isLong || retryAtMs !== null) lose(toLossCause(status), message);
+  async #onRefusal(request: PollRequest, { status, retryAtMs, message }: RestError): Promise<void> {
+    const isLong = performance.now() - this.#answeredMs >= LOST_AFTER_PERIODS * this.#slot.everyMs;
+    // The venue answers no request until its pause is over: the connection ends without waiting for three periods.
+    if (isLong || retryAtMs !== null) this.#lose(toLossCause(status), message);
     if (retryAtMs === null) return;
-    await sleep(retryAtMs);
-    if (!over.signal.aborted) await ask(request);
-  };
+    await this.#sleepUntil(retryAtMs);
+    if (!this.#isOver) await this.#ask(request);
+  }
 
-  /** The venue's limit leaves nothing for this slot: what is more urgent takes all of it. */
-  const onStarvation = (): void => {
-    const isStuck = waiting.size >= Math.min(MOST_WAITING, slot.requests.length);
-    if (isStuck && performance.now() - answeredMs >= Math.max(slot.everyMs, starvedAfterMs)) {
-      lose('venue_rate_limit', "the venue's limit leaves nothing for it");
+  /** The venue's limit leaves nothing for this slot when more urgent requests use all of it. */
+  #endIfStarved(): void {
+    const { starvedAfterMs = 12_000 } = this.#deps;
+    const isStuck = this.#waiting.size >= Math.min(MOST_WAITING, this.#slot.requests.length);
+    if (isStuck && performance.now() - this.#answeredMs >= Math.max(this.#slot.everyMs, starvedAfterMs)) {
+      this.#lose('venue_rate_limit', "the venue's limit leaves nothing for it");
     }
-  };
+  }
 
-  const sleep = (untilMs: number): Promise<void> =>
-    pause(Math.max(untilMs - performance.now(), 0), undefined, { signal: over.signal }).catch(() => undefined);
+  #open(): Source {
+    const { id, shards, covers, requests } = this.#slot;
+    return this.#deps.connections.open({ slot: id, shards, url: requests[0]?.url ?? '', covers });
+  }
 
-  const send = async (request: PollRequest): Promise<void> => {
-    // Polls come again by themselves: what cannot be kept is not asked for.
-    if (connections.isFull()) await connections.ready();
-    if (waiting.size >= MOST_WAITING) await Promise.race(waiting);
-    if (over.signal.aborted) return;
-    const asked = ask(request).finally(() => waiting.delete(asked));
-    waiting.add(asked);
-  };
+  #lose(cause: LossCause, detail: string): void {
+    this.#source?.lost(cause, detail);
+    this.#source = null;
+  }
 
-  const round = async (): Promise<void> => {
-    const startedMs = performance.now();
-    const { requests, everyMs } = slot;
-    for (const [index, request] of requests.entries()) {
-      await sleep(startedMs + (index * everyMs) / requests.length);
-      if (over.signal.aborted) return;
-      await send(request);
-    }
-    await sleep(startedMs + everyMs);
-  };
-
-  const run = async (): Promise<void> => {
-    source = open();
-    while (!over.signal.aborted) {
-      answers = 0;
-      await round();
-      if (answers === 0 && !over.signal.aborted) meters.pollMissed(slot.id);
-    }
-  };
-  void run();
-  const starving = setInterval(onStarvation, STARVED_EVERY_MS);
-
-  return {
-    slot: () => slot,
-    replace: (next) => {
-      slot = next;
-      lose('connection_lost', 'its successor took over');
-      source = open();
-    },
-    stop: (cause, detail) => {
-      clearInterval(starving);
-      over.abort();
-      lose(cause, detail);
-    },
-  };
-};
+  #sleepUntil(untilMs: number): Promise<void> {
+    const waitMs = Math.max(untilMs - performance.now(), 0);
+    return pause(waitMs, undefined, { signal: this.#over.signal }).catch(() => undefined);
+  }
+}
 
 const atInstant = (request: PollRequest, nowMs: number): PollRequest => {
   const { url, sinceMs } = request;

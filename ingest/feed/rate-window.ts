@@ -15,6 +15,8 @@ export type RateWindow = {
   readonly spend: (weight: number, nowMs: number) => void;
 };
 
+/** Any `lengthMs` hold at most `limit`. */
+type Bound = { readonly lengthMs: number; readonly limit: number };
 type Spent = { readonly atMs: number; readonly weight: number };
 
 /**
@@ -25,9 +27,14 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst, share = 1)
   const usable = limitPerMinute * USABLE * share;
   const burst = own === undefined ? usable * BURST : own.most * USABLE * share;
   const burstMs = own?.ms ?? BURST_MS;
+  const bounds: readonly Bound[] = [
+    { lengthMs: WINDOW_MS, limit: usable },
+    { lengthMs: burstMs, limit: burst },
+  ];
   let spent: Spent[] = [];
 
   const sumSince = (sinceMs: number): number => spent.reduce((sum, s) => (s.atMs > sinceMs ? sum + s.weight : sum), 0);
+  /** Milliseconds until `excess` of what was spent in the last `lengthMs` counts no more. */
   const freedAfter = (nowMs: number, lengthMs: number, excess: number): number => {
     let freed = 0;
     for (const { atMs, weight } of spent) {
@@ -37,15 +44,14 @@ export const createRateWindow = (limitPerMinute: number, own?: Burst, share = 1)
     }
     return 0;
   };
-  const waitFor = (weight: number, nowMs: number, lengthMs: number, limit: number): number => {
+  const waitFor = (weight: number, nowMs: number, { lengthMs, limit }: Bound): number => {
     // A request heavier than the whole limit waits for an empty window instead of for ever.
     const excess = sumSince(nowMs - lengthMs) + Math.min(weight, limit) - limit;
     return excess > 1e-9 ? freedAfter(nowMs, lengthMs, excess) : 0;
   };
 
   return {
-    waitMs: (weight, nowMs) =>
-      Math.max(waitFor(weight, nowMs, WINDOW_MS, usable), waitFor(weight, nowMs, burstMs, burst)),
+    waitMs: (weight, nowMs) => Math.max(...bounds.map((bound) => waitFor(weight, nowMs, bound))),
     spend: (weight, nowMs) => {
       spent = spent.filter((s) => s.atMs > nowMs - Math.max(WINDOW_MS, burstMs));
       spent.push({ atMs: nowMs, weight });

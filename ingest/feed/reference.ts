@@ -1,6 +1,6 @@
 // Asks a venue for its listings, writes each answer to every shard and folds them to the listings now known.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBackoff } from '../../infra/runtime/backoff.ts';
+import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { ListingRecord, Micros } from '../../schemas/records.ts';
 import type { CollectedVenue } from '../venues/contract/feed.ts';
@@ -35,65 +35,79 @@ type Reference = {
 const HURRY_MS = 10_000;
 
 /** Runs until it is stopped. A scope that does not answer keeps no other from starting. */
-export const followReference = (options: ReferenceOptions): Reference => {
-  const { venue, endpoints, rest, source, ready, nowMicros, onListings, random, log } = options;
-  const over = new AbortController();
-  const state: ReferenceState = {};
-  const scopes = new Map<string, readonly ListingRecord[]>();
-  const backoff = createBackoff({ ...BACKOFF, random });
-  let waiting = new AbortController();
-  let askedMs = performance.now();
+export const followReference = (options: ReferenceOptions): Reference => new ReferenceFollower(options);
 
-  const fold = (request: string, payload: Uint8Array): void => {
-    const answer = venue.mapReference(state, { kind: 'response', received_at: nowMicros(), request, payload });
-    if (answer) scopes.set(answer.scope, answer.listings);
-  };
+class ReferenceFollower implements Reference {
+  readonly #options: ReferenceOptions;
+  readonly #over = new AbortController();
+  readonly #state: ReferenceState = {};
+  readonly #scopes = new Map<string, readonly ListingRecord[]>();
+  readonly #backoff: Backoff;
+  #waiting = new AbortController();
+  #askedMs = performance.now();
 
-  const ask = async (request: VenueRequest): Promise<boolean> => {
+  constructor(options: ReferenceOptions) {
+    this.#options = options;
+    this.#backoff = createBackoff({ ...BACKOFF, random: options.random });
+    void this.#run();
+  }
+
+  hurry(): void {
+    if (performance.now() - this.#askedMs >= HURRY_MS) this.#waiting.abort();
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { venue, endpoints } = this.#options;
+    let failed: readonly VenueRequest[] = [];
+    while (!this.#over.signal.aborted) {
+      this.#askedMs = performance.now();
+      failed = await this.#askAll(failed.length > 0 ? failed : venue.reference(endpoints));
+      if (failed.length === 0) this.#backoff.reset();
+      const waitMs = failed.length > 0 ? this.#backoff.next() : venue.referenceEveryMs;
+      this.#waiting = new AbortController();
+      const signal = AbortSignal.any([this.#over.signal, this.#waiting.signal]);
+      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Asks in order and gives back what failed; a host's later answers build on its earlier ones, so they wait with them. */
+  async #askAll(requests: readonly VenueRequest[]): Promise<readonly VenueRequest[]> {
+    const failed: VenueRequest[] = [];
+    for (const request of requests) {
+      const waits = failed.some(({ url }) => new URL(url).host === new URL(request.url).host);
+      if (waits || !(await this.#ask(request))) failed.push(request);
+    }
+    if (failed.length < requests.length && !this.#over.signal.aborted) {
+      this.#options.onListings([...this.#scopes.values()].flat());
+    }
+    return failed;
+  }
+
+  async #ask(request: VenueRequest): Promise<boolean> {
+    const { ready, rest, source, log } = this.#options;
     try {
       await ready();
       const payload = await rest.ask(request, 'connection');
-      if (over.signal.aborted) return false;
+      if (this.#over.signal.aborted) return false;
       const named = `${request.method} ${request.url}`;
       source.response(named, payload);
-      fold(named, payload);
+      this.#fold(named, payload);
       return true;
     } catch (error) {
-      if (over.signal.aborted) return false;
+      if (this.#over.signal.aborted) return false;
       if (!(error instanceof RestError || error instanceof VenueError)) throw error;
       log.warn({ err: error }, 'no reference answer');
       return false;
     }
-  };
+  }
 
-  /** Asks in order and gives back what failed; a host's later answers build on its earlier ones, so they wait with them. */
-  const round = async (requests: readonly VenueRequest[]): Promise<readonly VenueRequest[]> => {
-    const failed: VenueRequest[] = [];
-    for (const request of requests) {
-      const waits = failed.some(({ url }) => new URL(url).host === new URL(request.url).host);
-      if (waits || !(await ask(request))) failed.push(request);
-    }
-    if (failed.length < requests.length && !over.signal.aborted) onListings([...scopes.values()].flat());
-    return failed;
-  };
-
-  const run = async (): Promise<void> => {
-    let failed: readonly VenueRequest[] = [];
-    while (!over.signal.aborted) {
-      askedMs = performance.now();
-      failed = await round(failed.length > 0 ? failed : venue.reference(endpoints));
-      if (failed.length === 0) backoff.reset();
-      const waitMs = failed.length > 0 ? backoff.next() : venue.referenceEveryMs;
-      waiting = new AbortController();
-      const signal = AbortSignal.any([over.signal, waiting.signal]);
-      await pause(waitMs, undefined, { signal }).catch(() => undefined);
-    }
-  };
-  void run();
-  return {
-    hurry: () => {
-      if (performance.now() - askedMs >= HURRY_MS) waiting.abort();
-    },
-    stop: () => over.abort(),
-  };
-};
+  #fold(request: string, payload: Uint8Array): void {
+    const { venue, nowMicros } = this.#options;
+    const answer = venue.mapReference(this.#state, { kind: 'response', received_at: nowMicros(), request, payload });
+    if (answer) this.#scopes.set(answer.scope, answer.listings);
+  }
+}

@@ -55,17 +55,6 @@ type Waiting = {
 
 type Block = { readonly retryAtMs: number; readonly status: number };
 
-type Host = {
-  /** Everything sent. */
-  readonly window: RateWindow;
-  /** Of that, what yields. */
-  readonly yielding: RateWindow;
-  waiting: Waiting[];
-  running: number;
-  timer: NodeJS.Timeout | undefined;
-  blocked: Block | null;
-};
-
 type RestOptions = {
   readonly weightPerMinute: number;
   readonly burst?: Burst | undefined;
@@ -79,61 +68,91 @@ type RestOptions = {
 const yields = (urgency: Urgency): boolean => urgency !== 'connection' && urgency !== 'book';
 const rankOf = ({ urgency }: Waiting): number => URGENCIES.indexOf(urgency);
 
-export const createRestClient = (options: RestOptions): RestClient => {
-  const { weightPerMinute, burst, weightIsShared, meters, headers = {} } = options;
-  const hosts = new Map<string, Host>();
-  const closing = new AbortController();
+/** Requests of one host that wait or are under way, and the pause that the host has asked for. */
+class HostQueue {
+  readonly #options: RestOptions;
+  readonly #closing: AbortSignal;
+  /** Everything sent. */
+  readonly #window: RateWindow;
+  /** Of that, what yields. */
+  readonly #yielding: RateWindow;
+  #waiting: Waiting[] = [];
+  #running = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #blocked: Block | null = null;
 
-  const openHost = (url: string): Host => {
-    const name = weightIsShared ? 'all' : new URL(url).host;
-    const known = hosts.get(name);
-    if (known) return known;
-    const host: Host = {
-      window: createRateWindow(weightPerMinute, burst),
-      yielding: createRateWindow(weightPerMinute, burst, YIELDING_SHARE),
-      waiting: [],
-      running: 0,
-      timer: undefined,
-      blocked: null,
-    };
-    hosts.set(name, host);
-    return host;
-  };
+  constructor(options: RestOptions, closing: AbortSignal) {
+    const { weightPerMinute, burst } = options;
+    this.#options = options;
+    this.#closing = closing;
+    this.#window = createRateWindow(weightPerMinute, burst);
+    this.#yielding = createRateWindow(weightPerMinute, burst, YIELDING_SHARE);
+  }
 
-  const listWindows = ({ window, yielding }: Host, urgency: Urgency): readonly RateWindow[] =>
-    yields(urgency) ? [window, yielding] : [window];
+  ask(request: VenueRequest, urgency: Urgency): Promise<Buffer> {
+    if (yields(urgency) && this.#blocked && this.#blocked.retryAtMs > performance.now()) {
+      return Promise.reject(refusedBy(this.#blocked, request));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ request, urgency, resolve, reject });
+      this.#sendNext();
+    });
+  }
 
-  const waitMs = (host: Host, { request, urgency }: Waiting): number => {
-    const nowMs = performance.now();
-    const waits = listWindows(host, urgency).map((window) => window.waitMs(request.weight, nowMs));
-    return Math.max((host.blocked?.retryAtMs ?? 0) - nowMs, ...waits);
-  };
+  close(): void {
+    clearTimeout(this.#timer);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { request, reject } of waiting) reject(new RestError(request, null));
+  }
 
-  const pump = (host: Host): void => {
-    clearTimeout(host.timer);
-    while (host.running < AT_ONCE) {
-      const next = mostUrgent(host.waiting);
+  /** Sends what may be sent now, and comes back when the next request may. */
+  #sendNext(): void {
+    clearTimeout(this.#timer);
+    while (this.#running < AT_ONCE) {
+      const next = mostUrgent(this.#waiting);
       if (!next) return;
-      const leftMs = waitMs(host, next);
+      const leftMs = this.#waitMs(next);
       if (leftMs > 0) {
-        host.timer = setTimeout(() => pump(host), Math.ceil(leftMs));
+        this.#timer = setTimeout(() => this.#sendNext(), Math.ceil(leftMs));
         return;
       }
-      host.waiting.splice(host.waiting.indexOf(next), 1);
-      void run(host, next);
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      void this.#run(next);
     }
-  };
+  }
 
-  const run = async (host: Host, { request, urgency, resolve, reject }: Waiting): Promise<void> => {
-    host.running += 1;
-    for (const window of listWindows(host, urgency)) window.spend(request.weight, performance.now());
-    meters.restWeight(request.weight);
-    await send(host, request).then(resolve, reject);
-    host.running -= 1;
-    pump(host);
-  };
+  #waitMs({ request, urgency }: Waiting): number {
+    const nowMs = performance.now();
+    const waits = this.#listWindows(urgency).map((window) => window.waitMs(request.weight, nowMs));
+    return Math.max((this.#blocked?.retryAtMs ?? 0) - nowMs, ...waits);
+  }
 
-  const send = async (host: Host, request: VenueRequest): Promise<Buffer> => {
+  #listWindows(urgency: Urgency): readonly RateWindow[] {
+    return yields(urgency) ? [this.#window, this.#yielding] : [this.#window];
+  }
+
+  async #run({ request, urgency, resolve, reject }: Waiting): Promise<void> {
+    this.#running += 1;
+    for (const window of this.#listWindows(urgency)) window.spend(request.weight, performance.now());
+    this.#options.meters.restWeight(request.weight);
+    await this.#send(request).then(resolve, reject);
+    this.#running -= 1;
+    this.#sendNext();
+  }
+
+  async #send(request: VenueRequest): Promise<Buffer> {
+    const answer = await this.#fetch(request);
+    if (answer.status >= 200 && answer.status < 300) return answer.body;
+    const pauseMs = retryAfterMs(answer);
+    if (pauseMs === null) throw new RestError(request, answer.status);
+    const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
+    this.#block(blocked);
+    throw refusedBy(blocked, request);
+  }
+
+  async #fetch(request: VenueRequest): Promise<HttpAnswer> {
+    const { meters, headers = {} } = this.#options;
     const { method, url, body } = request;
     const answer = await fetchBytes({
       method,
@@ -141,59 +160,43 @@ export const createRestClient = (options: RestOptions): RestClient => {
       ...(body === undefined ? { headers } : { body, headers: { ...headers, 'content-type': 'application/json' } }),
       timeoutMs: TIMEOUT_MS,
       maxBytes: LIMITS.frameBytes,
-      signal: closing.signal,
+      signal: this.#closing,
     }).catch((error: unknown) => {
       meters.restAnswer('none');
       throw new RestError(request, null, { cause: error });
     });
     meters.restAnswer(String(answer.status));
-    if (answer.status >= 200 && answer.status < 300) return answer.body;
-    const pauseMs = retryAfterMs(answer);
-    if (pauseMs === null) throw new RestError(request, answer.status);
-    const blocked = { retryAtMs: performance.now() + pauseMs, status: answer.status };
-    host.blocked = blocked;
-    drop(
-      host,
-      ({ urgency }) => yields(urgency),
-      (waiting) => refusedBy(blocked, waiting),
-    );
-    throw refusedBy(blocked, request);
-  };
+    return answer;
+  }
 
-  const drop = (
-    host: Host,
-    which: (waiting: Waiting) => boolean,
-    refuse: (request: VenueRequest) => RestError,
-  ): void => {
-    const dropped = host.waiting.filter(which);
-    host.waiting = host.waiting.filter((waiting) => !which(waiting));
-    for (const { request, reject } of dropped) reject(refuse(request));
-  };
+  /** Refuses what comes again by itself; the rest waits for the end of the pause. */
+  #block(blocked: Block): void {
+    this.#blocked = blocked;
+    const refused = this.#waiting.filter(({ urgency }) => yields(urgency));
+    this.#waiting = this.#waiting.filter(({ urgency }) => !yields(urgency));
+    for (const { request, reject } of refused) reject(refusedBy(blocked, request));
+  }
+}
 
-  const ask = (request: VenueRequest, urgency: Urgency = 'poll'): Promise<Buffer> => {
-    const host = openHost(request.url);
-    if (closing.signal.aborted) return Promise.reject(new RestError(request, null));
-    if (yields(urgency) && host.blocked && host.blocked.retryAtMs > performance.now()) {
-      return Promise.reject(refusedBy(host.blocked, request));
-    }
-    return new Promise((resolve, reject) => {
-      host.waiting.push({ request, urgency, resolve, reject });
-      pump(host);
-    });
+export const createRestClient = (options: RestOptions): RestClient => {
+  const hosts = new Map<string, HostQueue>();
+  const closing = new AbortController();
+
+  const openHost = (url: string): HostQueue => {
+    const name = options.weightIsShared ? 'all' : new URL(url).host;
+    const host = hosts.get(name) ?? new HostQueue(options, closing.signal);
+    hosts.set(name, host);
+    return host;
   };
 
   return {
-    ask,
+    ask: (request, urgency = 'poll') => {
+      const host = openHost(request.url);
+      return closing.signal.aborted ? Promise.reject(new RestError(request, null)) : host.ask(request, urgency);
+    },
     close: () => {
       closing.abort();
-      for (const host of hosts.values()) {
-        clearTimeout(host.timer);
-        drop(
-          host,
-          () => true,
-          (request) => new RestError(request, null),
-        );
-      }
+      for (const host of hosts.values()) host.close();
     },
   };
 };

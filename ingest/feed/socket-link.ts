@@ -164,7 +164,7 @@ class SocketLink implements Link {
       ...deps,
       watched: slot.watched ?? [],
       candles: coveredBy(slot, 'candles', symbols()),
-      aliveFrom: this.source.aliveFrom,
+      aliveFrom: () => this.source.aliveFrom(),
     });
     this.filler = { source: this.source, next: (kind) => this.watch.next(kind) };
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -267,23 +267,29 @@ class SocketLink implements Link {
     JSON.parse(text);
     const broke = this.client.watch.take(chain, performance.now());
     if (broke) log.info({ slot: this.slot.id, symbol: chain.symbol }, 'book sequence broke');
-    if (venue.bookRule.style !== 'snapshot') this.subscribeAgain(text, chain.symbol, broke);
-    else if (broke) books.wake();
+    if (venue.bookRule.style === 'snapshot') {
+      if (broke) books.wake();
+      return;
+    }
+    if (this.client.watch.isWhole(chain.symbol)) return;
+    const frames = this.makeRenewal(text);
+    if (frames.length > 0) this.subscribeAgain(chain.symbol, frames);
+    else if (broke) this.end('sequence_break', `${chain.symbol}: subscribing again`);
   }
 
-  /** Such a venue sends a book's snapshot at each subscription only: at that of the book, or else at those of a whole new connection. */
-  private subscribeAgain(text: string, symbol: string, broke: boolean): void {
+  /** What subscribes again to the stream of a frame; empty where only a whole new connection does. */
+  private makeRenewal(text: string): readonly string[] {
     const { venue } = this.deps;
-    if (this.client.watch.isWhole(symbol)) return;
     const subscription = venue.subscriptionOf?.(text) ?? null;
-    const frames = subscription === null ? [] : (venue.renew?.([subscription]) ?? []);
+    return subscription === null ? [] : (venue.renew?.([subscription]) ?? []);
+  }
+
+  /** Such a venue sends a book's snapshot at each subscription only. */
+  private subscribeAgain(symbol: string, frames: readonly string[]): void {
     const nowMs = performance.now();
-    if (frames.length === 0) {
-      if (broke) this.end('sequence_break', `${symbol}: subscribing again`);
-    } else if (nowMs - (this.bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) >= BOOK_AGAIN_MS) {
-      this.bookRenewedMs.set(symbol, nowMs);
-      this.sendPaced(frames, () => undefined);
-    }
+    if (nowMs - (this.bookRenewedMs.get(symbol) ?? Number.NEGATIVE_INFINITY) < BOOK_AGAIN_MS) return;
+    this.bookRenewedMs.set(symbol, nowMs);
+    this.sendPaced(frames, () => undefined);
   }
 
   /** Overflow policy `block`: what the venue sends meanwhile waits in the socket, and at last at the venue. */

@@ -1,13 +1,14 @@
 // Keeps one socket slot connected: backoff after a loss, a successor before a venue's age limit or a new plan, both overlapping.
 import { setTimeout as pause } from 'node:timers/promises';
-import { createBackoff } from '../../infra/runtime/backoff.ts';
+import { type Backoff, createBackoff } from '../../infra/runtime/backoff.ts';
 import type { SocketSlot } from '../venues/contract/feed.ts';
 import type { ClosedMinutes } from './candle-watch.ts';
+import type { LossCause } from './connection-log.ts';
 import type { Pacer } from './pacer.ts';
 import type { SlotRunner } from './slot-runner.ts';
 import { ConnectFailure, type Link, type LinkDeps, openLink } from './socket-link.ts';
 
-type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
+export type SocketSlotDeps = Omit<LinkDeps, 'closed'> & {
   readonly pacer: Pacer;
   /** In [0, 1). */
   readonly random: () => number;
@@ -22,78 +23,102 @@ const RENEW_SPREAD = 0.05;
 
 type Live = { readonly link: Link; readonly renewAtMs: number };
 
-export const runSocketSlot = (first: SocketSlot, deps: SocketSlotDeps): SlotRunner<SocketSlot> => {
-  const { connections, pacer, random, log } = deps;
-  const over = new AbortController();
-  const closed: ClosedMinutes = new Map();
-  const backoff = createBackoff({ ...BACKOFF, random });
-  let slot = first;
-  let live: Live[] = [];
-  let attempting = false;
-  let waitMs = 0;
+export const runSocketSlot = (slot: SocketSlot, deps: SocketSlotDeps): SlotRunner<SocketSlot> =>
+  new SocketSlotRunner(slot, deps);
 
-  const isCurrent = ({ link, renewAtMs }: Live): boolean => link.slot === slot && performance.now() < renewAtMs;
+class SocketSlotRunner implements SlotRunner<SocketSlot> {
+  readonly #deps: SocketSlotDeps;
+  readonly #over = new AbortController();
+  readonly #closed: ClosedMinutes = new Map();
+  readonly #backoff: Backoff;
+  readonly #timer: NodeJS.Timeout;
+  #slot: SocketSlot;
+  /** Oldest first: a successor overlaps with the link it replaces. */
+  #live: Live[] = [];
+  #attempting = false;
+  #waitMs = 0;
 
-  const adopt = (link: Link): void => {
-    live.push({ link, renewAtMs: link.openedMs + slot.renewAfterMs * (1 - RENEW_SPREAD * random()) });
-    void link.ended.then(() => {
-      live = live.filter((l) => l.link !== link);
-      if (performance.now() - link.openedMs >= HELD_MS) backoff.reset();
-      waitMs = backoff.next();
-      look();
-    });
-  };
+  constructor(slot: SocketSlot, deps: SocketSlotDeps) {
+    this.#slot = slot;
+    this.#deps = deps;
+    this.#backoff = createBackoff({ ...BACKOFF, random: deps.random });
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#look();
+  }
 
-  const attempt = async (): Promise<void> => {
-    await pause(waitMs, undefined, { signal: over.signal });
-    await connections.ready();
-    await pacer(over.signal);
-    const asked = slot;
+  slot(): SocketSlot {
+    return this.#slot;
+  }
+
+  replace(next: SocketSlot): void {
+    this.#slot = next;
+    this.#look();
+  }
+
+  stop(cause: LossCause, detail: string): void {
+    clearInterval(this.#timer);
+    this.#over.abort();
+    for (const { link } of [...this.#live]) link.end(cause, detail);
+  }
+
+  /** Ends what a settled successor has replaced; opens a link where none serves the current slot. */
+  #look(): void {
+    if (this.#over.signal.aborted) return;
+    const newest = this.#live.at(-1);
+    if (newest?.link.isSettled()) {
+      for (const { link } of this.#live.slice(0, -1)) link.end('connection_lost', 'its successor took over');
+    }
+    if (!this.#attempting && (!newest || !this.#isCurrent(newest))) void this.#tryAgain();
+  }
+
+  #isCurrent({ link, renewAtMs }: Live): boolean {
+    return link.slot === this.#slot && performance.now() < renewAtMs;
+  }
+
+  async #tryAgain(): Promise<void> {
+    this.#attempting = true;
     try {
-      const link = await openLink(asked, { ...deps, closed });
-      adopt(link);
-      waitMs = 0;
-      if (over.signal.aborted) link.end('collector_down', 'stopped while connecting');
+      await this.#attempt();
+    } catch (error) {
+      if (!this.#over.signal.aborted) throw error;
+    } finally {
+      this.#attempting = false;
+    }
+  }
+
+  async #attempt(): Promise<void> {
+    const { connections, pacer } = this.#deps;
+    await pause(this.#waitMs, undefined, { signal: this.#over.signal });
+    await connections.ready();
+    await pacer(this.#over.signal);
+    const slot = this.#slot;
+    try {
+      const link = await openLink(slot, { ...this.#deps, closed: this.#closed });
+      this.#adopt(link);
+      this.#waitMs = 0;
+      if (this.#over.signal.aborted) link.end('collector_down', 'stopped while connecting');
     } catch (error) {
       if (!(error instanceof ConnectFailure)) throw error;
-      connections.failed({ slot: asked.id, shards: asked.shards }, error.loss, error.message);
-      waitMs = Math.max(backoff.next(), error.waitMs);
-      log.warn({ slot: asked.id, cause: error.loss, detail: error.message, wait_ms: waitMs }, 'could not connect');
+      this.#onFailure(slot, error);
     }
-  };
+  }
 
-  const tryAgain = async (): Promise<void> => {
-    attempting = true;
-    await attempt()
-      .catch((error: unknown) => {
-        if (!over.signal.aborted) throw error;
-      })
-      .finally(() => {
-        attempting = false;
-      });
-  };
+  #adopt(link: Link): void {
+    const { renewAfterMs } = this.#slot;
+    const renewAtMs = link.openedMs + renewAfterMs * (1 - RENEW_SPREAD * this.#deps.random());
+    this.#live.push({ link, renewAtMs });
+    void link.ended.then(() => {
+      this.#live = this.#live.filter((live) => live.link !== link);
+      if (performance.now() - link.openedMs >= HELD_MS) this.#backoff.reset();
+      this.#waitMs = this.#backoff.next();
+      this.#look();
+    });
+  }
 
-  const look = (): void => {
-    if (over.signal.aborted) return;
-    const newest = live.at(-1);
-    if (newest?.link.isSettled()) {
-      for (const { link } of live.slice(0, -1)) link.end('connection_lost', 'its successor took over');
-    }
-    if (!attempting && (!newest || !isCurrent(newest))) void tryAgain();
-  };
-
-  const timer = setInterval(look, LOOK_EVERY_MS);
-  look();
-  return {
-    slot: () => slot,
-    replace: (next) => {
-      slot = next;
-      look();
-    },
-    stop: (cause, detail) => {
-      clearInterval(timer);
-      over.abort();
-      for (const { link } of [...live]) link.end(cause, detail);
-    },
-  };
-};
+  #onFailure({ id, shards }: SocketSlot, { loss, message, waitMs }: ConnectFailure): void {
+    const { connections, log } = this.#deps;
+    connections.failed({ slot: id, shards }, loss, message);
+    this.#waitMs = Math.max(this.#backoff.next(), waitMs);
+    log.warn({ slot: id, cause: loss, detail: message, wait_ms: this.#waitMs }, 'could not connect');
+  }
+}

@@ -1,6 +1,7 @@
 // What was served against what was true: digit by digit at the reading's own stamp, derived members by another arithmetic.
 import { Decimal } from 'decimal.js';
-import type { TruthBook, TruthRow } from '../../infra/dev/simulator/truth-log.ts';
+import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { BANDS, type ReadingLayer } from '../../schemas/layers.ts';
 import { figuresOf, type LayerObject, microsOf, type Seen, type Subject, type TruthIndex } from './truth.ts';

@@ -1,7 +1,8 @@
 // A run watched once a second: everything served is compared with the truth as it is written, and each state is kept.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { TruthBook, TruthRow } from '../../infra/dev/simulator/truth-log.ts';
+import type { TruthBook } from '../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { until } from './pipeline.ts';
 import { bandDifferences, bandMembers, differencesOf, rowsFor, shownLevels } from './true-values.ts';
 import { isPresent, look, nameOf, nowMicros, type World } from './true-world.ts';

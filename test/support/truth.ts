@@ -1,6 +1,6 @@
 // What the API served, layer object by layer object, and the simulators' log of what was true, by stamp.
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { TruthRow } from '../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../infra/dev/simulator/truth-rows.ts';
 import { venues } from '../../ingest/venues/index.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import { READING_LAYERS, type ReadingLayer } from '../../schemas/layers.ts';

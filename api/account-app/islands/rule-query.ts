@@ -16,7 +16,7 @@ type Word = { readonly word: string; readonly says: string };
 const CHECK_AFTER_MS = 300;
 const MOST_WORDS = 8;
 
-const wordsOf = ({ errors = [], complexity }: Checked): string => {
+const describeChecked = ({ errors = [], complexity }: Checked): string => {
   if (errors.length === 0) return `Valid, at a cost of ${complexity?.cost ?? 0}.`;
   const place = ({ position }: Fault): string =>
     position === undefined ? '' : `Line ${position.line}, column ${position.column}: `;
@@ -36,7 +36,7 @@ const watchFaults = (area: HTMLTextAreaElement, told: HTMLElement, units: HTMLSe
     if (number !== asked) return;
     const checked = answer === null ? null : ((await answer.json().catch(() => null)) as Checked | null);
     const isFaulty = (checked?.errors ?? []).length > 0;
-    told.textContent = checked === null ? '' : wordsOf(checked);
+    told.textContent = checked === null ? '' : describeChecked(checked);
     told.classList.toggle('bad', isFaulty);
     area.setAttribute('aria-invalid', String(isFaulty));
   };

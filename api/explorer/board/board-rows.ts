@@ -60,14 +60,14 @@ export const SORT_BY_RANGE = 'range';
 /** Figures of one row by venue; only those that are shown. */
 export type RowFigures = ReadonlyMap<string, readonly number[]>;
 
-const rangeOf = (figures: RowFigures): number | null => {
+const measureRange = (figures: RowFigures): number | null => {
   const all = [...figures.values()].flat();
   return all.length < 2 ? null : Math.max(...all) - Math.min(...all);
 };
 
 /** What a row is sorted by; null: there is nothing, and the row stands last either way. */
 export const sortFigure = (figures: RowFigures, { by }: Sort): number | null =>
-  by === SORT_BY_RANGE ? rangeOf(figures) : (figures.get(by)?.[0] ?? null);
+  by === SORT_BY_RANGE ? measureRange(figures) : (figures.get(by)?.[0] ?? null);
 
 /** Names of instruments in order. Stable: those that are equal, or have nothing, keep their order by name. */
 export const sortNames = (

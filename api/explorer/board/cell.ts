@@ -32,7 +32,9 @@ export const ageOf = (reading: Reading, nowMs: number): number | null => {
   return at === null ? null : Math.max(0, nowMs - at);
 };
 
-const withheld = (reading: Reading, nowMs: number, reason: string, cause?: string): Cell => ({
+type Why = { readonly reason: string; readonly cause?: string | undefined };
+
+const withheld = (reading: Reading, nowMs: number, { reason, cause }: Why): Cell => ({
   kind: 'withheld',
   label: reasonLabel(reason, cause),
   words: reasonWords(reason, cause),
@@ -47,16 +49,16 @@ const ownReason = (reading: Reading, { nowMs, boundMs, lostSinceMs }: CellTime):
   return (ageOf(reading, nowMs) ?? 0) > boundMs + GRACE_MS ? 'freshness_bound' : null;
 };
 
-export const cellOf = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
+export const toCell = (reading: Reading | undefined, member: string, time: CellTime): Cell => {
   if (reading === undefined) return { kind: 'waiting' };
   const { status, reason = status, gap_cause: cause } = reading;
   if (status === 'not_published' || status === 'off')
     return { kind: 'absent', label: reasonLabel(status), words: reasonWords(reason) };
-  if (status !== 'present') return withheld(reading, time.nowMs, reason, cause);
+  if (status !== 'present') return withheld(reading, time.nowMs, { reason, cause });
   const own = ownReason(reading, time);
-  if (own !== null) return withheld(reading, time.nowMs, own);
+  if (own !== null) return withheld(reading, time.nowMs, { reason: own });
   const digits = reading.values[member];
   if (digits === undefined || digits === null)
-    return withheld(reading, time.nowMs, reading.null_reasons?.[member] ?? 'no_value');
+    return withheld(reading, time.nowMs, { reason: reading.null_reasons?.[member] ?? 'no_value' });
   return { kind: 'figure', digits, unit: reading.units?.[member] ?? '', ageMs: ageOf(reading, time.nowMs) ?? 0 };
 };

@@ -10,7 +10,7 @@ export const RANGES = [
 export type RangeId = (typeof RANGES)[number]['id'];
 export type HistoryRange = (typeof RANGES)[number];
 
-export const rangeOf = (id: string | null | undefined): HistoryRange =>
+export const parseRange = (id: string | null | undefined): HistoryRange =>
   RANGES.find((range) => range.id === id) ?? RANGES[0];
 
 /** What stored history of a layer is sampled by: no interval is shorter. */
@@ -31,7 +31,7 @@ export type InstrumentView = {
 const PRICES = ['trade', 'mark', 'index'] as const;
 
 export const readInstrumentView = (query: URLSearchParams): InstrumentView => {
-  const range = rangeOf(query.get('range'));
+  const range = parseRange(query.get('range'));
   return {
     range: range.id,
     isRaw: query.get('rows') === 'stored' && range.spanMs <= RAW_SPAN_MS,

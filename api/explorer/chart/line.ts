@@ -43,7 +43,7 @@ const sameHole = (hole: Hole | undefined, { reason, cause }: Empty, fromMs: numb
   hole !== undefined && hole.reason === reason && hole.cause === cause && hole.toMs === fromMs;
 
 /** `stepMs`: how much time a row stands for; of stored rows the layer's own window. */
-export const lineOf = (
+export const buildLine = (
   name: string,
   rows: readonly HistoryRow[],
   { member, stepMs }: { readonly member: string; readonly stepMs: number },

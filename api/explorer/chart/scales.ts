@@ -3,7 +3,7 @@
 export type Range = { readonly low: number; readonly high: number };
 
 /** From the lowest to the highest of all that is shown, with a little air; null: nothing is shown. */
-export const rangeOf = (figures: Iterable<number>): Range | null => {
+export const findRange = (figures: Iterable<number>): Range | null => {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const figure of figures) {
     if (Number.isNaN(figure)) continue;

@@ -9,7 +9,7 @@ const order = (board: HTMLElement, figureOf: (button: Element) => number | null,
   const body = board.querySelector('tbody') as HTMLElement;
   const rows = [...body.querySelectorAll<HTMLTableRowElement>('tr')];
   const byName = new Map(rows.map((row) => [row.dataset['row'] ?? '', row]));
-  const figuresOf = (name: string): RowFigures => {
+  const collectFigures = (name: string): RowFigures => {
     const figures = new Map<string, number[]>();
     for (const button of byName.get(name)?.querySelectorAll('button.cell') ?? []) {
       const venue = (button as HTMLElement).dataset['listing']?.split('|')[0] ?? '';
@@ -18,7 +18,7 @@ const order = (board: HTMLElement, figureOf: (button: Element) => number | null,
     }
     return figures;
   };
-  for (const name of sortNames([...byName.keys()], sort, figuresOf))
+  for (const name of sortNames([...byName.keys()], sort, collectFigures))
     body.append(byName.get(name) as HTMLTableRowElement);
 };
 

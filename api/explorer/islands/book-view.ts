@@ -67,7 +67,8 @@ const sideTable = (
   return table;
 };
 
-const sumText = (value: string | null, isComplete: boolean): string =>
+type Sum = { readonly value: string | null; readonly isComplete: boolean };
+const sumText = ({ value, isComplete }: Sum): string =>
   value === null ? 'not known' : `${isComplete ? '' : 'at least '}${formText('quantity', value)}`;
 
 const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLElement => {
@@ -78,8 +79,8 @@ const bandTable = (bands: Readonly<Record<string, Band>>, quote: string): HTMLEl
   )) {
     const row = body.insertRow();
     cell(row, band.replace('bps', ' bps'));
-    cell(row, sumText(bid_value, complete.bid));
-    cell(row, sumText(ask_value, complete.ask));
+    cell(row, sumText({ value: bid_value, isComplete: complete.bid }));
+    cell(row, sumText({ value: ask_value, isComplete: complete.ask }));
   }
   return table;
 };

@@ -1,7 +1,7 @@
 // Draws a chart on its canvas: axes, lines or candles, and below them a lane a line in which holes are hatched with their cause.
 import { decimate } from '../chart/decimate.ts';
 import type { Line } from '../chart/line.ts';
-import { type Range, rangeOf, ticksOf, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
+import { findRange, type Range, ticksOf, tickText, timeTicks, timeTickText } from '../chart/scales.ts';
 
 export type Candle = {
   readonly fromMs: number;
@@ -83,7 +83,7 @@ const shownRange = ({ lines, candles, fromMs, toMs }: ChartData): Range => {
       for (const { xs, ys } of lines)
         for (const [place, y] of ys.entries()) if ((xs[place] ?? 0) >= fromMs && (xs[place] ?? 0) <= toMs) yield y;
   };
-  return rangeOf(figures()) ?? { low: 0, high: 1 };
+  return findRange(figures()) ?? { low: 0, high: 1 };
 };
 
 const paintAxes = ({ on, data, frame, palette }: Paint, range: Range): void => {
@@ -237,8 +237,8 @@ const paintLane = (paint: Paint, place: number): void => {
 };
 
 /** Draws everything but the crosshair; says how many points it drew. */
-export const paintChart = (on: CanvasRenderingContext2D, data: ChartData, frame: Frame, palette: Palette): number => {
-  const paint: Paint = { on, data, frame, palette };
+export const paintChart = (paint: Paint): number => {
+  const { on, data, frame } = paint;
   on.clearRect(0, 0, frame.width, frame.height);
   const range = shownRange(data);
   // One line has the whole height for its holes.

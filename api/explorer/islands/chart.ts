@@ -102,7 +102,7 @@ export class Chart {
     const on = this.#canvas.getContext('2d') as CanvasRenderingContext2D;
     on.scale(dots, dots);
     const begun = performance.now();
-    const drawn = paintChart(on, data, frameOf(width, height), readPalette());
+    const drawn = paintChart({ on, data, frame: frameOf(width, height), palette: readPalette() });
     Object.assign(this.#figure.dataset, {
       points: data.lines.reduce((sum, { xs }) => sum + xs.length, 0),
       drawn,

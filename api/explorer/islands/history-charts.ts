@@ -1,7 +1,7 @@
 // Charts of an instrument's history: each is read when it comes into sight, again each minute while it is looked at.
 import { type Form, formText } from '../board/figure-text.ts';
 import { type HistoryRange, WINDOW_MS } from '../board/instrument-view.ts';
-import { type HistoryRow, type Line, lineOf } from '../chart/line.ts';
+import { buildLine, type HistoryRow, type Line } from '../chart/line.ts';
 import { Chart } from './chart.ts';
 import type { ChartData } from './chart-paint.ts';
 import { callPatiently } from './patient-call.ts';
@@ -65,7 +65,7 @@ const dataOf = (answer: Answer, { range, isRaw }: HistoryAsked, figure: DOMStrin
   const items = answer.items.filter((item) => item.layers[layer] !== undefined);
   const names = lineNames(items);
   const lines = items.map(
-    (item, i): Line => lineOf(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
+    (item, i): Line => buildLine(names[i] ?? '', item.layers[layer]?.rows ?? [], { member, stepMs }),
   );
   return {
     ...{ fromMs: Date.parse(answer.from), toMs: Date.parse(answer.to), lines },

@@ -1,5 +1,5 @@
 // The page of an instrument: its table live, its charts, candles, book and liquidations as they come into sight.
-import { rangeOf } from '../board/instrument-view.ts';
+import { parseRange } from '../board/instrument-view.ts';
 import { showBook } from './book-view.ts';
 import { showCandles } from './candle-chart.ts';
 import { showHistory } from './history-charts.ts';
@@ -10,7 +10,7 @@ const start = (side: HTMLElement, charts: HTMLElement): void => {
   const { layers = '', where = '' } = side.dataset;
   const { feed } = openLivePage({ table: side, query: { layers, where } });
   const nowMs = (): number => feed.nowMs();
-  const range = rangeOf(charts.dataset['range']);
+  const range = parseRange(charts.dataset['range']);
   showHistory(charts.querySelectorAll<HTMLElement>('figure.chart'), {
     ...{ where, range, isRaw: charts.dataset['raw'] === 'yes', nowMs },
   });

@@ -1,5 +1,5 @@
 // Cells of the page that show a figure of a reading: painted at most ten times a second, each only when what it shows has changed.
-import { type Cell, cellOf } from '../board/cell.ts';
+import { type Cell, toCell } from '../board/cell.ts';
 import { cellDetails, type Detail } from '../board/cell-details.ts';
 import { colourStep } from '../board/colour-step.ts';
 import { ageText, type Form, formText } from '../board/figure-text.ts';
@@ -144,7 +144,7 @@ export class LiveCells {
 
   #see({ listing, layer, member }: LiveCell): Cell {
     const isFrozen = this.#frozenMs !== null;
-    return cellOf(this.#feed.picture.read(listing, layer), member, {
+    return toCell(this.#feed.picture.read(listing, layer), member, {
       nowMs: this.nowMs(),
       boundMs: this.#feed.boundMs(layer),
       lostSinceMs: isFrozen ? null : this.#feed.lostSinceMs,

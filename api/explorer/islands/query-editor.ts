@@ -5,7 +5,7 @@ import { type Diagnostic, linter, lintKeymap, setDiagnostics } from '@codemirror
 import { EditorState, Prec } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, keymap, ViewPlugin, type ViewUpdate } from '@codemirror/view';
 import type { ApiFault } from './call.ts';
-import { KEYWORDS, STATUSES, wordsOf } from './query-words.ts';
+import { KEYWORDS, STATUSES, splitWords } from './query-words.ts';
 
 export type Catalogue = {
   readonly fields: readonly Described[];
@@ -77,7 +77,7 @@ const THEME = EditorView.theme({
 
 const colour = (view: EditorView): DecorationSet =>
   Decoration.set(
-    wordsOf(view.state.doc.toString()).map(({ kind, from, to }) =>
+    splitWords(view.state.doc.toString()).map(({ kind, from, to }) =>
       Decoration.mark({ class: `w-${kind}` }).range(from, to),
     ),
   );

@@ -142,7 +142,7 @@ const unitText = (unit: string | undefined, quote: string | undefined): string =
   unit === 'quote' ? (quote ?? 'quote') : unit === undefined || unit === 'code' || unit === 'count' ? '' : unit;
 
 /** What a value object of any answer shows. A number that is not current is not in the cell at all. */
-export const cellOf = (object: ValueObject | undefined, quote?: string): Cell | null => {
+export const toCell = (object: ValueObject | undefined, quote?: string): Cell | null => {
   if (object === undefined) return null;
   const { value = null, status = 'present', reason, bound } = object;
   const unit = unitText(object.unit, quote);
@@ -187,10 +187,10 @@ export const screenTable = ({ instruments }: ScreenAnswer): Table => {
         ({ expr, venue, symbol, status, reason }) =>
           `${expr}${venue === null ? '' : ` at ${venue} ${symbol ?? ''}`.trimEnd()} is ${reasonWords(status, reason)}`,
       ),
-      cells: groupColumns.map((name) => cellOf(values[name])),
+      cells: groupColumns.map((name) => toCell(values[name])),
       rows: venues.map(({ venue, symbol, quote, values: own }) => ({
         names: [venue, symbol],
-        cells: columns.map((name) => cellOf(own[name], quote)),
+        cells: columns.map((name) => toCell(own[name], quote)),
       })),
     })),
   };
@@ -221,7 +221,7 @@ export const snapshotsTable = ({ items }: Pick<SnapshotsAnswer, 'items'>): Table
           const object = own[layer];
           if (object === undefined) return null;
           const { values, units = {}, ...rest } = object;
-          return cellOf(
+          return toCell(
             {
               ...rest,
               layer,

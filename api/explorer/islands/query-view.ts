@@ -35,7 +35,7 @@ const resultElement = ({ result, because }: Group, rows: number): HTMLElement =>
   );
 };
 
-const groupRows = (group: Group, hasResult: boolean): HTMLElement[] => {
+const groupRows = (group: Group, columns: 'with result' | 'bare'): HTMLElement[] => {
   const count = Math.max(1, group.rows.length);
   const lead = [
     element(
@@ -43,7 +43,7 @@ const groupRows = (group: Group, hasResult: boolean): HTMLElement[] => {
       { scope: 'row', rowspan: count },
       element('a', { href: `/explore/${encodeURIComponent(group.title)}` }, group.title),
     ),
-    ...(hasResult ? [resultElement(group, count)] : []),
+    ...(columns === 'with result' ? [resultElement(group, count)] : []),
   ];
   const own = group.cells.map((cell) => {
     const made = cellElement(cell);
@@ -65,13 +65,13 @@ const groupRows = (group: Group, hasResult: boolean): HTMLElement[] => {
 /** A table that scrolls by itself; columns of the whole group stand at its end. */
 export const tableElement = (table: Table, caption: string): HTMLElement => {
   const hasResult = table.groups.some(({ result }) => result !== null);
-  const head = (name: string, isNumber: boolean): HTMLElement =>
-    element('th', { scope: 'col', ...(isNumber ? { class: 'number' } : {}) }, name);
+  const head = (name: string): HTMLElement => element('th', { scope: 'col' }, name);
+  const numberHead = (name: string): HTMLElement => element('th', { scope: 'col', class: 'number' }, name);
   const heads = [
-    head(table.titleName, false),
-    ...(hasResult ? [head('Result', false)] : []),
-    ...table.rowNames.map((name) => head(name, false)),
-    ...[...table.columns, ...table.groupColumns].map((name) => head(name, true)),
+    head(table.titleName),
+    ...(hasResult ? [head('Result')] : []),
+    ...table.rowNames.map(head),
+    ...[...table.columns, ...table.groupColumns].map(numberHead),
   ];
   return element(
     'div',
@@ -80,7 +80,7 @@ export const tableElement = (table: Table, caption: string): HTMLElement => {
       'table',
       {},
       element('thead', {}, element('tr', {}, ...heads)),
-      element('tbody', {}, ...table.groups.flatMap((group) => groupRows(group, hasResult))),
+      element('tbody', {}, ...table.groups.flatMap((group) => groupRows(group, hasResult ? 'with result' : 'bare'))),
     ),
   );
 };

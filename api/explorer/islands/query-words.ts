@@ -31,7 +31,7 @@ const kindOf = (found: RegExpExecArray, text: string): WordKind => {
 };
 
 /** The words of a text, in their order; what is no word of the language is left out. */
-export const wordsOf = (text: string): Word[] =>
+export const splitWords = (text: string): Word[] =>
   [...text.matchAll(PATTERN)].map((found) => ({
     kind: kindOf(found as RegExpExecArray, text),
     text: found[0],
@@ -41,7 +41,7 @@ export const wordsOf = (text: string): Word[] =>
 
 /** The clause `as of` of a query: where it stands and the instant that it names; null when there is none. */
 export const findAsOf = (text: string): { readonly from: number; readonly to: number; readonly at: string } | null => {
-  const words = wordsOf(text);
+  const words = splitWords(text);
   const at = words.findIndex((word, i) => word.text === 'as' && words[i + 1]?.text === 'of');
   const [as, of, instant] = [words[at], words[at + 1], words[at + 2]];
   if (as === undefined || of === undefined) return null;

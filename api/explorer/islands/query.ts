@@ -60,7 +60,7 @@ const checked = (name: string): HTMLInputElement[] => [
 ];
 const modeOf = (): Mode => (checked('mode')[0]?.value === 'snapshots' ? 'snapshots' : 'screen');
 
-const questionOf = (): Question => ({
+const readQuestion = (): Question => ({
   mode: modeOf(),
   q: editor.text(),
   layers: checked('layers').map(({ value }) => value),
@@ -201,7 +201,7 @@ const run = async ({ keepsAddress = false } = {}): Promise<void> => {
   running?.abort();
   const own = new AbortController();
   running = own;
-  const question = questionOf();
+  const question = readQuestion();
   const call = callOf(question);
   const address = addressOf(question);
   if (!keepsAddress && address !== location.pathname + location.search) history.pushState(null, '', address);

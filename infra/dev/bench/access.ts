@@ -8,7 +8,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Pool } from 'pg';
 import type { Call } from '../../../api/access/call.ts';
 import { openKeyStore } from '../../../api/access/key-store.ts';
-import { keyOf, randomCharacters } from '../../../api/access/keys.ts';
+import { composeKey, randomCharacters } from '../../../api/access/keys.ts';
 import { keepSettled, Meter } from '../../../api/access/meter.ts';
 import { sharedPermits } from '../../../api/access/permits.ts';
 import { sharedPlaces } from '../../../api/access/place-store.ts';
@@ -86,7 +86,7 @@ const twoRoutes = async (deps: AccessDeps): Promise<FastifyInstance> => {
   return app;
 };
 
-const timesOf = async (app: FastifyInstance, keys: readonly string[], requests: number) => {
+const measureTimes = async (app: FastifyInstance, keys: readonly string[], requests: number) => {
   const times = { open: [] as number[], checked: [] as number[] };
   for (let i = 0; i < requests; i++) {
     const headers = { authorization: `Bearer ${keys[i % keys.length]}` };
@@ -105,8 +105,8 @@ const measureCost = async (pool: Pool, requests: number): Promise<void> => {
   const stop = keepSettled(deps.meter, createLog('bench', 'silent'));
   const keys = await newKeys(pool);
   const app = await twoRoutes(deps);
-  await timesOf(app, keys, Math.min(requests, 4_000));
-  const { open, checked } = await timesOf(app, keys, requests);
+  await measureTimes(app, keys, Math.min(requests, 4_000));
+  const { open, checked } = await measureTimes(app, keys, requests);
   const alone: number[] = [];
   for (let i = 0; i < requests; i++) {
     const call = callWith(keys[i % KEYS] ?? '');
@@ -181,7 +181,7 @@ const measureTiming = async (pool: Pool, tries: number): Promise<void> => {
     const kind = KINDS[randomInt(KINDS.length)] ?? 'far';
     // All are made each time: work before the clock starts is seen by it, as a colder cache.
     const ends = [randomCharacters(WRONG), randomCharacters(WRONG), randomCharacters(WRONG)];
-    const made = KINDS.map((k, at) => keyOf((k === 'near' ? prefix : randomCharacters(prefix.length)) + ends[at]));
+    const made = KINDS.map((k, at) => composeKey((k === 'near' ? prefix : randomCharacters(prefix.length)) + ends[at]));
     const call = callWith(made[KINDS.indexOf(kind)] ?? '');
     const began = performance.now();
     const refused = await checkAccess(call, deps);

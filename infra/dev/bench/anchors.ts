@@ -60,7 +60,7 @@ type Bench = {
   readonly store: ObjectStore;
   readonly listings: number;
 };
-const questionOf = (at: number) => ({
+const makeQuestion = (at: number) => ({
   table: MARK,
   listing: `${VENUE}:${symbolOf(at)}`,
   day: DAY,
@@ -87,7 +87,7 @@ const rateOf = async (rows: readonly LeafRow[], work: (rows: readonly LeafRow[])
 
 const rowsOf = async ({ source }: Bench, at: number): Promise<LeafRow[]> => {
   const rows: LeafRow[] = [];
-  for await (const batch of readLeafRows(source, questionOf(at))) rows.push(...batch);
+  for await (const batch of readLeafRows(source, makeQuestion(at))) rows.push(...batch);
   return rows;
 };
 
@@ -135,7 +135,7 @@ const measureTree = async (bench: Bench): Promise<Figure[]> => {
   const rate = async (work: (batch: readonly LeafRow[]) => void | Promise<void>): Promise<number> => {
     const began = performance.now();
     for (let at = 0; at < bench.listings; at++)
-      for await (const batch of readLeafRows(bench.source, questionOf(at))) await work(batch);
+      for await (const batch of readLeafRows(bench.source, makeQuestion(at))) await work(batch);
     return ((bench.listings * WINDOWS) / (performance.now() - began)) * 1_000;
   };
   const reading = await rate(() => undefined);

@@ -1,5 +1,5 @@
 // Calls the data API as a client with many keys would: kept-alive connections, no compression, the time of each whole answer.
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { displayOf, hashKey, makeKey } from '../../../api/access/keys.ts';
 import { makeKeyId } from '../../../api/contract/ids.ts';
 import { openPostgres } from '../../runtime/postgres/postgres.ts';
@@ -56,49 +56,14 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
       'content-length': Buffer.byteLength(payload),
       ...over,
     };
-    return new Promise((resolve, reject) => {
-      const began = performance.now();
-      const call = request(`${baseUrl}${path}`, { method: 'POST', agent, headers }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => {
-          const ms = performance.now() - began;
-          const whole = Buffer.concat(chunks);
-          const text = whole.toString('utf8');
-          if (answer.statusCode === 200) resolve({ ms, text, bytes: whole.length });
-          else reject(new Error(`${path}: ${answer.statusCode} ${text.slice(0, 500)}`));
-        });
-      });
-      call.on('error', reject);
-      call.end(payload);
-    });
+    return sendTimed(`${baseUrl}${path}`, { method: 'POST', agent, headers }, payload);
   };
-  const stream: ApiClient['stream'] = (query, onEvent) =>
-    new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${keys[0]}` };
-      const path = `/v2/stream?${new URLSearchParams(query)}`;
-      const call = request(`${baseUrl}${path}`, { agent: false, headers }, (answer) => {
-        let rest = '';
-        answer.on('error', () => undefined);
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
-          if (answer.statusCode !== 200)
-            return reject(new Error(`${path}: ${answer.statusCode} ${chunk.slice(0, 500)}`));
-          const frames = `${rest}${chunk}`.split('\n\n');
-          rest = frames.pop() ?? '';
-          for (const frame of frames) {
-            const [, event = '', data = ''] = FRAME.exec(frame) ?? [];
-            if (event === 'ready') resolve(() => call.destroy());
-            onEvent(event, data);
-          }
-        });
-      });
-      call.on('error', reject);
-      call.end();
-    });
   return {
     post,
-    stream,
+    stream: (query, onEvent) => {
+      const url = `${baseUrl}/v2/stream?${new URLSearchParams(query)}`;
+      return followStream(url, { agent: false, headers: { authorization: `Bearer ${keys[0]}` } }, onEvent);
+    },
     symbols: async () => {
       const { text } = await post('/v2/snapshots', { layers: ['mark'] });
       const { items } = JSON.parse(text) as { items: readonly { readonly venue_symbol: string }[] };
@@ -108,3 +73,51 @@ export const openApiClient = async (baseUrl: string, databaseUrl: string): Promi
     close: () => agent.destroy(),
   };
 };
+
+/** The time to the last byte; anything but 200 rejects with the start of its text. */
+const sendTimed = (url: string, options: RequestOptions, payload: string): Promise<Timed> =>
+  new Promise((resolve, reject) => {
+    const began = performance.now();
+    const call = request(url, options, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () => {
+        const ms = performance.now() - began;
+        const whole = Buffer.concat(chunks);
+        const text = whole.toString('utf8');
+        if (answer.statusCode === 200) resolve({ ms, text, bytes: whole.length });
+        else reject(toError(url, answer, text));
+      });
+    });
+    call.on('error', reject);
+    call.end(payload);
+  });
+
+/** Resolves at `ready`, with the function that ends the stream. */
+const followStream = (
+  url: string,
+  options: RequestOptions,
+  onEvent: (event: string, data: string) => void,
+): Promise<() => void> =>
+  new Promise((resolve, reject) => {
+    const call = request(url, options, (answer) => {
+      let rest = '';
+      answer.on('error', () => undefined);
+      answer.setEncoding('utf8').on('data', (chunk: string) => {
+        if (answer.statusCode !== 200) return reject(toError(url, answer, chunk));
+        const frames = `${rest}${chunk}`.split('\n\n');
+        rest = frames.pop() ?? '';
+        for (const frame of frames) {
+          const [, event = '', data = ''] = FRAME.exec(frame) ?? [];
+          if (event === 'ready') resolve(() => call.destroy());
+          onEvent(event, data);
+        }
+      });
+    });
+    call.on('error', reject);
+    call.end();
+  });
+
+const toError = (url: string, { statusCode }: IncomingMessage, text: string): Error =>
+  new Error(`${url}: ${statusCode} ${text.slice(0, 500)}`);

@@ -124,7 +124,7 @@ const NOTES: Readonly<Record<string, string>> = {
   book: '100 ms conflation: the first change of a bucket at once, the last at its end',
 };
 
-const figuresOf = (layer: string, samples: Samples, rate: number): Figure[] =>
+const toFigures = (layer: string, samples: Samples, rate: number): Figure[] =>
   HOPS.flatMap(([hop, words]) =>
     [0.5, 0.99].map((q) =>
       figureOf(`at ${rate}/s: ${layer}, ${words} p${q * 100}`, 'ms', quantile(samples[hop], q), {
@@ -149,7 +149,7 @@ const measureRound = async (
   const note = `at ${rate}/s; ${all.length} of marks, tickers and books (their conflated tails aside) of ${symbols.length} listings`;
   const servedAt = `at ${rate}/s: venue frame to served`;
   return [
-    ...[...byLayer].flatMap(([layer, samples]) => figuresOf(layer, samples, rate)),
+    ...[...byLayer].flatMap(([layer, samples]) => toFigures(layer, samples, rate)),
     figureOf(`${servedAt} p50`, 'ms', quantile(all, 0.5), { aim: below(20), note }),
     figureOf(`${servedAt} p99`, 'ms', quantile(all, 0.99), { aim: below(100) }),
     figureOf(`${servedAt}, marks alone p50`, 'ms', quantile(marks, 0.5), { note: NOTES['mark'] ?? '' }),

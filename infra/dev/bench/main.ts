@@ -84,7 +84,9 @@ const startBenched = async (plan: Plan, { progress, onRunning }: Bench): Promise
 };
 
 /** `more` are parts of the JSON that are no figures. */
-const report = (plan: Plan, { loadBefore, progress }: Bench, figures: readonly Figure[], more: object = {}): void => {
+type Outcome = { readonly figures: readonly Figure[]; readonly more?: object };
+
+const report = (plan: Plan, { loadBefore, progress }: Bench, { figures, more = {} }: Outcome): void => {
   const { json, ...asked } = plan;
   const machine = describeMachine();
   const words = Object.entries(asked).map(([name, value]) => `${name} ${value}`);
@@ -118,7 +120,7 @@ const benchFigures = async (plan: FigurePlan, bench: Bench): Promise<void> => {
   client.close();
   await run.close();
   await bench.progress.during('the processes to end', service.stop());
-  report(plan, bench, figures);
+  report(plan, bench, { figures });
   if (plan.kind === 'profile') reportProfiles(pids, endedAtMs, plan.seconds);
 };
 
@@ -150,15 +152,8 @@ const benchSoak = async (plan: SoakPlan, bench: Bench): Promise<void> => {
   const samples = load.samples.map((sample) => ({ ...sample, processes: Object.fromEntries(sample.processes) }));
   const { live, replayed, frames } = aftermath;
   const { kills } = kept;
-  report(plan, bench, soakFigures(load, aftermath, plan), {
-    growths,
-    problems,
-    kills,
-    frames,
-    live,
-    replayed,
-    samples,
-  });
+  const more = { growths, problems, kills, frames, live, replayed, samples };
+  report(plan, bench, { figures: soakFigures(load, aftermath, plan), more });
   process.stdout.write(`\n${renderGrowths(growths)}\n${problems.map((problem) => `\n${problem}`).join('')}\n`);
 };
 

@@ -24,10 +24,10 @@ export const ours =
     return (message) => venue.map(state, message, context).length;
   };
 
-const textOf = ({ payload }: VenueMessage): string =>
+const decodeText = ({ payload }: VenueMessage): string =>
   Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
 
-export const bareParse: Open = () => (message) => (JSON.parse(textOf(message)) === undefined ? 0 : 1);
+export const bareParse: Open = () => (message) => (JSON.parse(decodeText(message)) === undefined ? 0 : 1);
 
 /** What tardis-dev calls a venue; one with several names by the file's. */
 const EXCHANGES: Readonly<Record<string, readonly (readonly [file: RegExp, exchange: Exchange])[]>> = {
@@ -76,7 +76,7 @@ const mappersOf = (exchange: Exchange, at: Date): AnyMapper[] =>
 const primed = (mappers: readonly AnyMapper[], { messages }: Session, at: Date): void => {
   const first = new Map<string, unknown>();
   for (const message of messages) {
-    const found = /"e":"depthUpdate".*?"s":"([^"]+)".*?"u":(\d+)/.exec(textOf(message).slice(0, 400));
+    const found = /"e":"depthUpdate".*?"s":"([^"]+)".*?"u":(\d+)/.exec(decodeText(message).slice(0, 400));
     const [, symbol, id] = found ?? [];
     if (symbol !== undefined && !first.has(symbol)) first.set(symbol, Number(id));
   }
@@ -96,7 +96,7 @@ const openAt = (exchange: Exchange, session: Session, at: Date): Read => {
   const mappers = mappersOf(exchange, at);
   primed(mappers, session, at);
   return (message) => {
-    const parsed: unknown = JSON.parse(textOf(message));
+    const parsed: unknown = JSON.parse(decodeText(message));
     const receivedAt = new Date(message.received_at / 1000);
     let records = 0;
     for (const mapper of mappers) {
@@ -113,7 +113,7 @@ export const tardis = (venueId: string): Open => {
     const ofSession = new Date((session.messages[0]?.received_at ?? 0) / 1000);
     const counts = [ofSession, new Date(TODAY)].map((day) => {
       const read = openAt(exchange, session, day);
-      return { day, messages: session.messages.filter((message) => recordsOf(read, message) > 0).length };
+      return { day, messages: session.messages.filter((message) => countRecords(read, message) > 0).length };
     });
     return counts.toSorted((a, b) => b.messages - a.messages)[0]?.day ?? ofSession;
   };
@@ -127,7 +127,7 @@ export const tardis = (venueId: string): Open => {
 };
 
 /** What a reader makes of a message; none when it cannot read it: a peer throws what JavaScript throws at an unexpected shape. */
-const recordsOf = (read: Read, message: VenueMessage): number => {
+const countRecords = (read: Read, message: VenueMessage): number => {
   try {
     return read(message);
   } catch {
@@ -140,7 +140,7 @@ export const readByAll = (sessions: readonly Session[], readers: readonly Open[]
   sessions.flatMap((session) => {
     const reads = readers.map((open) => open(session));
     const messages = session.messages.filter((message) => {
-      const counts = reads.map((read) => recordsOf(read, message));
+      const counts = reads.map((read) => countRecords(read, message));
       return counts.every((count) => count > 0);
     });
     return messages.length === 0 ? [] : [{ ...session, messages }];

@@ -56,7 +56,7 @@ const measure = (
 };
 
 /** Of everything that the recordings say, in both forms. */
-const hashOf = async (venue: Venue, files: readonly string[]): Promise<string> => {
+const hashRecords = async (venue: Venue, files: readonly string[]): Promise<string> => {
   const hash = createHash('sha256');
   for (const assembled of [false, true])
     await normalise({ venue, files, assembled, write: (line) => void hash.update(`${line}\n`) });
@@ -77,7 +77,7 @@ const benchVenue = async (venue: Venue, folders: readonly string[], rounds: numb
   const readers = { ours: ours(venue, recorded), tardis: tardis(venue.id), parse: bareParse };
   const sessions = readByAll(recorded.sessions, Object.values(readers));
   const messages = sum(sessions.map((session) => session.messages.length));
-  const hash = await hashOf(venue, files);
+  const hash = await hashRecords(venue, files);
   if (messages === 0) return [venue.id, '0', '', '', '', '', '', hash];
   const measured = measure(readers, sessions, rounds);
   const each = (name: keyof Round): string =>

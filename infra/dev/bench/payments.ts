@@ -73,8 +73,11 @@ const withKeys = async (pool: Pool): Promise<Way> => {
   return async (at) => ({ authorization: `Bearer ${keys[at % PAYERS]?.key}` });
 };
 
+/** Resolves once nothing of the calls is under way any more. */
+type Ending = { readonly ended: () => Promise<unknown> };
+
 /** Milliseconds of each call, one after the other, and of the API's processor per call with all that follows it. */
-const measure = async (way: Way, calls: number, { baseUrl, pid }: Asking, ended: () => Promise<unknown>) => {
+const measure = async (way: Way, calls: number, { baseUrl, pid, ended }: Asking & Ending) => {
   const times: number[] = [];
   const began = usageOf(pid)?.cpuSeconds ?? 0;
   for (let at = 0; at < calls; at++) {
@@ -131,15 +134,15 @@ const bench = async (engines: Engines, calls: number): Promise<void> => {
   const pool = openPostgres(engines.endpoints.database_url ?? '');
   await migrate(pool);
   const asking = await startApi(engines);
-  const ended = (): Promise<unknown> => until(() => settledBy(pool, null), { everyMs: 20, forMs: 60_000 });
+  const asked = { ...asking, ended: () => until(() => settledBy(pool, null), { everyMs: 20, forMs: 60_000 }) };
   const ways = {
     key: await withKeys(pool),
     payment: await paying(asking.baseUrl, pool, engines.endpoints.rpc_url ?? ''),
   };
-  for (const way of Object.values(ways)) await measure(way, WARM_UPS, asking, ended);
+  for (const way of Object.values(ways)) await measure(way, WARM_UPS, asked);
   const [load] = loadavg();
-  const key = await measure(ways.key, calls, asking, ended);
-  const payment = await measure(ways.payment, calls, asking, ended);
+  const key = await measure(ways.key, calls, asked);
+  const payment = await measure(ways.payment, calls, asked);
   const recoveryMs = await measureRecovery(await ways.payment(0), calls);
   await pool.end();
 

@@ -32,7 +32,7 @@ const MEASURED_MS = 2_000;
 const FIRST_OFFSET = 1e12;
 
 /** The `i`th of so many questions, each over one base, which is listed on four venues; or over the whole market. */
-const queryOf = (i: number, bases: number): string => {
+const makeQuery = (i: number, bases: number): string => {
   const rate = ((i % 977) + 1) / 1_000_000;
   const condition = `any(venues where funding > ${rate} and spread < 5bps) or max(venues, mark) > ${50_000 + (i % 9_973)}`;
   return bases === 0 ? condition : `${condition} where base = B${i % bases}`;
@@ -70,8 +70,8 @@ const evaluations = async (): Promise<Figure[]> => {
   const figures: Figure[] = [];
   for (const listings of [400, 1_000]) {
     const live = marketOf(listedAt(listings));
-    const one = await questionsPerSecond(live, { count: 200, asking: (i) => queryOf(i, listings / 4) });
-    const all = await questionsPerSecond(live, { count: 20, asking: (i) => queryOf(i, 0) });
+    const one = await questionsPerSecond(live, { count: 200, asking: (i) => makeQuery(i, listings / 4) });
+    const all = await questionsPerSecond(live, { count: 20, asking: (i) => makeQuery(i, 0) });
     figures.push(figureOf(`questions over 4 of ${listings} listings, a core`, '/s', one));
     figures.push(figureOf(`questions over all of ${listings} listings, a core`, '/s', all));
   }
@@ -140,7 +140,7 @@ const storeRules = async (pool: Pool, { rules, texts, bases }: { rules: number; 
   await pool.query("insert into accounts (account_id, plan) values ('acc_bench', 'pro_plus') on conflict do nothing");
   await pool.query("delete from rules where account_id = 'acc_bench'");
   const ids = Array.from({ length: rules }, makeRuleId);
-  const queries = ids.map((_, i) => queryOf(i % texts, bases));
+  const queries = ids.map((_, i) => makeQuery(i % texts, bases));
   await pool.query(INSERT, [ids, queries, ids.map(phaseOf), Date.now() * 1_000]);
 };
 

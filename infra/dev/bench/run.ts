@@ -44,7 +44,7 @@ const metricValues = (text: string, name: string): number[] =>
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
     .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
 
-const textOf = async (url: string): Promise<string> => {
+const fetchText = async (url: string): Promise<string> => {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
   return answer.text();
@@ -52,7 +52,7 @@ const textOf = async (url: string): Promise<string> => {
 
 /** Frames the simulator handed to sockets, since its start. */
 export const readSentCount = async ({ endpoints }: Pick<Service, 'endpoints'>): Promise<number> => {
-  const sent = JSON.parse(await textOf(`${endpoints.control_url}/sent`)) as Sent;
+  const sent = JSON.parse(await fetchText(`${endpoints.control_url}/sent`)) as Sent;
   return sum(sent.connections.map(({ frames }) => frames));
 };
 
@@ -60,8 +60,8 @@ type Sent = { readonly connections: readonly { readonly frames: number }[] };
 
 const readCounters = async ({ endpoints }: Service): Promise<Counters> => {
   const [ingest, processors, sent] = await Promise.all([
-    textOf(endpoints.metrics_urls.ingest),
-    textOf(endpoints.metrics_urls.processors),
+    fetchText(endpoints.metrics_urls.ingest),
+    fetchText(endpoints.metrics_urls.processors),
     readSentCount({ endpoints }),
   ]);
   return {

@@ -185,7 +185,7 @@ export const storeCandles = async (reader: QuestdbReader, { listings, bars, ...s
 
 const megabytes = (bytes: number): number => bytes / 1_048_576;
 
-const figuresOf = async (reader: QuestdbReader, { listings, bars }: ScreenSpec): Promise<Figure[]> => {
+const measureFigures = async (reader: QuestdbReader, { listings, bars }: ScreenSpec): Promise<Figure[]> => {
   const live = marketOf(listedAt(listings));
   const context = contextOf(live, createHistoryStore(reader, NAMESPACE));
   const before = process.memoryUsage().rss;
@@ -211,7 +211,7 @@ export const measureScreens = async (spec: ScreenSpec): Promise<Figure[]> => {
   const reader = openQuestdbReader(spec.questdb_pg, { max: 6, timeoutMs: 30_000, auth, log });
   try {
     await storeCandles(reader, spec);
-    return await figuresOf(reader, spec);
+    return await measureFigures(reader, spec);
   } finally {
     await reader.close();
   }

@@ -84,7 +84,7 @@ const WAYS = [
   ['row published to visible in QuestDB', (delay: SealDelay) => delay.fromRowMs, null],
 ] as const;
 
-const figuresOf = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
+const toFigures = (rows: readonly SealDelay[], limit: number | null): Figure[] => {
   const parts = { limit, limitIs: `bare write of ${LIMIT_ROWS} rows until visible`, note: `${rows.length} rows` };
   return WAYS.flatMap(([name, pick, aimMs]) => [
     figureOf(`${name} p50`, 'ms', quantile(rows.map(pick), 0.5), parts),
@@ -99,5 +99,5 @@ export const measureSeal = async (run: Run, spec: SealSpec): Promise<Figure[]> =
   const rounds = await collect(run, spec);
   const limit = await bareWriteMs(run);
   // Without a row the figures still stand there, with nothing in them.
-  return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => figuresOf(rows, limit)));
+  return combineRounds((rounds.length === 0 ? [[]] : rounds).map((rows) => toFigures(rows, limit)));
 };

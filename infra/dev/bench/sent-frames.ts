@@ -63,7 +63,7 @@ export type FrameAccount = {
 /** Frames that left the venue this long before the loss was seen were on the wire or in a buffer of the system. */
 const ON_THE_WIRE_MS = 1_000;
 
-const answerOf = async (url: string): Promise<Response> => {
+const fetchAnswer = async (url: string): Promise<Response> => {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
   return answer;
@@ -83,7 +83,7 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
   const digests = new Digests();
   const sentAt: Micros[] = [];
   let from = 0;
-  for await (const line of linesOf(await answerOf(`${control}/sent/frames?connection=${connection.connection}`))) {
+  for await (const line of linesOf(await fetchAnswer(`${control}/sent/frames?connection=${connection.connection}`))) {
     const { index, at, sha256 } = JSON.parse(line) as SentFrame;
     if (sentAt.length === 0) from = index;
     digests.push(Buffer.from(sha256, 'hex'));
@@ -94,13 +94,13 @@ const framesOver = async (control: string, connection: SentConnection): Promise<
 
 /** Everything the simulator behind this control page sent on its sockets so far; connections may still be open. */
 export const readSentFrames = async (control: string): Promise<SentFrames> => {
-  const { connections } = (await (await answerOf(`${control}/sent`)).json()) as { connections: SentConnection[] };
+  const { connections } = (await (await fetchAnswer(`${control}/sent`)).json()) as { connections: SentConnection[] };
   const sent: SentOver[] = [];
   for (const connection of connections) sent.push(await framesOver(control, connection));
   return sent;
 };
 
-const bodyOf = (payload: Uint8Array): unknown => JSON.parse(Buffer.from(payload).toString());
+const parseBody = (payload: Uint8Array): unknown => JSON.parse(Buffer.from(payload).toString());
 
 const readRaw = async (handle: KafkaHandle, topic: string) => {
   const connections = new Map<string, RawConnection>();
@@ -116,7 +116,7 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
     if (value === null) return;
     const { conn_id: connId, seq, kind, payload } = codecs.raw.decode(value);
     const at = timestampMs * 1_000;
-    if (kind === 'tick') for (const { conn_id: open } of (bodyOf(payload) as TickBody).connections) named(open, at);
+    if (kind === 'tick') for (const { conn_id: open } of (parseBody(payload) as TickBody).connections) named(open, at);
     if (kind === 'open') named(connId, at).hasOpened = true;
     if (kind !== 'frame' && kind !== 'lost') return;
     const place = `${partition}/${connId}`;
@@ -127,7 +127,7 @@ const readRaw = async (handle: KafkaHandle, topic: string) => {
     lastSeq.set(place, seq);
     const found = named(connId, at);
     if (kind === 'frame') found.digests.push(frameDigest(payload));
-    else found.lostAt = (bodyOf(payload) as LostBody).lost_at;
+    else found.lostAt = (parseBody(payload) as LostBody).lost_at;
   });
   return { connections, repeats };
 };

@@ -209,23 +209,21 @@ const unlike = ({ live, replayed }: Aftermath): readonly string[] =>
     .filter(([table, hash]) => replayed?.[table]?.sha256 !== hash.sha256 || replayed[table].rows !== hash.rows)
     .map(([table, hash]) => `${table} ${hash.rows} rows, replayed ${replayed?.[table]?.rows ?? 0}`);
 
-const purityFigures = (aftermath: Aftermath, wasAsked: boolean): Figure[] => {
-  const { live, replayed } = aftermath;
+const endFigure = ({ live }: Aftermath): Figure => {
   const tables = Object.values(live ?? {});
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  const atEnd = figureOf('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
+  return figureOf('raw records not applied, or rows not written, at the end', '', live === null ? null : 0, {
     aim: below(1),
     note: live === null ? 'THE END WAS NOT REACHED' : `${rows.toLocaleString('en-US')} rows in ${tables.length} tables`,
   });
-  if (!wasAsked) return [atEnd];
-  const found = replayed === null ? null : unlike(aftermath);
-  return [
-    atEnd,
-    figureOf('tables unlike those of a replay of the log', '', found?.length ?? null, {
-      aim: below(1),
-      note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
-    }),
-  ];
+};
+
+const replayFigure = (aftermath: Aftermath): Figure => {
+  const found = aftermath.replayed === null ? null : unlike(aftermath);
+  return figureOf('tables unlike those of a replay of the log', '', found?.length ?? null, {
+    aim: below(1),
+    note: found?.join('; ') ?? 'NO REPLAY CAME TO ITS END',
+  });
 };
 
 export const soakFigures = (
@@ -238,5 +236,6 @@ export const soakFigures = (
   ...killFigures(load),
   ...answerFigures(load),
   ...frameFigures(aftermath),
-  ...purityFigures(aftermath, asked.replay),
+  endFigure(aftermath),
+  ...(asked.replay ? [replayFigure(aftermath)] : []),
 ];

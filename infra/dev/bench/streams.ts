@@ -52,10 +52,10 @@ const whereOf = (symbols: readonly string[], listings: number, n: number): strin
 };
 
 /** Only books: they change ten times a second and listing. */
-const queryOf = (where: string | null): string =>
+const buildQuery = (where: string | null): string =>
   String(new URLSearchParams({ layers: 'book', ...(where === null ? {} : { where }) }));
 
-const nameOf = ({ clients, listings }: StreamsSpec): string => `${clients} streams x ${listings} listings`;
+const formatSpec = ({ clients, listings }: StreamsSpec): string => `${clients} streams x ${listings} listings`;
 
 const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promise<Figure[]> => {
   // What came since the last round is not of this one.
@@ -65,7 +65,7 @@ const measureRound = async (run: Run, spec: StreamsSpec, reader: Worker): Promis
   const lasted = (performance.now() - began) / 1_000;
   const cores = coresBetween(usage, readUsage(run.dir), lasted);
   const { events, bytes, chunks, delaysMs } = await reportOf(reader);
-  const name = nameOf(spec);
+  const name = formatSpec(spec);
   return [
     figureOf(`${name}: events`, '/s', events / lasted, {
       note: `${Math.round(bytes / lasted / 1e6)} MB/s in ${Math.round(chunks / lasted)} reads/s, ${spec.rate} frames/s`,
@@ -86,7 +86,7 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
   const before = residentOfApi(run);
   const streams = Array.from({ length: clients }, (_, n) => ({
     key: client.key(n),
-    query: queryOf(whereOf(symbols, listings, n)),
+    query: buildQuery(whereOf(symbols, listings, n)),
   }));
   const workerData: ReaderData = { baseUrl: run.service.endpoints.base_url, streams };
   const reader = new Worker(new URL('./stream-reader.ts', import.meta.url), { workerData });
@@ -96,7 +96,7 @@ export const measureStreams = async (run: Run, spec: StreamsSpec): Promise<Figur
     await run.setRate(rate);
     await pause(SETTLE_MS);
     const figures = await inRounds(rounds, () => measureRound(run, spec, reader));
-    return [...figures, figureOf(`${nameOf(spec)}: memory of a client`, 'kB', ofOneKb)];
+    return [...figures, figureOf(`${formatSpec(spec)}: memory of a client`, 'kB', ofOneKb)];
   } finally {
     await reader.terminate();
     await run.setRate(1);

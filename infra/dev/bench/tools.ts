@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
-import { keyOf, randomCharacters } from '../../../api/access/keys.ts';
+import { composeKey, randomCharacters } from '../../../api/access/keys.ts';
 import { PLANS } from '../../../api/contract/plans.ts';
 import { snapshots } from '../../../api/operations/snapshots.ts';
 import { createTools, type Tools } from '../../../api/tool-app/start-tools.ts';
@@ -17,7 +17,7 @@ const RANDOM_LENGTH = 32;
 const MIB = 1_048_576;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const key = keyOf(randomCharacters(RANDOM_LENGTH));
+const key = composeKey(randomCharacters(RANDOM_LENGTH));
 
 /** Stands for the API: the answer of the example at once, so that what is measured is the way through the tool server. */
 const standIn = async (): Promise<{ server: Server; url: string; bytes: number }> => {
@@ -56,7 +56,7 @@ const startToolServer = async (apiUrl: string): Promise<{ tools: Tools; url: str
 type Sent = { readonly url: string; readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
 /** Milliseconds of each of `count` requests, `AT_ONCE` under way. */
-const timesOf = async (client: Agent, { url, body, headers }: Sent, count: number): Promise<number[]> => {
+const measureTimes = async (client: Agent, { url, body, headers }: Sent, count: number): Promise<number[]> => {
   const { origin, pathname: path } = new URL(url);
   const times: number[] = [];
   const send = async (): Promise<void> => {
@@ -121,12 +121,12 @@ const ways: readonly (readonly [string, Sent])[] = [
 ];
 say(`an answer of ${api.bytes} bytes`);
 for (const [name, sent] of ways) {
-  await timesOf(client, sent, 200);
+  await measureTimes(client, sent, 200);
   const begun = { begun: performance.now(), cpu: process.cpuUsage() };
-  tellTimes(name, await timesOf(client, sent, 2_000), begun);
+  tellTimes(name, await measureTimes(client, sent, 2_000), begun);
 }
 tellMemory(0);
-await timesOf(client, legacy, Number(calls));
+await measureTimes(client, legacy, Number(calls));
 await client.close();
 await tools.close();
 api.server.close();

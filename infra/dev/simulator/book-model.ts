@@ -50,21 +50,123 @@ function position(prices: readonly number[], price: number, sign: 1 | -1): numbe
   return low;
 }
 
-export function createBookModel(shape: BookShape, random: Random, onChange: () => void): BookModel {
-  const { tick } = shape;
-  const sides = {
+/** Away from the mid, as a multiplier of a distance. */
+const away = (side: Side): 1 | -1 => (side === 'b' ? -1 : 1);
+
+export const createBookModel = (shape: BookShape, random: Random, onChange: () => void): BookModel =>
+  new RandomBook(shape, random, onChange);
+
+class RandomBook implements BookModel {
+  readonly #shape: BookShape;
+  readonly #random: Random;
+  readonly #onChange: () => void;
+  readonly #sides = {
     b: { prices: [] as number[], sizes: [] as number[] },
     a: { prices: [] as number[], sizes: [] as number[] },
   };
-  let pending: Change[] = [];
-  let hash = 0;
-  const reach = (of: number): number => Math.max(of * REACH, shape.levels * tick * 1.05);
+  #pending: Change[] = [];
+  #hash = 0;
 
-  const weigh = (side: Side, price: number, size: number): number =>
-    size === 0 ? 0 : elementHash(side, plain(price, shape.priceDecimals), plain(size, shape.qtyDecimals));
+  constructor(shape: BookShape, random: Random, onChange: () => void) {
+    this.#shape = shape;
+    this.#random = random;
+    this.#onChange = onChange;
+    this.#fill();
+  }
 
-  function set(side: Side, price: number, size: number): void {
-    const { prices, sizes } = sides[side];
+  get bids(): Levels {
+    return this.#sides.b;
+  }
+
+  get asks(): Levels {
+    return this.#sides.a;
+  }
+
+  follow(mid: number, touches: number): void {
+    const { tick } = this.#shape;
+    const rounded = Math.floor(mid / tick) * tick;
+    this.#tradeThrough(rounded);
+    for (let n = 0; n < touches; n += 1) this.#touch();
+    this.#balance('b', rounded);
+    this.#balance('a', rounded);
+  }
+
+  takeChanges(): readonly Change[] {
+    const taken = this.#pending;
+    this.#pending = [];
+    return taken;
+  }
+
+  pendingChanges(): readonly Change[] {
+    return this.#pending;
+  }
+
+  hash(): number {
+    return this.#hash;
+  }
+
+  /** Dense near the top, thin far away: level i lies i + c·i² ticks from the mid. */
+  #fill(): void {
+    const { startPrice, levels, tick } = this.#shape;
+    const curve = Math.max(0, (this.#findReach(startPrice) * 1.1) / tick - levels) / levels ** 2;
+    for (let i = levels - 1; i >= 0; i -= 1) {
+      const offset = (i + Math.floor(curve * i * i)) * tick;
+      this.#set('b', startPrice - offset, this.#drawSize());
+      this.#set('a', startPrice + tick + offset, this.#drawSize());
+    }
+    this.#pending = [];
+  }
+
+  #tradeThrough(mid: number): void {
+    const { tick } = this.#shape;
+    for (let ask = this.#best('a'); ask !== undefined && ask <= mid; ask = this.#best('a')) this.#set('a', ask, 0);
+    for (let bid = this.#best('b'); bid !== undefined && bid > mid; bid = this.#best('b')) this.#set('b', bid, 0);
+    if ((this.#best('b') ?? 0) < mid && this.#random.chance(0.8)) this.#set('b', mid, this.#drawSize());
+    if ((this.#best('a') ?? Number.POSITIVE_INFINITY) > mid + tick && this.#random.chance(0.8))
+      this.#set('a', mid + tick, this.#drawSize());
+  }
+
+  #touch(): void {
+    const side: Side = this.#random.chance(0.5) ? 'b' : 'a';
+    const { prices } = this.#sides[side];
+    const near = prices.length - 1 - Math.floor(this.#random.next() ** 3 * prices.length);
+    const price = prices[near];
+    if (price !== undefined) this.#set(side, price, this.#drawSize());
+  }
+
+  /** Keeps the number of levels and how far they reach. */
+  #balance(side: Side, mid: number): void {
+    const { tick, levels } = this.#shape;
+    const { prices } = this.#sides[side];
+    const far = prices[0] ?? mid;
+    const span = Math.abs(mid - far);
+    const limit = this.#findReach(mid);
+    const gap = tick * (1 + this.#random.below(Math.max(1, Math.floor(limit / levels / tick))));
+    if (span < limit) this.#set(side, far + away(side) * gap, this.#drawSize());
+    else if (span > (limit * REACH_MAX) / REACH) this.#set(side, far, 0);
+    if (prices.length > levels) {
+      const victim = prices[prices.length - 2 - this.#random.below(Math.floor(prices.length * 0.6))];
+      if (victim !== undefined) this.#set(side, victim, 0);
+    } else if (prices.length < levels - 3) {
+      const steps = 1 + Math.floor(this.#random.next() ** 2 * (span / tick));
+      this.#set(side, (this.#best(side) ?? mid) + away(side) * steps * tick, this.#drawSize());
+    }
+  }
+
+  #best(side: Side): number | undefined {
+    return this.#sides[side].prices.at(-1);
+  }
+
+  #findReach(mid: number): number {
+    return Math.max(mid * REACH, this.#shape.levels * this.#shape.tick * 1.05);
+  }
+
+  #drawSize(): number {
+    return 1 + Math.floor(this.#shape.typicalSize * 2 * this.#random.next() ** 2);
+  }
+
+  #set(side: Side, price: number, size: number): void {
+    const { prices, sizes } = this.#sides[side];
     const at = position(prices, price, side === 'b' ? 1 : -1);
     const before = prices[at] === price ? (sizes[at] ?? 0) : 0;
     if (before === size) return;
@@ -75,81 +177,15 @@ export function createBookModel(shape: BookShape, random: Random, onChange: () =
       prices.splice(at, 1);
       sizes.splice(at, 1);
     } else sizes[at] = size;
-    hash = (hash ^ weigh(side, price, before) ^ weigh(side, price, size)) >>> 0;
-    pending.push({ side, price, size, before });
-    onChange();
+    this.#hash = (this.#hash ^ this.#hashLevel(side, price, before) ^ this.#hashLevel(side, price, size)) >>> 0;
+    this.#pending.push({ side, price, size, before });
+    this.#onChange();
   }
 
-  const best = (side: Side): number | undefined => sides[side].prices.at(-1);
-  const someSize = (): number => 1 + Math.floor(shape.typicalSize * 2 * random.next() ** 2);
-  /** Away from the mid, as a multiplier of a distance. */
-  const away = (side: Side): 1 | -1 => (side === 'b' ? -1 : 1);
-
-  function tradeThrough(mid: number): void {
-    for (let ask = best('a'); ask !== undefined && ask <= mid; ask = best('a')) set('a', ask, 0);
-    for (let bid = best('b'); bid !== undefined && bid > mid; bid = best('b')) set('b', bid, 0);
-    if ((best('b') ?? 0) < mid && random.chance(0.8)) set('b', mid, someSize());
-    if ((best('a') ?? Number.POSITIVE_INFINITY) > mid + tick && random.chance(0.8)) set('a', mid + tick, someSize());
+  #hashLevel(side: Side, price: number, size: number): number {
+    const { priceDecimals, qtyDecimals } = this.#shape;
+    return size === 0 ? 0 : elementHash(side, plain(price, priceDecimals), plain(size, qtyDecimals));
   }
-
-  /** Keeps the number of levels and how far they reach. */
-  function balance(side: Side, mid: number): void {
-    const { prices } = sides[side];
-    const far = prices[0] ?? mid;
-    const span = Math.abs(mid - far);
-    const limit = reach(mid);
-    const gap = tick * (1 + random.below(Math.max(1, Math.floor(limit / shape.levels / tick))));
-    if (span < limit) set(side, far + away(side) * gap, someSize());
-    else if (span > (limit * REACH_MAX) / REACH) set(side, far, 0);
-    if (prices.length > shape.levels) {
-      const victim = prices[prices.length - 2 - random.below(Math.floor(prices.length * 0.6))];
-      if (victim !== undefined) set(side, victim, 0);
-    } else if (prices.length < shape.levels - 3) {
-      const steps = 1 + Math.floor(random.next() ** 2 * (span / tick));
-      set(side, (best(side) ?? mid) + away(side) * steps * tick, someSize());
-    }
-  }
-
-  function touch(): void {
-    const side: Side = random.chance(0.5) ? 'b' : 'a';
-    const { prices } = sides[side];
-    const near = prices.length - 1 - Math.floor(random.next() ** 3 * prices.length);
-    const price = prices[near];
-    if (price !== undefined) set(side, price, someSize());
-  }
-
-  function follow(mid: number, touches: number): void {
-    const rounded = Math.floor(mid / tick) * tick;
-    tradeThrough(rounded);
-    for (let n = 0; n < touches; n += 1) touch();
-    balance('b', rounded);
-    balance('a', rounded);
-  }
-
-  /** Dense near the top, thin far away: level i lies i + c·i² ticks from the mid. */
-  function fill(): void {
-    const curve = Math.max(0, (reach(shape.startPrice) * 1.1) / tick - shape.levels) / shape.levels ** 2;
-    for (let i = shape.levels - 1; i >= 0; i -= 1) {
-      const offset = (i + Math.floor(curve * i * i)) * tick;
-      set('b', shape.startPrice - offset, someSize());
-      set('a', shape.startPrice + tick + offset, someSize());
-    }
-    pending = [];
-  }
-
-  fill();
-  return {
-    bids: sides.b,
-    asks: sides.a,
-    follow,
-    takeChanges: () => {
-      const taken = pending;
-      pending = [];
-      return taken;
-    },
-    pendingChanges: () => pending,
-    hash: () => hash,
-  };
 }
 
 /** The newest size of each changed level, bids before asks, each ascending in price (as Binance sorts them). */

@@ -29,6 +29,9 @@ export type Wire = {
   readonly on: (event: 'message' | 'ping' | 'pong' | 'close' | 'error', listener: (data: RawData) => void) => unknown;
 };
 
+/** A request to become a WebSocket, as the HTTP server gives it. */
+export type Handshake = { readonly request: IncomingMessage; readonly tcp: Duplex; readonly head: Buffer };
+
 export type Connection = {
   readonly log: ConnectionLog;
   readonly scope: string;
@@ -62,20 +65,24 @@ export type Door = {
   readonly open: (connection: Connection) => Session;
 };
 
+export type Encoded = { readonly bytes: Buffer; readonly digest: Buffer };
+
 /** One frame in each of its spellings, encoded and hashed at most once. */
 export type Frame = {
   readonly ref: StreamRef;
   readonly text: string;
-  encoded: Map<string, { readonly bytes: Buffer; readonly digest: Buffer }>;
+  readonly encoded: Map<string, Encoded>;
 };
 
 export type Sockets = {
   /** `url` without the venue's prefix. */
-  readonly upgrade: (request: IncomingMessage, tcp: Duplex, head: Buffer, url: URL) => void;
+  readonly upgrade: (handshake: Handshake, url: URL) => void;
   /** Opens a connection over a socket in memory; false when the venue refuses it. */
   readonly connect: (wire: Wire, url: URL) => boolean;
   /** False when that was one stream too many: the connection is then closed. */
-  readonly subscribe: (connection: Connection, ref: StreamRef, isDelivered?: boolean) => boolean;
+  readonly subscribe: (connection: Connection, ref: StreamRef) => boolean;
+  /** As `subscribe`, for a stream that the venue acknowledges and never delivers. */
+  readonly acknowledge: (connection: Connection, ref: StreamRef) => boolean;
   readonly unsubscribe: (connection: Connection, name: string) => void;
   /** Undefined when nobody listens. */
   readonly subscribers: (ref: StreamRef) => ReadonlySet<Connection> | undefined;

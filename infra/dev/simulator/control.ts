@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type FaultEntry, type FaultRequest, parseFault } from './faults.ts';
 import { readBody } from './request-body.ts';
 import type { SentLog } from './sent-log.ts';
-import { TRUTH_LAYERS, type TruthQuery, type TruthRow } from './truth-log.ts';
+import type { TruthQuery } from './truth-log.ts';
+import { TRUTH_LAYERS, type TruthRow } from './truth-rows.ts';
 import type { VenueHost } from './venue-host.ts';
 
-type ControlDeps = {
+export type ControlDeps = {
   readonly hosts: readonly VenueHost[];
   readonly sent: SentLog;
   readonly faultLog: readonly FaultEntry[];
@@ -52,7 +53,7 @@ function bookAnswer(hosts: readonly VenueHost[], query: URLSearchParams): readon
   return [404, { error: 'no such symbol' }];
 }
 
-const listingsOf = ({ venue, market }: VenueHost): readonly object[] =>
+const toListings = ({ venue, market }: VenueHost): readonly object[] =>
   market.instruments.map(({ listing, status, fundingHours }) => ({
     venue: venue.id,
     ...listing,
@@ -122,7 +123,7 @@ export async function handleControl(
       answerLines(response, deps.sent.frames(Number(query.get('connection') ?? 1), Number(query.get('from') ?? 0)));
       return;
     case 'GET /listings':
-      answer(response, 200, hosts.flatMap(listingsOf));
+      answer(response, 200, hosts.flatMap(toListings));
       return;
     case 'POST /rate':
       answer(response, ...setRate(hosts, query));

@@ -23,73 +23,86 @@ function cut(text: string): string {
   return text.slice(0, Math.floor(text.length / 2));
 }
 
-export function createDelivery(sockets: Sockets, faults: Faults, nowMs: () => number): Delivery {
+const formatStream = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
+
+export const createDelivery = (sockets: Sockets, faults: Faults, nowMs: () => number): Delivery =>
+  new FaultyDelivery(sockets, faults, nowMs);
+
+class FaultyDelivery implements Delivery {
+  readonly #sockets: Sockets;
+  readonly #faults: Faults;
+  readonly #nowMs: () => number;
   /** Frames waiting for their next one, by scope and stream. */
-  const swapped = new Map<string, { readonly frame: Frame; readonly sinceMs: number }>();
-  let held: Held[] = [];
+  readonly #swapped = new Map<string, { readonly frame: Frame; readonly sinceMs: number }>();
+  #held: Held[] = [];
 
-  const formatStream = ({ scope, name }: StreamRef): string => `${scope} ${name}`;
-
-  function sendInTurn(connections: Iterable<Connection>, frame: Frame): void {
-    sockets.send(connections, frame);
-    if (swapped.size === 0) return;
-    const key = formatStream(frame.ref);
-    const older = swapped.get(key);
-    if (older === undefined) return;
-    swapped.delete(key);
-    sockets.send(connections, older.frame);
+  constructor(sockets: Sockets, faults: Faults, nowMs: () => number) {
+    this.#sockets = sockets;
+    this.#faults = faults;
+    this.#nowMs = nowMs;
   }
 
-  function releaseSwapped(now: number): void {
-    for (const [key, { frame, sinceMs }] of swapped) {
-      if (now - sinceMs < SWAPPED_WITHIN_MS) continue;
-      swapped.delete(key);
-      sockets.send(sockets.subscribers(frame.ref) ?? [], frame);
-    }
+  emit(ref: StreamRef, build: () => string): boolean {
+    const connections = this.#sockets.subscribers(ref);
+    return connections !== undefined && this.#act(connections, { ref, text: build(), encoded: new Map() });
   }
 
-  /** A frame never overtakes an older one of its stream that a fault still holds. */
-  function dueOf({ ref }: Frame, delayMs: number): number {
-    const last =
-      held.length === 0
-        ? undefined
-        : held.findLast((h) => h.frame.ref.scope === ref.scope && h.frame.ref.name === ref.name);
-    return Math.max(nowMs() + delayMs, last?.dueMs ?? 0);
+  emitTo(connection: Connection, ref: StreamRef, text: string): void {
+    const action = this.#faults.actionOn(ref, this.#nowMs());
+    if (action === 'drop') return;
+    this.#sockets.sendTo(connection, { ref, text: action === 'malformed' ? cut(text) : text, encoded: new Map() });
   }
 
-  function act(connections: ReadonlySet<Connection>, frame: Frame): boolean {
-    const action = faults.actionOn(frame.ref, nowMs());
+  release(now: number): void {
+    this.#releaseSwapped(now);
+    if (this.#held.length === 0) return;
+    const due = this.#held.filter((held) => held.dueMs <= now);
+    this.#held = this.#held.filter((held) => held.dueMs > now);
+    for (const { connections, frame } of due) this.#sendInTurn(connections, frame);
+  }
+
+  #act(connections: ReadonlySet<Connection>, frame: Frame): boolean {
+    const action = this.#faults.actionOn(frame.ref, this.#nowMs());
     if (action === 'drop') return false;
     if (action === 'reorder') {
-      swapped.set(formatStream(frame.ref), { frame, sinceMs: nowMs() });
+      this.#swapped.set(formatStream(frame.ref), { frame, sinceMs: this.#nowMs() });
       return true;
     }
-    const dueMs = dueOf(frame, typeof action === 'object' ? action.delayMs : 0);
-    if (dueMs > nowMs()) held.push({ dueMs, frame, connections: [...connections] });
-    else if (action === 'malformed') sockets.send(connections, { ...frame, text: cut(frame.text), encoded: new Map() });
+    const dueMs = this.#findDue(frame, typeof action === 'object' ? action.delayMs : 0);
+    if (dueMs > this.#nowMs()) this.#held.push({ dueMs, frame, connections: [...connections] });
+    else if (action === 'malformed')
+      this.#sockets.send(connections, { ...frame, text: cut(frame.text), encoded: new Map() });
     else {
-      if (action === 'duplicate') sockets.send(connections, frame);
-      sendInTurn(connections, frame);
+      if (action === 'duplicate') this.#sockets.send(connections, frame);
+      this.#sendInTurn(connections, frame);
     }
     return action !== 'malformed';
   }
 
-  return {
-    emit: (ref, build) => {
-      const connections = sockets.subscribers(ref);
-      return connections !== undefined && act(connections, { ref, text: build(), encoded: new Map() });
-    },
-    emitTo: (connection, ref, text) => {
-      const action = faults.actionOn(ref, nowMs());
-      if (action === 'drop') return;
-      sockets.sendTo(connection, { ref, text: action === 'malformed' ? cut(text) : text, encoded: new Map() });
-    },
-    release: (now) => {
-      releaseSwapped(now);
-      if (held.length === 0) return;
-      const due = held.filter((h) => h.dueMs <= now);
-      held = held.filter((h) => h.dueMs > now);
-      for (const { connections, frame } of due) sendInTurn(connections, frame);
-    },
-  };
+  /** A frame never overtakes an older one of its stream that a fault still holds. */
+  #findDue({ ref }: Frame, delayMs: number): number {
+    const last =
+      this.#held.length === 0
+        ? undefined
+        : this.#held.findLast(({ frame }) => frame.ref.scope === ref.scope && frame.ref.name === ref.name);
+    return Math.max(this.#nowMs() + delayMs, last?.dueMs ?? 0);
+  }
+
+  #sendInTurn(connections: Iterable<Connection>, frame: Frame): void {
+    this.#sockets.send(connections, frame);
+    if (this.#swapped.size === 0) return;
+    const stream = formatStream(frame.ref);
+    const older = this.#swapped.get(stream);
+    if (older === undefined) return;
+    this.#swapped.delete(stream);
+    this.#sockets.send(connections, older.frame);
+  }
+
+  #releaseSwapped(now: number): void {
+    for (const [stream, { frame, sinceMs }] of this.#swapped) {
+      if (now - sinceMs < SWAPPED_WITHIN_MS) continue;
+      this.#swapped.delete(stream);
+      this.#sockets.send(this.#sockets.subscribers(frame.ref) ?? [], frame);
+    }
+  }
 }

@@ -157,14 +157,15 @@ function matches({ request, left }: Active, ref: StreamRef): boolean {
   return left === null || (left.get(ref.symbol ?? ref.name) ?? request.count ?? 1) > 0;
 }
 
-const settingsOf = (request: FaultRequest): FaultSettings => {
+const pickSettings = (request: FaultRequest): FaultSettings => {
   const name = COUNTED.has(request.kind) ? 'count' : SETTINGS[request.kind];
   return name === undefined || request[name] === undefined ? {} : { [name]: request[name] };
 };
 
 const sorted = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort();
 
-const openEntry = (id: number, request: FaultRequest, affects: Affects, nowMs: number): FaultEntry => ({
+type Started = { readonly request: FaultRequest; readonly affects: Affects; readonly nowMs: number };
+const openEntry = (id: number, { request, affects, nowMs }: Started): FaultEntry => ({
   id,
   kind: request.kind,
   venue: request.venue,
@@ -174,22 +175,84 @@ const openEntry = (id: number, request: FaultRequest, affects: Affects, nowMs: n
   streams: sorted(affects.streams.map(({ name }) => name)),
   layers: sorted(affects.streams.flatMap(({ layers }) => layers)),
   connections: affects.connections ?? [],
-  settings: settingsOf(request),
+  settings: pickSettings(request),
   hits: [],
   hit_count: 0,
 });
 
-/** Faults of one venue; `log` is shared by all. */
-export function createFaults(log: FaultEntry[], onChange: (entry: FaultEntry) => void): Faults {
-  let active: Active[] = [];
+/** Milliseconds: infinite for what lasts until its frames are counted, 0 for what happens at once. */
+const findDuration = ({ kind, durationMs }: FaultRequest): number =>
+  durationMs ?? TIMED_DEFAULT_MS[kind] ?? (COUNTED.has(kind) ? Number.POSITIVE_INFINITY : 0);
 
-  function end(fault: Active, nowMs: number): void {
-    fault.entry.to = nowMs * 1_000;
-    active = active.filter((other) => other !== fault);
-    onChange(fault.entry);
+/** Faults of one venue; `log` is shared by all. */
+export const createFaults = (log: FaultEntry[], onChange: (entry: FaultEntry) => void): Faults =>
+  new VenueFaults(log, onChange);
+
+class VenueFaults implements Faults {
+  readonly #log: FaultEntry[];
+  readonly #onChange: (entry: FaultEntry) => void;
+  #active: Active[] = [];
+
+  constructor(log: FaultEntry[], onChange: (entry: FaultEntry) => void) {
+    this.#log = log;
+    this.#onChange = onChange;
   }
 
-  function hit(fault: Active, ref: StreamRef, nowMs: number): void {
+  start(request: FaultRequest, affects: Affects, nowMs: number): FaultEntry {
+    const entry = openEntry(this.#log.length + 1, { request, affects, nowMs });
+    this.#log.push(entry);
+    const lastsMs = findDuration(request);
+    const left = COUNTED.has(request.kind) ? new Map<string, number>() : null;
+    if (lastsMs > 0) this.#active.push({ entry, request, untilMs: nowMs + lastsMs, left });
+    else entry.to = entry.from;
+    this.#onChange(entry);
+    return entry;
+  }
+
+  actionOn(ref: StreamRef, nowMs: number): FrameAction {
+    if (this.#active.length === 0) return 'send';
+    const fault = this.#active.find(
+      (active) => ON_FRAMES[active.request.kind] !== undefined && nowMs < active.untilMs && matches(active, ref),
+    );
+    if (fault === undefined) return 'send';
+    const action = ON_FRAMES[fault.request.kind];
+    this.#hit(fault, ref, nowMs);
+    return action === undefined ? 'send' : action === 'slow' ? { delayMs: fault.request.delayMs ?? 1_000 } : action;
+  }
+
+  silences(ref: StreamRef, nowMs: number): boolean {
+    return this.#active.some(
+      (fault) => fault.request.kind === 'silence' && nowMs < fault.untilMs && matches(fault, ref),
+    );
+  }
+
+  isActive(kind: FaultKind, nowMs: number, symbol?: string): boolean {
+    return this.#active.some(
+      ({ request, untilMs }) =>
+        request.kind === kind &&
+        nowMs < untilMs &&
+        (symbol === undefined || request.symbols === undefined || request.symbols.includes(symbol)),
+    );
+  }
+
+  refusal(nowMs: number): Refusal | null {
+    for (const { request, untilMs } of this.#active) {
+      const { kind } = request;
+      if ((kind === 'rate_limit' || kind === 'rest_down') && nowMs < untilMs)
+        return { kind, status: request.status ?? null, untilMs };
+    }
+    return null;
+  }
+
+  skewMs(nowMs: number): number {
+    return this.#active.reduce((sum, { request, untilMs }) => sum + (nowMs < untilMs ? (request.skewMs ?? 0) : 0), 0);
+  }
+
+  expire(nowMs: number): void {
+    for (const fault of this.#active) if (nowMs >= fault.untilMs) this.#end(fault, nowMs);
+  }
+
+  #hit(fault: Active, ref: StreamRef, nowMs: number): void {
     const { entry, left, request } = fault;
     entry.hit_count += 1;
     if (entry.hits.length < KEPT_HITS) entry.hits.push({ stream: ref.name, at: nowMs * 1_000 });
@@ -197,54 +260,14 @@ export function createFaults(log: FaultEntry[], onChange: (entry: FaultEntry) =>
     const subject = ref.symbol ?? ref.name;
     left.set(subject, (left.get(subject) ?? request.count ?? 1) - 1);
     const wanted = request.symbols ?? [subject];
-    if (wanted.every((symbol) => left.get(symbol) === 0)) end(fault, nowMs);
+    if (wanted.every((symbol) => left.get(symbol) === 0)) this.#end(fault, nowMs);
   }
 
-  return {
-    start: (request, affects, nowMs) => {
-      const entry = openEntry(log.length + 1, request, affects, nowMs);
-      log.push(entry);
-      const lastsMs =
-        request.durationMs ??
-        TIMED_DEFAULT_MS[request.kind] ??
-        (COUNTED.has(request.kind) ? Number.POSITIVE_INFINITY : 0);
-      const left = COUNTED.has(request.kind) ? new Map<string, number>() : null;
-      const fault = { entry, request, untilMs: nowMs + lastsMs, left };
-      if (lastsMs > 0) active.push(fault);
-      else entry.to = entry.from;
-      onChange(entry);
-      return entry;
-    },
-    actionOn: (ref, nowMs) => {
-      if (active.length === 0) return 'send';
-      const fault = active.find((f) => ON_FRAMES[f.request.kind] !== undefined && nowMs < f.untilMs && matches(f, ref));
-      if (fault === undefined) return 'send';
-      const action = ON_FRAMES[fault.request.kind];
-      hit(fault, ref, nowMs);
-      return action === undefined ? 'send' : action === 'slow' ? { delayMs: fault.request.delayMs ?? 1_000 } : action;
-    },
-    silences: (ref, nowMs) => active.some((f) => f.request.kind === 'silence' && nowMs < f.untilMs && matches(f, ref)),
-    isActive: (kind, nowMs, symbol) =>
-      active.some(
-        (f) =>
-          f.request.kind === kind &&
-          nowMs < f.untilMs &&
-          (symbol === undefined || f.request.symbols === undefined || f.request.symbols.includes(symbol)),
-      ),
-    refusal: (nowMs) => {
-      for (const { request, untilMs } of active) {
-        const { kind } = request;
-        if ((kind === 'rate_limit' || kind === 'rest_down') && nowMs < untilMs)
-          return { kind, status: request.status ?? null, untilMs };
-      }
-      return null;
-    },
-    skewMs: (nowMs) =>
-      active.reduce((sum, { request, untilMs }) => sum + (nowMs < untilMs ? (request.skewMs ?? 0) : 0), 0),
-    expire: (nowMs) => {
-      for (const fault of active) if (nowMs >= fault.untilMs) end(fault, nowMs);
-    },
-  };
+  #end(fault: Active, nowMs: number): void {
+    fault.entry.to = nowMs * 1_000;
+    this.#active = this.#active.filter((other) => other !== fault);
+    this.#onChange(fault.entry);
+  }
 }
 
 function isStrings(value: unknown): value is readonly string[] {

@@ -199,7 +199,7 @@ function trade(instrument: Instrument, { atMs, isLiquidation }: Pick<Trade, 'atM
 }
 
 /** A minute's trades carry its stamps: none reaches back over the minute's start. */
-function stampOf(instrument: Instrument, slotMs: number, skewMs: number): number {
+function drawStamp(instrument: Instrument, slotMs: number, skewMs: number): number {
   const earliest = Math.max(slotMs - 1 - instrument.random.below(4), slotMs - (slotMs % 60_000));
   return Math.max(instrument.changedAtMs + 1, earliest + skewMs);
 }
@@ -211,7 +211,7 @@ function makeDiff(instrument: Instrument, slotMs: number, skewMs: number): Diff 
   if (book.pendingChanges().length === 0) instrument.firstPendingId = instrument.lastId + 1;
   book.follow(mid, 2 + random.below(4));
   const history = book.takeChanges();
-  const transactedMs = stampOf(instrument, slotMs, skewMs);
+  const transactedMs = drawStamp(instrument, slotMs, skewMs);
   instrument.changedAtMs = transactedMs;
   if (history.length === 0) return null;
   const previous = instrument.diffId;
@@ -246,6 +246,9 @@ function restartIds(instrument: Instrument, restarts: number): void {
   instrument.ordinal = 1;
 }
 
+/** Diffs a listing and slot, and the slot's length: 100 ms, shorter only when the rate asks for more than ten a second. */
+type Pace = { readonly chance: number; readonly slotMs: number };
+
 const TRADES_PER_DIFF = 0.3;
 const MINUTE_MS = 60_000;
 /** In quiet listings' other minutes nothing trades. */
@@ -255,32 +258,132 @@ function mayTrade({ listing }: Instrument, atMs: number): boolean {
   return !listing.isQuiet || Math.floor(atMs / MINUTE_MS) % QUIET_EVERY_MINUTES === 0;
 }
 
-export function createMarket(options: MarketOptions): Market {
-  const { steadyFrames, framesPerTrade, runsAhead } = options;
-  const instruments = options.listings.map((listing) => openInstrument(listing, options, options.startMs));
-  let rate = options.rate;
-  let nextSecondMs = (Math.floor(options.startMs / 1_000) + 1) * 1_000;
-  let slotStartMs = Math.floor(options.startMs / 100) * 100 + 100;
-  let cursor = 0;
-  let turn = Math.ceil(((options.startMs % 1_000) / 1_000) * instruments.length);
-  let skewMs = 0;
-  let restarts = 0;
+export const createMarket = (options: MarketOptions): Market => new SeededMarket(options);
 
-  /** Diffs a listing and slot, and the slot's length: 100 ms, shorter only when the rate asks for more than ten a second. */
-  function pace(): { readonly chance: number; readonly slotMs: number } {
-    const count = instruments.length;
-    const steady = instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
-    const diffs = Math.max(count * 0.2, (rate - steady) / (1 + TRADES_PER_DIFF * framesPerTrade));
+class SeededMarket implements Market {
+  readonly instruments: Instrument[];
+  readonly #options: MarketOptions;
+  #rate: number;
+  #pace: Pace;
+  #nextSecondMs: number;
+  #slotStartMs: number;
+  /** The listing of the slot whose diff is next. */
+  #cursor = 0;
+  /** The listing of the second whose own moment is next. */
+  #turn: number;
+  #skewMs = 0;
+  #restarts = 0;
+
+  constructor(options: MarketOptions) {
+    const { listings, startMs, rate } = options;
+    this.#options = options;
+    this.instruments = listings.map((listing) => openInstrument(listing, options, startMs));
+    this.#rate = rate;
+    this.#pace = this.#computePace();
+    this.#nextSecondMs = (Math.floor(startMs / 1_000) + 1) * 1_000;
+    this.#slotStartMs = Math.floor(startMs / 100) * 100 + 100;
+    this.#turn = Math.ceil(((startMs % 1_000) / 1_000) * this.instruments.length);
+  }
+
+  find(scope: string, symbol: string): Instrument | undefined {
+    return this.instruments.find(({ listing }) => listing.scope === scope && listing.symbol === symbol);
+  }
+
+  setRate(framesPerSecond: number): void {
+    this.#rate = framesPerSecond;
+    this.#pace = this.#computePace();
+  }
+
+  add(listing: SimListing, atMs: number): Instrument {
+    const instrument = openInstrument(listing, this.#options, atMs);
+    this.instruments.push(instrument);
+    this.#pace = this.#computePace();
+    return instrument;
+  }
+
+  setSkew(ms: number): void {
+    if (ms === this.#skewMs) return;
+    // Stamps follow the clock at once, also back.
+    for (const instrument of this.instruments) instrument.changedAtMs += ms - this.#skewMs;
+    this.#skewMs = ms;
+  }
+
+  restart(): void {
+    this.#restarts += 1;
+    for (const instrument of this.instruments) restartIds(instrument, this.#restarts);
+  }
+
+  advance(toMs: number, events: MarketEvents): void {
+    if (toMs - this.#nextSecondMs > LONGEST_CATCH_UP_MS) this.#skipTo(toMs);
+    for (;;) {
+      const diffAtMs = Math.floor(this.#slotStartMs + (this.#cursor * this.#pace.slotMs) / this.instruments.length);
+      const turnAtMs = this.#computeTurn();
+      const dueMs = Math.min(this.#nextSecondMs, turnAtMs, diffAtMs);
+      if (dueMs > toMs) return;
+      if (dueMs === this.#nextSecondMs) this.#stepAll(events);
+      else if (dueMs === turnAtMs) this.#takeTurn(turnAtMs, events);
+      else this.#moveNext(diffAtMs, events);
+    }
+  }
+
+  #skipTo(toMs: number): void {
+    this.#nextSecondMs = Math.floor(toMs / 1_000) * 1_000;
+    this.#slotStartMs = this.#nextSecondMs;
+    this.#cursor = 0;
+    this.#turn = 0;
+  }
+
+  #computePace(): Pace {
+    const { steadyFrames, framesPerTrade } = this.#options;
+    const count = this.instruments.length;
+    const steady = this.instruments.reduce((sum, { listing }) => sum + steadyFrames(listing), 0);
+    const diffs = Math.max(count * 0.2, (this.#rate - steady) / (1 + TRADES_PER_DIFF * framesPerTrade));
     const slotMs = 100 / Math.ceil(diffs / (10 * count));
     return { chance: (diffs * slotMs) / 1_000 / count, slotMs };
   }
-  let { chance, slotMs } = pace();
 
-  function moveBook(instrument: Instrument, atMs: number, events: MarketEvents): void {
+  /** When the next listing has its moment of the second under way. */
+  #computeTurn(): number {
+    const { length } = this.instruments;
+    if (this.#turn >= length) return Number.POSITIVE_INFINITY;
+    return Math.floor(this.#nextSecondMs - 1_000 + (1_000 * (this.#turn + 0.5)) / length);
+  }
+
+  #stepAll(events: MarketEvents): void {
+    const atMs = this.#nextSecondMs;
+    const eventMs = atMs + this.#skewMs;
+    for (const instrument of this.instruments) {
+      if (instrument.status !== 'trading') continue;
+      step(instrument, atMs);
+      instrument.steppedAtMs = eventMs;
+      const closed = instrument.candles.second(atMs, instrument.mark, instrument.index);
+      if (closed !== null) events.minuteClosed(instrument, closed, eventMs);
+    }
+    events.second(eventMs, atMs);
+    this.#nextSecondMs += 1_000;
+    this.#turn = 0;
+  }
+
+  #takeTurn(atMs: number, events: MarketEvents): void {
+    const instrument = this.instruments[this.#turn];
+    if (instrument?.status === 'trading') events.turn?.(instrument, atMs + this.#skewMs);
+    this.#turn += 1;
+  }
+
+  #moveNext(atMs: number, events: MarketEvents): void {
+    const instrument = this.instruments[this.#cursor];
+    if (instrument !== undefined) this.#moveBook(instrument, atMs, events);
+    this.#cursor += 1;
+    if (this.#cursor < this.instruments.length) return;
+    this.#cursor = 0;
+    this.#slotStartMs += this.#pace.slotMs;
+  }
+
+  #moveBook(instrument: Instrument, atMs: number, events: MarketEvents): void {
     if (instrument.status !== 'trading') return;
-    const moves = instrument.random.chance(chance);
+    const moves = instrument.random.chance(this.#pace.chance);
     if (!moves && events.mustMove?.(instrument) !== true) return;
-    const diff = makeDiff(instrument, atMs, skewMs);
+    const diff = makeDiff(instrument, atMs, this.#skewMs);
     if (diff === null) return;
     events.diff(instrument, diff);
     const isLiquidation = instrument.random.chance(0.002);
@@ -289,81 +392,6 @@ export function createMarket(options: MarketOptions): Market {
       events.trade(instrument, made, diff.eventMs);
       if (isLiquidation) events.liquidation(instrument, made, diff.eventMs);
     }
-    if (runsAhead) runAhead(instrument, diff.eventMs);
+    if (this.#options.runsAhead) runAhead(instrument, diff.eventMs);
   }
-
-  /** When the next listing has its moment of the second under way. */
-  function turnMs(): number {
-    if (turn >= instruments.length) return Number.POSITIVE_INFINITY;
-    return Math.floor(nextSecondMs - 1_000 + (1_000 * (turn + 0.5)) / instruments.length);
-  }
-
-  function stepAll(atMs: number, events: MarketEvents): void {
-    for (const instrument of instruments) {
-      if (instrument.status !== 'trading') continue;
-      step(instrument, atMs);
-      instrument.steppedAtMs = atMs + skewMs;
-      const closed = instrument.candles.second(atMs, instrument.mark, instrument.index);
-      if (closed !== null) events.minuteClosed(instrument, closed, atMs + skewMs);
-    }
-    events.second(atMs + skewMs, atMs);
-  }
-
-  return {
-    instruments,
-    find: (scope, symbol) => instruments.find((i) => i.listing.scope === scope && i.listing.symbol === symbol),
-    setRate: (framesPerSecond) => {
-      rate = framesPerSecond;
-      ({ chance, slotMs } = pace());
-    },
-    add: (listing, atMs) => {
-      const instrument = openInstrument(listing, options, atMs);
-      instruments.push(instrument);
-      ({ chance, slotMs } = pace());
-      return instrument;
-    },
-    setSkew: (ms) => {
-      if (ms === skewMs) return;
-      // Stamps follow the clock at once, also back.
-      for (const instrument of instruments) instrument.changedAtMs += ms - skewMs;
-      skewMs = ms;
-    },
-    restart: () => {
-      restarts += 1;
-      for (const instrument of instruments) restartIds(instrument, restarts);
-    },
-    advance: (toMs, events) => {
-      if (toMs - nextSecondMs > LONGEST_CATCH_UP_MS) {
-        nextSecondMs = Math.floor(toMs / 1_000) * 1_000;
-        slotStartMs = nextSecondMs;
-        cursor = 0;
-        turn = 0;
-      }
-      for (;;) {
-        const diffAtMs = Math.floor(slotStartMs + (cursor * slotMs) / instruments.length);
-        const turnAtMs = turnMs();
-        const dueMs = Math.min(nextSecondMs, turnAtMs, diffAtMs);
-        if (dueMs > toMs) return;
-        if (dueMs === nextSecondMs) {
-          stepAll(nextSecondMs, events);
-          nextSecondMs += 1_000;
-          turn = 0;
-          continue;
-        }
-        if (dueMs === turnAtMs) {
-          const whose = instruments[turn];
-          if (whose?.status === 'trading') events.turn?.(whose, turnAtMs + skewMs);
-          turn += 1;
-          continue;
-        }
-        const instrument = instruments[cursor];
-        if (instrument !== undefined) moveBook(instrument, diffAtMs, events);
-        cursor += 1;
-        if (cursor >= instruments.length) {
-          cursor = 0;
-          slotStartMs += slotMs;
-        }
-      }
-    },
-  };
 }

@@ -50,7 +50,7 @@ const newChunk = (): Chunk => ({
   streams: new Uint16Array(CHUNK),
 });
 
-function* framesOf(stored: Stored, fromIndex: number): Iterable<SentFrame> {
+function* readFrames(stored: Stored, fromIndex: number): Iterable<SentFrame> {
   for (let index = Math.max(fromIndex, stored.dropped); index < stored.summary.frames; index += 1) {
     const chunk = stored.chunks[Math.floor((index - stored.dropped) / CHUNK)];
     const slot = index % CHUNK;
@@ -121,7 +121,7 @@ export function createSentLog(): SentLog {
     connections,
     frames: function* (connection, fromIndex) {
       const stored = all[connection - 1];
-      if (stored !== undefined) yield* framesOf(stored, fromIndex);
+      if (stored !== undefined) yield* readFrames(stored, fromIndex);
     },
   };
 }

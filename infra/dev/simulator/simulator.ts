@@ -1,8 +1,8 @@
 // One simulator: each venue with a seeded market of its own on one loopback port, faults, truth and the control paths.
 import { createWriteStream } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { handleControl } from './control.ts';
+import { type ControlDeps, handleControl } from './control.ts';
 import type { FaultEntry, FaultRequest } from './faults.ts';
 import type { Market } from './market.ts';
 import { createSentLog, type SentLog } from './sent-log.ts';
@@ -88,13 +88,46 @@ function route(hosts: readonly VenueHost[], url: URL): { readonly host: VenueHos
   return host === undefined ? null : { host, url: new URL(url.href.replace(`/${id}`, '')) };
 }
 
-const endpointsOf = ({ venue }: VenueHost, port: number): Readonly<Record<string, string>> =>
+const listEndpoints = ({ venue }: VenueHost, port: number): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(venue.endpoints).map(([name, { protocol, path }]) => [
       name,
       `${protocol}://127.0.0.1:${port}/${venue.id}${path}`,
     ]),
   );
+
+/** Injects each fault of the plan once it is due, counted from this call. */
+function createPlan(plan: readonly FaultRequest[], inject: (request: FaultRequest) => unknown, nowMs: () => number) {
+  const planned = [...plan].sort((a, b) => (a.afterMs ?? 0) - (b.afterMs ?? 0));
+  const startedMs = nowMs();
+  return (): void => {
+    while (planned[0] !== undefined && nowMs() - startedMs >= (planned[0].afterMs ?? 0)) {
+      const due = planned.shift();
+      if (due !== undefined) inject(due);
+    }
+  };
+}
+
+async function listen(control: ControlDeps, port: number): Promise<Server> {
+  const { hosts } = control;
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const found = route(hosts, url);
+    const handled =
+      found === null ? handleControl(control, request, response) : found.host.handle(request, response, found.url);
+    handled.catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
+  });
+  server.on('upgrade', (request, tcp, head) => {
+    const found = route(hosts, new URL(request.url ?? '/', 'http://localhost'));
+    if (found === null) tcp.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
+    else found.host.upgrade({ request, tcp, head }, found.url);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return server;
+}
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const nowMs = options.nowMs ?? Date.now;
@@ -111,40 +144,18 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const [first] = hosts;
   if (first === undefined) throw new TypeError('found no venue, name at least one');
 
-  const hostOf = (id: string): VenueHost => hosts.find(({ venue }) => venue.id === id) ?? first;
-  const inject = (request: FaultRequest): FaultEntry => hostOf(request.venue).inject(request);
-
-  const planned = [...(options.plan ?? [])].sort((a, b) => (a.afterMs ?? 0) - (b.afterMs ?? 0));
-  const startedMs = nowMs();
-  function advance(): void {
-    while (planned[0] !== undefined && nowMs() - startedMs >= (planned[0].afterMs ?? 0)) {
-      const due = planned.shift();
-      if (due !== undefined) inject(due);
-    }
+  const inject = (request: FaultRequest): FaultEntry =>
+    (hosts.find(({ venue }) => venue.id === request.venue) ?? first).inject(request);
+  const injectDue = createPlan(options.plan ?? [], inject, nowMs);
+  const advance = (): void => {
+    injectDue();
     for (const host of hosts) host.advance();
-  }
-
-  const control = { hosts, sent, faultLog, inject };
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://localhost');
-    const found = route(hosts, url);
-    const handled =
-      found === null ? handleControl(control, request, response) : found.host.handle(request, response, found.url);
-    handled.catch((error: unknown) => response.destroy(error instanceof Error ? error : undefined));
-  });
-  server.on('upgrade', (request, socket, head) => {
-    const found = route(hosts, new URL(request.url ?? '/', 'http://localhost'));
-    if (found === null) socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n');
-    else found.host.upgrade(request, socket, head, found.url);
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port ?? 0, '127.0.0.1', resolve);
-  });
+  };
+  const server = await listen({ hosts, sent, faultLog, inject }, options.port ?? 0);
   const timer = options.manual === true ? null : setInterval(advance, TICK_MS);
   const { port } = server.address() as AddressInfo;
   return {
-    endpoints: Object.fromEntries(hosts.map((host) => [host.venue.id, endpointsOf(host, port)])),
+    endpoints: Object.fromEntries(hosts.map((host) => [host.venue.id, listEndpoints(host, port)])),
     control: `http://127.0.0.1:${port}/control`,
     hosts,
     market: first.market,

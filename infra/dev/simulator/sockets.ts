@@ -2,13 +2,23 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type RawData, WebSocketServer } from 'ws';
-import type { Connection, Door, Frame, Session, SocketLimits, Sockets, Wire } from './connection.ts';
+import type {
+  Connection,
+  Door,
+  Encoded,
+  Frame,
+  Handshake,
+  Session,
+  SocketLimits,
+  Sockets,
+  Wire,
+} from './connection.ts';
 import type { StreamRef } from './faults.ts';
-import { frameDigest, type SentLog } from './sent-log.ts';
+import { type ConnectionLog, frameDigest, type SentLog } from './sent-log.ts';
 
 const POLICY_VIOLATION = 1008;
 
-export function createSockets(deps: {
+type SocketsOptions = {
   readonly venue: string;
   readonly nowMs: () => number;
   readonly sent: SentLog;
@@ -16,81 +26,131 @@ export function createSockets(deps: {
   readonly refuses: () => boolean;
   readonly door: (url: URL) => Door | null;
   readonly spell: ((form: string, stream: string, text: string) => string) | undefined;
-}): Sockets {
-  const { nowMs, sent, limits, spell } = deps;
-  const server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
-  const sessions = new Map<Connection, Session>();
-  const open = new Set<Connection>();
-  const subscriptions = new Map<string, Map<string, Set<Connection>>>();
-  let dirty: Connection[] = [];
+};
 
-  function openListeners(scope: string): Map<string, Set<Connection>> {
-    const known = subscriptions.get(scope) ?? new Map<string, Set<Connection>>();
-    subscriptions.set(scope, known);
-    return known;
+export const createSockets = (options: SocketsOptions): Sockets => new VenueSockets(options);
+
+class VenueSockets implements Sockets {
+  readonly open = new Set<Connection>();
+  readonly #options: SocketsOptions;
+  readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+  readonly #sessions = new Map<Connection, Session>();
+  /** By scope and name of the stream. */
+  readonly #subscriptions = new Map<string, Map<string, Set<Connection>>>();
+  #corked: Connection[] = [];
+
+  constructor(options: SocketsOptions) {
+    this.#options = options;
   }
 
-  function subscribe(connection: Connection, ref: StreamRef, isDelivered = true): boolean {
-    if (!connection.isOpen) return false;
-    connection.streams.set(ref.name, ref);
-    if (connection.streams.size > limits.streamsPerConnection) {
-      closed(connection, 'too_many_streams');
-      connection.socket.close(POLICY_VIOLATION, 'Too many streams');
-      return false;
+  upgrade({ request, tcp, head }: Handshake, url: URL): void {
+    const door = this.#options.door(url);
+    if (this.#options.refuses() || door === null) {
+      tcp.end(`HTTP/1.1 ${door === null ? '404 Not Found' : '503 Service Unavailable'}\r\nConnection: close\r\n\r\n`);
+      return;
     }
-    if (!isDelivered) return true;
-    const byName = openListeners(ref.scope);
+    this.#server.handleUpgrade(request, tcp, head, (socket) => this.#enter({ socket, tcp, path: url.pathname }, door));
+  }
+
+  connect(wire: Wire, url: URL): boolean {
+    const door = this.#options.door(url);
+    if (this.#options.refuses() || door === null) return false;
+    this.#enter({ socket: wire, tcp: null, path: url.pathname }, door);
+    return true;
+  }
+
+  subscribe(connection: Connection, ref: StreamRef): boolean {
+    if (!this.acknowledge(connection, ref)) return false;
+    const byName = this.#openListeners(ref.scope);
     byName.set(ref.name, (byName.get(ref.name) ?? new Set()).add(connection));
     return true;
   }
 
-  function unsubscribe(connection: Connection, name: string): void {
+  acknowledge(connection: Connection, ref: StreamRef): boolean {
+    if (!connection.isOpen) return false;
+    connection.streams.set(ref.name, ref);
+    if (connection.streams.size <= this.#options.limits.streamsPerConnection) return true;
+    this.#forget(connection, 'too_many_streams');
+    connection.socket.close(POLICY_VIOLATION, 'Too many streams');
+    return false;
+  }
+
+  unsubscribe(connection: Connection, name: string): void {
     const ref = connection.streams.get(name);
     connection.streams.delete(name);
-    if (ref !== undefined) subscriptions.get(ref.scope)?.get(name)?.delete(connection);
+    if (ref !== undefined) this.#subscriptions.get(ref.scope)?.get(name)?.delete(connection);
   }
 
-  function closed(connection: Connection, cause: string): void {
-    connection.log.closed(cause, nowMs());
-    connection.isOpen = false;
-    for (const name of connection.streams.keys()) unsubscribe(connection, name);
-    open.delete(connection);
-    sessions.delete(connection);
+  subscribers({ scope, name }: StreamRef): ReadonlySet<Connection> | undefined {
+    const set = this.#subscriptions.get(scope)?.get(name);
+    return set === undefined || set.size === 0 ? undefined : set;
   }
 
-  function disconnect(connection: Connection, cause: string): void {
-    closed(connection, cause);
+  send(connections: Iterable<Connection>, frame: Frame): void {
+    for (const connection of connections) {
+      const encoded = this.#encode(frame, connection.form);
+      this.#cork(connection);
+      this.#write(connection, frame.ref.name, encoded);
+    }
+  }
+
+  sendTo(connection: Connection, frame: Frame): void {
+    this.#write(connection, frame.ref.name, this.#encode(frame, connection.form));
+  }
+
+  reply(connection: Connection, text: string): void {
+    this.#write(connection, 'reply', toEncoded(text));
+  }
+
+  tend(now: number): void {
+    for (const connection of this.open) this.#tendConnection(connection, now);
+    for (const connection of this.#corked) {
+      connection.tcp?.uncork();
+      connection.isCorked = false;
+    }
+    this.#corked = [];
+  }
+
+  disconnect(connection: Connection, cause: string): void {
+    this.#forget(connection, cause);
     connection.socket.terminate();
   }
 
-  function encode({ encoded, text, ref }: Frame, form: string): { readonly bytes: Buffer; readonly digest: Buffer } {
-    const known = encoded.get(form);
-    if (known !== undefined) return known;
-    const bytes = Buffer.from(spell === undefined ? text : spell(form, ref.name, text));
-    const fresh = { bytes, digest: frameDigest(bytes) };
-    encoded.set(form, fresh);
-    return fresh;
+  close(): void {
+    for (const connection of this.open) this.disconnect(connection, 'stopped');
+    this.#server.close();
   }
 
-  function write(connection: Connection, stream: string, bytes: Buffer, digest: Buffer): void {
-    if (!connection.isOpen) return;
-    if (connection.socket.bufferedAmount > limits.maxBufferedBytes) {
-      disconnect(connection, 'slow_consumer');
-      return;
-    }
-    connection.socket.send(bytes, { binary: false });
-    connection.log.add(stream, digest, nowMs());
+  // ---- connections ----
+
+  #enter(entry: Entry, door: Door): void {
+    const { venue, nowMs, sent } = this.#options;
+    const now = nowMs();
+    const connection = toConnection(entry, door, { log: sent.open(venue, entry.path, now), nowMs: now });
+    this.open.add(connection);
+    this.#listen(connection);
+    this.#sessions.set(connection, door.open(connection));
   }
 
-  /** One write to the operating system for all frames until the next `tend`. */
-  function cork(connection: Connection): void {
-    if (connection.isCorked || !connection.isOpen) return;
-    connection.tcp?.cork();
-    connection.isCorked = true;
-    dirty.push(connection);
+  #listen(connection: Connection): void {
+    const { socket } = connection;
+    const incoming = (then: () => void): void => {
+      if (this.#isTooMany(connection)) this.disconnect(connection, 'too_many_messages');
+      else then();
+    };
+    socket.on('message', (data: RawData) => incoming(() => this.#sessions.get(connection)?.receive(data.toString())));
+    socket.on('ping', () => incoming(() => undefined));
+    socket.on('pong', () =>
+      incoming(() => {
+        connection.pongedMs = this.#options.nowMs();
+      }),
+    );
+    socket.on('close', () => this.#forget(connection, 'client'));
+    socket.on('error', () => this.#forget(connection, 'client'));
   }
 
-  function isTooMany(connection: Connection): boolean {
+  #isTooMany(connection: Connection): boolean {
+    const { nowMs, limits } = this.#options;
     const now = nowMs();
     if (now - connection.incomingSinceMs >= 1_000) {
       connection.incomingSinceMs = now;
@@ -101,51 +161,17 @@ export function createSockets(deps: {
     return connection.incoming > limits.incomingPerSecond;
   }
 
-  function newConnection(socket: Wire, tcp: Duplex | null, path: string, { scope, form = '' }: Door): Connection {
-    const now = nowMs();
-    return {
-      log: sent.open(deps.venue, path, now),
-      scope,
-      socket,
-      tcp: tcp !== null && 'cork' in tcp ? (tcp as Socket) : null,
-      streams: new Map(),
-      openedMs: now,
-      form,
-      isOpen: true,
-      pingedMs: now,
-      pongedMs: now,
-      heardMs: now,
-      incomingSinceMs: now,
-      incoming: 0,
-      isCorked: false,
-    };
-  }
-
-  function listen(connection: Connection): void {
-    const { socket } = connection;
-    const incoming = (then: () => void): void => {
-      if (isTooMany(connection)) disconnect(connection, 'too_many_messages');
-      else then();
-    };
-    socket.on('message', (data: RawData) => incoming(() => sessions.get(connection)?.receive(data.toString())));
-    socket.on('ping', () => incoming(() => undefined));
-    socket.on('pong', () =>
-      incoming(() => {
-        connection.pongedMs = nowMs();
-      }),
-    );
-    socket.on('close', () => closed(connection, 'client'));
-    socket.on('error', () => closed(connection, 'client'));
-  }
-
-  function enter(connection: Connection, door: Door): void {
-    open.add(connection);
-    listen(connection);
-    sessions.set(connection, door.open(connection));
+  #tendConnection(connection: Connection, now: number): void {
+    const cause = this.#findEnd(connection, now);
+    if (cause === 'age') {
+      this.#forget(connection, cause);
+      connection.socket.close(1000);
+    } else if (cause !== null) this.disconnect(connection, cause);
   }
 
   /** Why the venue ends this connection by itself, if it does; pings it when it is time. */
-  function look(connection: Connection, now: number): string | null {
+  #findEnd(connection: Connection, now: number): string | null {
+    const { limits } = this.#options;
     if (now - connection.openedMs >= limits.maxAgeMs) return 'age';
     if (now - connection.pongedMs >= limits.pongWithinMs + limits.pingEveryMs) return 'no_pong';
     if (now - connection.heardMs >= limits.idleMs) return 'idle';
@@ -153,65 +179,75 @@ export function createSockets(deps: {
       connection.pingedMs = now;
       connection.socket.ping(String(now));
     }
-    sessions.get(connection)?.tend?.(now);
+    this.#sessions.get(connection)?.tend?.(now);
     return null;
   }
 
-  return {
-    open,
-    disconnect,
-    subscribe,
-    unsubscribe,
-    subscribers: ({ scope, name }) => {
-      const set = subscriptions.get(scope)?.get(name);
-      return set === undefined || set.size === 0 ? undefined : set;
-    },
-    upgrade: (request, tcp, head, url) => {
-      const door = deps.door(url);
-      if (deps.refuses() || door === null) {
-        tcp.end(`HTTP/1.1 ${door === null ? '404 Not Found' : '503 Service Unavailable'}\r\nConnection: close\r\n\r\n`);
-        return;
-      }
-      server.handleUpgrade(request, tcp, head, (socket) => enter(newConnection(socket, tcp, url.pathname, door), door));
-    },
-    connect: (wire, url) => {
-      const door = deps.door(url);
-      if (deps.refuses() || door === null) return false;
-      enter(newConnection(wire, null, url.pathname, door), door);
-      return true;
-    },
-    send: (connections, frame) => {
-      for (const connection of connections) {
-        const { bytes, digest } = encode(frame, connection.form);
-        cork(connection);
-        write(connection, frame.ref.name, bytes, digest);
-      }
-    },
-    sendTo: (connection, frame) => {
-      const { bytes, digest } = encode(frame, connection.form);
-      write(connection, frame.ref.name, bytes, digest);
-    },
-    reply: (connection, text) => {
-      const bytes = Buffer.from(text);
-      write(connection, 'reply', bytes, frameDigest(bytes));
-    },
-    tend: (now) => {
-      for (const connection of open) {
-        const cause = look(connection, now);
-        if (cause === 'age') {
-          closed(connection, cause);
-          connection.socket.close(1000);
-        } else if (cause !== null) disconnect(connection, cause);
-      }
-      for (const connection of dirty) {
-        connection.tcp?.uncork();
-        connection.isCorked = false;
-      }
-      dirty = [];
-    },
-    close: () => {
-      for (const connection of open) disconnect(connection, 'stopped');
-      server.close();
-    },
-  };
+  #forget(connection: Connection, cause: string): void {
+    connection.log.closed(cause, this.#options.nowMs());
+    connection.isOpen = false;
+    for (const name of connection.streams.keys()) this.unsubscribe(connection, name);
+    this.open.delete(connection);
+    this.#sessions.delete(connection);
+  }
+
+  #openListeners(scope: string): Map<string, Set<Connection>> {
+    const known = this.#subscriptions.get(scope) ?? new Map<string, Set<Connection>>();
+    this.#subscriptions.set(scope, known);
+    return known;
+  }
+
+  // ---- frames ----
+
+  #encode({ encoded, text, ref }: Frame, form: string): Encoded {
+    const { spell } = this.#options;
+    const known = encoded.get(form);
+    if (known !== undefined) return known;
+    const fresh = toEncoded(spell === undefined ? text : spell(form, ref.name, text));
+    encoded.set(form, fresh);
+    return fresh;
+  }
+
+  #write(connection: Connection, stream: string, { bytes, digest }: Encoded): void {
+    if (!connection.isOpen) return;
+    if (connection.socket.bufferedAmount > this.#options.limits.maxBufferedBytes) {
+      this.disconnect(connection, 'slow_consumer');
+      return;
+    }
+    connection.socket.send(bytes, { binary: false });
+    connection.log.add(stream, digest, this.#options.nowMs());
+  }
+
+  /** One write to the operating system for all frames until the next `tend`. */
+  #cork(connection: Connection): void {
+    if (connection.isCorked || !connection.isOpen) return;
+    connection.tcp?.cork();
+    connection.isCorked = true;
+    this.#corked.push(connection);
+  }
 }
+
+function toEncoded(text: string): Encoded {
+  const bytes = Buffer.from(text);
+  return { bytes, digest: frameDigest(bytes) };
+}
+
+type Entry = { readonly socket: Wire; readonly tcp: Duplex | null; readonly path: string };
+type Opened = { readonly log: ConnectionLog; readonly nowMs: number };
+
+const toConnection = ({ socket, tcp }: Entry, { scope, form = '' }: Door, { log, nowMs }: Opened): Connection => ({
+  log,
+  scope,
+  socket,
+  tcp: tcp !== null && 'cork' in tcp ? (tcp as Socket) : null,
+  streams: new Map(),
+  openedMs: nowMs,
+  form,
+  isOpen: true,
+  pingedMs: nowMs,
+  pongedMs: nowMs,
+  heardMs: nowMs,
+  incomingSinceMs: nowMs,
+  incoming: 0,
+  isCorked: false,
+});

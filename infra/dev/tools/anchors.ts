@@ -71,12 +71,14 @@ const closedDay = async (day: string, { database }: Tools): Promise<ClosedDay> =
   return closed;
 };
 
-/** Throws before D+7 02:00 UTC, and for `--early` where the anchor binds (AN-12). */
-const refuseEarly = async (day: string, { anchors, nowMs }: Tools, early: boolean): Promise<void> => {
+const refuseUndue = (day: string, { nowMs }: Tools): void => {
   const dueMs = startOf(day) + DUE_MS;
-  if (nowMs() >= dueMs) return;
-  if (!early) throw new AnchorsError(`${day} is due at ${new Date(dueMs).toISOString()}`);
-  if ((await openChain(anchors)).binding)
+  if (nowMs() < dueMs) throw new AnchorsError(`${day} is due at ${new Date(dueMs).toISOString()}`);
+};
+
+/** `--early` posts before D+7 02:00 UTC only where the anchor does not bind (AN-12). */
+const refuseBinding = async (day: string, { anchors, nowMs }: Tools): Promise<void> => {
+  if (nowMs() < startOf(day) + DUE_MS && (await openChain(anchors)).binding)
     throw new AnchorsError(`the anchor binds: ${day} is not posted before it is due`);
 };
 
@@ -89,7 +91,8 @@ const dueDays = async ({ database, anchors, nowMs }: Tools): Promise<ClosedDay[]
 };
 
 const post: Command = async ({ day, early }, tools) => {
-  if (day !== null) await refuseEarly(day, tools, early);
+  if (day !== null && early) await refuseBinding(day, tools);
+  else if (day !== null) refuseUndue(day, tools);
   const days = day === null ? await dueDays(tools) : [await closedDay(day, tools)];
   const { database, anchors, nowMs } = tools;
   const metrics = createNightlyMetrics(new Registry());

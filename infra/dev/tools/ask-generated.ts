@@ -75,8 +75,8 @@ const readListings = async (
 const readNames = async ({ url, keys }: Asking): Promise<Names> => {
   const read = await readListings(url, keys[0] ?? '');
   const { listings } = read;
-  const codesOf = (key: CodeKey) => new Map(listings.map((one) => [fold(key, one[key]), one[key]] as const));
-  const codes = Object.fromEntries(KEYS.map((key) => [key, codesOf(key)])) as Record<CodeKey, Map<string, string>>;
+  const indexCodes = (key: CodeKey) => new Map(listings.map((one) => [fold(key, one[key]), one[key]] as const));
+  const codes = Object.fromEntries(KEYS.map((key) => [key, indexCodes(key)])) as Record<CodeKey, Map<string, string>>;
   const now = parseInstant(read.now) ?? 0;
   const first = Math.min(now, ...listings.map(({ first_seen_at }) => parseInstant(first_seen_at ?? '') ?? now));
   const ago = fc.oneof(fc.integer({ min: 0, max: 300_000_000 }), fc.integer({ min: 0, max: now - first }));

@@ -19,7 +19,6 @@ export type CheckLine = { readonly text: string; readonly isFault: boolean };
 
 const good = (text: string): CheckLine => ({ text: `ok     ${text}`, isFault: false });
 const fault = (text: string): CheckLine => ({ text: `FAULT  ${text}`, isFault: true });
-const judge = (isGood: boolean, right: string, wrong: string): CheckLine => (isGood ? good(right) : fault(wrong));
 
 type Partition = {
   readonly table: string;
@@ -52,11 +51,9 @@ const checkTree = async (day: string, partition: Partition, store: ObjectStore):
   if (found !== root) return fault(`${what}: the ${rows} kept leaves have the root ${found}, recorded is ${root}`);
   const text = partitionText({ day, table, rows, root });
   const isLeaf = hashLeaf(Buffer.from(text)).toString('hex') === leaf;
-  return judge(
-    isLeaf,
-    `${what}: ${rows} kept leaves give the recorded root`,
-    `${what}: the leaf of the table is not that of ${text}`,
-  );
+  return isLeaf
+    ? good(`${what}: ${rows} kept leaves give the recorded root`)
+    : fault(`${what}: the leaf of the table is not that of ${text}`);
 };
 
 const checkTrees = async ({ day, root }: ClosedDay, database: Pool, store: ObjectStore): Promise<CheckLine[]> => {
@@ -69,7 +66,10 @@ const checkTrees = async ({ day, root }: ClosedDay, database: Pool, store: Objec
   }
   const found = tree.root()?.toString('hex') ?? null;
   const right = `${day}: ${partitions.length} tables give the day root ${root}`;
-  return [...lines, judge(found === root, right, `${day}: the tables give the day root ${found}, recorded is ${root}`)];
+  return [
+    ...lines,
+    found === root ? good(right) : fault(`${day}: the tables give the day root ${found}, recorded is ${root}`),
+  ];
 };
 
 const checkMined = async ({ day, txHash, block }: ClosedDay, chain: AnchorChain): Promise<CheckLine> => {
@@ -79,11 +79,9 @@ const checkMined = async ({ day, txHash, block }: ClosedDay, chain: AnchorChain)
     return fault(`${day}: transaction ${txHash} is in block ${receipt.block}, recorded is ${block}`);
   const depth = (await chain.head()) - receipt.block + 1;
   const right = `${day}: confirmed, transaction ${txHash} is at a depth of ${depth}`;
-  return judge(
-    depth >= chain.confirmations,
-    right,
-    `${day}: confirmed at a depth of ${depth} blocks, ${chain.confirmations} are needed`,
-  );
+  return depth >= chain.confirmations
+    ? good(right)
+    : fault(`${day}: confirmed at a depth of ${depth} blocks, ${chain.confirmations} are needed`);
 };
 
 /** The status against the chain: what the contract holds for the day, and the transaction of a confirmed one. */
@@ -91,11 +89,9 @@ const checkPosted = async (closed: ClosedDay, chain: AnchorChain): Promise<Check
   const { day, root, status, contract, genesisHash } = closed;
   if (contract === null)
     return [
-      judge(
-        status === 'pending' || status === 'failed',
-        `${day}: ${status}, not posted`,
-        `${day}: ${status} without a contract`,
-      ),
+      status === 'pending' || status === 'failed'
+        ? good(`${day}: ${status}, not posted`)
+        : fault(`${day}: ${status} without a contract`),
     ];
   if (genesisHash !== chain.genesisHash)
     return [fault(`${day}: ${status} on the chain with first block ${genesisHash}, RPC_URL is another one`)];
@@ -103,7 +99,7 @@ const checkPosted = async (closed: ClosedDay, chain: AnchorChain): Promise<Check
   if (held !== null && held !== root) return [fault(`${day}: the contract holds ${held}, the day root is ${root}`)];
   if (status !== 'confirmed') {
     const text = held === null ? 'the contract has no root yet' : 'the contract has the root, `post` ends it';
-    return [judge(status !== 'failed', `${day}: ${status}, ${text}`, `${day}: ${status}, ${text}`)];
+    return [status !== 'failed' ? good(`${day}: ${status}, ${text}`) : fault(`${day}: ${status}, ${text}`)];
   }
   if (held === null) return [fault(`${day}: confirmed, but the contract has no root`)];
   return [good(`${day}: the contract holds the day root`), await checkMined(closed, chain)];
@@ -118,20 +114,16 @@ const checkContracts = async (
   for (const contract of contracts) {
     const isOurs = (await chain.codeAt(contract)) === DEPLOYED_CODE;
     lines.push(
-      judge(
-        isOurs,
-        `${contract} has the committed code`,
-        `${contract} has other code than infra/contract/AnchorRoots.json`,
-      ),
+      isOurs
+        ? good(`${contract} has the committed code`)
+        : fault(`${contract} has other code than infra/contract/AnchorRoots.json`),
     );
     if (!isOurs || ownerKey === null) continue;
     const [owner, own] = [await chain.ownerOf(contract), openOwner(ownerKey).address.toLowerCase()];
     lines.push(
-      judge(
-        owner === own,
-        `${contract} belongs to ${own}`,
-        `${contract} belongs to ${owner}, ANCHOR_OWNER_KEY is of ${own}`,
-      ),
+      owner === own
+        ? good(`${contract} belongs to ${own}`)
+        : fault(`${contract} belongs to ${owner}, ANCHOR_OWNER_KEY is of ${own}`),
     );
   }
   return lines;

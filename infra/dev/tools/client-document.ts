@@ -34,7 +34,7 @@ export type Document = {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 };
 
-export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
+export const parseRefName = (ref: string): string => ref.slice(ref.lastIndexOf('/') + 1);
 export const pascal = (name: string): string =>
   name.replaceAll(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase());
 

@@ -6,9 +6,9 @@ import { PROJECT_ROOT } from '../engines/java.ts';
 import {
   type Document,
   documentOf,
-  nameOf,
   type Parameter,
   type PathItem,
+  parseRefName,
   pascal,
   type Schema,
 } from './client-document.ts';
@@ -34,7 +34,7 @@ const withFigures = (schemas: Readonly<Record<string, Schema>>): ReadonlySet<str
   const refs = new Map(
     Object.entries(schemas).map(([name, schema]) => [
       name,
-      [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => nameOf(ref)),
+      [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => parseRefName(ref)),
     ]),
   );
   const found = new Set(Object.keys(FIGURES));
@@ -58,7 +58,7 @@ class Printer {
 
   type(schema: Schema): string {
     const { $ref, anyOf, allOf, enum: values, patternProperties, properties, items, type } = schema;
-    if ($ref !== undefined) return this.reference(nameOf($ref));
+    if ($ref !== undefined) return this.reference(parseRefName($ref));
     if (schema.const !== undefined) return quoted(schema.const);
     if (values !== undefined) return values.map(quoted).join(' | ');
     if (anyOf !== undefined) return anyOf.map((part) => this.type(part)).join(' | ');
@@ -113,7 +113,7 @@ const requestOf = (parameters: readonly Parameter[]): Schema =>
     required: parameters.filter(({ required }) => required).map(({ name }) => name),
   });
 
-const endpointsOf = ({ paths }: Document) =>
+const listEndpoints = ({ paths }: Document) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, item]) => ({ path, method: method.toUpperCase(), item })),
   );
@@ -122,7 +122,7 @@ const isAnswered = ({ responses }: PathItem): boolean =>
   Object.values(responses).some(({ content }) => JSON.stringify(content['application/json'] ?? '').includes('Answer"'));
 
 const operationTypes = (document: Document, printer: Printer): string => {
-  const rows = endpointsOf(document)
+  const rows = listEndpoints(document)
     .filter(({ item }) => isAnswered(item))
     .map(({ item }) => {
       const name = pascal(item.operationId);
@@ -132,7 +132,7 @@ const operationTypes = (document: Document, printer: Printer): string => {
 };
 
 const operationTable = (document: Document): string => {
-  const rows = endpointsOf(document).map(
+  const rows = listEndpoints(document).map(
     ({ path, method, item }) => `${camel(item.operationId)}: { method: '${method}', path: '${path}' },`,
   );
   return `/** Where each operation is. */\nexport const ENDPOINTS = {\n${rows.join('\n')}\n} as const;`;
@@ -154,7 +154,7 @@ export const clientTypes = (): string => {
   const shapes = Object.entries(schemas)
     .filter(([name]) => !Object.hasOwn(FIGURES, name))
     .map(([name, schema]) => printer.declaration(name, name.endsWith('Request') ? withoutFormat(schema) : schema));
-  const asked = endpointsOf(document).flatMap(({ item: { operationId, parameters } }) =>
+  const asked = listEndpoints(document).flatMap(({ item: { operationId, parameters } }) =>
     parameters === undefined ? [] : [printer.declaration(`${pascal(operationId)}Request`, requestOf(parameters))],
   );
   const text = [

@@ -15,16 +15,16 @@ const ACCOUNT = 'acc_demo';
 const readKeys = async (file: string): Promise<DemoKeys> => {
   const text = await readFile(file, 'utf8').catch(() => '{}');
   const held = JSON.parse(text) as Partial<DemoKeys>;
-  const keyOf = (plan: PlanCode): string => {
+  const findKey = (plan: PlanCode): string => {
     const key = held[plan];
     return key !== undefined && isKey(key) ? key : makeKey();
   };
   return {
-    free: keyOf('free'),
-    mini: keyOf('mini'),
-    standard: keyOf('standard'),
-    pro: keyOf('pro'),
-    pro_plus: keyOf('pro_plus'),
+    free: findKey('free'),
+    mini: findKey('mini'),
+    standard: findKey('standard'),
+    pro: findKey('pro'),
+    pro_plus: findKey('pro_plus'),
   };
 };
 

@@ -20,7 +20,7 @@ export const readmeQueries = (): string[] =>
 
 type Endpoints = { readonly base_url: string; readonly keys: Readonly<Record<string, string>> };
 
-const endpointsOf = (env: NodeJS.ProcessEnv): { readonly baseUrl: string; readonly key: string } => {
+const readEndpoints = (env: NodeJS.ProcessEnv): { readonly baseUrl: string; readonly key: string } => {
   if (env.BASE_URL !== undefined) return { baseUrl: env.BASE_URL, key: env.API_KEY ?? '' };
   const file = join(PROJECT_ROOT, '.local', 'endpoints.json');
   const { base_url, keys } = JSON.parse(readFileSync(file, 'utf8')) as Endpoints;
@@ -33,7 +33,7 @@ type Answer = {
 };
 
 if (import.meta.main) {
-  const { baseUrl, key } = endpointsOf(process.env);
+  const { baseUrl, key } = readEndpoints(process.env);
   let isEmpty = false;
   for (const query of [...readmeQueries(), ...documentedQueries()]) {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

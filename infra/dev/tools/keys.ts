@@ -59,7 +59,16 @@ const required = (text: string | undefined, what: string): string => {
   return text;
 };
 
-const lineOf = ({ key_id, display, plan, state, account_id, name, expires_at, compromised_at }: KeyEntry): string => {
+const formatLine = ({
+  key_id,
+  display,
+  plan,
+  state,
+  account_id,
+  name,
+  expires_at,
+  compromised_at,
+}: KeyEntry): string => {
   const notes = [
     ...(expires_at === null ? [] : [`expires ${expires_at.toISOString()}`]),
     ...(compromised_at === null ? [] : ['seen in a URL: replace it']),
@@ -67,7 +76,7 @@ const lineOf = ({ key_id, display, plan, state, account_id, name, expires_at, co
   return [key_id, display, plan.padEnd(8), state.padEnd(7), account_id, name, ...notes].join('  ');
 };
 
-const one = (entry: KeyEntry): Output => ({ json: entry, text: lineOf(entry) });
+const one = (entry: KeyEntry): Output => ({ json: entry, text: formatLine(entry) });
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   create: async (pool, { values }, actor) => {
@@ -78,11 +87,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       expiresAt: parseExpiry(values.expires, Date.now()),
     };
     const { key, entry } = await createKey(pool, made, actor);
-    return { json: { ...entry, key }, text: `${lineOf(entry)}\n${key}   (shown once)` };
+    return { json: { ...entry, key }, text: `${formatLine(entry)}\n${key}   (shown once)` };
   },
   list: async (pool, { values }) => {
     const entries = await listKeys(pool, values.account ?? null);
-    return { json: entries, text: entries.length === 0 ? 'no keys' : entries.map(lineOf).join('\n') };
+    return { json: entries, text: entries.length === 0 ? 'no keys' : entries.map(formatLine).join('\n') };
   },
   revoke: async (pool, { positionals }, actor) => one(await revokeKey(pool, required(positionals[1], 'KEY_ID'), actor)),
   plan: async (pool, { positionals }, actor) =>

@@ -85,7 +85,7 @@ const TOP = 25;
 export const normalise = async ({ venue, files, assembled, write }: NormaliseOptions): Promise<Counts> => {
   const counts: Counts = { messages: 0, records: 0, unread: 0, errors: 0, unexpected: new Map() };
   const count = (kind: Unexpected): void => void counts.unexpected.set(kind, (counts.unexpected.get(kind) ?? 0) + 1);
-  const session = createSession(watchUnexpected(venue, count), assembled);
+  const session = new Session(watchUnexpected(venue, count), assembled ? 'assembled' : 'published');
   for (const path of files) {
     const attribute = assembled ? await readChains(venue, path) : () => null;
     let line = 0;
@@ -186,71 +186,80 @@ const readChains = async (venue: Venue, path: string): Promise<(id: bigint) => s
 
 // ---- session ----
 
-type Session = { readonly venue: Venue; readonly read: (message: Heard) => readonly Printed[] };
 type Applied = { readonly values: BookRecord['values']; readonly full: FullSides | undefined };
 type HeldBook = { sync: BookSync<Applied>; levels: Book; crossed: boolean };
 
-const createSession = (venue: Venue, assembled: boolean): Session => {
-  const reference: ReferenceState = {};
-  const state: MapState = {};
-  const listings = new Map<string, ListingRecord>();
-  const books = new Map<string, HeldBook>();
+/** Books as their messages have them, or put together and printed whole after each message. */
+type BookForm = 'published' | 'assembled';
 
-  const readBook = (record: BookRecord, chain: Chain): readonly Printed[] => {
-    const book = books.get(chain.symbol) ?? { sync: newBookSync<Applied>(), levels: createBook(), crossed: false };
-    books.set(chain.symbol, book);
-    const step = stepBookSync(venue.bookRule, book.sync, chain, { values: record.values, full: chain.full });
+class Session {
+  readonly venue: Venue;
+  readonly #form: BookForm;
+  readonly #reference: ReferenceState = {};
+  readonly #state: MapState = {};
+  readonly #listings = new Map<string, ListingRecord>();
+  readonly #books = new Map<string, HeldBook>();
+
+  constructor(venue: Venue, form: BookForm) {
+    this.venue = venue;
+    this.#form = form;
+  }
+
+  read(message: Heard): readonly Printed[] {
+    const answer = this.venue.mapReference(this.#reference, message);
+    for (const record of answer?.listings ?? []) this.#listings.set(record.venue_symbol, record);
+    return [
+      // What is collected of it is the service's side (records.md).
+      ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
+      ...this.venue
+        .map(this.#state, message, { listings: this.#listings })
+        .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
+        .flatMap((mapped) => this.#printMapped(mapped)),
+    ];
+  }
+
+  #printMapped({ record, chain }: Mapped): readonly Printed[] {
+    if (record.layer !== 'book') return [{ record }];
+    if (chain) return this.#readBook(record, chain);
+    return this.#form === 'assembled' ? [] : [{ record }];
+  }
+
+  #readBook(record: BookRecord, chain: Chain): readonly Printed[] {
+    const { bookRule } = this.venue;
+    const book = this.#books.get(chain.symbol) ?? openBook();
+    this.#books.set(chain.symbol, book);
+    const step = stepBookSync(bookRule, book.sync, chain, { values: record.values, full: chain.full });
     book.sync = step.state;
-    if (step.broke)
-      return assembled ? [toGap(record, 'sequence_break')] : [{ record }, toGap(record, 'sequence_break')];
-    if (!assembled) return [{ record }];
+    const broke = step.broke ? [toGap(record, 'sequence_break')] : [];
+    if (this.#form === 'published') return [{ record }, ...broke];
+    if (step.broke) return broke;
     applyAll(book, step.apply);
-    return step.apply.length === 0 ? [] : printBook(book, record);
-  };
+    return step.apply.length === 0 ? [] : this.#printBook(book, record);
+  }
 
-  /** A book that could not take a message is not whole any more. */
-  const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
-    try {
-      for (const { values, full } of messages) {
-        (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
-      }
-    } catch (error) {
-      book.sync = newBookSync();
-      throw error;
-    }
-  };
-
-  /** A crossed book is never served (L-03): said once, until it is whole again. */
-  const printBook = (book: HeldBook, record: BookRecord): readonly Printed[] => {
+  /** A crossed book is never served (L-03): one gap, until it is whole again. */
+  #printBook(book: HeldBook, record: BookRecord): readonly Printed[] {
     const was = book.crossed;
     book.crossed = isCrossed(book.levels);
     if (book.crossed) return was ? [] : [toGap(record, 'crossed_book')];
-    const rule =
-      listings.get(record.venue_symbol)?.values ?? venue.impliedQuantity?.(record.venue_symbol) ?? UNKNOWN_QUANTITY;
+    const { venue_symbol: symbol } = record;
+    const rule = this.#listings.get(symbol)?.values ?? this.venue.impliedQuantity?.(symbol) ?? UNKNOWN_QUANTITY;
     return [{ record: { ...record, values: toAssembled(book.levels, rule) } }];
-  };
+  }
+}
 
-  const printMapped = ({ record, chain }: Mapped): readonly Printed[] => {
-    if (record.layer !== 'book') return [{ record }];
-    if (chain) return readBook(record, chain);
-    return assembled ? [] : [{ record }];
-  };
+const openBook = (): HeldBook => ({ sync: newBookSync<Applied>(), levels: createBook(), crossed: false });
 
-  return {
-    venue,
-    read: (message) => {
-      const answer = venue.mapReference(reference, message);
-      for (const record of answer?.listings ?? []) listings.set(record.venue_symbol, record);
-      return [
-        // What is collected of it is the service's side (records.md).
-        ...(answer?.listings ?? []).map(({ off: _, ...record }) => ({ record })),
-        ...venue
-          .map(state, message, { listings })
-          .map((mapped) => (message.guessed ? forgetLimit(mapped) : mapped))
-          .flatMap(printMapped),
-      ];
-    },
-  };
+/** A book that could not take a message is not whole any more. */
+const applyAll = (book: HeldBook, messages: readonly Applied[]): void => {
+  try {
+    for (const { values, full } of messages) {
+      (values.kind === 'snapshot' ? applySnapshot : applyUpdate)(book.levels, { ...values, full });
+    }
+  } catch (error) {
+    book.sync = newBookSync();
+    throw error;
+  }
 };
 
 /** Whether a guessed request asked for more levels than came is not known. */

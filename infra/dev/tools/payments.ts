@@ -83,7 +83,16 @@ const toUsdc = (atomic: string | bigint): string => {
   return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, '');
 };
 
-const lineOf = ({ receipt_id, state, payer, amount, class: of, plan, transaction, presented_at }: PaymentRow): string =>
+const formatLine = ({
+  receipt_id,
+  state,
+  payer,
+  amount,
+  class: of,
+  plan,
+  transaction,
+  presented_at,
+}: PaymentRow): string =>
   [
     ...[presented_at.toISOString(), receipt_id, state.padEnd(9), `${toUsdc(amount)} USDC`.padEnd(12)],
     ...[(of ?? `plan ${plan}`).padEnd(14), payer, transaction ?? '-'],
@@ -139,7 +148,7 @@ const reconcile: Command = async ({ values }, { pool, config }) => {
 const COMMANDS: Readonly<Record<string, Command>> = {
   list: async ({ values: { state = null, payer = null, limit } }, { pool }) => {
     const rows = await listPayments(pool, { state, payer, limit: toLimit(limit) });
-    return { json: rows, text: rows.length === 0 ? 'no payments' : rows.map(lineOf).join('\n') };
+    return { json: rows, text: rows.length === 0 ? 'no payments' : rows.map(formatLine).join('\n') };
   },
   show: async ({ positionals }, { pool }) => {
     const details = await showPayment(pool, required(positionals[1], 'RECEIPT'));

@@ -1,7 +1,7 @@
 // Types of the Python client, printed from the OpenAPI document: `npm run docs` writes them, a test compares. Needs no Python.
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../engines/java.ts';
-import { type Document, documentOf, nameOf, pascal, type Schema } from './client-document.ts';
+import { type Document, documentOf, parseRefName, pascal, type Schema } from './client-document.ts';
 
 export const PYTHON_TYPES = join(PROJECT_ROOT, 'clients', 'python', 'src', 'perp', 'types.py');
 
@@ -61,11 +61,12 @@ class Printer {
     if (known !== undefined) this.parts.push(`${name} = ${known}\n`);
     else if (schema.allOf !== undefined) this.#inherit(name, schema.allOf);
     else if (schema.properties !== undefined) this.#object(name, schema, 'TypedDict');
-    else this.alias(name, schema, true);
+    else this.alias(name, schema, 'quoted');
   }
 
-  alias(name: string, schema: Schema, isQuoted: boolean): void {
-    this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted })}\n`);
+  /** A name that is defined further down stands in quotes. */
+  alias(name: string, schema: Schema, names: 'quoted' | 'bare'): void {
+    this.parts.push(`${name} = ${this.#type(schema, { name, isQuoted: names === 'quoted' })}\n`);
   }
 
   /** One class an event, told apart by `event`. */
@@ -73,7 +74,7 @@ class Printer {
     const names = anyOf.map(({ properties }) => {
       const event = properties?.['event']?.const as string;
       const name = `${pascal(event)}Message`;
-      const data = nameOf(properties?.['data']?.$ref ?? '');
+      const data = parseRefName(properties?.['data']?.$ref ?? '');
       const lines = [`    event: Literal[${literal(event)}]`, '    id: Union[str, None]', `    data: ${data}`];
       this.parts.push([`class ${name}(TypedDict):`, ...lines, ''].join('\n'));
       return name;
@@ -84,7 +85,7 @@ class Printer {
   #type(schema: Schema, place: Place): string {
     const { $ref, anyOf, items, type, properties, patternProperties } = schema;
     const named = (name: string): string => (place.isQuoted ? `"${name}"` : name);
-    if ($ref !== undefined) return named(nameOf($ref));
+    if ($ref !== undefined) return named(parseRefName($ref));
     if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
     if (schema.enum !== undefined) return `Literal[${schema.enum.map(literal).join(', ')}]`;
     if (anyOf !== undefined) {
@@ -121,7 +122,7 @@ class Printer {
   }
 
   #inherit(name: string, parts: readonly Schema[]): void {
-    const bases = parts.flatMap(({ $ref }) => ($ref === undefined ? [] : [nameOf($ref)]));
+    const bases = parts.flatMap(({ $ref }) => ($ref === undefined ? [] : [parseRefName($ref)]));
     const own = parts.find(({ properties }) => properties !== undefined) ?? { properties: {} };
     this.#object(name, own, bases.join(', '));
   }
@@ -142,7 +143,7 @@ const inOrder = (schemas: Schemas): [string, Schema][] => {
 export const pythonTypes = ({ components: { schemas } }: Document = documentOf()): string => {
   const printer = new Printer();
   for (const [name, schema] of inOrder(schemas)) printer.define(name, schema);
-  printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, false);
+  printer.alias('Interval', schemas['HistoryRequest']?.properties?.['interval'] ?? {}, 'bare');
   printer.events(schemas['StreamEvent'] ?? {});
   return HEAD + printer.parts.join('\n\n');
 };

@@ -50,7 +50,8 @@ const RECORDED = 'select payer, nonce from payment_ledger where settled_at >= $1
 const OVERDUE = `select receipt_id, state, presented_at, valid_before from payments
   where state = 'unknown' or (state in ('served', 'settling') and valid_before < now()) order by presented_at`;
 
-const keyOf = ({ payer, nonce }: { readonly payer: string; readonly nonce: string }): string => `${payer} ${nonce}`;
+const formatNonce = ({ payer, nonce }: { readonly payer: string; readonly nonce: string }): string =>
+  `${payer} ${nonce}`;
 
 type Chain = ReturnType<typeof openChain>;
 
@@ -114,7 +115,7 @@ const checkLedger = async (
   const findings: Finding[] = [];
   for (const row of rows) {
     const inTransaction = seen.get(row.transaction) ?? (await chain.transfersIn(row.transaction));
-    const found = inTransaction.find((transfer) => keyOf(transfer) === keyOf(row));
+    const found = inTransaction.find((transfer) => formatNonce(transfer) === formatNonce(row));
     if (found === undefined)
       findings.push(fault(`${row.receipt_id}: the chain has no such payment in ${row.transaction}`));
     else if (found.amount !== BigInt(row.amount))
@@ -131,11 +132,11 @@ const checkTransfers = async (
 ): Promise<readonly Finding[]> => {
   // Read after the chain: what was recorded meanwhile is there.
   const recorded = await pool.query<{ payer: string; nonce: string }>(RECORDED, [new Date(sinceMs - ALLOWANCE_MS)]);
-  const known = new Set(recorded.rows.map(keyOf));
+  const known = new Set(recorded.rows.map(formatNonce));
   const underWay = await pool.query<{ payer: string; nonce: string; state: string; receipt_id: string }>(KNOWN);
-  const open = new Map(underWay.rows.map((row) => [keyOf(row), row]));
+  const open = new Map(underWay.rows.map((row) => [formatNonce(row), row]));
   return transfers.flatMap((transfer) => {
-    const key = keyOf(transfer);
+    const key = formatNonce(transfer);
     if (known.has(key)) return [];
     const row = open.get(key);
     const what = `${transfer.amount} of ${transfer.payer} in ${transfer.transaction}`;
@@ -156,7 +157,7 @@ const listOverdue = async (pool: Pool): Promise<readonly Finding[]> => {
 
 const fault = (text: string): Finding => ({ isFault: true, text });
 const note = (text: string): Finding => ({ isFault: false, text });
-const sumOf = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
+const addUp = (amounts: readonly bigint[]): bigint => amounts.reduce((sum, amount) => sum + amount, 0n);
 
 /** Changes nothing: what is open the API settles by itself. */
 export const reconcilePayments = async (
@@ -175,7 +176,7 @@ export const reconcilePayments = async (
     ],
     settled: rows.length,
     transfers: transfers.length,
-    settledAmount: sumOf(rows.map(({ amount }) => BigInt(amount))),
-    transferredAmount: sumOf(transfers.map(({ amount }) => amount)),
+    settledAmount: addUp(rows.map(({ amount }) => BigInt(amount))),
+    transferredAmount: addUp(transfers.map(({ amount }) => amount)),
   };
 };

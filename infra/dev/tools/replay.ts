@@ -128,10 +128,8 @@ const asRequest = (url: string): string => (url.includes(' ') ? url : `GET ${url
 const publishRecordings = async (
   venue: Venue,
   files: readonly string[],
-  namespace: string,
-  publisher: Publisher,
+  { publisher, topic }: { readonly publisher: Publisher; readonly topic: string },
 ): Promise<number> => {
-  const topic = topics(namespace).raw(venue.id);
   const recorder = new Recorder(venue, (message) => {
     const timestamp = Math.floor(message.received_at / 1000);
     publisher.publish({ topic, partition: 0, key: message.slot, value: codecs.raw.encode(message), timestamp });
@@ -197,7 +195,7 @@ const main = async (): Promise<void> => {
   await ensureTopics(handle, topicSpecs({ venues: [venue.id], shards: 1, namespace, replay: true }));
   const auth = { user: stores.questdb_user, password: stores.questdb_password };
   const publisher = createPublisher(handle, {});
-  const count = await publishRecordings(venue, files, namespace, publisher);
+  const count = await publishRecordings(venue, files, { publisher, topic: topics(namespace).raw(venue.id) });
   await publisher.close();
   process.stderr.write(`${count} messages of ${files.length} recordings in namespace ${namespace}\n`);
 

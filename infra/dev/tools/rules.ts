@@ -65,17 +65,20 @@ const required = (text: string | undefined, what: string): string => {
   return text;
 };
 
-const lineOf = (rule: Rule): string => {
+const formatLine = (rule: Rule): string => {
   const { rule_id, interval, name, query } = ruleJson(rule);
   const marks = [rule.enabled ? 'enabled ' : 'disabled', rule.shared ? 'shared' : 'own   '];
   return [rule_id, rule.accountId, ...marks, interval.padEnd(4), name, query].join('  ');
 };
 
-const one = (rule: Rule): Output => ({ json: { account_id: rule.accountId, ...ruleJson(rule) }, text: lineOf(rule) });
+const one = (rule: Rule): Output => ({
+  json: { account_id: rule.accountId, ...ruleJson(rule) },
+  text: formatLine(rule),
+});
 
 const many = (rules: readonly Rule[]): Output => ({
   json: rules.map((rule) => one(rule).json),
-  text: rules.length === 0 ? 'no rules' : rules.map(lineOf).join('\n'),
+  text: rules.length === 0 ? 'no rules' : rules.map(formatLine).join('\n'),
 });
 
 const moveJson = ({ at, from, to, reason, version, matched, matchedTotal }: Transition) => ({

@@ -19,7 +19,7 @@ type Schema = {
 };
 
 const isNull = ({ type }: Schema): boolean => type === 'null';
-const valuesOf = ({ patternProperties = {} }: Schema): Schema | undefined => Object.values(patternProperties)[0];
+const findValues = ({ patternProperties = {} }: Schema): Schema | undefined => Object.values(patternProperties)[0];
 
 const unionText = (branches: readonly Schema[]): string => {
   const kinds = branches.filter((branch) => !isNull(branch));
@@ -33,7 +33,7 @@ const typeText = (schema: Schema): string => {
   if (schema.anyOf !== undefined) return unionText(schema.anyOf);
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
   if (schema.items !== undefined) return `list: ${typeText(schema.items)}`;
-  const values = valuesOf(schema);
+  const values = findValues(schema);
   if (values !== undefined) return `map: ${typeText(values)}`;
   if (schema.format === 'date-time') return 'instant';
   return schema.type ?? 'any';
@@ -79,7 +79,7 @@ type Place = { readonly shown: string; readonly path: readonly string[] };
 const memberRows = (schema: Schema, { shown, path }: Place): string[][] => {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((b) => memberRows(b, { shown, path }));
   if (schema.items !== undefined) return memberRows(schema.items, { shown: `${shown}[]`, path });
-  const values = valuesOf(schema);
+  const values = findValues(schema);
   if (values !== undefined) return memberRows(values, { shown: `${shown}.*`, path });
   const { properties = {}, required = [] } = schema;
   return Object.entries(properties).flatMap(([name, member]) => {

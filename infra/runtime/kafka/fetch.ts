@@ -10,6 +10,7 @@ import {
   firstEpochOf,
   formatPartition,
   type Start,
+  type TopicPartition,
   toDelivery,
 } from './delivery.ts';
 import { endOfEpoch } from './epochs.ts';
@@ -39,6 +40,8 @@ type Slot = {
   checking: boolean;
   closed: boolean;
 };
+
+type Leader = { readonly cluster: Cluster; readonly nodeId: string };
 
 const toTopics = (slots: readonly Slot[]): FetchRequest['topics'] =>
   slots.map(({ topic, partition, next }) => ({
@@ -109,7 +112,7 @@ export class PartitionFetcher {
   }
 
   /** Delivers from `start` on; resolves with its offset once that is known. */
-  async assign(topic: string, partition: number, start: Start, deliver: OnDelivery): Promise<number> {
+  async assign({ topic, partition }: TopicPartition, start: Start, deliver: OnDelivery): Promise<number> {
     const next =
       typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
     this.topics.add(topic);
@@ -197,7 +200,7 @@ export class PartitionFetcher {
         const free = slots.filter(({ waiting, checking }) => waiting === null && !checking);
         if (this.asked.has(nodeId) || free.length === 0) continue;
         this.asked.add(nodeId);
-        this.fetchFrom(cluster, nodeId, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
+        this.fetchFrom({ cluster, nodeId }, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);
       }
     } catch (error) {
       this.renew(cluster, error);
@@ -214,7 +217,7 @@ export class PartitionFetcher {
     return groups;
   }
 
-  private fetchFrom(cluster: Cluster, nodeId: string, slots: readonly Slot[], maxWaitTime: number): void {
+  private fetchFrom({ cluster, nodeId }: Leader, slots: readonly Slot[], maxWaitTime: number): void {
     const from = new Map(slots.map((slot) => [formatPartition(slot), slot.next]));
     const request = {
       isolationLevel: READ_UNCOMMITTED,

@@ -25,77 +25,95 @@ const ANSWER_MS = 5_000;
 const ASK_EVERY_MS = 5_000;
 
 /** Starts to listen and returns at once; `onListening` says when. */
-export const listenPostgres = ({ url, channels, onListening, log }: ListenOptions): Listener => {
-  const backoff = createBackoff({ minMs: 100, maxMs: 5_000 });
-  const names = Object.keys(channels);
-  const address = parsePostgresAddress(url, DATABASE_NAMES.address);
-  const Client = clientClass(DATABASE_NAMES);
-  let losses = 0;
-  let client: pg.Client | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let listening = false;
-  let stopped = false;
+export const listenPostgres = (options: ListenOptions): Listener => new PostgresListener(options);
+
+/** Metrics take `isListening` and `losses` by themselves: each is bound. */
+class PostgresListener implements Listener {
+  readonly #options: ListenOptions;
+  readonly #names: readonly string[];
+  readonly #address: ReturnType<typeof parsePostgresAddress>;
+  readonly #Client = clientClass(DATABASE_NAMES);
+  readonly #backoff = createBackoff({ minMs: 100, maxMs: 5_000 });
+  #client: pg.Client | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #losses = 0;
+  #listening = false;
+  #stopped = false;
   /** One line a loss: the tries that follow fail alike. */
-  let isTold = false;
+  #isLogged = false;
 
-  const lose = (lost: pg.Client, err: unknown): void => {
-    if (lost !== client) return;
-    client = null;
-    if (listening) losses += 1;
-    if (!isTold && !stopped) log.warn({ err, channels: names }, 'notices of PostgreSQL do not come, trying again');
-    isTold = true;
-    listening = false;
-    clearTimeout(timer);
-    lost.end().catch(() => undefined);
-    if (!stopped) timer = setTimeout(connect, backoff.next());
+  constructor(options: ListenOptions) {
+    this.#options = options;
+    this.#names = Object.keys(options.channels);
+    this.#address = parsePostgresAddress(options.url, DATABASE_NAMES.address);
+    this.#connect();
+  }
+
+  readonly isListening = (): boolean => {
+    return this.#listening;
   };
 
-  const ask = (asked: pg.Client): void => {
-    timer = setTimeout(() => {
-      asked.query('select 1').then(
-        () => asked === client && ask(asked),
-        (err: unknown) => lose(asked, err),
-      );
-    }, ASK_EVERY_MS);
+  readonly losses = (): number => {
+    return this.#losses;
   };
 
-  const connect = (): void => {
-    const opened = new Client({
-      ...address,
+  readonly stop = async (): Promise<void> => {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    const last = this.#client;
+    this.#client = null;
+    await last?.end().catch(() => undefined);
+  };
+
+  #connect(): void {
+    const opened = new this.#Client({
+      ...this.#address,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,
       application_name: 'perp-listener',
     });
-    client = opened;
-    opened.on('error', (err) => lose(opened, err));
-    opened.on('end', () => lose(opened, null));
-    opened.on('notification', ({ channel, payload }) => channels[channel]?.(payload ?? ''));
+    this.#client = opened;
+    opened.on('error', (err) => this.#lose(opened, err));
+    opened.on('end', () => this.#lose(opened, null));
+    opened.on('notification', ({ channel, payload }) => this.#options.channels[channel]?.(payload ?? ''));
+    const listen = this.#names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; ');
     opened
       .connect()
-      .then(() => opened.query(names.map((name) => `listen ${pg.escapeIdentifier(name)}`).join('; ')))
+      .then(() => opened.query(listen))
       .then(
-        () => {
-          if (opened !== client) return;
-          listening = true;
-          isTold = false;
-          backoff.reset();
-          onListening();
-          ask(opened);
-        },
-        (err: unknown) => lose(opened, err),
+        () => this.#begin(opened),
+        (err: unknown) => this.#lose(opened, err),
       );
-  };
+  }
 
-  connect();
-  return {
-    isListening: () => listening,
-    losses: () => losses,
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      const last = client;
-      client = null;
-      await last?.end().catch(() => undefined);
-    },
-  };
-};
+  #begin(opened: pg.Client): void {
+    if (opened !== this.#client) return;
+    this.#listening = true;
+    this.#isLogged = false;
+    this.#backoff.reset();
+    this.#options.onListening();
+    this.#askLater(opened);
+  }
+
+  #askLater(client: pg.Client): void {
+    this.#timer = setTimeout(() => {
+      client.query('select 1').then(
+        () => client === this.#client && this.#askLater(client),
+        (err: unknown) => this.#lose(client, err),
+      );
+    }, ASK_EVERY_MS);
+  }
+
+  #lose(lost: pg.Client, err: unknown): void {
+    if (lost !== this.#client) return;
+    this.#client = null;
+    if (this.#listening) this.#losses += 1;
+    if (!this.#isLogged && !this.#stopped)
+      this.#options.log.warn({ err, channels: this.#names }, 'notices of PostgreSQL do not come, trying again');
+    this.#isLogged = true;
+    this.#listening = false;
+    clearTimeout(this.#timer);
+    lost.end().catch(() => undefined);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.#connect(), this.#backoff.next());
+  }
+}

@@ -186,12 +186,12 @@ type SliceReader = (slice: Slice) => Promise<Read[]>;
 /** Rows of one slice in leaf order. */
 const createSliceReader = ({ questdb, namespace }: LeafSource, question: LeafQuestion): SliceReader => {
   const columns = question.table.columns.map(selectColumn).filter((column) => column !== null);
-  const keyOf = createKeyReader(question.table);
+  const readKey = createKeyReader(question.table);
   const table = tableName(namespace, question.table.table);
   return async (slice) => {
     const text = `SELECT ${OWN}, ${columns.join(', ')} FROM '${table}' WHERE ${conditionOf(question, slice)}`;
     const lines = await questdb.query({ text, values: [question.listing] });
-    return lines.map((line) => ({ key: keyOf(line), line })).sort((a, b) => compareKeys(a.key, b.key));
+    return lines.map((line) => ({ key: readKey(line), line })).sort((a, b) => compareKeys(a.key, b.key));
   };
 };
 

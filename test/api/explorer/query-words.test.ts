@@ -1,13 +1,13 @@
 // What the query page does without a service: words of a query, its instant, the same call for a shell, and cells of answers.
 import t from 'tap';
 import { asCsv, asCurl } from '../../../api/explorer/islands/query-code.ts';
-import { cellOf, flatRows, type ScreenAnswer, screenTable } from '../../../api/explorer/islands/query-table.ts';
-import { findAsOf, withAsOf, wordsOf } from '../../../api/explorer/islands/query-words.ts';
+import { flatRows, type ScreenAnswer, screenTable, toCell } from '../../../api/explorer/islands/query-table.ts';
+import { findAsOf, splitWords, withAsOf } from '../../../api/explorer/islands/query-words.ts';
 import screen from '../../../api/operations/examples/screen.json' with { type: 'json' };
 
 t.test('words of a query have their kinds and places', (t) => {
   const text = 'any(venues where ema(close, 20, 1h) > 0.5bps) where symbol = "a \\" b" as of 2026-11-22T12:00:00Z';
-  const words = wordsOf(text);
+  const words = splitWords(text);
   for (const { text: word, from, to } of words) t.equal(text.slice(from, to), word);
   t.same(
     words.filter(({ kind }) => kind !== 'op').map(({ kind, text: word }) => [kind, word]),
@@ -35,7 +35,7 @@ t.test('words of a query have their kinds and places', (t) => {
     ],
   );
   t.same(
-    wordsOf('base in (BTC, 1000PEPE)')
+    splitWords('base in (BTC, 1000PEPE)')
       .filter(({ kind }) => kind === 'code')
       .map(({ text: word }) => word),
     ['BTC', '1000PEPE'],
@@ -74,24 +74,24 @@ t.test('a quote in a query ends no argument of a shell, and a comma no cell of a
 });
 
 t.test('a number that is not current is in no cell and in no file, and its reason is', (t) => {
-  const stale = cellOf(
+  const stale = toCell(
     { value: null, unit: 'quote', status: 'stale', reason: 'horizon_passed', age_ms: 40_000 },
     'USDT',
   );
   t.match(stale, { text: 'stale', full: null, tip: /^stale: it outlived .*\(horizon_passed\); 40 s old$/ });
   // Even if an answer should state one beside the status.
-  t.notMatch(JSON.stringify(cellOf({ value: '60000.5', status: 'stale', reason: 'connection_lost' })), /60000/);
-  t.match(cellOf({ value: '60000.5', unit: 'quote', status: 'present' }, 'USDT'), {
+  t.notMatch(JSON.stringify(toCell({ value: '60000.5', status: 'stale', reason: 'connection_lost' })), /60000/);
+  t.match(toCell({ value: '60000.5', unit: 'quote', status: 'present' }, 'USDT'), {
     text: '60000.5',
     full: '60000.5',
     unit: 'USDT',
   });
-  t.match(cellOf({ value: '0.0000010308263464782592', status: 'present' }), {
+  t.match(toCell({ value: '0.0000010308263464782592', status: 'present' }), {
     text: '≈ 0.00000103083',
     full: '0.0000010308263464782592',
   });
-  t.match(cellOf({ value: null, unit: 'count', bound: { at_least: 1, at_most: 3 } }), { text: '1 to 3', full: null });
-  t.equal(cellOf(undefined), null);
+  t.match(toCell({ value: null, unit: 'count', bound: { at_least: 1, at_most: 3 } }), { text: '1 to 3', full: null });
+  t.equal(toCell(undefined), null);
   t.end();
 });
 

@@ -1,6 +1,6 @@
 // What a cell shows: every status of a reading, what the page sees by itself, and that no number stands where none holds.
 import t from 'tap';
-import { type Cell, type CellTime, cellOf } from '../../../../api/explorer/board/cell.ts';
+import { type Cell, type CellTime, toCell } from '../../../../api/explorer/board/cell.ts';
 import { cellDetails } from '../../../../api/explorer/board/cell-details.ts';
 import type { Reading } from '../../../../api/explorer/board/reading.ts';
 import { GAP_CAUSES } from '../../../../schemas/gap-causes.ts';
@@ -21,7 +21,7 @@ const reading = (over: Partial<Reading> = {}): Reading => ({
   ...over,
 });
 const see = (over: Partial<Reading>, time: Partial<CellTime> = {}): Cell =>
-  cellOf(reading(over), 'funding', { ...TIME, ...time });
+  toCell(reading(over), 'funding', { ...TIME, ...time });
 
 t.test('a present reading is its digits with an age that goes on', (t) => {
   t.same(see({}), { kind: 'figure', digits: '0.00009985', unit: 'fraction', ageMs: 3_000 });
@@ -49,7 +49,7 @@ t.test('stale and missing readings are withheld with their reason', (t) => {
 t.test('what was never there is neither a figure nor withheld', (t) => {
   t.match(see({ status: 'not_published', reason: 'venue_capability' }), { kind: 'absent', label: 'not published' });
   t.match(see({ status: 'off', reason: 'policy_off' }), { kind: 'absent', label: 'off' });
-  t.same(cellOf(undefined, 'funding', TIME), { kind: 'waiting' });
+  t.same(toCell(undefined, 'funding', TIME), { kind: 'waiting' });
   t.end();
 });
 

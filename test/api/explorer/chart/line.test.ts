@@ -1,6 +1,6 @@
 // History rows as lines: every row without a figure is a hole with its reason and cause; late rows are marked.
 import t from 'tap';
-import { type HistoryRow, holeAt, lineOf, nearestPoint } from '../../../../api/explorer/chart/line.ts';
+import { buildLine, type HistoryRow, holeAt, nearestPoint } from '../../../../api/explorer/chart/line.ts';
 
 const T0 = Date.parse('2026-01-15T12:00:00.000Z');
 const STEP = 10_000;
@@ -18,7 +18,7 @@ const gap = (step: number, cause: string): HistoryRow =>
 
 t.test('rows without a figure are holes, neighbours of one cause a single one', (t) => {
   const rows = [row(1, {}), gap(2, 'connection_lost'), gap(3, 'connection_lost'), gap(4, 'sequence_break'), row(5, {})];
-  const line = lineOf('binance', rows, { member: 'mark', stepMs: STEP });
+  const line = buildLine('binance', rows, { member: 'mark', stepMs: STEP });
   t.same(line.ys, [97000.1, Number.NaN, Number.NaN, Number.NaN, 97000.1]);
   t.same(line.digits, ['97000.10', null, null, null, '97000.10'], 'digits as they came');
   t.same(
@@ -41,27 +41,27 @@ t.test('stale rows, rows not retained and figures that are null are holes with t
     row(5, { status: 'not_published', reason: 'venue_capability', values: {} }),
   ];
   t.same(
-    lineOf('binance', rows, { member: 'mark', stepMs: STEP }).holes.map(({ reason }) => reason),
+    buildLine('binance', rows, { member: 'mark', stepMs: STEP }).holes.map(({ reason }) => reason),
     ['not_retained', 'horizon_passed', 'unit_unknown', 'no_value', 'venue_capability'],
   );
   t.end();
 });
 
 t.test('an unknown cause is told as the answer has it', (t) => {
-  const { holes } = lineOf('x', [gap(1, 'cosmic_ray')], { member: 'mark', stepMs: STEP });
+  const { holes } = buildLine('x', [gap(1, 'cosmic_ray')], { member: 'mark', stepMs: STEP });
   t.same([holes[0]?.label, holes[0]?.words], ['cosmic ray', 'cosmic ray']);
   t.end();
 });
 
 t.test('late rows are points with a mark', (t) => {
-  const line = lineOf('x', [row(1, {}), row(2, { late: true })], { member: 'mark', stepMs: STEP });
+  const line = buildLine('x', [row(1, {}), row(2, { late: true })], { member: 'mark', stepMs: STEP });
   t.same(line.late, [1]);
   t.same(line.holes, []);
   t.end();
 });
 
 t.test('a hole does not include the instant it begins after', (t) => {
-  const line = lineOf('x', [row(1, {}), gap(2, 'no_update'), row(3, {})], { member: 'mark', stepMs: STEP });
+  const line = buildLine('x', [row(1, {}), gap(2, 'no_update'), row(3, {})], { member: 'mark', stepMs: STEP });
   t.equal(holeAt(line, T0 + STEP), null);
   t.equal(holeAt(line, T0 + STEP + 1)?.cause, 'no_update');
   t.equal(holeAt(line, T0 + 2 * STEP)?.cause, 'no_update');

@@ -1,6 +1,6 @@
 // Axes: round figures within the range, round instants in UTC, texts as exact as their step.
 import t from 'tap';
-import { rangeOf, ticksOf, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
+import { findRange, ticksOf, tickText, timeTicks, timeTickText } from '../../../../api/explorer/chart/scales.ts';
 import { randomOf } from '../../../support/mutations.ts';
 
 t.test('ticks are round, ascend, and lie within the range', (t) => {
@@ -24,10 +24,10 @@ t.test('ticks are round, ascend, and lie within the range', (t) => {
 });
 
 t.test('a range leaves holes aside, and has a height when all figures are one', (t) => {
-  t.equal(rangeOf([Number.NaN]), null);
-  const one = rangeOf([5, Number.NaN, 5]);
+  t.equal(findRange([Number.NaN]), null);
+  const one = findRange([5, Number.NaN, 5]);
   t.ok(one !== null && one.low < 5 && one.high > 5);
-  t.ok((rangeOf([0])?.high ?? 0) > 0);
+  t.ok((findRange([0])?.high ?? 0) > 0);
   t.end();
 });
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { bybit } from '../../../../ingest/venues/bybit/index.ts';
 import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';

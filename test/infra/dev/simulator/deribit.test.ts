@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import type { FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { deribit } from '../../../../ingest/venues/deribit/index.ts';
 import { newBookSync, stepBookSync } from '../../../../ingest/venues/shared/book-sync.ts';
 import {

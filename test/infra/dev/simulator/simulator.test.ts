@@ -7,7 +7,7 @@ import t from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { parseFault } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { binance } from '../../../../ingest/venues/binance/index.ts';
 import { ask, type Client, connect, fakeSimulator, get, START_MS, settle } from '../../../support/fake-simulator.ts';
 import { waitFor } from '../../../support/wait.ts';

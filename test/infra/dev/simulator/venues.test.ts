@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { elementHash } from '../../../../infra/dev/simulator/book-model.ts';
 import { FAULT_KINDS, type FaultRequest } from '../../../../infra/dev/simulator/faults.ts';
 import type { Simulator } from '../../../../infra/dev/simulator/simulator.ts';
-import type { TruthRow } from '../../../../infra/dev/simulator/truth-log.ts';
+import type { TruthRow } from '../../../../infra/dev/simulator/truth-rows.ts';
 import { simulatedVenues } from '../../../../infra/dev/simulator/venues/index.ts';
 import type { Slot } from '../../../../ingest/venues/contract/feed.ts';
 import type { VenueMessage, VenueRequest } from '../../../../ingest/venues/contract/listings.ts';

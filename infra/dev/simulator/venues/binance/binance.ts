@@ -1,6 +1,7 @@
 // The simulated Binance, USD-M and COIN-M: its addresses and limits, and frames of what happens in the market.
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
+import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
   aggTrade,
@@ -17,7 +18,7 @@ import {
 } from './frames.ts';
 import { extraListing, listings, type Market as MarketName } from './listings.ts';
 import { answerRest, costOf, DELIVERY, refuse } from './rest.ts';
-import { COMBINED, findDoor, refOf } from './session.ts';
+import { COMBINED, findDoor, toStreamRef } from './session.ts';
 
 export const binance: SimulatedVenue = {
   id: 'binance',
@@ -52,11 +53,11 @@ export const binance: SimulatedVenue = {
 /** All speeds carry the same frames: one diff chain a listing. */
 const DEPTH_SPEEDS = ['@depth', '@depth@0ms', '@depth@100ms', '@depth@250ms', '@depth@500ms'] as const;
 
-/** The streams of one listing, made once. */
-function streamsOf({ listing }: Instrument) {
+/** The streams of one listing. */
+function nameStreams({ listing }: Instrument) {
   const symbol = listing.symbol.toLowerCase();
   const pair = listing.pair.toLowerCase();
-  const ref = (name: string): StreamRef => refOf(listing.scope, name, listing.symbol);
+  const ref = (name: string): StreamRef => toStreamRef(listing.scope, name, listing.symbol);
   return {
     depth: DEPTH_SPEEDS.map((speed) => ref(`${symbol}${speed}`)),
     bookTicker: ref(`${symbol}@bookTicker`),
@@ -71,10 +72,13 @@ function streamsOf({ listing }: Instrument) {
   };
 }
 
+/** Marks of streams without `@1s`. */
+const SLOW_MARKS_MS = 3_000;
+
 function open(deps: VenueDeps): RunningVenue {
   const { market, limits } = deps;
   return {
-    events: eventsOf(deps),
+    events: new Streams(deps).events,
     door: findDoor(deps),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, market }, request),
@@ -82,20 +86,81 @@ function open(deps: VenueDeps): RunningVenue {
   };
 }
 
-function eventsOf({ market, delivery, truth, isSilenced }: VenueDeps): MarketEvents {
-  const { emit } = delivery;
-  const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
+class Streams {
+  readonly #deps: VenueDeps;
+  readonly #streams = rememberStreams(nameStreams);
 
-  function refsOf(instrument: Instrument): ReturnType<typeof streamsOf> {
-    const refs = known.get(instrument) ?? streamsOf(instrument);
-    known.set(instrument, refs);
-    return refs;
+  constructor(deps: VenueDeps) {
+    this.#deps = deps;
+  }
+
+  readonly events: MarketEvents = {
+    diff: (instrument, diff) => {
+      const streams = this.#streams(instrument);
+      let text: string | null = null;
+      const build = (): string => {
+        text ??= depthUpdate(instrument, diff);
+        return text;
+      };
+      for (const ref of streams.depth) this.#emit(ref, build);
+      this.#emit(streams.bookTicker, () => bookTicker(instrument, diff));
+    },
+    trade: (instrument, trade, eventMs) => {
+      const streams = this.#streams(instrument);
+      this.#emit(streams.aggTrade, () => aggTrade(instrument, trade, eventMs));
+      this.#emit(streams.trade, () => singleTrade(instrument, trade, eventMs));
+      this.#emit(streams.kline, () => kline(instrument, instrument.candles.current(), { eventMs, closed: false }));
+    },
+    liquidation: (instrument, trade, eventMs) => {
+      const build = (): string => forceOrder(instrument, trade, eventMs);
+      this.#emit(this.#streams(instrument).forceOrder, build);
+      this.#emit(toStreamRef(instrument.listing.scope, '!forceOrder@arr', null), build);
+    },
+    minuteClosed: (instrument, candle, eventMs) =>
+      this.#emit(this.#streams(instrument).kline, () => kline(instrument, candle, { eventMs, closed: true })),
+    second: (eventMs, atMs) => {
+      for (const instrument of this.#deps.market.instruments)
+        if (instrument.status === 'trading') this.#sendMarks(instrument, eventMs, atMs);
+      this.#sendArrays(eventMs, atMs);
+    },
+    // As recorded: marks of all symbols within milliseconds of the second, each ticker in its own moment of it.
+    turn: (instrument, eventMs) => {
+      this.#deps.truth.moment(instrument, eventMs, ['ticker', 'stats']);
+      this.#emit(this.#streams(instrument).ticker, () => dayTicker(instrument, eventMs));
+    },
+  };
+
+  #emit(ref: StreamRef, build: () => string): void {
+    this.#deps.delivery.emit(ref, build);
+  }
+
+  #sendMarks(instrument: Instrument, eventMs: number, atMs: number): void {
+    const streams = this.#streams(instrument);
+    const isCoin = instrument.listing.scope === 'coinm';
+    this.#emit(streams.markFast, () => markPriceUpdate(instrument, eventMs));
+    if (isCoin) this.#emit(streams.index, () => indexUpdate(instrument, eventMs));
+    if (atMs % SLOW_MARKS_MS === 0) this.#emit(streams.mark, () => markPriceUpdate(instrument, eventMs));
+  }
+
+  #sendArrays(eventMs: number, atMs: number): void {
+    for (const scope of ['usdm', 'coinm'] as const) {
+      const bitcoin = this.#deps.market.instruments.find(({ listing }) => listing.scope === scope);
+      const mark = (instrument: Instrument): string => {
+        const text = markPriceUpdate(instrument, eventMs);
+        if (instrument !== bitcoin) return text;
+        return `${text},${deliveryMarkPriceUpdate(DELIVERY[scope], instrument.index, eventMs)}`;
+      };
+      this.#sendArray(scope, '!markPrice@arr@1s', mark);
+      if (atMs % SLOW_MARKS_MS === 0) this.#sendArray(scope, '!markPrice@arr', mark);
+      this.#sendArray(scope, '!ticker@arr', (instrument) => dayTicker(instrument, eventMs));
+    }
   }
 
   /** An array stream: listings that a fault silences are missing from it. */
-  function emitArray(scope: MarketName, name: string, element: (instrument: Instrument) => string): void {
-    const ref = refOf(scope, name, null);
-    emit(ref, () => {
+  #sendArray(scope: MarketName, name: string, element: (instrument: Instrument) => string): void {
+    const { market, isSilenced } = this.#deps;
+    const ref = toStreamRef(scope, name, null);
+    this.#emit(ref, () => {
       const kind = ref.kind.replace(/Arr$/, '');
       const shown = market.instruments.filter(({ listing, status }) => {
         if (listing.scope !== scope || status !== 'trading') return false;
@@ -104,60 +169,4 @@ function eventsOf({ market, delivery, truth, isSilenced }: VenueDeps): MarketEve
       return `[${shown.map(element).join(',')}]`;
     });
   }
-
-  function emitArrays(eventMs: number, atMs: number): void {
-    for (const scope of ['usdm', 'coinm'] as const) {
-      const bitcoin = market.instruments.find((i) => i.listing.scope === scope);
-      const element = (instrument: Instrument): string => {
-        const text = markPriceUpdate(instrument, eventMs);
-        if (instrument !== bitcoin) return text;
-        return `${text},${deliveryMarkPriceUpdate(DELIVERY[scope], instrument.index, eventMs)}`;
-      };
-      emitArray(scope, '!markPrice@arr@1s', element);
-      if (atMs % 3_000 === 0) emitArray(scope, '!markPrice@arr', element);
-      emitArray(scope, '!ticker@arr', (instrument) => dayTicker(instrument, eventMs));
-    }
-  }
-
-  return {
-    diff: (instrument, diff) => {
-      const refs = refsOf(instrument);
-      let text: string | null = null;
-      const build = (): string => {
-        text ??= depthUpdate(instrument, diff);
-        return text;
-      };
-      for (const ref of refs.depth) emit(ref, build);
-      emit(refs.bookTicker, () => bookTicker(instrument, diff));
-    },
-    trade: (instrument, trade, eventMs) => {
-      const refs = refsOf(instrument);
-      emit(refs.aggTrade, () => aggTrade(instrument, trade, eventMs));
-      emit(refs.trade, () => singleTrade(instrument, trade, eventMs));
-      emit(refs.kline, () => kline(instrument, instrument.candles.current(), { eventMs, closed: false }));
-    },
-    liquidation: (instrument, trade, eventMs) => {
-      const build = (): string => forceOrder(instrument, trade, eventMs);
-      emit(refsOf(instrument).forceOrder, build);
-      emit(refOf(instrument.listing.scope, '!forceOrder@arr', null), build);
-    },
-    minuteClosed: (instrument, candle, eventMs) =>
-      emit(refsOf(instrument).kline, () => kline(instrument, candle, { eventMs, closed: true })),
-    second: (eventMs, atMs) => {
-      for (const instrument of market.instruments) {
-        if (instrument.status !== 'trading') continue;
-        const refs = refsOf(instrument);
-        const isCoin = instrument.listing.scope === 'coinm';
-        emit(refs.markFast, () => markPriceUpdate(instrument, eventMs));
-        if (isCoin) emit(refs.index, () => indexUpdate(instrument, eventMs));
-        if (atMs % 3_000 === 0) emit(refs.mark, () => markPriceUpdate(instrument, eventMs));
-      }
-      emitArrays(eventMs, atMs);
-    },
-    // As recorded: marks of all symbols within milliseconds of the second, each ticker in its own moment of it.
-    turn: (instrument, eventMs) => {
-      truth.moment(instrument, eventMs, ['ticker', 'stats']);
-      emit(refsOf(instrument).ticker, () => dayTicker(instrument, eventMs));
-    },
-  };
 }

@@ -1,11 +1,11 @@
 // Texts of Binance's futures streams, built once a frame (shapes: recordings of hftbacktest, cryptofeed, tardis, crypto-msg-parser).
 import type { Change } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
+import { computeDayChange } from '../../derived-figures.ts';
 import { FINE, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { changeOf } from '../../truth-log.ts';
 
 /** COIN-M frames carry the pair after the symbol. */
 const pairOf = (listing: SimListing): string => (listing.scope === 'coinm' ? `,"ps":"${listing.pair}"` : '');
@@ -58,7 +58,7 @@ export function dayFigures(instrument: Instrument) {
   const price = (units: number): string => fixed(units, listing.priceDecimals);
   return {
     change: price(last.price - day.open),
-    percent: fixed(changeOf(instrument), listing.decimals.change - 2),
+    percent: fixed(computeDayChange(instrument), listing.decimals.change - 2),
     weighted: ((day.high + day.low + last.price) / 3 / 10 ** listing.priceDecimals).toFixed(listing.priceDecimals),
     close: price(last.price),
     quantity: fixed(last.qty, listing.qtyDecimals),

@@ -31,7 +31,7 @@ function streamKind(stream: string): string {
   return (stream.split('@')[1] ?? '').replace(/_.*$/, '');
 }
 
-export function refOf(scope: string, name: string, symbol: string | null): StreamRef {
+export function toStreamRef(scope: string, name: string, symbol: string | null): StreamRef {
   const kind = streamKind(name);
   return { scope, kind, name, symbol, layers: LAYERS[kind.replace(/Arr$/, '')] ?? [] };
 }
@@ -75,11 +75,12 @@ function openSession(
     const named = market.instruments.find(
       ({ listing }) => listing.scope === scope && (isIndex ? listing.pair : listing.symbol) === subject,
     );
-    return refOf(scope, name, name.startsWith('!') ? null : (named?.listing.symbol ?? subject));
+    return toStreamRef(scope, name, name.startsWith('!') ? null : (named?.listing.symbol ?? subject));
   }
 
-  const subscribe = (names: readonly string[]): boolean =>
-    names.map(toRef).every((ref) => sockets.subscribe(connection, ref, isDelivered(path, ref)));
+  const take = (ref: StreamRef): boolean =>
+    isDelivered(path, ref) ? sockets.subscribe(connection, ref) : sockets.acknowledge(connection, ref);
+  const subscribe = (names: readonly string[]): boolean => names.map(toRef).every(take);
 
   function obey(method: unknown, params: readonly string[], id: unknown): void {
     switch (method) {

@@ -3,6 +3,7 @@
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
+import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import {
   allLiquidation,
@@ -20,7 +21,7 @@ import {
 } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { DEPTHS, findDoor, refOf } from './session.ts';
+import { DEPTHS, findDoor, toStreamRef } from './session.ts';
 
 export const bybit: SimulatedVenue = {
   id: 'bybit',
@@ -52,10 +53,10 @@ export const bybit: SimulatedVenue = {
   open,
 };
 
-/** The streams of one listing, made once. */
-function streamsOf({ listing }: Instrument) {
+/** The streams of one listing. */
+function nameStreams({ listing }: Instrument) {
   const { scope, symbol } = listing;
-  const ref = (topic: string): StreamRef => refOf(scope, `${topic}.${symbol}`, symbol);
+  const ref = (topic: string): StreamRef => toStreamRef(scope, `${topic}.${symbol}`, symbol);
   return {
     books: DEPTHS.map((depth) => ref(`orderbook.${depth}`)),
     tickers: ref('tickers'),
@@ -66,97 +67,105 @@ function streamsOf({ listing }: Instrument) {
 }
 
 function open(deps: VenueDeps): RunningVenue {
-  const topics = createTopics(deps);
+  const topics = new Topics(deps);
   return {
     events: topics.events,
-    door: findDoor({ ...deps, greet: topics.greet }),
+    door: findDoor({ ...deps, greet: (...subscription) => topics.greet(...subscription) }),
     cost: costOf,
     answer: (request) => answerRest(deps, request),
     refuse,
-    restarted: topics.repeatBooks,
+    restarted: () => topics.repeatBooks(),
   };
 }
 
-function createTopics({ market, delivery, sockets, truth, crossings, nowMs }: VenueDeps) {
-  const { emit, emitTo } = delivery;
-  const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
-  /** What subscribers of a ticker have been told; a delta leaves it out. What a fault lost is said with the next one. */
-  const told = new Map<Instrument, Ticker>();
+class Topics {
+  readonly #deps: VenueDeps;
+  readonly #streams = rememberStreams(nameStreams);
+  /** What subscribers of a ticker have received; a delta leaves it out. What a fault lost is sent with the next one. */
+  readonly #sent = new Map<Instrument, Ticker>();
 
-  function refsOf(instrument: Instrument): ReturnType<typeof streamsOf> {
-    const refs = known.get(instrument) ?? streamsOf(instrument);
-    known.set(instrument, refs);
-    return refs;
+  constructor(deps: VenueDeps) {
+    this.#deps = deps;
   }
 
-  function tellTicker(instrument: Instrument, eventMs: number): void {
-    const ref = refsOf(instrument).tickers;
-    const before = told.get(instrument);
-    if (before === undefined) return;
-    if (sockets.subscribers(ref) === undefined) {
-      told.delete(instrument);
-      return;
-    }
-    const after = makeTicker(instrument);
-    const members = changedMembers(before, after);
-    if (members === null) return;
-    const isTold = emit(ref, () => tickers(instrument, { type: 'delta', members, atMs: eventMs }));
-    if (isTold) told.set(instrument, after);
-  }
-
-  /** The first message of a ticker says everything; those who listen already are told first, so that all stand alike. */
-  function greetTicker(connection: Connection, ref: StreamRef, instrument: Instrument): void {
-    const atMs = nowMs();
-    truth.moment(instrument, atMs);
-    tellTicker(instrument, atMs);
-    const members = makeTicker(instrument);
-    if (!told.has(instrument)) told.set(instrument, members);
-    emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
-  }
-
-  /** The book as it stands right after its newest message. */
-  function wholeBook(instrument: Instrument, topic: string): string {
-    truth.snapshot(instrument, crossings.priceOf(instrument));
-    const data = bookMembers(instrument, snapshotData(instrument, crossings.bids(instrument)));
-    return orderbook(topic, 'snapshot', { ts: nowMs(), cts: instrument.changedAtMs, data });
-  }
-
-  const events: MarketEvents = {
+  readonly events: MarketEvents = {
     diff: (instrument, diff) => {
       let data: string | null = null;
-      for (const ref of refsOf(instrument).books) {
-        emit(ref, () => {
+      for (const ref of this.#streams(instrument).books) {
+        this.#deps.delivery.emit(ref, () => {
           data ??= bookMembers(instrument, deltaData(instrument, diff));
           return orderbook(ref.name, 'delta', { ts: diff.eventMs, cts: diff.transactedMs, data });
         });
       }
     },
     trade: (instrument, trade, eventMs) => {
-      const refs = refsOf(instrument);
-      emit(refs.publicTrade, () => publicTrade(instrument, trade, eventMs));
-      emit(refs.kline, () => kline(instrument, instrument.candles.current(), { eventMs, confirm: false }));
+      const { delivery, truth } = this.#deps;
+      const streams = this.#streams(instrument);
+      delivery.emit(streams.publicTrade, () => publicTrade(instrument, trade, eventMs));
+      delivery.emit(streams.kline, () => kline(instrument, instrument.candles.current(), { eventMs, confirm: false }));
       truth.moment(instrument, eventMs, ['ticker', 'stats']);
-      tellTicker(instrument, eventMs);
+      this.#sendTicker(instrument, eventMs);
     },
     liquidation: (instrument, trade, eventMs) =>
-      emit(refsOf(instrument).allLiquidation, () => allLiquidation(instrument, trade, eventMs)),
+      this.#deps.delivery.emit(this.#streams(instrument).allLiquidation, () =>
+        allLiquidation(instrument, trade, eventMs),
+      ),
     minuteClosed: (instrument, candle, eventMs) =>
-      emit(refsOf(instrument).kline, () => kline(instrument, candle, { eventMs, confirm: true })),
+      this.#deps.delivery.emit(this.#streams(instrument).kline, () =>
+        kline(instrument, candle, { eventMs, confirm: true }),
+      ),
     second: (eventMs) => {
-      for (const instrument of market.instruments) if (instrument.status === 'trading') tellTicker(instrument, eventMs);
+      for (const instrument of this.#deps.market.instruments)
+        if (instrument.status === 'trading') this.#sendTicker(instrument, eventMs);
     },
   };
 
-  return {
-    events,
-    greet: (connection: Connection, ref: StreamRef, instrument: Instrument): void => {
-      if (ref.kind === 'tickers') greetTicker(connection, ref, instrument);
-      if (ref.kind === 'orderbook') emitTo(connection, ref, wholeBook(instrument, ref.name));
-    },
-    /** After a restart each open book is said anew, with `u` 1. */
-    repeatBooks: (): void => {
-      for (const instrument of market.instruments)
-        for (const ref of refsOf(instrument).books) emit(ref, () => wholeBook(instrument, ref.name));
-    },
-  };
+  greet(connection: Connection, ref: StreamRef, instrument: Instrument): void {
+    if (ref.kind === 'tickers') this.#greetTicker(connection, ref, instrument);
+    if (ref.kind === 'orderbook')
+      this.#deps.delivery.emitTo(connection, ref, this.#makeWholeBook(instrument, ref.name));
+  }
+
+  /** After a restart each open book is sent anew, with `u` 1. */
+  repeatBooks(): void {
+    const { market, delivery } = this.#deps;
+    for (const instrument of market.instruments)
+      for (const ref of this.#streams(instrument).books)
+        delivery.emit(ref, () => this.#makeWholeBook(instrument, ref.name));
+  }
+
+  #sendTicker(instrument: Instrument, eventMs: number): void {
+    const { delivery, sockets } = this.#deps;
+    const ref = this.#streams(instrument).tickers;
+    const before = this.#sent.get(instrument);
+    if (before === undefined) return;
+    if (sockets.subscribers(ref) === undefined) {
+      this.#sent.delete(instrument);
+      return;
+    }
+    const after = makeTicker(instrument);
+    const members = changedMembers(before, after);
+    if (members === null) return;
+    const isSent = delivery.emit(ref, () => tickers(instrument, { type: 'delta', members, atMs: eventMs }));
+    if (isSent) this.#sent.set(instrument, after);
+  }
+
+  /** The first message of a ticker has every member; earlier subscribers get their delta before it, so that all know the same. */
+  #greetTicker(connection: Connection, ref: StreamRef, instrument: Instrument): void {
+    const { delivery, truth, nowMs } = this.#deps;
+    const atMs = nowMs();
+    truth.moment(instrument, atMs);
+    this.#sendTicker(instrument, atMs);
+    const members = makeTicker(instrument);
+    if (!this.#sent.has(instrument)) this.#sent.set(instrument, members);
+    delivery.emitTo(connection, ref, tickers(instrument, { type: 'snapshot', members, atMs }));
+  }
+
+  /** The book as it is right after its newest message. */
+  #makeWholeBook(instrument: Instrument, topic: string): string {
+    const { truth, crossings, nowMs } = this.#deps;
+    truth.snapshot(instrument, crossings.priceOf(instrument));
+    const data = bookMembers(instrument, snapshotData(instrument, crossings.bids(instrument)));
+    return orderbook(topic, 'snapshot', { ts: nowMs(), cts: instrument.changedAtMs, data });
+  }
 }

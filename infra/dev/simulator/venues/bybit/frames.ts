@@ -1,11 +1,11 @@
 // Texts of Bybit's v5 public topics (shapes: recordings of tardis and jkorf, docs of websocket/public).
 import type { Change, Levels } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
+import { bankruptcyPrice, computeDayChange } from '../../derived-figures.ts';
 import { FINE, fine, fixed, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { bankruptcyPrice, changeOf } from '../../truth-log.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
 const size = ({ qtyDecimals }: SimListing, units: number): string => fixed(units, qtyDecimals);
@@ -28,7 +28,7 @@ export function makeTicker(instrument: Instrument): Ticker {
   const [ask1Price, ask1Size] = top(book.asks);
   return {
     tickDirection: last.buyerIsMaker ? 'MinusTick' : 'PlusTick',
-    price24hPcnt: fixed(changeOf(instrument), decimals.change),
+    price24hPcnt: fixed(computeDayChange(instrument), decimals.change),
     lastPrice: price(listing, last.price),
     prevPrice24h: price(listing, day.open),
     highPrice24h: price(listing, day.high),

@@ -19,7 +19,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `orderbook.1000.BTCUSDT`: kind `orderbook`. */
-export function refOf(scope: string, name: string, symbol: string): StreamRef {
+export function toStreamRef(scope: string, name: string, symbol: string): StreamRef {
   const kind = name.slice(0, name.indexOf('.'));
   return { scope, kind, name, symbol, layers: LAYERS[kind] ?? [] };
 }
@@ -36,33 +36,36 @@ export const findDoor =
     return scope === undefined ? null : { scope, open: (connection) => openSession(deps, connection) };
   };
 
-const instrumentOf = (market: MarketModel, scope: string, topic: string): Instrument | undefined => {
+const findInstrument = (market: MarketModel, scope: string, topic: string): Instrument | undefined => {
   const symbol = TOPIC.exec(topic)?.[2];
   const found = symbol === undefined ? undefined : market.find(scope, symbol);
   return found?.status === 'closed' ? undefined : found;
 };
 
+type Command = { readonly op: string; readonly reqId: unknown };
+
 function openSession({ market, sockets, greet }: Deps, connection: Connection): Session {
   const { scope } = connection;
   const connId = `51b0d1ce-0000-4000-8000-${String(connection.log.summary.connection).padStart(12, '0')}`;
 
-  function reply(op: string, reqId: unknown, refusal: string | null, message = ''): void {
-    const answer = { success: refusal === null, ret_msg: refusal ?? message, conn_id: connId, req_id: reqId ?? '', op };
-    sockets.reply(connection, JSON.stringify(answer));
+  function answer({ op, reqId }: Command, outcome: { readonly success: boolean; readonly ret_msg: string }): void {
+    sockets.reply(connection, JSON.stringify({ ...outcome, conn_id: connId, req_id: reqId ?? '', op }));
   }
+  const accept = (command: Command, message = ''): void => answer(command, { success: true, ret_msg: message });
+  const refuse = (command: Command, message: string): void => answer(command, { success: false, ret_msg: message });
 
   /** A request with one unknown topic is refused whole. */
-  function subscribe(topics: readonly string[], reqId: unknown): void {
-    const unknown = topics.find((topic) => instrumentOf(market, scope, topic) === undefined);
+  function subscribe(topics: readonly string[], command: Command): void {
+    const unknown = topics.find((topic) => findInstrument(market, scope, topic) === undefined);
     if (unknown !== undefined) {
-      reply('subscribe', reqId, `error:handler not found,topic:${unknown}`);
+      refuse(command, `error:handler not found,topic:${unknown}`);
       return;
     }
-    reply('subscribe', reqId, null);
+    accept(command);
     for (const topic of topics) {
-      const instrument = instrumentOf(market, scope, topic);
+      const instrument = findInstrument(market, scope, topic);
       if (instrument === undefined) continue;
-      const ref = refOf(scope, topic, instrument.listing.symbol);
+      const ref = toStreamRef(scope, topic, instrument.listing.symbol);
       greet(connection, ref, instrument);
       if (!sockets.subscribe(connection, ref)) return;
     }
@@ -70,21 +73,21 @@ function openSession({ market, sockets, greet }: Deps, connection: Connection): 
 
   return {
     receive: (text) => {
-      let command: { readonly op?: unknown; readonly args?: unknown; readonly req_id?: unknown };
+      let request: { readonly op?: unknown; readonly args?: unknown; readonly req_id?: unknown };
       try {
-        command = JSON.parse(text) as typeof command;
+        request = JSON.parse(text) as typeof request;
       } catch {
-        reply('', '', 'Request not JSON');
+        refuse({ op: '', reqId: '' }, 'Request not JSON');
         return;
       }
-      const { op, req_id: reqId } = command;
-      const topics = Array.isArray(command.args) ? command.args.map(String) : [];
-      if (op === 'ping') reply('ping', reqId, null, 'pong');
-      else if (op === 'subscribe') subscribe(topics, reqId);
-      else if (op === 'unsubscribe') {
+      const command = { op: String(request.op), reqId: request.req_id };
+      const topics = Array.isArray(request.args) ? request.args.map(String) : [];
+      if (request.op === 'ping') accept(command, 'pong');
+      else if (request.op === 'subscribe') subscribe(topics, command);
+      else if (request.op === 'unsubscribe') {
         for (const topic of topics) sockets.unsubscribe(connection, topic);
-        reply('unsubscribe', reqId, null);
-      } else reply(String(op), reqId, `error:unknown op ${String(op)}`);
+        accept(command);
+      } else refuse(command, `error:unknown op ${command.op}`);
     },
   };
 }

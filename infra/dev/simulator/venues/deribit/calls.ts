@@ -33,7 +33,7 @@ type Method = (deps: CallDeps, parameters: Parameters) => string;
 const listed = ({ market }: CallDeps): readonly Instrument[] =>
   market.instruments.filter(({ status }) => status !== 'closed');
 
-function instrumentOf({ market }: CallDeps, { instrument_name: name }: Parameters): Instrument {
+function findInstrument({ market }: CallDeps, { instrument_name: name }: Parameters): Instrument {
   if (name === undefined) throw wrongParameter('instrument_name', 'missing');
   const found = market.find(SCOPE, String(name));
   if (found === undefined || found.status === 'closed') throw wrongParameter('instrument_name', 'instrument not found');
@@ -57,14 +57,14 @@ const instruments: Method = (deps, { currency = 'any', kind }) => {
 const DEFAULT_DEPTH = 5;
 
 const book: Method = (deps, parameters) => {
-  const instrument = instrumentOf(deps, parameters);
+  const instrument = findInstrument(deps, parameters);
   deps.truth.snapshot(instrument, deps.crossings.priceOf(instrument));
   deps.truth.moment(instrument, instrument.changedAtMs);
   return orderBook(instrument, deps.crossings.bids(instrument), wholeNumber(parameters, 'depth', DEFAULT_DEPTH));
 };
 
 const candles: Method = (deps, parameters) => {
-  const instrument = instrumentOf(deps, parameters);
+  const instrument = findInstrument(deps, parameters);
   if (String(parameters.resolution) !== '1') throw wrongParameter('resolution', 'wrong format');
   const from = wholeNumber(parameters, 'start_timestamp', 0);
   const to = wholeNumber(parameters, 'end_timestamp', Number.MAX_SAFE_INTEGER);
@@ -76,7 +76,7 @@ const candles: Method = (deps, parameters) => {
 };
 
 const lastTrades: Method = (deps, parameters) => {
-  const instrument = instrumentOf(deps, parameters);
+  const instrument = findInstrument(deps, parameters);
   const newestFirst = deps.recent.of(instrument).toReversed();
   const chosen = newestFirst.slice(0, wholeNumber(parameters, 'count', newestFirst.length));
   return `{"trades":[${chosen.map((made) => trade(instrument, made)).join(',')}],"has_more":false}`;
@@ -89,7 +89,7 @@ const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
   [
     'public/ticker',
     (deps, parameters) => {
-      const instrument = instrumentOf(deps, parameters);
+      const instrument = findInstrument(deps, parameters);
       const atMs = deps.nowMs();
       deps.truth.moment(instrument, atMs);
       return ticker(instrument, atMs);

@@ -4,11 +4,12 @@ import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
+import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { bookChange, candle, notification, perpetual, priceIndex, ticker, trade, wholeBook } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, type Kind, refOf } from './session.ts';
+import { findDoor, type Kind, toStreamRef } from './session.ts';
 
 export const deribit: SimulatedVenue = {
   id: 'deribit',
@@ -43,87 +44,94 @@ const LAST_TRADES = 10;
 
 function open(deps: VenueDeps): RunningVenue {
   const recent = createRecentTrades(LAST_TRADES);
-  const channels = createChannels({ ...deps, recent });
+  const channels = new Channels(deps, recent);
   return {
     events: channels.events,
-    door: findDoor({ ...deps, recent, greet: channels.greet }),
+    door: findDoor({ ...deps, recent, greet: (...subscription) => channels.greet(...subscription) }),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
-    restarted: channels.beginBooksAnew,
+    restarted: () => channels.beginBooksAnew(),
   };
 }
 
-/** The streams of one listing, made once. */
-const streamsOf = (instrument: Instrument): Readonly<Record<Kind, StreamRef>> => ({
-  ticker: refOf('ticker', instrument),
-  book: refOf('book', instrument),
-  trades: refOf('trades', instrument),
-  perpetual: refOf('perpetual', instrument),
-  chart: refOf('chart', instrument),
-  deribit_price_index: refOf('deribit_price_index', instrument),
+/** The streams of one listing. */
+const nameStreams = (instrument: Instrument): Readonly<Record<Kind, StreamRef>> => ({
+  ticker: toStreamRef('ticker', instrument),
+  book: toStreamRef('book', instrument),
+  trades: toStreamRef('trades', instrument),
+  perpetual: toStreamRef('perpetual', instrument),
+  chart: toStreamRef('chart', instrument),
+  deribit_price_index: toStreamRef('deribit_price_index', instrument),
 });
 
-type Deps = VenueDeps & { readonly recent: RecentTrades };
+class Channels {
+  readonly #deps: VenueDeps;
+  readonly #recent: RecentTrades;
+  readonly #streams = rememberStreams(nameStreams);
 
-function createChannels({ market, delivery, truth, crossings, recent, nowMs }: Deps) {
-  const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
-
-  function tell(kind: Kind, instrument: Instrument, data: () => string): void {
-    const refs = known.get(instrument) ?? streamsOf(instrument);
-    known.set(instrument, refs);
-    delivery.emit(refs[kind], () => notification(refs[kind].name, data()));
+  constructor(deps: VenueDeps, recent: RecentTrades) {
+    this.#deps = deps;
+    this.#recent = recent;
   }
 
-  const events: MarketEvents = {
-    diff: (instrument, diff) => tell('book', instrument, () => bookChange(instrument, diff)),
+  readonly events: MarketEvents = {
+    diff: (instrument, diff) => this.#notify('book', instrument, () => bookChange(instrument, diff)),
     trade: (instrument, made, eventMs) => {
-      recent.add(instrument, made);
-      tell('trades', instrument, () => `[${trade(instrument, made)}]`);
-      tell('chart', instrument, () => candle(instrument, instrument.candles.current()));
-      truth.moment(instrument, eventMs);
-      tell('ticker', instrument, () => ticker(instrument, eventMs));
+      this.#recent.add(instrument, made);
+      this.#notify('trades', instrument, () => `[${trade(instrument, made)}]`);
+      this.#notify('chart', instrument, () => candle(instrument, instrument.candles.current()));
+      this.#deps.truth.moment(instrument, eventMs);
+      this.#notify('ticker', instrument, () => ticker(instrument, eventMs));
     },
     // A mark of the trade.
     liquidation: () => undefined,
     // One without trades too, at the last price and without volume.
-    minuteClosed: (instrument, closed) => tell('chart', instrument, () => candle(instrument, closed)),
+    minuteClosed: (instrument, closed) => this.#notify('chart', instrument, () => candle(instrument, closed)),
     second: (eventMs) => {
-      for (const instrument of market.instruments) {
+      for (const instrument of this.#deps.market.instruments) {
         if (instrument.status !== 'trading') continue;
-        tell('ticker', instrument, () => ticker(instrument, eventMs));
-        tell('perpetual', instrument, () => perpetual(instrument, eventMs));
-        tell('deribit_price_index', instrument, () => priceIndex(instrument, eventMs));
+        this.#notify('ticker', instrument, () => ticker(instrument, eventMs));
+        this.#notify('perpetual', instrument, () => perpetual(instrument, eventMs));
+        this.#notify('deribit_price_index', instrument, () => priceIndex(instrument, eventMs));
       }
     },
   };
 
-  function wholeBookText(instrument: Instrument): string {
+  greet(connection: Connection, ref: StreamRef, instrument: Instrument): void {
+    const { delivery, truth, nowMs } = this.#deps;
+    if (ref.kind === 'book') {
+      delivery.emitTo(connection, ref, notification(ref.name, this.#makeWholeBook(instrument)));
+      return;
+    }
+    const first = FIRST[ref.kind];
+    if (first === undefined) return;
+    const atMs = nowMs();
+    truth.moment(instrument, atMs);
+    delivery.emitTo(connection, ref, notification(ref.name, first(instrument, atMs)));
+  }
+
+  /** After a restart every subscriber gets each book whole, under its new ids. */
+  beginBooksAnew(): void {
+    for (const instrument of this.#deps.market.instruments)
+      if (instrument.status === 'trading') this.#notify('book', instrument, () => this.#makeWholeBook(instrument));
+  }
+
+  #notify(kind: Kind, instrument: Instrument, data: () => string): void {
+    const ref = this.#streams(instrument)[kind];
+    this.#deps.delivery.emit(ref, () => notification(ref.name, data()));
+  }
+
+  #makeWholeBook(instrument: Instrument): string {
+    const { truth, crossings } = this.#deps;
     truth.snapshot(instrument, crossings.priceOf(instrument));
     return wholeBook(instrument, crossings.bids(instrument));
   }
-
-  /** What a new subscriber is told first. */
-  const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
-    book: wholeBookText,
-    ticker,
-    perpetual,
-    deribit_price_index: priceIndex,
-  };
-
-  return {
-    events,
-    greet: (connection: Connection, ref: StreamRef, instrument: Instrument): void => {
-      const first = FIRST[ref.kind];
-      if (first === undefined) return;
-      const atMs = nowMs();
-      if (ref.kind !== 'book') truth.moment(instrument, atMs);
-      delivery.emitTo(connection, ref, notification(ref.name, first(instrument, atMs)));
-    },
-    /** After a restart whoever listens is told each book whole, under its new ids. */
-    beginBooksAnew: (): void => {
-      for (const instrument of market.instruments)
-        if (instrument.status === 'trading') tell('book', instrument, () => wholeBookText(instrument));
-    },
-  };
 }
+
+/** The first data of a channel for a new subscriber; a book sends its whole. */
+const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
+  ticker,
+  perpetual,
+  deribit_price_index: priceIndex,
+};

@@ -2,11 +2,11 @@
 // tardis). Figures are JSON numbers.
 import type { Change, Levels, Side } from '../../book-model.ts';
 import type { TradeCandle } from '../../candles.ts';
+import { computeDayChange } from '../../derived-figures.ts';
 import { FINE, float, plain } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { changeOf } from '../../truth-log.ts';
 import { indexOf } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => float(units, priceDecimals);
@@ -29,7 +29,7 @@ function stats(instrument: Instrument): string {
   const worth = float(day.turnover, listing.decimals.turnover);
   const [volume, notional] = listing.isInverse ? [worth, quantity] : [quantity, worth];
   const range = `"high":${price(listing, day.high)},"low":${price(listing, day.low)}`;
-  const change = float(changeOf(instrument), listing.decimals.change - PERCENT_DECIMALS);
+  const change = float(computeDayChange(instrument), listing.decimals.change - PERCENT_DECIMALS);
   return `{${range},"price_change":${change},"volume":${volume},"volume_usd":${notional},"volume_notional":${notional}}`;
 }
 
@@ -83,25 +83,25 @@ function levels<T>(
 const whole = (listing: SimListing, side: Levels): string =>
   levels(side, side.prices.length, (p, q) => `["new",${price(listing, p)},${amount(listing, q)}]`).join(',');
 
-const book = ({ listing, changedAtMs }: Instrument, type: 'snapshot' | 'change', ids: string, sides: string): string =>
-  `{"type":"${type}","timestamp":${changedAtMs},"instrument_name":"${listing.symbol}",${ids},${sides}}`;
+const book = ({ listing, changedAtMs }: Instrument, type: 'snapshot' | 'change', members: string): string =>
+  `{"type":"${type}","timestamp":${changedAtMs},"instrument_name":"${listing.symbol}",${members}}`;
 
 /** The first notification of a subscription. */
 export function wholeBook(instrument: Instrument, bids: Levels): string {
   const { listing, diffId } = instrument;
   const sides = `"bids":[${whole(listing, bids)}],"asks":[${whole(listing, instrument.book.asks)}]`;
-  return book(instrument, 'snapshot', `"change_id":${diffId}`, sides);
+  return book(instrument, 'snapshot', `"change_id":${diffId},${sides}`);
 }
 
 /** Levels that were there before a diff, by side and price; what it does not touch is not asked for. */
 function levelsBefore({ history }: Diff): (change: Change) => boolean {
   const first = new Map<string, number>();
-  const keyOf = ({ side, price: units }: Pick<Change, 'side' | 'price'>): string => `${side}${units}`;
-  for (const change of history) if (!first.has(keyOf(change))) first.set(keyOf(change), change.before);
-  return (change) => (first.get(keyOf(change)) ?? change.before) > 0;
+  const formatLevel = ({ side, price: units }: Pick<Change, 'side' | 'price'>): string => `${side}${units}`;
+  for (const change of history) if (!first.has(formatLevel(change))) first.set(formatLevel(change), change.before);
+  return (change) => (first.get(formatLevel(change)) ?? change.before) > 0;
 }
 
-/** `[new | change | delete, price, amount]`; what came and went in between is not said. */
+/** `[new | change | delete, price, amount]`; levels that came and went in between are left out. */
 export function bookChange(instrument: Instrument, diff: Diff): string {
   const { listing } = instrument;
   const wasThere = levelsBefore(diff);
@@ -114,7 +114,7 @@ export function bookChange(instrument: Instrument, diff: Diff): string {
       })
       .join(',');
   const ids = `"prev_change_id":${diff.previous},"change_id":${diff.last}`;
-  return book(instrument, 'change', ids, `"bids":[${side('b')}],"asks":[${side('a')}]`);
+  return book(instrument, 'change', `${ids},"bids":[${side('b')}],"asks":[${side('a')}]`);
 }
 
 /** As an answer gives it, with the ticker: `[price, amount]`. */

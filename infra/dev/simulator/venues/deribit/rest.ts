@@ -6,10 +6,10 @@ import { answerText, type CallDeps, CallError, call, isMethod } from './calls.ts
 export const WEIGHT_PER_MINUTE = 1_200;
 const INSTRUMENTS_WEIGHT = 20;
 
-const nameOf = (path: string): string => /^\/api\/v2\/(public\/[a-z_]+)$/.exec(path)?.[1] ?? '';
+const parseMethod = (path: string): string => /^\/api\/v2\/(public\/[a-z_]+)$/.exec(path)?.[1] ?? '';
 
 export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
-  const name = nameOf(path);
+  const name = parseMethod(path);
   if (!isMethod(name)) return null;
   return { bucket: 'rest', weight: name === 'public/get_instruments' ? INSTRUMENTS_WEIGHT : 1 };
 }
@@ -21,7 +21,7 @@ export const refuse = (status: number | null, waitMs: number): RestAnswer => ({
 
 export function answerRest(deps: CallDeps, { path, query, nowMs }: RestRequest): RestAnswer {
   try {
-    return { status: 200, body: answerText(null, call(deps, nameOf(path), Object.fromEntries(query)), nowMs) };
+    return { status: 200, body: answerText(null, call(deps, parseMethod(path), Object.fromEntries(query)), nowMs) };
   } catch (error) {
     if (error instanceof CallError) return { status: error.status, body: answerText(null, error, nowMs) };
     throw error;

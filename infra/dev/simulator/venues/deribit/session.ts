@@ -27,7 +27,7 @@ const parseChannel = {
 export type Kind = keyof typeof parseChannel;
 const KINDS = Object.keys(parseChannel) as readonly Kind[];
 
-export function refOf(kind: Kind, { listing }: Instrument): StreamRef {
+export function toStreamRef(kind: Kind, { listing }: Instrument): StreamRef {
   const name = parseChannel[kind](kind === 'deribit_price_index' ? indexOf(listing) : listing.symbol);
   return { scope: SCOPE, kind, name, symbol: listing.symbol, layers: LAYERS[kind] ?? [] };
 }
@@ -39,7 +39,7 @@ function find({ instruments }: Market, channel: string): Found | null {
   const kind = KINDS.find((known) => channel.startsWith(`${known}.`));
   if (kind === undefined) return null;
   for (const instrument of instruments) {
-    const ref = refOf(kind, instrument);
+    const ref = toStreamRef(kind, instrument);
     if (ref.name === channel && instrument.status !== 'closed') return { ref, instrument };
   }
   return null;
@@ -65,15 +65,17 @@ const ANSWER_WITHIN_MS = 10_000;
 const heartbeat = (type: 'heartbeat' | 'test_request'): string =>
   `{"jsonrpc":"2.0","method":"heartbeat","params":{"type":"${type}"}}`;
 
-/** Every interval the venue says that it lives, or asks whether the client does that said nothing in it. */
+type Heartbeat = ReturnType<typeof createHeartbeat>;
+
+/** Every interval the venue sends a heartbeat, or a test request to a client that sent nothing in it. */
 function createHeartbeat({ sockets }: Deps, connection: Connection) {
   let everyMs = Number.POSITIVE_INFINITY;
-  let saidMs = 0;
+  let sentMs = 0;
   let askedMs: number | null = null;
   return {
     set: (intervalMs: number): void => {
       everyMs = intervalMs;
-      saidMs = connection.heardMs;
+      sentMs = connection.heardMs;
       askedMs = null;
     },
     answered: (): void => {
@@ -84,10 +86,10 @@ function createHeartbeat({ sockets }: Deps, connection: Connection) {
         sockets.disconnect(connection, 'no_test');
         return;
       }
-      if (nowMs - saidMs < everyMs) return;
+      if (nowMs - sentMs < everyMs) return;
       const isSilent = nowMs - connection.heardMs >= everyMs;
       if (isSilent) askedMs ??= nowMs;
-      saidMs = nowMs;
+      sentMs = nowMs;
       sockets.reply(connection, heartbeat(isSilent ? 'test_request' : 'heartbeat'));
     },
   };
@@ -102,70 +104,84 @@ function channelsIn({ channels }: Parameters): readonly string[] {
 
 const texts = (names: readonly string[]): string => JSON.stringify(names);
 
-function openSession(deps: Deps, connection: Connection): Session {
-  const { market, sockets, greet, nowMs } = deps;
-  const beat = createHeartbeat(deps, connection);
-  const say = (id: unknown, outcome: string | CallError): void =>
-    sockets.reply(connection, answerText(id, outcome, nowMs()));
+const openSession = (deps: Deps, connection: Connection): Session => new Conversation(deps, connection);
 
-  function subscribe(id: unknown, channels: readonly string[]): void {
+class Conversation implements Session {
+  readonly #deps: Deps;
+  readonly #connection: Connection;
+  readonly #heartbeat: Heartbeat;
+
+  constructor(deps: Deps, connection: Connection) {
+    this.#deps = deps;
+    this.#connection = connection;
+    this.#heartbeat = createHeartbeat(deps, connection);
+  }
+
+  receive(text: string): void {
+    const request = readCall(text);
+    try {
+      this.#answer(request);
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error;
+      this.#reply(request.id, error);
+    }
+  }
+
+  tend(nowMs: number): void {
+    this.#heartbeat.tend(nowMs);
+  }
+
+  #answer({ id, method, params }: Call): void {
+    switch (method) {
+      case 'public/subscribe':
+        this.#subscribe(id, channelsIn(params));
+        return;
+      case 'public/unsubscribe':
+        this.#unsubscribe(id, channelsIn(params));
+        return;
+      case 'public/set_heartbeat':
+        this.#setHeartbeat(id, Number(params.interval));
+        return;
+      case 'public/disable_heartbeat':
+        this.#heartbeat.set(Number.POSITIVE_INFINITY);
+        this.#reply(id, '"ok"');
+        return;
+      default:
+        if (method === 'public/test') this.#heartbeat.answered();
+        this.#reply(id, call(this.#deps, method, params));
+    }
+  }
+
+  #subscribe(id: unknown, channels: readonly string[]): void {
+    const { market, sockets, greet } = this.#deps;
     if (channels.some((channel) => channel.endsWith('.raw')))
       throw new CallError(13_778, 'raw_subscriptions_not_available_for_unauthorized', {});
     const found = channels.flatMap((channel) => find(market, channel) ?? []);
-    say(id, texts(found.map(({ ref }) => ref.name)));
+    this.#reply(id, texts(found.map(({ ref }) => ref.name)));
     for (const { ref, instrument } of found) {
       // What is subscribed already goes on as it is.
-      if (connection.streams.has(ref.name) || !sockets.subscribe(connection, ref)) continue;
-      greet(connection, ref, instrument);
+      if (this.#connection.streams.has(ref.name) || !sockets.subscribe(this.#connection, ref)) continue;
+      greet(this.#connection, ref, instrument);
     }
   }
 
-  function unsubscribe(id: unknown, channels: readonly string[]): void {
-    const held = channels.filter((channel) => connection.streams.has(channel));
-    for (const channel of held) sockets.unsubscribe(connection, channel);
-    say(id, texts(held));
+  #unsubscribe(id: unknown, channels: readonly string[]): void {
+    const held = channels.filter((channel) => this.#connection.streams.has(channel));
+    for (const channel of held) this.#deps.sockets.unsubscribe(this.#connection, channel);
+    this.#reply(id, texts(held));
   }
 
-  function setHeartbeat(id: unknown, intervalS: number): void {
+  #setHeartbeat(id: unknown, intervalS: number): void {
     if (!(intervalS >= SHORTEST_INTERVAL_S))
       throw wrongParameter('interval', `must be at least ${SHORTEST_INTERVAL_S}`);
-    beat.set(intervalS * 1_000);
-    say(id, '"ok"');
+    this.#heartbeat.set(intervalS * 1_000);
+    this.#reply(id, '"ok"');
   }
 
-  function obey({ id, method, params }: Call): void {
-    switch (method) {
-      case 'public/subscribe':
-        subscribe(id, channelsIn(params));
-        return;
-      case 'public/unsubscribe':
-        unsubscribe(id, channelsIn(params));
-        return;
-      case 'public/set_heartbeat':
-        setHeartbeat(id, Number(params.interval));
-        return;
-      case 'public/disable_heartbeat':
-        beat.set(Number.POSITIVE_INFINITY);
-        say(id, '"ok"');
-        return;
-      default:
-        if (method === 'public/test') beat.answered();
-        say(id, call(deps, method, params));
-    }
+  #reply(id: unknown, outcome: string | CallError): void {
+    const { sockets, nowMs } = this.#deps;
+    sockets.reply(this.#connection, answerText(id, outcome, nowMs()));
   }
-
-  return {
-    receive: (text) => {
-      const request = readCall(text);
-      try {
-        obey(request);
-      } catch (error) {
-        if (!(error instanceof CallError)) throw error;
-        say(request.id, error);
-      }
-    },
-    tend: beat.tend,
-  };
 }
 
 type Call = { readonly id: unknown; readonly method: string; readonly params: Parameters };

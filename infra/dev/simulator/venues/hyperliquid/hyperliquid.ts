@@ -4,11 +4,12 @@ import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
 import { createRecentTrades, type RecentTrades } from '../../recent-trades.ts';
+import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
 import { book, candle, coinContext, frame, LEVELS, trade } from './frames.ts';
 import { extraListing, listings } from './listings.ts';
 import { answerRest, costOf, refuse } from './rest.ts';
-import { findDoor, refOf } from './session.ts';
+import { findDoor, toStreamRef } from './session.ts';
 
 export const hyperliquid: SimulatedVenue = {
   id: 'hyperliquid',
@@ -45,92 +46,97 @@ const BACKFILL = 10;
 
 function open(deps: VenueDeps): RunningVenue {
   const recent = createRecentTrades(BACKFILL);
-  const channels = createChannels({ ...deps, recent });
+  const channels = new Channels(deps, recent);
   return {
     events: channels.events,
-    door: findDoor({ ...deps, greet: channels.greet }),
+    door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
     cost: costOf,
     answer: (request) => answerRest({ ...deps, recent }, request),
     refuse,
   };
 }
 
-/** The streams of one listing, made once. */
-function streamsOf({ listing }: Instrument) {
-  const ref = (kind: string): StreamRef => refOf(kind, listing.symbol);
+/** The streams of one listing. */
+function nameStreams({ listing }: Instrument) {
+  const ref = (kind: string): StreamRef => toStreamRef(kind, listing.symbol);
   return { book: ref('l2Book'), context: ref('activeAssetCtx'), trades: ref('trades'), candle: ref('candle') };
 }
 
-type Deps = VenueDeps & { readonly recent: RecentTrades };
+class Channels {
+  readonly #deps: VenueDeps;
+  readonly #recent: RecentTrades;
+  readonly #streams = rememberStreams(nameStreams);
+  /** Books that were sent since the last second. */
+  readonly #sent = new Set<Instrument>();
 
-function createChannels({ market, delivery, truth, crossings, recent, nowMs }: Deps) {
-  const { emit, emitTo } = delivery;
-  const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
-  /** Books that were said since the last second. */
-  const said = new Set<Instrument>();
-
-  function refsOf(instrument: Instrument): ReturnType<typeof streamsOf> {
-    const refs = known.get(instrument) ?? streamsOf(instrument);
-    known.set(instrument, refs);
-    return refs;
+  constructor(deps: VenueDeps, recent: RecentTrades) {
+    this.#deps = deps;
+    this.#recent = recent;
   }
 
-  const bookFrame = (instrument: Instrument): string => frame('l2Book', book(instrument, crossings.bids(instrument)));
-
-  /** The same book once more, with nothing new. */
-  function repeatedBook(instrument: Instrument): string {
-    truth.snapshot(instrument, crossings.priceOf(instrument));
-    return bookFrame(instrument);
-  }
-
-  const tellCandle = (instrument: Instrument, text: () => string): boolean =>
-    emit(refsOf(instrument).candle, () => frame('candle', text()));
-
-  const events: MarketEvents = {
+  readonly events: MarketEvents = {
     diff: (instrument) => {
-      said.add(instrument);
-      emit(refsOf(instrument).book, () => bookFrame(instrument));
+      this.#sent.add(instrument);
+      this.#emit(this.#streams(instrument).book, () => this.#makeBook(instrument));
     },
     trade: (instrument, made) => {
-      recent.add(instrument, made);
-      emit(refsOf(instrument).trades, () => frame('trades', `[${trade(instrument, made)}]`));
-      tellCandle(instrument, () => candle(instrument, instrument.candles.current()));
+      const streams = this.#streams(instrument);
+      this.#recent.add(instrument, made);
+      this.#emit(streams.trades, () => frame('trades', `[${trade(instrument, made)}]`));
+      this.#emit(streams.candle, () => frame('candle', candle(instrument, instrument.candles.current())));
     },
     // Not public.
     liquidation: () => undefined,
-    // A minute without trades is not said.
+    // A minute without trades has no message.
     minuteClosed: (instrument, closed) => {
-      if (closed.ticks > 0) tellCandle(instrument, () => candle(instrument, closed));
+      if (closed.ticks > 0)
+        this.#emit(this.#streams(instrument).candle, () => frame('candle', candle(instrument, closed)));
     },
     second: () => {
-      for (const instrument of market.instruments) {
+      for (const instrument of this.#deps.market.instruments) {
         if (instrument.status !== 'trading') continue;
-        const refs = refsOf(instrument);
-        emit(refs.context, () => frame('activeAssetCtx', coinContext(instrument)));
-        if (!said.has(instrument)) emit(refs.book, () => repeatedBook(instrument));
+        const streams = this.#streams(instrument);
+        this.#emit(streams.context, () => frame('activeAssetCtx', coinContext(instrument)));
+        if (!this.#sent.has(instrument)) this.#emit(streams.book, () => this.#repeatBook(instrument));
       }
-      said.clear();
+      this.#sent.clear();
     },
   };
 
-  /** What a new subscriber is told first. Of trades the past: none of it is new. */
-  const FIRST: Readonly<Record<string, (instrument: Instrument) => string>> = {
-    l2Book: repeatedBook,
-    activeAssetCtx: (instrument) => {
-      truth.moment(instrument, nowMs());
-      return frame('activeAssetCtx', coinContext(instrument));
-    },
-    trades: (instrument) => {
-      const past = recent.of(instrument).map((made) => trade(instrument, made));
-      return frame('trades', `[${past.join(',')}]`);
-    },
-  };
+  greet(connection: Connection, ref: StreamRef, instrument: Instrument): void {
+    const text = instrument.status === 'trading' ? this.#makeFirst(ref.kind, instrument) : null;
+    if (text !== null) this.#deps.delivery.emitTo(connection, ref, text);
+  }
 
-  return {
-    events,
-    greet: (connection: Connection, ref: StreamRef, instrument: Instrument): void => {
-      const first = FIRST[ref.kind];
-      if (first !== undefined && instrument.status === 'trading') emitTo(connection, ref, first(instrument));
-    },
-  };
+  /** The first message to a new subscriber. Of trades the past: none of it is new. */
+  #makeFirst(kind: string, instrument: Instrument): string | null {
+    switch (kind) {
+      case 'l2Book':
+        return this.#repeatBook(instrument);
+      case 'activeAssetCtx':
+        this.#deps.truth.moment(instrument, this.#deps.nowMs());
+        return frame('activeAssetCtx', coinContext(instrument));
+      case 'trades': {
+        const past = this.#recent.of(instrument).map((made) => trade(instrument, made));
+        return frame('trades', `[${past.join(',')}]`);
+      }
+      default:
+        return null;
+    }
+  }
+
+  #emit(ref: StreamRef, build: () => string): void {
+    this.#deps.delivery.emit(ref, build);
+  }
+
+  #makeBook(instrument: Instrument): string {
+    return frame('l2Book', book(instrument, this.#deps.crossings.bids(instrument)));
+  }
+
+  /** The same book once more, with nothing new. */
+  #repeatBook(instrument: Instrument): string {
+    const { truth, crossings } = this.#deps;
+    truth.snapshot(instrument, crossings.priceOf(instrument));
+    return this.#makeBook(instrument);
+  }
 }

@@ -15,7 +15,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `l2Book:BTC`, kind `l2Book`. */
-export const refOf = (kind: string, coin: string): StreamRef => ({
+export const toStreamRef = (kind: string, coin: string): StreamRef => ({
   scope: SCOPE,
   kind,
   name: `${kind}:${coin}`,
@@ -33,7 +33,7 @@ function find({ market }: Deps, { type, coin, interval, ...others }: Subscriptio
   if (instrument === undefined || LAYERS[kind] === undefined) return null;
   if (kind === 'candle' ? interval !== '1m' : interval !== undefined) return null;
   if (Object.values(others).some((value) => value !== null)) return null;
-  return { ref: refOf(kind, instrument.listing.symbol), instrument };
+  return { ref: toStreamRef(kind, instrument.listing.symbol), instrument };
 }
 
 /** A subscription in the venue's spelling, all its members said. */

@@ -2,11 +2,11 @@
 // jkorf, docs of public data and market data).
 import type { Change, Levels } from '../../book-model.ts';
 import type { PriceCandle, TradeCandle } from '../../candles.ts';
+import { bankruptcyPrice } from '../../derived-figures.ts';
 import { fine, fixed } from '../../figures.ts';
 import type { SimListing } from '../../listings.ts';
 import type { Diff, Instrument } from '../../market.ts';
 import type { Trade } from '../../trade.ts';
-import { bankruptcyPrice } from '../../truth-log.ts';
 import { indexOf, worth } from './listings.ts';
 
 const price = ({ priceDecimals }: SimListing, units: number): string => fixed(units, priceDecimals);
@@ -155,21 +155,20 @@ export function liquidation({ listing }: Instrument, trade: Trade): string {
 const PRICES = ['open', 'high', 'low', 'close'] as const;
 const quoted = (texts: readonly string[]): string => `["${texts.join('","')}"]`;
 
+export type CandleState = 'running' | 'closed';
+const CONFIRM: Readonly<Record<CandleState, string>> = { running: '0', closed: '1' };
+
 /** `[ts, o, h, l, c, vol, volCcy, volCcyQuote, confirm]`: contracts, coins, quote. */
-export const tradeCandle = ({ listing }: Instrument, candle: TradeCandle, isClosed: boolean): string =>
+export const tradeCandle = ({ listing }: Instrument, candle: TradeCandle, state: CandleState): string =>
   quoted([
     String(candle.openMs),
     ...PRICES.map((name) => price(listing, candle[name])),
     size(listing, candle.volume),
     coins(listing, candle.volume, candle.close),
     fixed(candle.amount, listing.decimals.amount),
-    isClosed ? '1' : '0',
+    CONFIRM[state],
   ]);
 
 /** `[ts, o, h, l, c, confirm]` of mark or index. */
-export const priceCandle = ({ listing }: Instrument, candle: PriceCandle, isClosed: boolean): string =>
-  quoted([
-    String(candle.openMs),
-    ...PRICES.map((name) => fine(candle[name], listing.decimals.mark)),
-    isClosed ? '1' : '0',
-  ]);
+export const priceCandle = ({ listing }: Instrument, candle: PriceCandle, state: CandleState): string =>
+  quoted([String(candle.openMs), ...PRICES.map((name) => fine(candle[name], listing.decimals.mark)), CONFIRM[state]]);

@@ -3,11 +3,10 @@ import type { PriceCandle } from '../../candles.ts';
 import type { Connection } from '../../connection.ts';
 import type { StreamRef } from '../../faults.ts';
 import type { Instrument, MarketEvents } from '../../market.ts';
+import { rememberStreams } from '../../stream-refs.ts';
 import type { RunningVenue, SimulatedVenue, VenueDeps } from '../../venue.ts';
+import { Books } from './books.ts';
 import {
-  bookFrame,
-  bookUpdate,
-  emptyUpdate,
   frame,
   fundingRate,
   indexTicker,
@@ -18,18 +17,15 @@ import {
   ticker,
   tradeCandle,
   tradeElement,
-  wholeBook,
 } from './frames.ts';
 import { extraListing, indexOf, listings } from './listings.ts';
 import { answerRest, costOf, refuse, WEIGHT_PER_MINUTE } from './rest.ts';
-import { findDoor, followersOf, indexRef, refOf } from './session.ts';
+import { findDoor, followersOf, indexRef, toStreamRef } from './session.ts';
 
 /** Seconds between two pushes of a channel that has no event of its own. */
 const OI_EVERY = 3;
 /** Each listing in its own second. */
 const FUNDING_EVERY = 60;
-/** A book without a change for so many seconds says that it stands. */
-const QUIET_AFTER = 5;
 
 export const okx: SimulatedVenue = {
   id: 'okx',
@@ -60,9 +56,9 @@ export const okx: SimulatedVenue = {
   open,
 };
 
-/** The streams of one listing, made once. */
-function streamsOf({ listing }: Instrument) {
-  const ref = (channel: string): StreamRef => refOf(channel, listing.symbol, listing.symbol);
+/** The streams of one listing. */
+function nameStreams({ listing }: Instrument) {
+  const ref = (channel: string): StreamRef => toStreamRef(channel, listing.symbol, listing.symbol);
   return {
     tickers: ref('tickers'),
     mark: ref('mark-price'),
@@ -76,67 +72,110 @@ function streamsOf({ listing }: Instrument) {
 }
 
 function open(deps: VenueDeps): RunningVenue {
-  const channels = createChannels(deps);
+  const channels = new Channels(deps);
   return {
     events: channels.events,
-    door: findDoor({ ...deps, greet: channels.greet }),
+    door: findDoor({ ...deps, greet: (...subscription) => channels.greet(...subscription) }),
     cost: costOf,
     answer: (request) => answerRest(deps, request),
     refuse,
-    restarted: channels.sayNewSequences,
+    restarted: () => channels.sendNewSequences(),
   };
 }
 
-const startsAt = (series: readonly PriceCandle[], openMs: number): PriceCandle | undefined =>
+const findCandle = (series: readonly PriceCandle[], openMs: number): PriceCandle | undefined =>
   series.findLast((candle) => candle.openMs === openMs);
 
-function createChannels({ market, delivery, truth, crossings, isSilenced, nowMs }: VenueDeps) {
-  const { emit, emitTo } = delivery;
-  const known = new Map<Instrument, ReturnType<typeof streamsOf>>();
-  /** The newest id said of each book. */
-  const said = new Map<Instrument, number>();
-  /** Seconds since each book's last message. */
-  const quiet = new Map<Instrument, number>();
+/** The first element that a channel sends to a new subscriber. */
+const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
+  tickers: ticker,
+  'mark-price': markPrice,
+  'index-tickers': indexTicker,
+  'funding-rate': fundingRate,
+  'open-interest': openInterest,
+};
 
-  function refsOf(instrument: Instrument): ReturnType<typeof streamsOf> {
-    const refs = known.get(instrument) ?? streamsOf(instrument);
-    known.set(instrument, refs);
-    return refs;
+class Channels {
+  readonly #deps: VenueDeps;
+  readonly #streams = rememberStreams(nameStreams);
+  readonly #books: Books;
+
+  constructor(deps: VenueDeps) {
+    this.#deps = deps;
+    this.#books = new Books(deps, (instrument) => this.#streams(instrument).books);
+  }
+
+  readonly events: MarketEvents = {
+    diff: (instrument, diff) => this.#books.change(instrument, diff),
+    trade: (instrument, trade, eventMs) => {
+      const streams = this.#streams(instrument);
+      this.#send(streams.trades, instrument, () => tradeElement(instrument, trade));
+      this.#send(streams.candle, instrument, () => tradeCandle(instrument, instrument.candles.current(), 'running'));
+      this.#deps.truth.moment(instrument, eventMs, ['ticker', 'stats']);
+      this.#send(streams.tickers, instrument, () => ticker(instrument, eventMs));
+    },
+    liquidation: (instrument, trade) => {
+      const all = toStreamRef('liquidation-orders', 'SWAP', null);
+      // One stream carries all swaps: those that a fault silences are missing from it.
+      if (this.#deps.isSilenced({ ...all, symbol: instrument.listing.symbol })) return;
+      this.#deps.delivery.emit(all, () => frame('liquidation-orders', 'SWAP', liquidation(instrument, trade)));
+    },
+    minuteClosed: (instrument, candle) => {
+      const streams = this.#streams(instrument);
+      const mark = findCandle(instrument.candles.marks, candle.openMs);
+      this.#send(streams.candle, instrument, () => tradeCandle(instrument, candle, 'closed'));
+      if (mark !== undefined) this.#send(streams.markCandle, instrument, () => priceCandle(instrument, mark, 'closed'));
+      this.#closeIndex(instrument, candle.openMs);
+    },
+    second: (eventMs) => {
+      for (const [order, instrument] of this.#deps.market.instruments.entries())
+        if (instrument.status === 'trading') this.#sendSecond(instrument, order, eventMs);
+      this.#sendIndexes(eventMs);
+    },
+  };
+
+  greet(connection: Connection, ref: StreamRef, instruments: readonly Instrument[]): void {
+    const { delivery, truth, nowMs } = this.#deps;
+    const [first] = instruments;
+    if (first === undefined) return;
+    if (ref.kind === 'books') delivery.emitTo(connection, ref, this.#books.makeWhole(first));
+    const element = FIRST[ref.kind];
+    if (element === undefined) return;
+    const atMs = nowMs();
+    for (const instrument of instruments) truth.moment(instrument, atMs);
+    const subject = ref.name.slice(ref.kind.length + 1);
+    delivery.emitTo(connection, ref, frame(ref.kind, subject, element(first, atMs)));
+  }
+
+  /** After a restart each open book sends the first id of its new sequence behind the last of its old one. */
+  sendNewSequences(): void {
+    for (const instrument of this.#deps.market.instruments)
+      if (instrument.status === 'trading') this.#books.sendSequence(instrument);
   }
 
   /** An element of one listing, in the frame of its channel. */
-  const tell = (ref: StreamRef, { listing }: Instrument, element: () => string): boolean =>
-    emit(ref, () => frame(ref.kind, listing.symbol, element()));
-
-  // ---- books ----
-
-  /** The book as it stands right after its newest message. */
-  function wholeBookFrame(instrument: Instrument): string {
-    truth.snapshot(instrument, crossings.priceOf(instrument));
-    said.set(instrument, instrument.diffId);
-    return bookFrame(instrument.listing.symbol, 'snapshot', wholeBook(instrument, crossings.bids(instrument)));
+  #send(ref: StreamRef, { listing }: Instrument, element: () => string): void {
+    this.#deps.delivery.emit(ref, () => frame(ref.kind, listing.symbol, element()));
   }
 
-  /** No level changes: the sequence stands at its id, or at another since it began anew. */
-  function tellSequence(instrument: Instrument): void {
-    const previous = said.get(instrument) ?? instrument.diffId;
-    said.set(instrument, instrument.diffId);
-    quiet.set(instrument, 0);
-    emit(refsOf(instrument).books, () => {
-      truth.snapshot(instrument, crossings.priceOf(instrument));
-      return bookFrame(instrument.listing.symbol, 'update', emptyUpdate(instrument, previous));
-    });
+  #sendSecond(instrument: Instrument, order: number, eventMs: number): void {
+    const streams = this.#streams(instrument);
+    const second = Math.floor(eventMs / 1_000);
+    this.#send(streams.tickers, instrument, () => ticker(instrument, eventMs));
+    this.#send(streams.mark, instrument, () => markPrice(instrument, eventMs));
+    if (second % OI_EVERY === 0) this.#send(streams.oi, instrument, () => openInterest(instrument, eventMs));
+    if ((second + order) % FUNDING_EVERY === 0)
+      this.#send(streams.funding, instrument, () => fundingRate(instrument, eventMs));
+    const candle = instrument.candles.marks.at(-1);
+    if (candle !== undefined)
+      this.#send(streams.markCandle, instrument, () => priceCandle(instrument, candle, 'running'));
+    this.#books.passSecond(instrument);
   }
 
-  function lookForQuiet(instrument: Instrument): void {
-    const seconds = (quiet.get(instrument) ?? 0) + 1;
-    quiet.set(instrument, seconds);
-    if (seconds >= QUIET_AFTER) tellSequence(instrument);
-  }
+  // ---- indexes: sent once for all listings that follow one ----
 
-  // ---- indexes: said once for all listings that follow one ----
-
-  function* indexes(): Iterable<readonly [string, readonly Instrument[], Instrument]> {
+  *#indexes(): Iterable<readonly [string, readonly Instrument[], Instrument]> {
+    const { market } = this.#deps;
     for (const index of new Set(market.instruments.map(({ listing }) => indexOf(listing)))) {
       const followers = followersOf(market, index);
       const [first] = followers;
@@ -144,104 +183,27 @@ function createChannels({ market, delivery, truth, crossings, isSilenced, nowMs 
     }
   }
 
-  function tellIndexes(eventMs: number): void {
-    for (const [index, followers, first] of indexes()) {
-      emit(indexRef('index-tickers', index, followers), () =>
+  #sendIndexes(eventMs: number): void {
+    const { delivery } = this.#deps;
+    for (const [index, followers, first] of this.#indexes()) {
+      delivery.emit(indexRef('index-tickers', index, followers), () =>
         frame('index-tickers', index, indexTicker(first, eventMs)),
       );
       const candle = first.candles.indexes.at(-1);
       if (candle === undefined) continue;
-      emit(indexRef('index-candle1m', index, followers), () =>
-        frame('index-candle1m', index, priceCandle(first, candle, false)),
+      delivery.emit(indexRef('index-candle1m', index, followers), () =>
+        frame('index-candle1m', index, priceCandle(first, candle, 'running')),
       );
     }
   }
 
-  function closeIndex(instrument: Instrument, openMs: number): void {
+  #closeIndex(instrument: Instrument, openMs: number): void {
     const index = indexOf(instrument.listing);
-    const followers = followersOf(market, index);
-    const candle = startsAt(instrument.candles.indexes, openMs);
+    const followers = followersOf(this.#deps.market, index);
+    const candle = findCandle(instrument.candles.indexes, openMs);
     if (followers[0] !== instrument || candle === undefined) return;
-    emit(indexRef('index-candle1m', index, followers), () =>
-      frame('index-candle1m', index, priceCandle(instrument, candle, true)),
+    this.#deps.delivery.emit(indexRef('index-candle1m', index, followers), () =>
+      frame('index-candle1m', index, priceCandle(instrument, candle, 'closed')),
     );
   }
-
-  // ---- events ----
-
-  function tellSecond(instrument: Instrument, order: number, eventMs: number): void {
-    const refs = refsOf(instrument);
-    const second = Math.floor(eventMs / 1_000);
-    tell(refs.tickers, instrument, () => ticker(instrument, eventMs));
-    tell(refs.mark, instrument, () => markPrice(instrument, eventMs));
-    if (second % OI_EVERY === 0) tell(refs.oi, instrument, () => openInterest(instrument, eventMs));
-    if ((second + order) % FUNDING_EVERY === 0) tell(refs.funding, instrument, () => fundingRate(instrument, eventMs));
-    const candle = instrument.candles.marks.at(-1);
-    if (candle !== undefined) tell(refs.markCandle, instrument, () => priceCandle(instrument, candle, false));
-    lookForQuiet(instrument);
-  }
-
-  const events: MarketEvents = {
-    diff: (instrument, diff) => {
-      said.set(instrument, diff.last);
-      quiet.set(instrument, 0);
-      emit(refsOf(instrument).books, () =>
-        bookFrame(instrument.listing.symbol, 'update', bookUpdate(instrument, diff)),
-      );
-    },
-    trade: (instrument, trade, eventMs) => {
-      const refs = refsOf(instrument);
-      tell(refs.trades, instrument, () => tradeElement(instrument, trade));
-      tell(refs.candle, instrument, () => tradeCandle(instrument, instrument.candles.current(), false));
-      truth.moment(instrument, eventMs, ['ticker', 'stats']);
-      tell(refs.tickers, instrument, () => ticker(instrument, eventMs));
-    },
-    liquidation: (instrument, trade) => {
-      const all = refOf('liquidation-orders', 'SWAP', null);
-      // One stream carries all swaps: those that a fault silences are missing from it.
-      if (isSilenced({ ...all, symbol: instrument.listing.symbol })) return;
-      emit(all, () => frame('liquidation-orders', 'SWAP', liquidation(instrument, trade)));
-    },
-    minuteClosed: (instrument, candle) => {
-      const refs = refsOf(instrument);
-      const marks = startsAt(instrument.candles.marks, candle.openMs);
-      tell(refs.candle, instrument, () => tradeCandle(instrument, candle, true));
-      if (marks !== undefined) tell(refs.markCandle, instrument, () => priceCandle(instrument, marks, true));
-      closeIndex(instrument, candle.openMs);
-    },
-    second: (eventMs) => {
-      for (const [order, instrument] of market.instruments.entries())
-        if (instrument.status === 'trading') tellSecond(instrument, order, eventMs);
-      tellIndexes(eventMs);
-    },
-  };
-
-  // ---- what a new subscriber is told first ----
-
-  const FIRST: Readonly<Record<string, (instrument: Instrument, atMs: number) => string>> = {
-    tickers: ticker,
-    'mark-price': markPrice,
-    'index-tickers': indexTicker,
-    'funding-rate': fundingRate,
-    'open-interest': openInterest,
-  };
-
-  return {
-    events,
-    greet: (connection: Connection, ref: StreamRef, instruments: readonly Instrument[]): void => {
-      const [first] = instruments;
-      if (first === undefined) return;
-      if (ref.kind === 'books') emitTo(connection, ref, wholeBookFrame(first));
-      const element = FIRST[ref.kind];
-      if (element === undefined) return;
-      const atMs = nowMs();
-      for (const instrument of instruments) truth.moment(instrument, atMs);
-      const subject = ref.name.slice(ref.kind.length + 1);
-      emitTo(connection, ref, frame(ref.kind, subject, element(first, atMs)));
-    },
-    /** After a restart each open book says the first id of its new sequence behind the last of its old one. */
-    sayNewSequences: (): void => {
-      for (const instrument of market.instruments) if (instrument.status === 'trading') tellSequence(instrument);
-    },
-  };
 }

@@ -4,6 +4,7 @@ import { fixed } from '../../figures.ts';
 import type { Instrument } from '../../market.ts';
 import type { Cost, RestAnswer, RestRequest, VenueDeps } from '../../venue.ts';
 import {
+  type CandleState,
   fundingRate,
   indexTicker,
   markPrice,
@@ -36,12 +37,12 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'market/history-index-candles': 8,
 };
 
-const nameOf = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
+const parseName = (path: string): string => /^\/api\/v5\/(.+)$/.exec(path)?.[1] ?? '';
 
 /** One budget a path. */
 export function costOf({ path }: Pick<RestRequest, 'path'>): Cost | null {
-  const weight = WEIGHTS[nameOf(path)];
-  return weight === undefined ? null : { bucket: nameOf(path), weight };
+  const weight = WEIGHTS[parseName(path)];
+  return weight === undefined ? null : { bucket: parseName(path), weight };
 }
 
 const body = (code: string, msg: string, data: string): string => `{"code":"${code}","data":[${data}],"msg":"${msg}"}`;
@@ -116,7 +117,7 @@ function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
       deps.truth.moment(instrument, nowMs);
       return element(instrument, nowMs);
     });
-  const name = nameOf(request.path).replace('/history-', '/');
+  const name = parseName(request.path).replace('/history-', '/');
   switch (name) {
     case 'public/time':
       return [`{"ts":"${nowMs}"}`];
@@ -138,15 +139,15 @@ function elementsOf(deps: Deps, request: RestRequest): readonly string[] {
       return [book(deps, request)];
     case 'market/candles': {
       const swap = swapOf(deps, request);
-      return candles(query, swap.candles.trades, (candle, isClosed) => tradeCandle(swap, candle, isClosed));
+      return candles(query, swap.candles.trades, (candle, state) => tradeCandle(swap, candle, state));
     }
     case 'market/mark-price-candles': {
       const swap = swapOf(deps, request);
-      return candles(query, swap.candles.marks, (candle, isClosed) => priceCandle(swap, candle, isClosed));
+      return candles(query, swap.candles.marks, (candle, state) => priceCandle(swap, candle, state));
     }
     default: {
       const swap = followerOf(deps, request);
-      return candles(query, swap.candles.indexes, (candle, isClosed) => priceCandle(swap, candle, isClosed));
+      return candles(query, swap.candles.indexes, (candle, state) => priceCandle(swap, candle, state));
     }
   }
 }
@@ -224,7 +225,7 @@ const MOST_CANDLES = 300;
 function candles<C extends PriceCandle>(
   query: URLSearchParams,
   series: readonly C[],
-  row: (candle: C, isClosed: boolean) => string,
+  row: (candle: C, state: CandleState) => string,
 ): readonly string[] {
   if ((query.get('bar') ?? '1m') !== '1m') throw wrong('bar');
   const before = Number(query.get('before') ?? 0);
@@ -235,5 +236,5 @@ function candles<C extends PriceCandle>(
     .filter(({ openMs }) => openMs > before && openMs < after)
     .slice(-limit)
     .reverse()
-    .map((candle) => row(candle, candle !== open));
+    .map((candle) => row(candle, candle === open ? 'running' : 'closed'));
 }

@@ -35,7 +35,7 @@ const CHANNELS: ReadonlyMap<string, Channel> = new Map([
 const PRIVILEGED: ReadonlySet<string> = new Set(['books-l2-tbt', 'books50-l2-tbt']);
 
 /** `books:BTC-USDT-SWAP`, kind `books`. `symbol` is null for what is about several listings. */
-export const refOf = (channel: string, subject: string, symbol: string | null): StreamRef => ({
+export const toStreamRef = (channel: string, subject: string, symbol: string | null): StreamRef => ({
   scope: SCOPE,
   kind: channel,
   name: `${channel}:${subject}`,
@@ -49,7 +49,7 @@ export const followersOf = ({ instruments }: Market, index: string): readonly In
 
 /** A stream of an index belongs to its only follower, or is about several. */
 export const indexRef = (channel: string, index: string, followers: readonly Instrument[]): StreamRef =>
-  refOf(channel, index, followers.length === 1 ? (followers[0]?.listing.symbol ?? null) : null);
+  toStreamRef(channel, index, followers.length === 1 ? (followers[0]?.listing.symbol ?? null) : null);
 
 type Found = { readonly ref: StreamRef; readonly instruments: readonly Instrument[] };
 type Argument = { readonly channel?: unknown; readonly instId?: unknown; readonly instType?: unknown };
@@ -59,7 +59,8 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
   const name = String(channel);
   const known = CHANNELS.get(name);
   if (known?.path !== path) return null;
-  if (known.of === 'instType') return instType === 'SWAP' ? { ref: refOf(name, 'SWAP', null), instruments: [] } : null;
+  if (known.of === 'instType')
+    return instType === 'SWAP' ? { ref: toStreamRef(name, 'SWAP', null), instruments: [] } : null;
   const subject = String(instId);
   if (known.of === 'index') {
     const instruments = followersOf(market, subject);
@@ -67,7 +68,7 @@ function find(market: Market, path: SocketPath, { channel, instId, instType }: A
   }
   const instrument = market.find(SCOPE, subject);
   if (instrument === undefined || instrument.status === 'closed') return null;
-  return { ref: refOf(name, subject, subject), instruments: [instrument] };
+  return { ref: toStreamRef(name, subject, subject), instruments: [instrument] };
 }
 
 type Deps = Pick<VenueDeps, 'market' | 'sockets' | 'nowMs'> & {

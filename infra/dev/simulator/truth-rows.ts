@@ -1,0 +1,170 @@
+// Rows of truth: the figures of one layer at one stamp of the venue, in canonical digits.
+import type { Change } from './book-model.ts';
+import type { PriceCandle, TradeCandle } from './candles.ts';
+import { bankruptcyPrice, toChange } from './derived-figures.ts';
+import { FINE, plain } from './figures.ts';
+import type { SimListing } from './listings.ts';
+import type { Instrument } from './market.ts';
+import type { Trade } from './trade.ts';
+
+export const MOMENT_LAYERS = ['ticker', 'mark', 'funding', 'oi', 'stats'] as const;
+export type MomentLayer = (typeof MOMENT_LAYERS)[number];
+export const TRUTH_LAYERS = [...MOMENT_LAYERS, 'book', 'trades', 'liquidations', 'candles'] as const;
+export type TruthLayer = (typeof TRUTH_LAYERS)[number];
+
+/** Figures are canonical digits (N-05 rule 1) in the venue's own units; `venue_ts` is microseconds, the stamp of the message that carries them. */
+export type TruthRow = {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly layer: TruthLayer;
+  readonly venue_ts: number;
+  readonly values: Readonly<Record<string, string | number | boolean | null>>;
+};
+/** A row whose venue the log adds. */
+export type ListingRow = Omit<TruthRow, 'venue'>;
+
+export type Moment = {
+  readonly atMs: number;
+  readonly layers: readonly MomentLayer[];
+  readonly mark: number;
+  readonly index: number;
+  readonly fundingRate: number;
+  readonly fundingHours: number;
+  readonly nextFundingAtMs: number;
+  readonly openInterest: number;
+  readonly last: number;
+  readonly open: number;
+  readonly volume: number;
+  readonly turnover: number;
+};
+export type Top = {
+  readonly atMs: number;
+  readonly id: number;
+  readonly bid: number;
+  readonly bidSize: number;
+  readonly ask: number;
+  readonly askSize: number;
+  readonly hash: number;
+  /** A bid price above the best ask that a `crossed_book` fault shows; null when the book is whole. */
+  readonly ghost: number | null;
+  /** Null for snapshots. */
+  readonly history: readonly Change[] | null;
+};
+export type Minute = { readonly atMs: number; readonly trades: TradeCandle; readonly prices: Prices };
+type Prices = { readonly mark: PriceCandle | undefined; readonly index: PriceCandle | undefined };
+
+type Stamp = { readonly layer: TruthLayer; readonly atMs: number };
+const toRow = ({ listing }: Instrument, { layer, atMs }: Stamp, values: TruthRow['values']): ListingRow => ({
+  symbol: listing.symbol,
+  layer,
+  venue_ts: atMs * 1_000,
+  values,
+});
+
+export const toMomentRow = (instrument: Instrument, moment: Moment, layer: MomentLayer): ListingRow =>
+  toRow(instrument, { layer, atMs: moment.atMs }, pickFigures(instrument.listing, moment, layer));
+
+function pickFigures(listing: SimListing, moment: Moment, layer: MomentLayer): TruthRow['values'] {
+  switch (layer) {
+    case 'ticker':
+      return { last: plain(moment.last, listing.priceDecimals) };
+    case 'mark':
+      return { mark: plain(moment.mark, FINE), index: plain(moment.index, FINE) };
+    case 'funding':
+      return {
+        funding: plain(moment.fundingRate, FINE),
+        funding_interval_ms: moment.fundingHours * 3_600_000,
+        next_funding_at: moment.nextFundingAtMs * 1_000,
+      };
+    case 'oi':
+      return { oi: plain(moment.openInterest, listing.qtyDecimals) };
+    case 'stats':
+      return toDayFigures(listing, moment);
+    default:
+      return layer satisfies never;
+  }
+}
+
+function toDayFigures(listing: SimListing, { last, open, volume, turnover }: Moment): TruthRow['values'] {
+  const { qtyDecimals, decimals } = listing;
+  const [volume_24h, turnover_24h] = orderVolumes(
+    listing,
+    plain(volume, qtyDecimals),
+    plain(turnover, decimals.turnover),
+  );
+  return { volume_24h, turnover_24h, change_24h: plain(toChange(last, open, decimals.change), decimals.change) };
+}
+
+/** Volume and turnover in the venue's words. */
+const orderVolumes = ({ volumeIn }: SimListing, quantity: string, amount: string): readonly [string, string] =>
+  volumeIn === 'base' ? [amount, quantity] : [quantity, amount];
+
+export function toTopRow(instrument: Instrument, top: Top): ListingRow {
+  const { priceDecimals, qtyDecimals } = instrument.listing;
+  return toRow(
+    instrument,
+    { layer: 'book', atMs: top.atMs },
+    {
+      bid: plain(top.bid, priceDecimals),
+      bid_size: plain(top.bidSize, qtyDecimals),
+      ask: plain(top.ask, priceDecimals),
+      ask_size: plain(top.askSize, qtyDecimals),
+      update_id: top.id,
+      book_hash: top.hash,
+      crossed: top.ghost !== null,
+      source: top.history === null ? 'snapshot' : 'diff',
+    },
+  );
+}
+
+const toTraded = ({ listing }: Instrument, trade: Trade) => ({
+  price: plain(trade.price, listing.priceDecimals),
+  quantity: plain(trade.qty, listing.qtyDecimals),
+});
+
+export const toTradeRow = (instrument: Instrument, trade: Trade, id: string): ListingRow =>
+  toRow(
+    instrument,
+    { layer: 'trades', atMs: trade.atMs },
+    { id, side: trade.buyerIsMaker ? 'sell' : 'buy', ...toTraded(instrument, trade) },
+  );
+
+/** A forced sale closes a long. */
+export const toLiquidationRow = (instrument: Instrument, trade: Trade, id: string): ListingRow =>
+  toRow(
+    instrument,
+    { layer: 'liquidations', atMs: trade.atMs },
+    {
+      id,
+      side: trade.buyerIsMaker ? 'long' : 'short',
+      ...toTraded(instrument, trade),
+      bankruptcy_price: plain(bankruptcyPrice(instrument.listing, trade), instrument.listing.priceDecimals),
+    },
+  );
+
+export function toMinuteRows(instrument: Instrument, minute: Minute): readonly ListingRow[] {
+  const { trades, prices } = minute;
+  const { listing } = instrument;
+  const toCandleRow = (type: PriceType, candle: PriceCandle, amounts: TruthRow['values'] = {}): ListingRow =>
+    toRow(instrument, { layer: 'candles', atMs: minute.atMs }, { ...toPrices(type, candle, listing), ...amounts });
+  const quantity = plain(trades.volume, listing.qtyDecimals);
+  const [volume, turnover] = orderVolumes(listing, quantity, plain(trades.amount, listing.decimals.amount));
+  return [
+    toCandleRow('trade', trades, { volume, turnover, trades: trades.ticks }),
+    ...(prices.mark === undefined ? [] : [toCandleRow('mark', prices.mark)]),
+    ...(prices.index === undefined ? [] : [toCandleRow('index', prices.index)]),
+  ];
+}
+
+type PriceType = 'trade' | 'mark' | 'index';
+function toPrices(type: PriceType, candle: PriceCandle, { priceDecimals }: SimListing): TruthRow['values'] {
+  const decimals = type === 'trade' ? priceDecimals : FINE;
+  return {
+    price_type: type,
+    open_time: candle.openMs * 1_000,
+    open: plain(candle.open, decimals),
+    high: plain(candle.high, decimals),
+    low: plain(candle.low, decimals),
+    close: plain(candle.close, decimals),
+  };
+}

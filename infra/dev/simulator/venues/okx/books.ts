@@ -1,0 +1,56 @@
+// Books of the simulated OKX: changes, whole books for new subscribers, and a message of a book that goes quiet.
+import type { StreamRef } from '../../faults.ts';
+import type { Diff, Instrument } from '../../market.ts';
+import type { VenueDeps } from '../../venue.ts';
+import { bookFrame, bookUpdate, emptyUpdate, wholeBook } from './frames.ts';
+
+/** A book without a change for so many seconds sends a message without levels. */
+const QUIET_AFTER = 5;
+
+export class Books {
+  readonly #deps: VenueDeps;
+  readonly #findStream: (instrument: Instrument) => StreamRef;
+  /** The newest id sent of each book. */
+  readonly #sent = new Map<Instrument, number>();
+  /** Seconds since each book's last message. */
+  readonly #quiet = new Map<Instrument, number>();
+
+  constructor(deps: VenueDeps, findStream: (instrument: Instrument) => StreamRef) {
+    this.#deps = deps;
+    this.#findStream = findStream;
+  }
+
+  change(instrument: Instrument, diff: Diff): void {
+    this.#sent.set(instrument, diff.last);
+    this.#quiet.set(instrument, 0);
+    this.#deps.delivery.emit(this.#findStream(instrument), () =>
+      bookFrame(instrument.listing.symbol, 'update', bookUpdate(instrument, diff)),
+    );
+  }
+
+  /** The book as it is right after its newest message. */
+  makeWhole(instrument: Instrument): string {
+    const { truth, crossings } = this.#deps;
+    truth.snapshot(instrument, crossings.priceOf(instrument));
+    this.#sent.set(instrument, instrument.diffId);
+    return bookFrame(instrument.listing.symbol, 'snapshot', wholeBook(instrument, crossings.bids(instrument)));
+  }
+
+  passSecond(instrument: Instrument): void {
+    const seconds = (this.#quiet.get(instrument) ?? 0) + 1;
+    this.#quiet.set(instrument, seconds);
+    if (seconds >= QUIET_AFTER) this.sendSequence(instrument);
+  }
+
+  /** No level changes: the sequence is still at its id, or at another since it began anew. */
+  sendSequence(instrument: Instrument): void {
+    const { delivery, truth, crossings } = this.#deps;
+    const previous = this.#sent.get(instrument) ?? instrument.diffId;
+    this.#sent.set(instrument, instrument.diffId);
+    this.#quiet.set(instrument, 0);
+    delivery.emit(this.#findStream(instrument), () => {
+      truth.snapshot(instrument, crossings.priceOf(instrument));
+      return bookFrame(instrument.listing.symbol, 'update', emptyUpdate(instrument, previous));
+    });
+  }
+}
