@@ -3,8 +3,8 @@
 /** The text of a field; empty when it is absent, repeated or longer than `most`. */
 export const readField = (body: unknown, name: string, most = 1_000): string => {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[name] : undefined;
-  // PostgreSQL takes no zero character in a text.
-  return typeof value === 'string' && value.length <= most ? value.replaceAll('\0', '') : '';
+  // PostgreSQL takes neither a zero character in a text nor half a character in a document (`isStorable`).
+  return typeof value === 'string' && value.length <= most ? value.replaceAll('\0', '').toWellFormed() : '';
 };
 
 export const isChecked = (body: unknown, name: string): boolean => readField(body, name) === 'on';

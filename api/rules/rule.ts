@@ -1,4 +1,5 @@
 // What a rule is, and how one is read from what its owner sends (AG-01).
+import { isStorable } from '../../infra/runtime/postgres/storable.ts';
 import { formatDuration, parseDuration } from '../../schemas/durations.ts';
 import { type ApiError, nearest, ServiceError } from '../../schemas/errors.ts';
 import { type FreshnessInput, freshnessFaults, freshnessLimits } from '../live/bounds.ts';
@@ -87,13 +88,14 @@ const booleanFaults = (sent: Members, name: string): ApiError[] =>
 
 const draftFaults = (sent: Members): ApiError[] => {
   const { name, query, units, freshness } = sent;
-  // PostgreSQL takes no zero character in a text.
-  const isNamed =
-    typeof name === 'string' && name.trim() !== '' && [...name].length <= NAME_LENGTH && !name.includes('\0');
+  const isNamed = typeof name === 'string' && name.trim() !== '' && [...name].length <= NAME_LENGTH && isStorable(name);
+  const isAsked = typeof query === 'string' && isStorable(query);
   return [
     ...memberFaults(sent),
-    ...(isNamed ? [] : [fault('/name', 'The name is missing or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
-    ...(typeof query === 'string' ? [] : [fault('/query', 'The query is missing.', 'Send the text of a query.')]),
+    ...(isNamed
+      ? []
+      : [fault('/name', 'The name is missing, no text or too long.', `Give 1 to ${NAME_LENGTH} characters.`)]),
+    ...(isAsked ? [] : [fault('/query', 'The query is missing or no text.', 'Send the text of a query.')]),
     ...intervalFaults(sent['interval'] ?? USUAL_INTERVAL),
     ...(units === undefined || RULE_UNITS.some((one) => one === units)
       ? []

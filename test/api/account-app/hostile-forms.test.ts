@@ -116,6 +116,8 @@ const BODIES: readonly unknown[] = [
   { response: { id: 'a', response: {} } },
   { response: { id: 'a\0', response: { clientDataJSON: 'e30' } } },
   { name: 'a', expires_at: {} },
+  { name: '\ud800', query: 'any(venues where mark > 1)', interval: '30s' },
+  { name: 'a', query: 'any(venues where mark > 1) where symbol = "\udfff"', interval: '30s' },
   { name: 'a\0', query: 'any(venues where mark > 1)', interval: '30s' },
   { name: 'a', query: '\0', interval: '30s', freshness: { mark: '\0', ['__proto__']: '5s' } },
   { name: 'a', query: ['any'], units: {}, interval: [], freshness: [], enabled: 'on', shared: null },

@@ -108,6 +108,15 @@ t.test('a rule is written, checked, seen to match, changed and removed', async (
   });
   t.match(posted, { statusCode: 400 });
   t.match(posted.json().errors, [{ path: '/intervall', hint: /interval/ }]);
+  for (const [name, query] of [
+    ['\ud800', LAWFUL],
+    ['x', `${LAWFUL} where symbol = "\udfff"`],
+    ['a\0', LAWFUL],
+  ] as const) {
+    const payload = { name, query };
+    const refused = await mine.send({ method: 'PUT', url: `/api/rules/${ruleId}`, headers: json, payload });
+    t.match(refused, { statusCode: 400, body: /DQL_JSON_SCHEMA/ }, JSON.stringify(payload));
+  }
   const elsewhere = { ...json, origin: 'https://evil.test' };
   t.equal((await mine.send({ method: 'DELETE', url: `/api/rules/${ruleId}`, headers: elsewhere })).statusCode, 403);
   t.equal((await theirs.send({ method: 'DELETE', url: `/api/rules/${ruleId}` })).statusCode, 404);
