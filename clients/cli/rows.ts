@@ -83,7 +83,7 @@ export const liquidationRows = ({ items }: LiquidationsAnswer<string>): Row[] =>
   );
 
 /** One row a level, the best ones first. */
-export const bookRows = (items: readonly Book[]): Row[] =>
+export const bookRows = (items: readonly Book<string>[]): Row[] =>
   items.flatMap(({ venue, venue_symbol: symbol, status, bids, asks, ...one }) => {
     const levels = Math.max(bids.length, asks.length, 1);
     return Array.from({ length: levels }, (_, at) => ({

@@ -27,8 +27,8 @@ const MEMBERS = ['code', 'message', 'position', 'hint', 'path'];
 
 /** What is wrong with the list of errors itself; without a status it stands in a stream. */
 const listFaults = (errors: readonly ApiError[], status: number | null): string[] => {
-  if (!Array.isArray(errors) || errors.length === 0 || errors.length > 20) return ['no list of 1 to 20 errors'];
-  const [first] = errors as readonly [ApiError, ...ApiError[]];
+  const [first] = errors;
+  if (first === undefined || errors.length > 20) return ['no list of 1 to 20 errors'];
   const known = errors.filter(({ code }) => code in CATALOGUE);
   return [
     ...(known.length < errors.length ? ['a code that the catalogue has not'] : []),
