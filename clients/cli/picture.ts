@@ -56,7 +56,8 @@ export class Picture {
 
   /** As many lines as fit, each of them cut to the width, the last one about the stream. */
   lines(stream: Streams['out'], nowMs: number): readonly string[] {
-    const room = Math.max(3, (stream.rows ?? 24) - 1);
+    // A terminal that does not know its size says 0.
+    const room = Math.max(3, (stream.rows || 24) - 1);
     const lines = tableLines(this.#rows(nowMs), stream);
     const shown = lines.slice(0, room - 1);
     const hidden = lines.length - shown.length;
@@ -69,6 +70,6 @@ export class Picture {
       ...(hidden === 0 ? [] : [`${hidden} more, narrow --where`]),
     ].join(' · ');
     // A line that wraps would move all those below it.
-    return [...shown, note].map((line) => clipped(line, stream.columns ?? 80));
+    return [...shown, note].map((line) => clipped(line, stream.columns || 80));
   }
 }

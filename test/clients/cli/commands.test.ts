@@ -226,6 +226,8 @@ t.test('ages are by the clock of the service, and no line of the live table wrap
     lines.join('\n'),
   );
   t.match(Object.assign(out, { columns: 200 }) && picture.lines(out, hourBehind + 2_000).join('\n'), / 2\.0s /);
+  const unsized = picture.lines(Object.assign(out, { columns: 0, rows: 0 }), hourBehind);
+  t.match(unsized.join('\n'), /SYMBOL/, 'a terminal without a size shows it all the same');
   t.equal(
     clipped('\u001b[32mgreen\u001b[39m tail', 3),
     '\u001b[32mgre\u001b[39m',
