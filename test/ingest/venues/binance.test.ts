@@ -546,7 +546,7 @@ const PRICE_KLINE = {
 t.test('candles of mark and index prices come on COIN-M sockets as well', (t) => {
   const kline = (e: string, k: object): VenueMessage =>
     frame({ e, E: 1591267398004, ps: 'BTCUSD', k: { ...PRICE_KLINE, ...k } });
-  const expected = (price_type: string): object =>
+  const expected = (price_type: string): unknown =>
     record('candle', 'BTCUSD_PERP', [1591267398004, null], {
       open_time: 1591267380000000,
       price_type,
