@@ -30,7 +30,7 @@ export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
     return {
       recordedAt: task.state.recordedAt,
       live: live.map((entry) => codecs.live.encode(entry)),
-      round: round?.map((entry) => codecs.state.decode(codecs.state.encode(entry))),
+      round: round?.map((entry) => codecs.state.decode(codecs.state.encode(entry))) ?? null,
     };
   });
 };
