@@ -13,6 +13,8 @@ export type ServiceLevels = {
   readonly answers: () => ReadonlyMap<string, Quantiles>;
   readonly pipelineLag: (venue: string) => Quantiles | null;
   readonly delivery: () => Quantiles | null;
+  /** Looks once at how far the copy is behind; it is done each second. */
+  readonly sampleLag: () => void;
   readonly stop: () => void;
 };
 
@@ -27,13 +29,16 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
   const lags = new Map<string, SlidingQuantiles>();
   const delivery = new SlidingQuantiles();
   const nowMs = (): number => nowMicros() / 1_000;
-  const timer = setInterval(() => {
+  const sampleLag = (): void => {
+    // Until it has read the log to its end the copy serves nobody, and is as far behind as what it reads is old.
+    if (!live.isReady()) return;
     const at = nowMicros();
     for (const { venue } of live.venues()) {
       const watermark = live.watermark(venue);
       if (watermark !== null) quantilesFor(lags, venue).add((at - watermark) / 1_000, at / 1_000);
     }
-  }, SAMPLE_MS).unref();
+  };
+  const timer = setInterval(sampleLag, SAMPLE_MS).unref();
   return {
     // Refusals are quick, and say nothing of how long an answer takes.
     observeAnswer: ({ route, status, ms }) => {
@@ -46,6 +51,7 @@ export const startServiceLevels = (live: LiveMemory, nowMicros: () => Micros): S
     },
     pipelineLag: (venue) => lags.get(venue)?.read(nowMs()) ?? null,
     delivery: () => delivery.read(nowMs()),
+    sampleLag,
     stop: () => clearInterval(timer),
   };
 };

@@ -1,10 +1,14 @@
 // /status.json and /incidents.json: what is present now, as measured, and what is kept in PostgreSQL, also while it is away (OP-01, OP-02).
 import t from 'tap';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { startServiceLevels } from '../../../api/status/service-levels.ts';
 import { SlidingQuantiles } from '../../../api/status/sliding-quantiles.ts';
 import { openStatusStore } from '../../../api/status/status-store.ts';
 import { migrate } from '../../../infra/postgres/migrate.ts';
 import { createLog } from '../../../infra/runtime/log.ts';
 import { openPostgres } from '../../../infra/runtime/postgres/postgres.ts';
+import { codecs } from '../../../schemas/avro/codec.ts';
+import { liveEntry } from '../../../schemas/topics.ts';
 import { useEngines } from '../../support/engines.ts';
 import { LISTED, market, NOW, post, reading, testApp } from '../live-fixture.ts';
 
@@ -23,6 +27,25 @@ t.test('quantiles are at most five per cent above what was measured, and forget 
   t.equal(held.read(200 * 60_000), null);
   held.add(-3, 200 * 60_000);
   t.match(held.read(200 * 60_000), { p50: 1 });
+  t.end();
+});
+
+t.test('the lag of a copy counts once it serves: what it catches up with is the past', (t) => {
+  const memory = new LiveMemory(['okx']);
+  const levels = startServiceLevels(memory, () => NOW);
+  t.teardown(levels.stop);
+  memory.expectPartitions('okx', [0]);
+  const apply = (offset: number, watermark: number): void => {
+    const entry = { recorded_at: watermark, offset, index: 0, kind: 'watermark', watermark } as const;
+    memory.applyLive('okx', 0, codecs.live.encode(liveEntry(entry)));
+  };
+  apply(1, NOW - 700_000_000_000);
+  levels.sampleLag();
+  t.equal(levels.pipelineLag('okx'), null, 'nobody was served so far behind');
+  apply(2, NOW - 40_000);
+  memory.markReady('okx', 0);
+  levels.sampleLag();
+  t.match(levels.pipelineLag('okx'), { count: 1, p50: 41 });
   t.end();
 });
 
