@@ -53,6 +53,14 @@ export const createApiMetrics = (registry: Registry, live: LiveMemory, nowMicros
     },
   });
   new Gauge({
+    name: 'perp_api_whole',
+    help: '1 once the minutes before the start are read: calls about them and streams that come back need not wait.',
+    registers,
+    collect() {
+      this.set(live.isReady() && live.isWhole ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: 'perp_api_series_cache_bytes',
     help: 'Bytes of the columns that queries over periods read.',
     registers,

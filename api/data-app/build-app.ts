@@ -21,7 +21,6 @@ import { addFiles, FILE_ALLOWED, FILE_EXPOSED, isFileUrl, noFile } from '../file
 import { OPERATIONS } from '../operations/index.ts';
 import type { Caller, Context, Operation } from '../operations/operation.ts';
 import { startServiceLevels } from '../status/service-levels.ts';
-import { StreamHub } from '../stream/hub.ts';
 import { addAccess } from './access-hook.ts';
 import { asServiceError, INTERNAL, itemsLimitOf, sendAnswer, sendErrors, unreadable, wantsTable } from './answers.ts';
 import type { AppDeps } from './app-deps.ts';
