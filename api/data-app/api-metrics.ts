@@ -72,6 +72,9 @@ const describeMemory = (registry: Registry, live: LiveMemory, nowMicros: () => M
       for (const [kind, count] of Object.entries(live.sizes())) this.set({ kind }, count);
     },
   });
+  const help =
+    '1 once the minutes before the start are read: calls about them and streams that come back need not wait.';
+  createGauge(registry, { name: 'perp_api_whole', help }, () => (live.isReady() && live.isWhole ? 1 : 0));
   createGauge(
     registry,
     { name: 'perp_api_series_cache_bytes', help: 'Bytes of the columns that queries over periods read.' },

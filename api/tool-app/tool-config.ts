@@ -3,7 +3,7 @@ import type { Config, ConfigSpec } from '../../infra/runtime/config.ts';
 import { listenOn } from '../../infra/runtime/listen.ts';
 import type { Logger } from '../../infra/runtime/log.ts';
 import type { KeyStore } from '../access/key-store.ts';
-import { createTools, type Tools } from './start-tools.ts';
+import type { Tools } from './start-tools.ts';
 
 export const TOOL_CONFIG = {
   MCP_URL: {
@@ -34,6 +34,8 @@ export const startTools = async (
 ): Promise<Tools | null> => {
   const { MCP_URL: mcpUrl, AUTH_URL: authUrl, INTERNAL_URL: url } = config;
   if (mcpUrl === null) return null;
+  // Loaded behind the start of the data API: its libraries are a sixth of what the process loads.
+  const { createTools } = await import('./start-tools.ts');
   const tools = await createTools({
     mcpUrl,
     authUrl: authUrl?.replace(/\/$/, '') ?? null,

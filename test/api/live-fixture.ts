@@ -259,7 +259,7 @@ export type TestApp = {
 };
 
 export const testApp = async (
-  feed: Feed,
+  feed: Pick<Feed, 'memory'>,
   over: {
     terms?: PaymentTerms;
     baseUrl?: string;
@@ -270,6 +270,8 @@ export const testApp = async (
     meter?: Meter;
     accounts?: AccountStore;
     history?: HistoryStore;
+    /** Made before the copy was filled. */
+    hub?: StreamHub;
     files?: FileLinks;
     manifest?: ArchiveManifest;
     anchors?: Anchors;
@@ -286,7 +288,7 @@ export const testApp = async (
   const nowMicros = over.nowMicros ?? (() => NOW);
   const app = await buildApp({
     live: feed.memory,
-    hub: new StreamHub({ live: feed.memory, nowMicros }),
+    hub: over.hub ?? new StreamHub({ live: feed.memory, nowMicros }),
     ...(over.history === undefined ? {} : { history: over.history }),
     ...(over.files === undefined ? {} : { files: over.files }),
     ...(over.manifest === undefined ? {} : { manifest: over.manifest }),

@@ -4,7 +4,7 @@ import { LiveMemory } from '../../api/live/memory.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { StateEntry } from '../../schemas/topics.ts';
+import type { RowEntry, StateEntry } from '../../schemas/topics.ts';
 import { PaperLog, paperVenue } from './paper-log.ts';
 
 export const VENUE = 'paper';
@@ -13,6 +13,7 @@ export const VENUE = 'paper';
 export type Step = {
   readonly recordedAt: Micros;
   readonly live: readonly Buffer[];
+  readonly rows: readonly RowEntry[];
   readonly round: readonly StateEntry[] | null;
 };
 
@@ -24,12 +25,13 @@ export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
   paper.run(seconds);
   const task = new Task({ venue: paperVenue, partition: 0, shards: 1 });
   return paper.log.records.map((record) => {
-    const { live, stateRound, offset } = task.process(record);
+    const { live, rows, stateRound, offset } = task.process(record);
     const marker = { entries: stateRound?.length ?? 0, watermark: task.watermark, live_offset: 0 };
     const round = stateRound && [...stateRound, { ...NO_BODY, round: offset, kind: 'marker' as const, marker }];
     return {
       recordedAt: task.state.recordedAt,
       live: live.map((entry) => codecs.live.encode(entry)),
+      rows,
       round: round?.map((entry) => codecs.state.decode(codecs.state.encode(entry))) ?? null,
     };
   });

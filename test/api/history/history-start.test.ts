@@ -1,0 +1,154 @@
+// What a node that has just begun answers about the past and to streams that come back, while it reads the minutes before its start: the same as a
+// node that was there all along, or that it cannot tell yet; never a gap that is none (N-11, ST-05).
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { LiveMemory } from '../../../api/live/memory.ts';
+import { StreamHub } from '../../../api/stream/hub.ts';
+import { formatInstant } from '../../../schemas/instants.ts';
+import type { Micros } from '../../../schemas/records.ts';
+import { useEngines } from '../../support/engines.ts';
+import { JoinedNode, makeSteps, VENUE } from '../../support/joined-node.ts';
+import { StreamClient } from '../../support/stream-client.ts';
+import { SECOND, START } from '../../support/task-driver.ts';
+import { openTestStore, type TestStore } from '../../support/test-store.ts';
+import { type TestApp, testApp } from '../live-fixture.ts';
+
+const CUT = 520;
+const SHOWN = 440;
+const steps = makeSteps(11, CUT + 60);
+const stepAt = (second: number): number => steps.findIndex(({ recordedAt }) => recordedAt >= START + second * SECOND);
+
+type Asked = { readonly url: string; readonly payload: Readonly<Record<string, unknown>> };
+const questions = (from: Micros, to: Micros): readonly Asked[] => {
+  const window = { from: formatInstant(from), to: formatInstant(to), units: 'base' };
+  return [
+    { url: '/v2/snapshots/history', payload: { ...window, layers: ['mark', 'funding'], interval: '1m' } },
+    { url: '/v2/snapshots/history', payload: { ...window, layers: ['mark', 'ticker'], raw: true } },
+    { url: '/v2/snapshots/history', payload: { at: [formatInstant(to)], layers: ['mark', 'oi', 'stats'] } },
+    { url: '/v2/candles', payload: { ...window, timeframe: '1m' } },
+    { url: '/v2/candles', payload: { ...window, timeframe: '5m' } },
+    { url: '/v2/liquidations', payload: window },
+    { url: '/v2/screen', payload: { query: `any(venues where mark > 0) as_of ${formatInstant(to)}` } },
+  ];
+};
+
+const ask = async ({ app, as }: TestApp, { url, payload }: Asked) => {
+  const answer = await app.inject({ method: 'POST', url, headers: as('pro_plus'), payload });
+  const body = answer.json<Record<string, unknown>>();
+  return { status: answer.statusCode, retryAfter: answer.headers['retry-after'], body };
+};
+/** Whatever is of the call itself left out. */
+const contentOf = ({ status, body }: Awaited<ReturnType<typeof ask>>) => ({ status, ...body, receipt_id: null });
+
+type World = {
+  readonly joined: JoinedNode<StreamHub>;
+  readonly whole: TestApp;
+  readonly node: TestApp;
+};
+
+/** A node that begins at CUT beside one that was there all along, over a store that shows what was sealed by SHOWN. */
+const openWorld = async (t: Test, { history, write }: TestStore): Promise<World> => {
+  const clock = { now: START };
+  const nowMicros = (): Micros => clock.now;
+  const keep = (live: LiveMemory): StreamHub => new StreamHub({ live, nowMicros });
+  const joined = new JoinedNode(steps, { cut: stepAt(CUT), backUs: 300 * SECOND, keep });
+  const rows = steps.slice(0, stepAt(SHOWN)).flatMap((step) => step.rows);
+  const shown = rows.findLastIndex(({ kind }) => kind === 'watermark');
+  await write(rows.slice(0, shown).flatMap(({ row }) => (row === null ? [] : [row])));
+  for (const live of [joined.whole, joined.node]) live.applyHistoryWatermark(VENUE, 0, rows[shown]?.watermark ?? 0);
+  joined.goTo(stepAt(CUT + 20));
+  clock.now = joined.now;
+  const open = (live: LiveMemory, hub: StreamHub) => testApp({ memory: live }, { history, hub, nowMicros });
+  const [whole, node] = [await open(joined.whole, joined.kept.whole), await open(joined.node, joined.kept.node)];
+  t.teardown(() => Promise.all([whole.app.close(), node.app.close()]));
+  return { joined, whole, node };
+};
+
+t.setTimeout(300_000);
+const store = await openTestStore(t, await useEngines(t, ['questdb']));
+
+t.test(
+  'what the store shows is answered at once, the rest waits for what is being read and is never answered without it',
+  async (t) => {
+    const { joined, whole, node } = await openWorld(t, store);
+    const [visible, now] = [START + (SHOWN - 102) * SECOND, joined.now];
+    for (const asked of questions(START + 60 * SECOND, visible)) {
+      const found = await ask(node, asked);
+      t.equal(found.status, 200, `${asked.url} is answered`);
+      t.same(contentOf(found), contentOf(await ask(whole, asked)), `${asked.url} ${JSON.stringify(asked.payload)}`);
+    }
+    const wanted = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(whole, asked)));
+    // None is answered in the ten seconds that a call waits.
+    const refused = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(node, asked)));
+    for (const one of refused) {
+      t.match(one, { status: 503, retryAfter: /\d/, body: { errors: [{ code: 'UNAVAILABLE' }] } }, JSON.stringify(one));
+    }
+    const waiting = questions(START + 60 * SECOND, now)
+      .filter(({ url }) => url !== '/v2/screen')
+      .map(async (asked) => contentOf(await ask(node, asked)));
+    const live = await ask(node, { url: '/v2/snapshots', payload: { layers: ['mark'] } });
+    t.equal(live.status, 200, 'the present is answered meanwhile');
+    joined.join();
+    t.same(
+      await Promise.all(waiting),
+      wanted.slice(0, -1).map(contentOf),
+      'what waited is as of a node that was there',
+    );
+    const asOf = await ask(node, questions(START + 60 * SECOND, now).at(-1) as Asked);
+    t.same(contentOf(asOf), contentOf(wanted.at(-1) as Awaited<ReturnType<typeof ask>>), 'a screen of the past too');
+  },
+);
+
+/** The id that a stream was told last by another node, a minute before the one under test began. */
+const earlierId = async (t: Test, path: string): Promise<string> => {
+  const live = new LiveMemory([VENUE]);
+  const now = steps[stepAt(CUT - 60) - 1]?.recordedAt ?? 0;
+  const hub = new StreamHub({ live, nowMicros: () => now });
+  live.beginAtStart(VENUE, 0);
+  live.markReady(VENUE, 0);
+  for (const step of steps.slice(0, stepAt(CUT - 60))) for (const bytes of step.live) live.applyLive(VENUE, 0, bytes);
+  const node = await testApp({ memory: live }, { hub, nowMicros: () => now });
+  t.teardown(() => node.app.close());
+  const client = await StreamClient.open((await listening(node)) + path, node.as('pro_plus'));
+  const [ready] = await client.untilCount('ready', 1);
+  await client.close();
+  return ready?.id ?? '';
+};
+
+const listening = async ({ app }: TestApp): Promise<string> => {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+};
+
+t.test('a stream that comes back waits for what it has missed, or begins with fresh snapshots', async (t) => {
+  const { joined, whole, node } = await openWorld(t, store);
+  const path = '/v2/stream?layers=mark,ticker';
+  const [there, here] = [await listening(whole), await listening(node)];
+  const resume = async (base: string, test: TestApp, id: string): Promise<StreamClient> => {
+    const client = await StreamClient.open(base + path, { ...test.as('pro_plus'), 'last-event-id': id });
+    t.teardown(() => client.close());
+    return client;
+  };
+  const toldNow = await StreamClient.open(there + path, whole.as('pro_plus'));
+  const [now] = await toldNow.untilCount('ready', 1);
+  await toldNow.close();
+  const present = await resume(here, node, now?.id ?? '');
+  await present.untilCount('ready', 1);
+  t.equal(present.events[0]?.data.resumed, true, 'what came since it began is there at once');
+  const id = await earlierId(t, path);
+  const late = await resume(here, node, id);
+  await late.untilCount('ready', 1);
+  t.equal(late.events[0]?.data.resumed, false, 'whoever has waited as long as a call does');
+  t.match(late.events[1], { event: 'gap', data: { reason: 'resume_expired' } });
+  t.ok(late.named('snapshot').length > 0);
+  const waiting = await resume(here, node, id);
+  t.same(waiting.events, [], 'nothing is told before it is known what was missed');
+  joined.join();
+  await waiting.untilCount('ready', 1);
+  t.equal(waiting.events[0]?.data.resumed, true);
+  const wanted = await resume(there, whole, id);
+  await wanted.untilCount('ready', 1);
+  const told = ({ events }: StreamClient) => events.slice(1).map((event) => [event.id, event.event, event.data]);
+  t.ok(wanted.named('update').length > 10, 'there was much to miss');
+  t.same(told(waiting), told(wanted), 'exactly as from a node that was there');
+});
