@@ -8,12 +8,14 @@ const rounded = new WeakMap<object, Map<string, Digits>>();
 /** Fifteen digits come back from a double. Within a string this finds too much, which costs a little time. */
 const MAY_ROUND = /[0-9.]{16}|[0-9][eE]/;
 
+/** Digits that a double does not give back: canonical, or as sent where they are longer than a figure can be. */
 const exactly = (source: string): Digits | null => {
   try {
     const digits = canonicalDigits(source);
     return fitsDouble(digits) ? null : digits;
   } catch (error) {
-    if (error instanceof DecimalError) return null;
+    // Longer than any figure of a market, as a literal of a query may be.
+    if (error instanceof DecimalError) return source;
     throw error;
   }
 };

@@ -44,9 +44,12 @@ type Reader = {
 
 const digitsOf = (value: unknown): Digits | null => {
   if (typeof value === 'number') return Number.isFinite(value) ? positiveZero(plainDouble(value)) : null;
-  if (typeof value !== 'string' || !NUMBER_TEXT.test(value)) return null;
-  const digits = plainDecimal(value.replace('-', ''));
-  return digits === null ? null : positiveZero(value.startsWith('-') ? `-${digits}` : digits);
+  return typeof value === 'string' && NUMBER_TEXT.test(value) ? signedDecimal(value) : null;
+};
+/** Plain digits of a number; null when its exponent is beyond what the text form allows (DQL-34d). */
+const signedDecimal = (text: string): Digits | null => {
+  const digits = plainDecimal(text.replace(/^-/, '').toLowerCase());
+  return digits === null ? null : positiveZero(text.startsWith('-') ? `-${digits}` : digits);
 };
 const positiveZero = (digits: Digits): Digits => (digits === '-0' ? '0' : digits);
 
@@ -141,7 +144,8 @@ const number: Reader = {
   members: { required: ['value'] },
   read: (object, place, { shape }) => {
     const { value } = object;
-    const digits = digitsOf(roundedDigits(object, 'value') ?? value);
+    const rounded = roundedDigits(object, 'value');
+    const digits = rounded === undefined ? digitsOf(value) : signedDecimal(rounded);
     if (digits === null) shape.wrong(`${place.path}/value`, value, 'a number, or its digits as a string');
     return digits === null ? undefined : numberNode(digits, place);
   },

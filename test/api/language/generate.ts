@@ -17,10 +17,25 @@ const source = fc.constantFrom(...SOURCES.keys()).map((name): Json => ({ type: '
 
 /** More digits than a double has: only text and strings carry them. */
 const TOO_LONG = '123456789012345678901234567890.5';
+/** The largest and the smallest that a text may write (DQL-34d). */
+const BEYOND_DOUBLES = `1${'0'.repeat(400)}`;
+const BELOW_DOUBLES = `0.${'0'.repeat(399)}1`;
 const digits = fc.oneof(
   fc.integer({ min: -1000, max: 1000 }),
   fc.double({ min: -1e9, max: 1e9, noNaN: true }),
-  fc.constantFrom('0.0001', '1000000', '-0', '-0.50', '0.10', '5', '100.25', '0.000001', TOO_LONG),
+  fc.constantFrom(
+    '0.0001',
+    '1000000',
+    '-0',
+    '-0.50',
+    '0.10',
+    '5',
+    '100.25',
+    '0.000001',
+    TOO_LONG,
+    BEYOND_DOUBLES,
+    BELOW_DOUBLES,
+  ),
 );
 const number = digits.map((value): Json => ({ type: 'number', value }));
 const count = fc
