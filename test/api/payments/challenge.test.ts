@@ -105,7 +105,7 @@ t.test('the longest reason of a refusal fits a header too', async (t) => {
   const deps = { terms: TERMS, baseUrl: BASE_URL, challenges: new ChallengeMeter() };
   for (const operation of PAYABLE) {
     const { price, class: of, path } = operation;
-    const call = { operation, address: '192.0.2.1', nowMs: 0 } as Call;
+    const call = { operation, address: '192.0.2.1', nowMs: 0 } as unknown as Call;
     const asked = { amount: price ?? 0, class: of, path };
     const { headers } = challengeAnswer(call, asked, { error: longest, deps });
     const { length = 0 } = headers['payment-required'] ?? '';
