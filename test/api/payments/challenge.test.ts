@@ -104,12 +104,8 @@ t.test('the longest reason of a refusal fits a header too', async (t) => {
   t.equal(sayReason('x'.repeat(65)), 'facilitator_refused: unspecified', 'free text is none');
   const deps = { terms: TERMS, baseUrl: BASE_URL, challenges: new ChallengeMeter() };
   for (const operation of PAYABLE) {
-    const { price, class: of, path, method } = operation;
-    const call: Call = {
-      ...{ operation, method, path, headers: {}, query: new URLSearchParams(), params: {}, receiptId: '' },
-      ...{ address: '192.0.2.1', nowMs: 0, account: null, price: null, payment: null },
-      leases: { request: null, stream: null },
-    };
+    const { price, class: of, path } = operation;
+    const call = { operation, address: '192.0.2.1', nowMs: 0 } as unknown as Call;
     const asked = { amount: price ?? 0, class: of, path };
     const { headers } = challengeAnswer(call, asked, { error: longest, deps });
     const { length = 0 } = headers['payment-required'] ?? '';
