@@ -115,7 +115,10 @@ export const STREAM_EVENTS = {
   rule: Type.Object({
     rule_id: Type.String(),
     name: Type.String(described('What its owner calls it.')),
-    change: Type.Enum(['snapshot', 'move'], described('`snapshot`: the state when the stream began; `move`: a new state.')),
+    change: Type.Enum(
+      ['snapshot', 'move'],
+      described('`snapshot`: the state when the stream began; `move`: a new state.'),
+    ),
     at: Type.String({ format: 'date-time', ...described('Since when the state has been this one.') }),
     previous_state: Type.Union([RuleState, Type.Null()], described('State before the move; null in a snapshot.')),
     state: Type.Enum([...RULE_STATES], described('Whether the query of the rule holds for an instrument.')),
