@@ -10,7 +10,7 @@ import { createClient } from '../src/index.ts';
 const ROWS = 100_000;
 const PIECE_EVENTS = 200;
 const AT = '2026-01-15T12:00:00.123456Z';
-const LISTING = { venue: 'binance', venue_symbol: 'BTCUSDT', instrument: 'BTC-PERP' };
+const LISTING = { venue: 'venue', venue_symbol: 'SYMBOL', instrument: 'BTC-PERP' };
 const STAMPS = { venue_ts: AT, received_at: AT, age_ms: 12, venue_age_ms: 12, valid_until: null };
 const values = (n: number) => ({ basis: -0.0000099648401893, index: 97007.55271853, mark: 97006.58605377 + n });
 const stateOf = (n: number) => ({ status: 'present', ...STAMPS, values: values(n), units: { mark: 'quote' } });
