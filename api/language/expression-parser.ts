@@ -31,13 +31,11 @@ import {
   sourceNode,
   statusNode,
 } from './tree.ts';
+import { INNER_WORDS, isShouted } from './words.ts';
 
 const EXPRESSION = 'Write a field, a number, a function call or any(venues where ...).';
 /** Calls make nodes, so a tree with more of them in one chain is refused by `depth` (DQL-30). */
 const NESTED_CALLS = LIMITS.depth + 1;
-
-/** Keywords that begin no expression and no clause; no field has such a name (DQL-03). */
-const INNER_WORDS = new Set(['and', 'or', 'in', 'venues', 'as', 'of', 'order', 'by', 'asc', 'desc']);
 
 /** What words mean on the right of `=` and inside `in` (DQL-03). */
 type Position = 'code' | 'status' | 'expression';
@@ -50,13 +48,6 @@ const across = (first: Place, last: Place): Place =>
 const positionBeside = (left: Node): Position => {
   if (left.type === 'call' && left.name === 'status') return 'status';
   return left.type === 'field' && FIELDS.get(left.name)?.type === 'code' ? 'code' : 'expression';
-};
-
-/** A field or function in upper case with an underscore, which no code has: the lexer takes it for a name (DQL-34d). */
-const isShouted = ({ kind, text }: Token): boolean => {
-  const lower = text.toLowerCase();
-  if (kind !== 'name' || text !== text.toUpperCase() || text === lower) return false;
-  return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
 };
 
 /** A duration behind the arguments is the timeframe of a function that reads periods. */
