@@ -126,8 +126,8 @@ export type PastRound = Round & { readonly isOldEnough: boolean };
 
 /** Of each partition the newest complete round of a time up to `before`, else the oldest complete one. */
 export const roundsBefore = async (reading: Reading, before: Micros): Promise<ReadonlyMap<number, PastRound>> => {
-  const beforeMs = Math.floor(before / 1_000);
-  const begins = await offsetsSince(reading.kafka, reading.topic, beforeMs - ROUND_EVERY_MS - WRITTEN_WITHIN_MS);
+  const sinceMs = Math.floor(before / 1_000) - ROUND_EVERY_MS - WRITTEN_WITHIN_MS;
+  const begins = await offsetsSince(reading.kafka, reading.topic, () => sinceMs);
   const unread = new Set<number>();
   const near = await readChoices(reading, {
     before,
@@ -162,7 +162,9 @@ export const startsAfter = async (
   rounds: ReadonlyMap<number, Round>,
 ): Promise<ReadonlyMap<number, number>> => {
   if (rounds.size === 0) return new Map();
-  const least = Math.min(...[...rounds.values()].map(({ watermark }) => watermark));
-  const since = await offsetsSince(kafka, topic, Math.floor(least / 1_000) - CLOCKS_APART_MS);
+  const since = await offsetsSince(kafka, topic, (partition) => {
+    const round = rounds.get(partition);
+    return round === undefined ? 0 : Math.floor(round.watermark / 1_000) - CLOCKS_APART_MS;
+  });
   return new Map([...rounds].map(([p, { liveOffset }]) => [p, Math.min(liveOffset, since.get(p) ?? liveOffset)]));
 };

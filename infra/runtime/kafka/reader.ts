@@ -65,19 +65,21 @@ const fetchRanges = async (fetcher: PartitionFetcher, topic: string, partitions:
   return new Map(partitions.map((p) => [p, { earliest: earliest.get(p) ?? 0, latest: latest.get(p) ?? 0 }]));
 };
 
-/** Of each partition the first record made at or after the instant (milliseconds), or the end when there is none. */
+/** Of each partition the first record made at or after its instant (milliseconds), or the end when there is none. */
 export const offsetsSince = async (
   handle: KafkaHandle,
   topic: string,
-  sinceMs: number,
+  sinceMs: (partition: number) => number,
 ): Promise<Map<number, number>> => {
   const fetcher = new PartitionFetcher(handle, endProcess);
+  const offsetSince = async (partition: number): Promise<number> =>
+    (await fetcher.offsetsOf(topic, [partition], { sinceMs: sinceMs(partition) })).get(partition) ?? -1;
   try {
     const partitions = await fetcher.partitionsOf(topic);
     // The end first: what is appended between the two questions is read.
     const latest = await fetcher.offsetsOf(topic, partitions, 'latest');
-    const since = await fetcher.offsetsOf(topic, partitions, { sinceMs });
-    return new Map([...since].map(([p, offset]) => [p, offset < 0 ? (latest.get(p) ?? 0) : offset]));
+    const since = await Promise.all(partitions.map(offsetSince));
+    return new Map(partitions.map((p, i) => [p, (since[i] ?? -1) < 0 ? (latest.get(p) ?? 0) : (since[i] as number)]));
   } finally {
     await fetcher.stop();
   }
