@@ -17,8 +17,8 @@ export type VirtualCollector = {
   readonly start: () => void;
   /** What is due at the clock's instant: commands, pings, polls, book snapshots, reconnects, a tick. */
   readonly tend: () => void;
-  /** Each poll once: of a venue that is seen once a minute. */
-  readonly look: () => void;
+  /** Each poll for one of the layers once: of a venue that is seen once a minute. */
+  readonly look: (layers: ReadonlySet<string>) => void;
   /** From here on other layers are collected. */
   readonly change: (capability: CapabilityBody) => void;
   /** Connections end, and what is no longer collected is said. */
@@ -51,8 +51,8 @@ type Link = {
 type Poll = { readonly slot: PollSlot; readonly source: Source; next: number; dueMs: number };
 
 const COLLECTOR = 'past';
-/** Connections are out after three seconds without a word (F-02). */
-const TICK_MS = 2_000;
+/** As seldom as it may be: connections are out after three seconds without a word (F-02). */
+const TICK_MS = 2_750;
 const RECONNECT_MS = 5_000;
 const SNAPSHOT_AGAIN_MS = 2_000;
 /** From the venue to the collector: so long, and up to so much more. */
@@ -89,8 +89,8 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
   let polls: readonly Poll[] = [];
   let tickedMs = 0;
 
-  const isCollected = ({ covers }: Slot): boolean =>
-    covers.some((cover) => cover.layers.some((name) => layers.has(name)));
+  const delivers = ({ covers }: Slot, wanted: ReadonlySet<string>): boolean =>
+    covers.some((cover) => cover.layers.some((name) => wanted.has(name)));
 
   /** Null when the venue refuses. */
   const ask = ({ method, url, body = '' }: VenueRequest): Buffer | null => {
@@ -217,7 +217,7 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       tick();
       listings = readListings();
       const plan = venue.plan(listings, { shards, shardOf: (symbol) => shardOf(symbol, shards), endpoints });
-      const slots = plan.filter(isCollected);
+      const slots = plan.filter((slot) => delivers(slot, layers));
       const everything = { layers: [...layers], symbols: null };
       const names = { slot: 'everything', shards: everyShard, url: Object.values(endpoints)[0] ?? '' };
       if (options.isSingle) single = connections.open({ ...names, covers: [everything] });
@@ -239,8 +239,9 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       for (const one of polls) tendPoll(one);
       if (clock.ms - tickedMs >= TICK_MS) tick();
     },
-    look: () => {
-      for (const one of polls) for (const _ of one.slot.requests) poll(one);
+    look: (wanted) => {
+      for (const one of polls.filter(({ slot }) => delivers(slot, wanted)))
+        for (const _ of one.slot.requests) poll(one);
     },
     change: connections.capability,
     stop: (off) => {

@@ -94,11 +94,11 @@ t.test('the old day has rows of every anchored table, gaps and late rows among t
 
 t.test('the last days have each minute once, and each of 80 hours whole', async (t) => {
   const rows = told.get(LAST_VENUE) ?? [];
-  const candles = (timeframe: string): readonly Row[] =>
+  const candles = (timeframe: string, price = 'trade'): readonly Row[] =>
     rows.filter(
       ({ table, texts, at }) =>
         table === 'candles' &&
-        texts['price_type'] === 'trade' &&
+        texts['price_type'] === price &&
         texts['timeframe'] === timeframe &&
         at > (TELLING.nowMs - 5 * DAY_MS) * 1_000,
     );
@@ -106,6 +106,10 @@ t.test('the last days have each minute once, and each of 80 hours whole', async 
   t.equal(new Set(minutes).size, minutes.length);
   const hours = candles('1h').filter(({ texts }) => texts['gap_cause'] === undefined);
   t.equal(hours.length, 80);
+  for (const price of ['mark', 'index']) {
+    const present = candles('1m', price).filter(({ texts }) => texts['gap_cause'] === undefined);
+    t.ok(present.length >= 26 * 60, `${present.length} minutes of the ${price} price`);
+  }
   const marks = rows.filter(({ table, figures, at }) => table === 'mark' && figures['mark'] && at > (minutes[0] ?? 0));
   t.equal(marks.length, 26 * 60 + 1);
   const prices = rows.flatMap(({ table, figures }) =>
