@@ -31,7 +31,7 @@ import {
   sourceNode,
   statusNode,
 } from './tree.ts';
-import { INNER_WORDS, isShouted } from './words.ts';
+import { INNER_WORDS, isShouted, stopAtCode } from './words.ts';
 
 const EXPRESSION = 'Write a field, a number, a function call or any(venues where ...).';
 /** Calls make nodes, so a tree with more of them in one chain is refused by `depth` (DQL-30). */
@@ -223,25 +223,13 @@ export class ExpressionParser {
       return quantifier ? this.#readQuantifier(quantifier, token) : this.#readAggregate(aggregate ?? 'max', token);
     }
     if (stream.isClause || INNER_WORDS.has(word)) stream.stop('an expression', EXPRESSION);
-    if (token.kind === 'code' || isShouted(token)) this.#stopAtCode(token, isCall);
+    if (token.kind === 'code' || isShouted(token)) stopAtCode(stream, isCall);
     stream.take();
     if (isCall) {
       stream.take();
       return this.#readCall(token);
     }
     return SOURCES.has(token.text) ? sourceNode(token.text, token) : fieldNode(token.text, token);
-  }
-
-  /** Field and function names are lower case only; a code stands only beside a code field (DQL-03, DQL-34d). */
-  #stopAtCode(token: Token, isCall: boolean): never {
-    const lower = token.text.toLowerCase();
-    const known = isCall ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
-    if (known) this.#stream.stop('a name in lower case', `Write ${lower}.`);
-    if (/^[0-9]+E[0-9]+$/.test(token.text)) this.#stream.stop('an expression', `Write ${lower}.`);
-    return this.#stream.stop(
-      'an expression',
-      'A code stands only on the right of "=" or in "in", beside a code field.',
-    );
   }
 
   /** quantifier = ( "any" | "all" | "count" ) , "(" , "venues" , "where" , expr , ")" ; */

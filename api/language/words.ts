@@ -1,17 +1,25 @@
-// What a word of the text is by its spelling alone (DQL-03, DQL-34d).
+// Words where an expression should stand that begin none: keywords, names in upper case, codes (DQL-03, DQL-34d).
 import { FIELDS, SOURCES } from './fields.ts';
 import { FUNCTIONS } from './functions.ts';
 import type { Token } from './lexer.ts';
+import type { TokenStream } from './token-stream.ts';
 
 /** Keywords that begin no expression and no clause; no field has such a name (DQL-03). */
-export const INNER_WORDS: ReadonlySet<string> = new Set([
-  ...['and', 'or', 'in', 'venues', 'as', 'of'],
-  ...['order', 'by', 'asc', 'desc'],
-]);
+export const INNER_WORDS = new Set(['and', 'or', 'in', 'venues', 'as', 'of', 'order', 'by', 'asc', 'desc']);
 
 /** A field or function in upper case with an underscore, which no code has: the lexer takes it for a name (DQL-34d). */
 export const isShouted = ({ kind, text }: Token): boolean => {
   const lower = text.toLowerCase();
   if (kind !== 'name' || text !== text.toUpperCase() || text === lower) return false;
   return FUNCTIONS.has(lower) || FIELDS.has(lower) || SOURCES.has(lower);
+};
+
+/** Field and function names are lower case only; a code stands only beside a code field (DQL-03, DQL-34d). */
+export const stopAtCode = (stream: TokenStream, isCall: boolean): never => {
+  const { token } = stream;
+  const lower = token.text.toLowerCase();
+  const known = isCall ? FUNCTIONS.has(lower) : FIELDS.has(lower) || SOURCES.has(lower);
+  if (known) stream.stop('a name in lower case', `Write ${lower}.`);
+  if (/^[0-9]+E[0-9]+$/.test(token.text)) stream.stop('an expression', `Write ${lower}.`);
+  return stream.stop('an expression', 'A code stands only on the right of "=" or in "in", beside a code field.');
 };
