@@ -94,7 +94,11 @@ try {
   const files = [resolve(PROJECT_ROOT, 'api/main.ts'), ...(values.api === undefined ? [] : [resolve(values.api)])];
   const times = new Map<string, Times[]>(files.map((file) => [file, []]));
   for (let start = 0; start < Number(values.starts); start++)
-    for (const file of files) times.get(file)?.push(await startOnce(file, service));
+    for (const file of files) {
+      const one = await startOnce(file, service);
+      progress.say(`${file}: ${JSON.stringify(one)}`);
+      times.get(file)?.push(one);
+    }
   process.stdout.write(`${venues.length} venues of ${values.listings} listings, ${rate} frames/s\n`);
   for (const [file, of] of times) process.stdout.write(`${file}: ${describe(of)}\n`);
 } finally {

@@ -95,8 +95,14 @@ const statesOf = (live: LiveMemory, states: RecentStates, instants: readonly Mic
     ),
   );
 
+/** Of megabytes only the first place that differs is shown. */
 const same = (t: Test, found: unknown, wanted: unknown, what: string): void => {
-  if (JSON.stringify(found) !== JSON.stringify(wanted)) t.same(found, wanted, what);
+  const [one, other] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (one === other) return;
+  let at = 0;
+  while (one[at] === other[at]) at++;
+  const around = (text: string): string => text.slice(Math.max(0, at - 200), at + 200);
+  t.equal(around(one), around(other), what);
 };
 
 const sameNow = (t: Test, { node, whole }: Node, what: string): void => {

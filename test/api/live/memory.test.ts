@@ -75,6 +75,20 @@ t.test('a reading is lost with the alive span it came on', (t) => {
   t.end();
 });
 
+t.test('an earlier book adds the spans that are not known; what is known may have ended since', (t) => {
+  const span = { slot: 's', cause: null };
+  const [book, past] = [new ConnectionBook(), new ConnectionBook()];
+  past.apply({ ...span, conn_id: 'gone', from: 1, to: 5 });
+  past.apply({ ...span, conn_id: 'c', from: 6, to: 8 });
+  past.apply({ ...span, conn_id: 'c', from: 10, to: null });
+  book.apply({ ...span, conn_id: 'c', from: 10, to: 20 });
+  book.join(past);
+  t.equal(book.lostAt('gone', 3), 5);
+  t.equal(book.lostAt('c', 7), 8);
+  t.equal(book.lostAt('c', 15), 20, 'its end is not taken back');
+  t.end();
+});
+
 t.test('versions are kept in order, and a repeat replaces', (t) => {
   const versions: { written_at: number; name?: string }[] = [];
   for (const written_at of [5, 1, 3, 5]) addVersion(versions, { written_at });
