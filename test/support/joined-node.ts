@@ -97,7 +97,18 @@ export class JoinedNode<Kept> {
     node.applyRound(VENUE, 0, this.#steps[round]?.round ?? []);
     for (const { live } of this.#steps.slice(Math.max(0, round - 40), this.#cut))
       for (const bytes of live) node.applyTail(VENUE, 0, bytes);
+    this.#applyVersions();
     node.markReady(VENUE, 0);
+  }
+
+  /** As a node reads them from the topics of versions, which are kept for ever; a round has the newest of each only. */
+  #applyVersions(): void {
+    for (const { live } of this.#steps.slice(0, this.#cut))
+      for (const bytes of live) {
+        const { listing, capability } = codecs.live.decode(bytes);
+        if (listing !== null) this.node.applyListing(listing);
+        if (capability !== null) this.node.applyCapability(capability);
+      }
   }
 
   #readPast(backUs: Micros): () => void {
