@@ -1,8 +1,9 @@
 // A client of the live stream as a user would write one: fetch, frames split at blank lines, events in the order they came.
+import { BOUND_MS } from './wait.ts';
+
 export type StreamEvent = { readonly id: string; readonly event: string; readonly data: Record<string, unknown> };
 
 const POLL_MS = 5;
-const PATIENCE_MS = 5_000;
 
 const parseFrame = (text: string): StreamEvent | null => {
   const fields = new Map<string, string>();
@@ -60,7 +61,7 @@ export class StreamClient {
 
   /** Waits until `holds` does; the events so far stand in the message when it never does. */
   async until(holds: (events: readonly StreamEvent[]) => boolean): Promise<void> {
-    const end = Date.now() + PATIENCE_MS;
+    const end = Date.now() + BOUND_MS;
     while (!holds(this.events)) {
       if (Date.now() > end) throw new Error(`never came; events: ${this.events.map((e) => e.event).join(', ')}`);
       await new Promise((resume) => setTimeout(resume, POLL_MS));
