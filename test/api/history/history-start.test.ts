@@ -51,7 +51,9 @@ const openWorld = async (t: Test, { history, write }: TestStore): Promise<World>
   const clock = { now: START };
   const nowMicros = (): Micros => clock.now;
   const keep = (live: LiveMemory): StreamHub => new StreamHub({ live, nowMicros });
-  const joined = new JoinedNode(steps, { cut: stepAt(CUT), backUs: 300 * SECOND, keep });
+  const joined = new JoinedNode(steps, keep);
+  joined.goTo(stepAt(CUT));
+  joined.begin(300 * SECOND);
   const rows = steps.slice(0, stepAt(SHOWN)).flatMap((step) => step.rows);
   const shown = rows.findLastIndex(({ kind }) => kind === 'watermark');
   await write(rows.slice(0, shown).flatMap(({ row }) => (row === null ? [] : [row])));
@@ -71,7 +73,7 @@ t.test(
   'what the store shows is answered at once, the rest waits for what is being read and is never answered without it',
   async (t) => {
     const { joined, whole, node } = await openWorld(t, store);
-    const [visible, now] = [START + (SHOWN - 102) * SECOND, joined.now];
+    const [visible, now] = [START + (SHOWN - 120) * SECOND, joined.now];
     for (const asked of questions(START + 60 * SECOND, visible)) {
       const found = await ask(node, asked);
       t.equal(found.status, 200, `${asked.url} is answered`);
