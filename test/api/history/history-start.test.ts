@@ -11,6 +11,7 @@ import { JoinedNode, makeSteps, VENUE } from '../../support/joined-node.ts';
 import { StreamClient } from '../../support/stream-client.ts';
 import { SECOND, START } from '../../support/task-driver.ts';
 import { openTestStore, type TestStore } from '../../support/test-store.ts';
+import { waitFor } from '../../support/wait.ts';
 import { type TestApp, testApp } from '../live-fixture.ts';
 
 const CUT = 520;
@@ -28,7 +29,7 @@ const questions = (from: Micros, to: Micros): readonly Asked[] => {
     { url: '/v2/candles', payload: { ...window, timeframe: '1m' } },
     { url: '/v2/candles', payload: { ...window, timeframe: '5m' } },
     { url: '/v2/liquidations', payload: window },
-    { url: '/v2/screen', payload: { query: `any(venues where mark > 0) as_of ${formatInstant(to)}` } },
+    { url: '/v2/screen', payload: { query: `any(venues where mark > 0) as of ${formatInstant(to)}` } },
   ];
 };
 
@@ -80,11 +81,13 @@ t.test(
       t.same(contentOf(found), contentOf(await ask(whole, asked)), `${asked.url} ${JSON.stringify(asked.payload)}`);
     }
     const wanted = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(whole, asked)));
-    // None is answered in the ten seconds that a call waits.
-    const refused = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(node, asked)));
-    for (const one of refused) {
-      t.match(one, { status: 503, retryAfter: /\d/, body: { errors: [{ code: 'UNAVAILABLE' }] } }, JSON.stringify(one));
-    }
+    // Nothing comes in the ten seconds that a call waits.
+    const found = await Promise.all(questions(START + 60 * SECOND, now).map((asked) => ask(node, asked)));
+    const refused = found.filter(({ status }) => status === 503);
+    for (const one of refused) t.match(one, { retryAfter: /\d/, body: { errors: [{ code: 'UNAVAILABLE' }] } });
+    t.equal(refused.length, found.length - 1, 'all but the one whose periods are shown');
+    for (const [i, one] of found.entries())
+      if (one.status !== 503) t.same(contentOf(one), contentOf(wanted[i] as typeof one), 'and that one is whole');
     const waiting = questions(START + 60 * SECOND, now)
       .filter(({ url }) => url !== '/v2/screen')
       .map(async (asked) => contentOf(await ask(node, asked)));
@@ -139,7 +142,7 @@ t.test('a stream that comes back waits for what it has missed, or begins with fr
   t.equal(present.events[0]?.data.resumed, true, 'what came since it began is there at once');
   const id = await earlierId(t, path);
   const late = await resume(here, node, id);
-  await late.untilCount('ready', 1);
+  await waitFor('a stream that has waited long enough', () => late.named('ready')[0] ?? null);
   t.equal(late.events[0]?.data.resumed, false, 'whoever has waited as long as a call does');
   t.match(late.events[1], { event: 'gap', data: { reason: 'resume_expired' } });
   t.ok(late.named('snapshot').length > 0);
