@@ -4,7 +4,7 @@ import { LiveMemory } from '../../api/live/memory.ts';
 import { Task } from '../../processors/task/task.ts';
 import { codecs } from '../../schemas/avro/codec.ts';
 import type { Micros } from '../../schemas/records.ts';
-import type { RowEntry, StateEntry } from '../../schemas/topics.ts';
+import type { CapabilityVersion, ListingVersion, RowEntry, StateEntry } from '../../schemas/topics.ts';
 import { PaperLog, paperVenue } from './paper-log.ts';
 
 export const VENUE = 'paper';
@@ -14,6 +14,8 @@ export type Step = {
   readonly recordedAt: Micros;
   readonly live: readonly Buffer[];
   readonly rows: readonly RowEntry[];
+  readonly listings: readonly ListingVersion[];
+  readonly capabilities: readonly CapabilityVersion[];
   readonly round: readonly StateEntry[] | null;
 };
 
@@ -25,14 +27,14 @@ export const makeSteps = (seed: number, seconds: number): readonly Step[] => {
   paper.run(seconds);
   const task = new Task({ venue: paperVenue, partition: 0, shards: 1 });
   return paper.log.records.map((record) => {
-    const { live, rows, stateRound, offset } = task.process(record);
+    const { live, rows, listings, capabilities, stateRound, offset } = task.process(record);
     const marker = { entries: stateRound?.length ?? 0, watermark: task.watermark, live_offset: 0 };
     const round = stateRound && [...stateRound, { ...NO_BODY, round: offset, kind: 'marker' as const, marker }];
     return {
       recordedAt: task.state.recordedAt,
       live: live.map((entry) => codecs.live.encode(entry)),
-      rows,
-      round: round?.map((entry) => codecs.state.decode(codecs.state.encode(entry))) ?? null,
+      ...{ rows, listings, capabilities },
+      round: round === null ? null : round.map((entry) => codecs.state.decode(codecs.state.encode(entry))),
     };
   });
 };
@@ -51,74 +53,59 @@ export class JoinedNode<Kept> {
   readonly node = new LiveMemory([VENUE]);
   readonly kept: { readonly whole: Kept; readonly node: Kept };
   readonly #steps: readonly Step[];
-  readonly #cut: number;
-  readonly #join: () => void;
+  #join: (() => void) | null = null;
   #next = 0;
 
-  /** The node begins at the step `cut`, and what it was not told is read back to `backUs` before it. */
-  constructor(
-    steps: readonly Step[],
-    { cut, backUs, keep }: { readonly cut: number; readonly backUs: Micros; readonly keep: (live: LiveMemory) => Kept },
-  ) {
+  constructor(steps: readonly Step[], keep: (live: LiveMemory) => Kept) {
     this.#steps = steps;
-    this.#cut = cut;
     this.kept = { whole: keep(this.whole), node: keep(this.node) };
     this.whole.beginAtStart(VENUE, 0);
     this.whole.markReady(VENUE, 0);
-    this.#goWhole(cut);
-    this.#begin();
-    this.#join = this.#readPast(backUs);
+    this.node.expectPast();
+    this.node.expectPartitions(VENUE, [0]);
   }
 
   get now(): Micros {
     return this.#steps[this.#next - 1]?.recordedAt ?? 0;
   }
 
-  /** Both are told the next steps. */
+  /** The one that was there all along is told the next steps, the other too once it has begun. */
   goTo(step: number): void {
-    apply(this.node, this.#steps.slice(this.#next, step));
-    this.#goWhole(step);
-  }
-
-  join(): void {
-    this.#join();
-  }
-
-  #goWhole(step: number): void {
-    apply(this.whole, this.#steps.slice(this.#next, step));
+    const told = this.#steps.slice(this.#next, step);
+    apply(this.whole, told);
+    for (const { listings, capabilities } of told) {
+      // Versions come of topics that keep them for ever.
+      for (const version of listings) this.node.applyListing(version);
+      for (const version of capabilities) this.node.applyCapability(version);
+    }
+    if (this.#join !== null) apply(this.node, told);
     this.#next = step;
   }
 
-  #begin(): void {
+  /** The node begins here, and what it was not told is read back to `backUs` before. */
+  begin(backUs: Micros): void {
     const { node } = this;
-    node.expectPast();
-    node.expectPartitions(VENUE, [0]);
-    const round = roundBefore(this.#steps, this.#cut, Number.POSITIVE_INFINITY);
+    const cut = this.#next;
+    const round = roundBefore(this.#steps, cut, Number.POSITIVE_INFINITY);
     node.applyRound(VENUE, 0, this.#steps[round]?.round ?? []);
-    for (const { live } of this.#steps.slice(Math.max(0, round - 40), this.#cut))
+    for (const { live } of this.#steps.slice(Math.max(0, round - 40), cut))
       for (const bytes of live) node.applyTail(VENUE, 0, bytes);
-    this.#applyVersions();
     node.markReady(VENUE, 0);
+    this.#join = this.#readPast(cut, backUs);
   }
 
-  /** As a node reads them from the topics of versions, which are kept for ever; a round has the newest of each only. */
-  #applyVersions(): void {
-    for (const { live } of this.#steps.slice(0, this.#cut))
-      for (const bytes of live) {
-        const { listing, capability } = codecs.live.decode(bytes);
-        if (listing !== null) this.node.applyListing(listing);
-        if (capability !== null) this.node.applyCapability(capability);
-      }
+  join(): void {
+    this.#join?.();
   }
 
-  #readPast(backUs: Micros): () => void {
+  #readPast(cut: number, backUs: Micros): () => void {
     const past = new LiveMemory([VENUE]);
     const join = this.node.join(past);
     past.expectPartitions(VENUE, [0]);
-    const round = roundBefore(this.#steps, this.#cut, this.now - backUs);
+    const round = roundBefore(this.#steps, cut, this.now - backUs);
     if (round < 0) past.beginAtStart(VENUE, 0);
     else past.applyRound(VENUE, 0, this.#steps[round]?.round ?? []);
-    apply(past, this.#steps.slice(Math.max(0, round - 40), this.#cut));
+    apply(past, this.#steps.slice(Math.max(0, round - 40), cut));
     return join;
   }
 }

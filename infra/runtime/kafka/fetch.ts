@@ -30,6 +30,8 @@ type Slot = {
   readonly topic: string;
   readonly partition: number;
   readonly deliver: OnDelivery;
+  /** Nothing is asked for from here on; null: it is followed. */
+  readonly end: number | null;
   next: number;
   /** Read while the handler was at work; no more is asked for until it is taken (overflow policy: block). */
   waiting: Delivery | null;
@@ -111,8 +113,12 @@ export class PartitionFetcher {
     });
   }
 
-  /** Delivers from `start` on; resolves with its offset once that is known. */
-  async assign({ topic, partition }: TopicPartition, start: Start, deliver: OnDelivery): Promise<number> {
+  /** Delivers from `start` on, or of `[start, end)` at least; resolves with the offset once that is known. */
+  async assign(
+    { topic, partition }: TopicPartition,
+    { start, end = null }: { readonly start: Start; readonly end?: number | null },
+    deliver: OnDelivery,
+  ): Promise<number> {
     const next =
       typeof start === 'number' ? start : ((await this.offsetsOf(topic, [partition], start)).get(partition) ?? 0);
     this.topics.add(topic);
@@ -120,6 +126,7 @@ export class PartitionFetcher {
       topic,
       partition,
       deliver,
+      end,
       next,
       waiting: null,
       handling: null,
@@ -197,7 +204,9 @@ export class PartitionFetcher {
     const { cluster } = this;
     try {
       for (const [nodeId, slots] of this.byLeader(cluster)) {
-        const free = slots.filter(({ waiting, checking }) => waiting === null && !checking);
+        const free = slots.filter(
+          ({ waiting, checking, next, end }) => waiting === null && !checking && (end === null || next < end),
+        );
         if (this.asked.has(nodeId) || free.length === 0) continue;
         this.asked.add(nodeId);
         this.fetchFrom({ cluster, nodeId }, free, free.length < slots.length ? BUSY_WAIT_MS : MAX_WAIT_MS);

@@ -230,7 +230,7 @@ class Membership implements GroupMember {
       isStale: () => this.stopped || !this.held.has(formatPartition({ topic, partition })),
       seek: (offset) => this.fetcher.seek(topic, partition, offset),
     };
-    await this.fetcher.assign({ topic, partition }, start, ({ messages, highWatermark }) =>
+    await this.fetcher.assign({ topic, partition }, { start }, ({ messages, highWatermark }) =>
       messages.length === 0 ? undefined : this.options.onBatch(topic, partition, messages, highWatermark, context),
     );
   }

@@ -37,7 +37,7 @@ export const readPartitions = async (handle: KafkaHandle, options: ReadOptions):
   const partitions = options.partitions ?? (await fetcher.partitionsOf(topic));
   await Promise.all(
     partitions.map((partition) =>
-      fetcher.assign({ topic, partition }, from(partition), ({ messages, highWatermark }) =>
+      fetcher.assign({ topic, partition }, { start: from(partition) }, ({ messages, highWatermark }) =>
         messages.length === 0 ? undefined : onBatch(partition, messages, highWatermark),
       ),
     ),
@@ -105,7 +105,7 @@ export const readToEnd = async (
     const start = wanted === 'latest' ? latest : wanted === 'earliest' ? earliest : Math.max(wanted, earliest);
     if (start >= latest) return Promise.resolve();
     return new Promise((resolve) => {
-      void fetcher.assign({ topic, partition }, start, async ({ messages, next }) => {
+      void fetcher.assign({ topic, partition }, { start, end: latest }, async ({ messages, next }) => {
         for (const message of messages) if (message.offset < latest) await onMessage(message, partition);
         if (next >= latest) resolve();
       });

@@ -125,36 +125,38 @@ const samePast = (t: Test, joined: Node, what: string): void => {
 t.test('a node that begins anywhere is as one that was told everything', async (t) => {
   const { below: random } = createRandom(SEED);
   let resumed = 0;
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 8; round++) {
     const clock = { now: START };
-    const cut = stepAt(80 + random(500));
-    const join = Math.min(steps.length, cut + random(120 * 20));
-    const joined: Node = new JoinedNode(steps, { cut, backUs: RESUMED_WITHIN, keep: keeperOf(clock) });
+    const joined: Node = new JoinedNode(steps, keeperOf(clock));
     const { node, whole, kept } = joined;
-    clock.now = joined.now;
+    const goTo = (step: number): void => {
+      joined.goTo(Math.min(steps.length, step));
+      clock.now = joined.now;
+    };
+    const told = (live: 'whole' | 'node', id: string) =>
+      contentsOf(openStream(kept[live].hub, joined[live], id, clock.now));
+    const cut = stepAt(100 + random(450));
+    // At once, or when all that rules ask for came here.
+    const join = cut + random(round % 2 === 0 ? 100 : 2_400);
     const what = `begun at ${cut}, joined at ${join}`;
+    goTo(cut - random(600));
+    const id = openStream(kept.whole.hub, whole, null, clock.now).at(-1)?.id ?? '';
+    goTo(cut);
+    joined.begin(RESUMED_WITHIN);
     sameNow(t, joined, what);
     t.notOk(node.isWhole, `${what}: not whole`);
-    const [before] = openStream(kept.whole.hub, whole, null, clock.now).slice(-1);
-    joined.goTo(join);
-    clock.now = joined.now;
+    goTo(join);
     sameNow(t, joined, what);
-    const early = openStream(kept.node.hub, node, before?.id ?? null, clock.now);
-    // Of the moment it began at; anything else is expired, and what follows is whole.
-    if (early[0]?.data.resumed === true)
-      same(t, contentsOf(early), contentsOf(openStream(kept.whole.hub, whole, before?.id ?? null, clock.now)), what);
+    const early = openStream(kept.node.hub, node, id, clock.now);
+    if (early[0]?.data.resumed === true) same(t, contentsOf(early), told('whole', id), `${what}: nothing was missed`);
     else t.match(early[1], { event: 'gap', data: { reason: 'resume_expired' } }, `${what}: no hole`);
     joined.join();
     t.ok(node.isWhole, `${what}: whole`);
-    samePast(t, joined, what);
-    for (const [i, next] of [join + 700, join + 3_000].entries()) {
-      joined.goTo(Math.min(steps.length, next));
-      clock.now = joined.now;
-      samePast(t, joined, `${what}, later ${i}`);
-      const told = openStream(kept.whole.hub, whole, before?.id ?? null, clock.now);
-      const again = openStream(kept.node.hub, node, before?.id ?? null, clock.now);
-      same(t, contentsOf(again), contentsOf(told), `${what}, later ${i}: what a client has missed`);
-      if (again[0]?.data.resumed === true) resumed++;
+    for (const later of [0, 700, 3_000]) {
+      goTo(join + later);
+      samePast(t, joined, `${what}, ${later} later`);
+      same(t, told('node', id), told('whole', id), `${what}, ${later} later: what a client has missed`);
+      if (openStream(kept.node.hub, node, id, clock.now)[0]?.data.resumed === true) resumed++;
     }
     kept.whole.hub.close();
     kept.node.hub.close();

@@ -51,6 +51,28 @@ t.test('a round stands for everything up to its offset', (t) => {
   t.end();
 });
 
+t.test('of the stretch after a round the present is applied, and nothing kept', (t) => {
+  const memory = new LiveMemory(['okx']);
+  memory.observe(({ message }) => t.equal(message.offset, 54, 'only what came then is heard of'));
+  memory.applyRound('okx', 0, round(50, NOW - 60_000_000));
+  const entry = { recorded_at: NOW - 1_000, index: 0, symbol: 'BTCUSDT' } as const;
+  const row = { table: 'mark', at: NOW, texts: {}, instants: {}, integers: {}, figures: {}, flags: {} };
+  for (const bytes of [
+    bytesOf({ ...entry, offset: 51, kind: 'reading', reading: markReading('8') }),
+    bytesOf({ ...entry, offset: 52, kind: 'provisional', row }),
+    bytesOf({ ...entry, offset: 53, kind: 'watermark', watermark: NOW - 2_000 }),
+  ])
+    memory.applyTail('okx', 0, bytes);
+  memory.markReady('okx', 0);
+  t.equal(markOf(memory), '8');
+  t.equal(memory.watermark('okx'), NOW - 2_000);
+  t.equal(memory.recentFrom('okx'), NOW - 1_000, 'rows are known from the last entry on');
+  t.same([...memory.recentRows('okx', 'mark', 'BTCUSDT')], []);
+  memory.applyLive('okx', 0, bytesOf({ ...entry, offset: 54, kind: 'provisional', row }));
+  t.equal([...memory.recentRows('okx', 'mark', 'BTCUSDT')].length, 1);
+  t.end();
+});
+
 t.test('the watermark of a venue is that of its slowest task', (t) => {
   const feed = new Feed(['okx']);
   feed.watermark('okx', 100);
