@@ -14,7 +14,7 @@ import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import type { DemoAccount } from '../../infra/dev/tools/demo-accounts.ts';
 import { DAY_MS, dayAt } from '../../processors/nightly/day.ts';
 import { openChromium, visit } from '../support/browser.ts';
-import { waitFor } from '../support/wait.ts';
+import { BOUND_MS, waitFor } from '../support/wait.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DIR = join(ROOT, '.local', 'test', `own-${process.pid}-demo`);
@@ -232,8 +232,9 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
 async function checkProofPage(t: Test, { account_url: site }: ServiceEndpoints): Promise<void> {
   const { page, faults } = await visit(await openChromium(t), 'desktop');
   await page.goto(`${site}/explore/proof`);
-  const head = page.locator('#proof-head').filter({ hasText: /hold|proof/ });
-  await head.waitFor();
+  // Until then it says what it is at, with dots behind.
+  const head = page.locator('#proof-head').filter({ hasText: /\.$|^This is no proof/ });
+  await head.waitFor({ timeout: BOUND_MS });
   t.match(await head.textContent(), /^Proven: all \d+ steps hold, the root on the chain among them\.$/);
   t.same(faults, []);
 }
