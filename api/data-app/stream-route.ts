@@ -6,7 +6,6 @@ import type { Micros } from '../../schemas/records.ts';
 import type { KeyStore } from '../access/key-store.ts';
 import type { ChooseScope } from '../access/scope.ts';
 import type { LiveMemory } from '../live/memory.ts';
-import { WHOLE_WITHIN_MS } from '../live/whole.ts';
 import type { RuleMoves } from '../rules/moves.ts';
 import type { Names } from '../selection/resolve.ts';
 import type { StreamHub } from '../stream/hub.ts';
@@ -45,6 +44,20 @@ const keepPlace = ({ call }: FastifyRequest): (() => void) => {
   const place = call?.leases.stream ?? null;
   if (call !== null) call.leases.stream = null;
   return () => place?.(200);
+};
+
+/** A stream that must wait is not silent: a comment is no event, and shows that the connection lives (ST-03). */
+const COMMENT_EVERY_MS = 5_000;
+
+const waiting = async ({ raw }: FastifyReply, awaited: Promise<void>): Promise<void> => {
+  const comments = setInterval(() => {
+    if (!raw.destroyed) raw.write(': what was missed is being read\n\n');
+  }, COMMENT_EVERY_MS);
+  try {
+    await awaited;
+  } finally {
+    clearInterval(comments);
+  }
 };
 
 export const addStream = (
@@ -96,7 +109,7 @@ export const addStream = (
         }
       });
     if (lastEventId === null || live.isWhole) add();
-    else void hub.awaitMissed(lastEventId, asked, WHOLE_WITHIN_MS).then(add);
+    else void waiting(reply, hub.awaitMissed(lastEventId, asked)).then(add);
     return reply;
   };
   app.route({ method: 'GET', url: STREAM.path, config: { operation: STREAM }, handler: start });

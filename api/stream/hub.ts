@@ -47,9 +47,14 @@ const asApplied = ({ venue, partition, message, before, replaced }: AppliedEntry
 type Moment = { readonly toldAt: Micros; readonly tasksKey: string; readonly lagging: boolean; readonly text: string };
 const NO_MOMENT: Moment = { toldAt: 0, tasksKey: '', lagging: false, text: '' };
 
+/** A stream waits longer than a call: what it has missed cannot be asked for again once it has begun anew. */
+const MISSED_WITHIN_MS = 60_000;
+
 export type HubDeps = {
   readonly live: LiveMemory;
   readonly nowMicros: () => Micros;
+  /** How long a stream that comes back waits for what it has missed while that is being read; a minute when left out. */
+  readonly missedWithinMs?: number;
 };
 
 export type Opening = {
@@ -78,13 +83,15 @@ export class StreamHub {
   /** Listings whose end is known ahead. */
   readonly #ends = new DueQueue<LiveListing>();
   readonly #rows: RowBatches;
+  readonly #missedWithinMs: number;
   #moment = NO_MOMENT;
   #isFlushScheduled = false;
   #timer: NodeJS.Timeout | null = null;
 
   /** What was applied before is not held: make it before the copy is filled. */
-  constructor({ live, nowMicros }: HubDeps) {
+  constructor({ live, nowMicros, missedWithinMs = MISSED_WITHIN_MS }: HubDeps) {
     this.#live = live;
+    this.#missedWithinMs = missedWithinMs;
     this.#nowMicros = nowMicros;
     this.#board = new TrackBoard(live);
     this.#rows = new RowBatches(live);
@@ -110,11 +117,11 @@ export class StreamHub {
     return { streams: this.#streams.size, waitingBytes };
   }
 
-  /** Waits, no longer than `forMs`, for what a client has missed: a process that has just begun reads it behind its first answers. */
-  async awaitMissed(lastEventId: string, { selection, venues }: StreamRequest, forMs: number): Promise<void> {
+  /** Waits, for a while, for what a client has missed: a process that has just begun reads it behind its first answers. */
+  async awaitMissed(lastEventId: string, { selection, venues }: StreamRequest): Promise<void> {
     if (this.#live.isWhole) return;
     const id = parseEventId(lastEventId, selection, this.#tasksOf(venues));
-    if (id !== null && !this.#ring.covers(id.places)) await this.#live.wholeWithin(forMs);
+    if (id !== null && !this.#ring.covers(id.places)) await this.#live.wholeWithin(this.#missedWithinMs);
   }
 
   /** Starts a stream on `out`; everything up to `ready` is written before this returns. */

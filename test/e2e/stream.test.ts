@@ -195,6 +195,9 @@ const checkTruth = async (t: Test, world: World, clients: readonly Client[]): Pr
   t.comment(`${rounds} pauses, ${compared} states of ${clients.length} clients compared with snapshots`);
 };
 
+/** A node that has just begun is given a minute to read what its clients have missed. */
+const BACK_MS = 90_000;
+
 /** Nodes are killed in turn while clients come back to whichever is there. */
 const checkKilledNodes = async (t: Test, world: World, clients: readonly Client[]): Promise<void> => {
   const kills = Math.max(2, Math.round(SECONDS / 60));
@@ -202,7 +205,7 @@ const checkKilledNodes = async (t: Test, world: World, clients: readonly Client[
     const [victim] = world.apis.splice(0, 1);
     await victim?.child.kill('SIGKILL');
     await startNode(world);
-    await until('every client is back', 30_000, () => (clients.every(({ stream }) => stream.isReady) ? true : null));
+    await until('every client is back', BACK_MS, () => (clients.every(({ stream }) => stream.isReady) ? true : null));
   }
   await comparePictures(t, world, clients);
   checkRevs(t, clients);
