@@ -19,9 +19,8 @@ export class ConnectionBook {
       this.#spans.set(span.conn_id, [span]);
       return;
     }
-    const i = spans.findIndex((s) => s.from === span.from);
-    if (i >= 0) spans[i] = span;
-    else spans.splice(spans.filter((s) => s.from < span.from).length, 0, span);
+    const i = placeOf(spans, span.from);
+    spans.splice(i, spans[i]?.from === span.from ? 1 : 0, span);
   }
 
   /** Adds the spans of an earlier book that this one does not know; those it knows may have ended since. */
@@ -64,6 +63,13 @@ export class ConnectionBook {
     }
   }
 }
+
+/** Of the first span that does not begin before `from`; a connection that often falls silent has thousands, and the newest is asked for most. */
+const placeOf = (spans: readonly Span[], from: Micros): number => {
+  let i = spans.length;
+  while (i > 0 && (spans[i - 1] as Span).from >= from) i -= 1;
+  return i;
+};
 
 const isNewer = (a: Span, b: Span): boolean => {
   if ((a.to === null) !== (b.to === null)) return a.to === null;

@@ -4,9 +4,9 @@ import { runService } from './run-service.ts';
 
 const venues = simulatedVenues.map(({ id }) => id);
 
-/** Fifty listings in sum, six frames a second each: two cores keep them fresh beside the engines. */
+/** Fifty listings in sum, three frames a second each: two cores keep them fresh beside the engines, and have room for who looks. */
 const LISTINGS_A_VENUE = 10;
-const FRAMES_A_LISTING = 6;
+const FRAMES_A_LISTING = 3;
 
 const { SIM_LISTINGS = String(LISTINGS_A_VENUE) } = process.env;
 const { SIM_RATE = String(venues.length * Number(SIM_LISTINGS) * FRAMES_A_LISTING) } = process.env;
