@@ -13,6 +13,7 @@ import { answering } from '../infra/runtime/postgres/away.ts';
 import { listenPostgres } from '../infra/runtime/postgres/listener.ts';
 import { openPostgres } from '../infra/runtime/postgres/postgres.ts';
 import { openQuestdbReader, type QuestdbReader } from '../infra/runtime/questdb/questdb.ts';
+import { watchReachable } from '../infra/runtime/reachable.ts';
 import { openAccountStore } from './access/account-store.ts';
 import { KEYS_CHANNEL, openKeyStore } from './access/key-store.ts';
 import { keepSettled, Meter } from './access/meter.ts';
@@ -157,11 +158,11 @@ const start = async (): Promise<Stop> => {
     baseUrl,
     trustedProxies: config.TRUSTED_PROXIES,
     ...(config.ACCOUNT_URL === null ? {} : { accountUrl: config.ACCOUNT_URL.replace(/\/$/, '') }),
-    areKeysReachable: () =>
-      pool.query('select 1').then(
-        () => database.isReady(),
-        () => false,
-      ),
+    areKeysReachable: watchReachable(async () => {
+      await pool.query('select 1');
+      return database.isReady();
+    }),
+    ...(questdb === null ? {} : { isHistoryReachable: watchReachable(() => questdb.ping().then(() => true)) }),
     metrics,
     simulated: config.SIMULATED,
     log,

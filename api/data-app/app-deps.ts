@@ -45,6 +45,8 @@ export type AppDeps = Omit<AccessDeps, 'onFault'> & {
   readonly nowMicros: () => Micros;
   /** Whether the store of keys answers, for /readyz. */
   readonly areKeysReachable: () => Promise<boolean>;
+  /** Whether stored history answers, for /readyz; absent: there is none. */
+  readonly isHistoryReachable?: () => Promise<boolean>;
   /** Incidents and presence of the past; absent: the status says nothing of them. */
   readonly statusStore?: StatusStore;
   readonly metrics: ApiMetrics;

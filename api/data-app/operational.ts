@@ -23,10 +23,12 @@ const findLiveProblems = (live: LiveMemory, at: number): string[] => {
 };
 
 /** Why the service is not ready, one sentence each; empty when it is. */
-const findProblems = async ({ live, nowMicros, areKeysReachable }: AppDeps): Promise<string[]> => {
-  const at = nowMicros();
-  const problems = (await areKeysReachable()) ? [] : ['The store of keys does not answer.'];
-  return [...problems, ...findLiveProblems(live, at)];
+const findProblems = async (deps: AppDeps): Promise<string[]> => {
+  const { live, nowMicros, areKeysReachable, isHistoryReachable = async () => true } = deps;
+  const [areKeys, isHistory] = await Promise.all([areKeysReachable(), isHistoryReachable()]);
+  const problems = areKeys ? [] : ['The store of keys does not answer.'];
+  if (!isHistory) problems.push('Stored history does not answer.');
+  return [...problems, ...findLiveProblems(live, nowMicros())];
 };
 
 const addRegistry = (app: FastifyInstance): void => {

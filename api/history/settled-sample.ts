@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Pool } from 'pg';
 import type { Logger } from '../../infra/runtime/log.ts';
+import { isStorableJson } from '../../infra/runtime/postgres/storable.ts';
 import { parseInstant } from '../../schemas/instants.ts';
 import type { Micros } from '../../schemas/records.ts';
 import { narrows, type Plan } from '../contract/plans.ts';
@@ -49,7 +50,7 @@ type Kept = {
 
 /** A plan that narrows makes another question of the same words, so only whole ones are kept. */
 const keptOf = ({ path, input, itemsSha256, plan }: SettledAnswer): Kept | null => {
-  const earliest = plan !== null && narrows(plan) ? null : earliestOf(input);
+  const earliest = (plan !== null && narrows(plan)) || !isStorableJson(input) ? null : earliestOf(input);
   const text = JSON.stringify(input);
   if (earliest === null || text.length > REQUEST_BYTES) return null;
   const hash = createHash('sha256').update(`${path}\n${text}`).digest('hex');

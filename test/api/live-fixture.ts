@@ -280,6 +280,7 @@ export const testApp = async (
     moves?: RuleMoves;
     payments?: PaymentChecks;
     statusStore?: StatusStore;
+    isHistoryReachable?: () => Promise<boolean>;
   } = {},
 ): Promise<TestApp> => {
   const table = new KeyTable();
@@ -306,6 +307,7 @@ export const testApp = async (
     ...(over.accountUrl === undefined ? {} : { accountUrl: over.accountUrl }),
     trustedProxies: over.trustedProxies ?? [],
     areKeysReachable: async () => !table.isAway,
+    ...(over.isHistoryReachable === undefined ? {} : { isHistoryReachable: over.isHistoryReachable }),
     metrics: createApiMetrics(registry, feed.memory, nowMicros),
     simulated: true,
     log: createLog('test', 'silent'),

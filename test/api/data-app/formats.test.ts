@@ -303,6 +303,8 @@ t.test('settled answers of plans that narrow nothing are kept for the nightly ch
   sample.note({ ...kept, itemsSha256: 'b'.repeat(64) });
   sample.note({ ...kept, input: { ...HOUR, layers: ['funding'] }, plan: PLANS.free });
   sample.note({ ...kept, input: { where: 'x' } });
+  // No column holds these: with one of them the whole second would be lost.
+  for (const where of ['lone \ud800', 'zero \0']) sample.note({ ...kept, input: { ...HOUR, where } });
   await sample.stop();
   const { rows } = await pool.query('select path, request, items_sha256, earliest from settled_requests');
   t.same(rows, [{ path: kept.path, request: HOUR, items_sha256: kept.itemsSha256, earliest: new Date(HOUR.from) }]);

@@ -447,6 +447,15 @@ t.test('says whether it lives, whether it is ready, and what it is', async (t) =
   t.match(await registry.metrics(), /perp_api_live_lag_seconds\{venue="okx"\} 0.19/);
 });
 
+t.test('is not ready while stored history does not answer (OP-01), and serves what needs none', async (t) => {
+  const { app } = await testApp(market(), { isHistoryReachable: async () => false });
+  t.teardown(() => app.close());
+  const answer = await app.inject('/readyz');
+  t.equal(answer.statusCode, 503);
+  t.same(answer.json(), { status: 'not_ready', simulated: true, problems: ['Stored history does not answer.'] });
+  t.equal((await app.inject('/v2/instruments')).statusCode, 200);
+});
+
 t.test('before the state has been read it answers 503, but lives', async (t) => {
   const feed = market();
   feed.memory.expectPartitions('okx', [0, 1]);

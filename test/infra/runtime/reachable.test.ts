@@ -1,0 +1,28 @@
+// Whether a store answers, as /readyz is told (OP-01).
+import t from 'tap';
+import { watchReachable } from '../../../infra/runtime/reachable.ts';
+
+t.test('it is what the ping says, and away when the ping fails', async (t) => {
+  const outcomes = [async () => true, async () => false, () => Promise.reject(new Error('connect ECONNREFUSED'))];
+  const isReachable = watchReachable(async () => (outcomes.shift() as () => Promise<boolean>)());
+  t.equal(await isReachable(), true);
+  t.equal(await isReachable(), false);
+  t.equal(await isReachable(), false);
+});
+
+t.test(
+  'a store that hangs is away, is asked once by everybody who waits, and again when it has answered',
+  async (t) => {
+    const pings: ((usable: boolean) => void)[] = [];
+    const isReachable = watchReachable(() => new Promise((settle) => pings.push(settle)), 20);
+    t.same(await Promise.all([isReachable(), isReachable()]), [false, false]);
+    t.equal(await isReachable(), false);
+    t.equal(pings.length, 1);
+    pings[0]?.(true);
+    t.equal(await isReachable(), true, 'the answer that came late');
+    const asked = isReachable();
+    t.equal(pings.length, 2);
+    pings[1]?.(true);
+    t.equal(await asked, true);
+  },
+);
