@@ -12,6 +12,12 @@ export class EngineMissingError extends Error {
 /** Of engines that live for minutes: C2 and a parallel collector cost such a run more of two cores than they save it (Kafka 8.3 s to 4.4 s of its first minute, QuestDB 6.5 s to 4.2 s). */
 export const LIGHT_JVM: readonly string[] = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
+/** Has the JVM map classes that it read at an earlier start, once `class-archives.mjs` has kept them. One of another JDK is passed over with a warning. */
+export function classArchive(name: 'kafka' | 'questdb'): readonly string[] {
+  const file = join(ENGINES_DIR, `${name}.jsa`);
+  return existsSync(file) ? [`-XX:SharedArchiveFile=${file}`] : [];
+}
+
 export function javaCommand(env: NodeJS.ProcessEnv = process.env): string {
   const home = env.JAVA_HOME;
   return home !== undefined && existsSync(join(home, 'bin', 'java')) ? join(home, 'bin', 'java') : 'java';

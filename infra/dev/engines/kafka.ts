@@ -6,7 +6,7 @@ import { Kafka, logLevel } from 'kafkajs';
 // Repairs the timer of kafkajs before its first connection.
 import '../../runtime/kafka/client.ts';
 import type { DataDir } from './data-dir.ts';
-import { engineJars, javaCommand, LIGHT_JVM } from './java.ts';
+import { classArchive, engineJars, javaCommand, LIGHT_JVM } from './java.ts';
 import { runOnce } from './run-once.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
@@ -120,7 +120,10 @@ function prepare(dataDir: DataDir, node: Node): Prepared {
   const logging = join(folder, 'log4j2.properties');
   writeFileSync(properties, propertiesText({ ...serverProperties(node, data), ...node.settings }));
   writeFileSync(logging, LOGGING);
-  return { properties, java: [`-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`] };
+  return {
+    properties,
+    java: [...classArchive('kafka'), `-Dlog4j2.configurationFile=${logging}`, '-cp', `${engineJars('kafka')}/*`],
+  };
 }
 
 async function startNode(supervisor: Supervisor, dataDir: DataDir, node: Node): Promise<Supervised> {

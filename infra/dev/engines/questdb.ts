@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { DataDir } from './data-dir.ts';
-import { engineJars, javaCommand, LIGHT_JVM } from './java.ts';
+import { classArchive, engineJars, javaCommand, LIGHT_JVM } from './java.ts';
 import type { Supervised, Supervisor } from './supervisor.ts';
 
 export interface QuestdbPorts {
@@ -38,6 +38,7 @@ export async function startQuestdb(
     args: [
       ...(isLight ? LIGHT : JVM),
       ...ALWAYS,
+      ...classArchive('questdb'),
       `-Djava.io.tmpdir=${temporary}`,
       '-p',
       engineJars('questdb'),

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { areClassesArchived, makeClassArchives } from '../engines/class-archives.mjs';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const ENGINES = join(ROOT, '.local', 'engines');
@@ -42,8 +43,8 @@ const SCRIPTS = {
   fetch: { file: null, engines: true },
 };
 
-/** What runs on our behalf now: the package manager, Maven or the script; asked to stop when we are. */
-let running = null;
+/** What runs on our behalf now: the package manager, Maven, an engine or the script; asked to stop when we are. */
+const running = new Set();
 let isStopping = false;
 
 const [name = '', ...args] = process.argv.slice(2);
@@ -54,10 +55,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => p
 stopWithNpm();
 try {
   requireNode();
-  await installPackages();
-  if (script.engines && !enginesAreOutside()) await fetchEngines();
+  // Both wait for a network most of the time.
+  await Promise.all([installPackages(), script.engines && !enginesAreOutside() ? prepareEngines() : null]);
   if (script.browser) await installChromium();
 } catch (error) {
+  for (const child of running) child.kill('SIGTERM');
   stop(error.message);
 }
 if (script.file !== null) runScript(script, args);
@@ -90,8 +92,14 @@ function enginesAreOutside() {
   return ['KAFKA_BROKERS', 'QUESTDB_HTTP', 'QUESTDB_PG'].every((setting) => process.env[setting]) && name !== 'test';
 }
 
+async function prepareEngines() {
+  const { java, version } = requireJava();
+  await fetchEngines();
+  const archives = { engines: ENGINES, java, version, track };
+  if (!areClassesArchived(archives)) await shown('preparing Kafka and QuestDB', () => makeClassArchives(archives));
+}
+
 async function fetchEngines() {
-  requireJava();
   const pom = join(ROOT, 'infra', 'dev', 'engines', 'pom.xml');
   const stamp = join(ENGINES, 'fetched-from');
   const wanted = hashOf(pom);
@@ -117,8 +125,9 @@ function requireJava() {
   const answer = spawnSync(java, ['-version'], { encoding: 'utf8' });
   const advice = 'install a JDK 17 or newer (Debian, Ubuntu: apt-get install openjdk-17-jdk-headless)';
   if (answer.error || answer.status !== 0) throw new Error(`no Java was found: ${advice}`);
-  const version = /version "(\d+)/.exec(answer.stderr)?.[1];
-  if (version !== undefined && Number(version) < 17) throw new Error(`Java ${version} is too old: ${advice}`);
+  const major = /version "(\d+)/.exec(answer.stderr)?.[1];
+  if (major !== undefined && Number(major) < 17) throw new Error(`Java ${major} is too old: ${advice}`);
+  return { java, version: answer.stderr };
 }
 
 function requireMaven() {
@@ -158,15 +167,29 @@ async function retried(work) {
   }
 }
 
-/** Runs a command quietly, says that it goes on, and shows what it wrote only when it fails. */
+/** Runs a command quietly, and shows what it wrote only when it fails. */
 function tell(what, command, commandArgs) {
+  return shown(what, () => runQuietly(what, command, commandArgs));
+}
+
+/** Says that it goes on, and when it is done. */
+async function shown(what, work) {
   const begun = Date.now();
   const elapsed = () => `${((Date.now() - begun) / 1000).toFixed(0)} s`;
   say(what);
   const timer = setInterval(() => say(`${what}: ${elapsed()}`), TELL_EVERY_MS);
+  try {
+    await work();
+    say(`${what}: done in ${elapsed()}`);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function runQuietly(what, command, commandArgs) {
   return new Promise((settle, fail) => {
     const child = spawn(command, commandArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
-    running = child;
+    track(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk) => {
@@ -175,32 +198,34 @@ function tell(what, command, commandArgs) {
     }
     child.on('error', (error) => fail(new Error(`${command} cannot be run: ${error.message}`)));
     child.on('close', (code) => {
-      running = null;
-      if (code !== 0) fail(new Error(`${what} failed (${command} exit code ${code})\n${output.trim()}`));
-      else {
-        say(`${what}: done in ${elapsed()}`);
-        settle();
-      }
+      if (code === 0) settle();
+      else fail(new Error(`${what} failed (${command} exit code ${code})\n${output.trim()}`));
     });
-  }).finally(() => clearInterval(timer));
+  });
 }
 
 function runScript({ file, env }, scriptArgs) {
   if (!existsSync(join(ROOT, file))) stop(`${file} does not exist`);
   const own = join(MODULES, 'node', 'bin', 'node');
   const node = existsSync(own) ? own : process.execPath;
-  running = spawn(node, [join(ROOT, file), ...scriptArgs], {
+  const child = spawn(node, [join(ROOT, file), ...scriptArgs], {
     stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: COMPILED, ...process.env, ...env, PATH: `${join(MODULES, '.bin')}:${process.env.PATH ?? ''}` },
   });
   // The script stops in order and decides the exit code.
-  running.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+  track(child);
+  child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
+}
+
+function track(child) {
+  running.add(child);
+  child.once('exit', () => running.delete(child));
 }
 
 function passOn(signal) {
   isStopping = true;
-  if (running === null) process.exit(1);
-  running.kill(signal);
+  if (running.size === 0) process.exit(1);
+  for (const child of running) child.kill(signal);
 }
 
 /** A signal to npm alone may end it without us, and kill -9 always does: our parent is another one then. */

@@ -25,7 +25,8 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 function clone(t: { teardown(work: () => unknown): unknown }, programs: Record<string, string>) {
   const root = mkdtempSync(join(tmpdir(), 'clone-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
-  for (const file of ['infra/dev/local/bootstrap.mjs', 'infra/dev/engines/pom.xml', 'package-lock.json']) {
+  const bootstrap = ['infra/dev/local/bootstrap.mjs', 'infra/dev/engines/class-archives.mjs'];
+  for (const file of [...bootstrap, 'infra/dev/engines/pom.xml', 'package-lock.json']) {
     cpSync(join(ROOT, file), join(root, file));
   }
   const bin = join(root, 'bin');
@@ -74,6 +75,10 @@ t.test('packages and archives are fetched once, and again when what names them c
   t.ok(existsSync(join(root, '.local', 'engines', 'kafka', 'kafka.jar')));
   t.same(run('fetch'), { status: 0, said: '' }, 'the second time there is nothing to do');
   t.equal(npmRuns(), 1);
+  t.match(readFileSync(join(root, '.local', 'engines', 'archived-by'), 'utf8'), '17.0.15');
+  writeFileSync(join(root, 'bin', 'java'), `#!/bin/sh\necho 'openjdk version "21.0.4" 2025-04-15' >&2\n`);
+  t.match(run('fetch').said, /preparing Kafka and QuestDB: done/, 'classes are kept for one version of Java');
+  t.same(run('fetch'), { status: 0, said: '' });
   writeFileSync(join(root, 'infra', 'dev', 'engines', 'pom.xml'), '<project/>');
   t.match(run('fetch').said, /fetching/, 'a new version in the pom');
   // Later than the record of the install, as a pulled change is.

@@ -1,5 +1,5 @@
 /** Whoever of npm, the bootstrap and the script is ended, and however: what runs ends in order. The chain is real, engines and services are stand-ins. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,8 @@ interface Run {
 function clone(): string {
   const root = mkdtempSync(join(tmpdir(), 'starters-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
-  for (const file of ['infra/dev/local/bootstrap.mjs', 'infra/dev/engines/pom.xml', 'package-lock.json']) {
+  const bootstrap = ['infra/dev/local/bootstrap.mjs', 'infra/dev/engines/class-archives.mjs'];
+  for (const file of [...bootstrap, 'infra/dev/engines/pom.xml', 'package-lock.json']) {
     cpSync(join(ROOT, file), join(root, file));
   }
   const own = join(root, 'node_modules', 'node', 'bin');
@@ -38,6 +39,7 @@ function clone(): string {
   symlinkSync(process.execPath, join(own, 'node'));
   writeFileSync(join(root, 'node_modules', '.installed-from'), hashOf(join(root, 'package-lock.json')));
   writeFileSync(join(engines, 'fetched-from'), hashOf(join(root, 'infra/dev/engines/pom.xml')));
+  writeFileSync(join(engines, 'archived-by'), spawnSync('java', ['-version'], { encoding: 'utf8' }).stderr);
   const standIn = new URL('../../support/stand-in.ts', import.meta.url).href;
   writeFileSync(join(root, 'infra', 'dev', 'local', 'demo.ts'), `import ${JSON.stringify(standIn)};\n`);
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { demo: string } };
