@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import t from 'tap';
+import { parseChangelog } from '../api/docs/changelog.ts';
 import { type Citation, findCitations, findHeadings, findLinks } from './support/citations.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -156,6 +157,10 @@ t.test('a citation of what is not defined is reported with its line', async (t) 
     faults.every((fault) => fault.startsWith('2: ') && !fault.includes('null')),
     faults.join('\n'),
   );
+});
+
+t.test('the changelog is read as the service reads it', async (t) => {
+  t.ok(parseChangelog(read('CHANGELOG.md')).length > 0);
 });
 
 t.test('links and anchors are read as GitHub reads them', async (t) => {

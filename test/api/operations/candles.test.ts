@@ -321,6 +321,20 @@ t.test('what is over but not sealed is answered from memory, and no one else’s
   t.equal(answer.headers['cache-control'], 'no-store');
 });
 
+t.test('a longer candle that is over and not sealed counts the minutes that are known of it', async (t) => {
+  const feed = settledMarket(minute(4) + 105 * SECOND);
+  feed.entry('binance', { kind: 'provisional', symbol: 'BTCUSDT', row: present(minute(4)) });
+  feed.watermark('binance', minute(5) + 40 * SECOND);
+  const answer = await ask(
+    { ...FOUR, timeframe: '5m', to: '2026-01-15T11:05Z' },
+    { feed, nowMicros: () => minute(5) + 40 * SECOND },
+  );
+  t.match(rowsOf(answer), [
+    { open_time: '2026-01-15T11:00:00.000Z', close: null, base_candles: { expected: 5, present: 3, no_trades: 1 } },
+  ]);
+  t.match(answer.json, { settled: false });
+});
+
 t.test('bounds are moved in to boundaries', async (t) => {
   const moved = await ask({ ...FOUR, from: '2026-01-15T11:00:01Z', to: '2026-01-15T11:02:59Z' });
   t.match(moved.json, { from: '2026-01-15T11:01:00.000Z', to: '2026-01-15T11:02:00.000Z' });
