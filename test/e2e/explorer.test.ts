@@ -1,5 +1,6 @@
 // The explorer over the whole service in Chromium: a lost socket, a crossed book and a broken sequence are seen on the board as withheld with their
-// reason, and afterwards as holes with their cause in the charts; what the page applied is what the stream sent. BOARD_MINUTES=30 watches its memory.
+// reason, and afterwards as holes with their cause in the charts; what the page applied is what the stream sent. TEST_FILE_LIMIT_S=2700
+// BOARD_MINUTES=30 watches its memory for so long.
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import t, { type Test } from 'tap';

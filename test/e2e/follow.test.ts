@@ -1,5 +1,5 @@
 // History that continues live, by both clients over the whole service, its API killed and begun anew, for readers that keep up and for one that
-// rests: what each was given is compared with the log, reading by reading. MINUTES=30 npm test -- e2e/follow
+// rests: what each was given is compared with the log, reading by reading. TEST_FILE_LIMIT_S=2700 MINUTES=30 npm test -- e2e/follow
 import { spawn } from 'node:child_process';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { loadavg } from 'node:os';

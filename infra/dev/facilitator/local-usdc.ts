@@ -1,5 +1,6 @@
 // USDC on a local chain: the token of LocalUsdc.sol at the address of USDC on Base, and whatever balance somebody needs.
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   type Abi,
   type Address,
@@ -10,6 +11,7 @@ import {
   type Hex,
   http,
   parseEther,
+  TransactionReceiptNotFoundError,
 } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 
@@ -17,6 +19,9 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 export const USDC: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 /** Where Multicall3 lies on every chain. */
 const MULTICALL: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
+
+const LOOK_EVERY_MS = 20;
+const MINED_MS = 180_000;
 
 type Artefact = { readonly abi: Abi; readonly deployedBytecode: Hex };
 
@@ -54,7 +59,7 @@ export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
   return {
     mint: async (to, atomicUnits) => {
       const hash = await minter.writeContract({ ...token, functionName: 'mint', args: [to, atomicUnits] });
-      await reader.waitForTransactionReceipt({ hash });
+      await untilMined(() => reader.getTransactionReceipt({ hash }));
     },
     balanceOf: async (owner) =>
       (await reader.readContract({ ...token, functionName: 'balanceOf', args: [owner] })) as bigint,
@@ -65,6 +70,22 @@ export const placeUsdc = async (rpcUrl: string): Promise<LocalUsdc> => {
         args: [authorizer, nonce],
       })) as boolean,
   };
+};
+
+/**
+ * viem's own wait looks again with each new block, and drops a look that falls into the one before; a chain that mines only when something is sent
+ * then has no further block, and the wait ends with a timeout.
+ */
+const untilMined = async (findReceipt: () => Promise<unknown>): Promise<void> => {
+  for (const end = performance.now() + MINED_MS; ; ) {
+    try {
+      await findReceipt();
+      return;
+    } catch (error) {
+      if (!(error instanceof TransactionReceiptNotFoundError) || performance.now() > end) throw error;
+      await pause(LOOK_EVERY_MS);
+    }
+  }
 };
 
 /** Enough for the gas of every transaction of a run. */
