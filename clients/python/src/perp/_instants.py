@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Union
 
 Instant = Union[str, date, datetime]
@@ -34,11 +35,19 @@ def format_instant(value: Instant) -> str:
 
 def to_micros(value: Instant) -> int:
     """Microseconds since 1970."""
+    if type(value) is str:
+        return _micros_of(value)
     if isinstance(value, datetime):
         moment = parse_instant(format_instant(value))
     else:
         moment = parse_instant(value if isinstance(value, str) else value.isoformat())
     return (moment - _EPOCH) // _MICROSECOND
+
+
+@lru_cache(maxsize=4_096)
+def _micros_of(text: str) -> int:
+    """Rows of many listings have the same instants."""
+    return (parse_instant(text) - _EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> str:

@@ -104,17 +104,29 @@ def column_name(path: str) -> str:
 def rows_of_document(name: str, content: bytes) -> list[dict[str, Any]]:
     """Rows of an answer in JSON, one a line of its table."""
     document = json.loads(content, parse_float=Digits, parse_int=Digits)
-    return [dict(_cells(row)) for row in _ROWS[name](document)]
+    columns: dict[str, str] = {}
+    return [_cells(row, columns) for row in _ROWS[name](document)]
 
 
-def _cells(row: Row, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if isinstance(value, dict):
-            yield from _cells(value, f"{prefix}{name}.")
-        elif isinstance(value, list):
-            yield column_name(prefix + name), json.dumps(value, ensure_ascii=False)
-        else:
-            yield column_name(prefix + name), value
+def _cells(row: Row, columns: dict[str, str]) -> dict[str, Any]:
+    """A row by its columns. `columns` keeps the column of each path, which is the same in every row."""
+    cells: dict[str, Any] = {}
+
+    def add(part: Row, prefix: str) -> None:
+        for name, value in part.items():
+            path = prefix + name
+            # Documents are read by `json`, which makes no subclasses.
+            kind = type(value)
+            if kind is dict:
+                add(value, path + ".")
+                continue
+            column = columns.get(path)
+            if column is None:
+                column = columns[path] = column_name(path)
+            cells[column] = json.dumps(value, ensure_ascii=False) if kind is list else value
+
+    add(row, "")
+    return cells
 
 
 def _listing(item: Row) -> dict[str, Any]:
@@ -237,20 +249,25 @@ def columns_of(rows: Sequence[Row]) -> dict[str, tuple[Kind, list[Any]]]:
 
 def _column(name: str, cells: list[Any]) -> tuple[Kind, list[Any]]:
     kind = kind_of(name)
-    if kind == "text" and any(isinstance(cell, Digits) for cell in cells):
+    types = set(map(type, cells))
+    if kind == "text" and Digits in types:
         kind = "figure"
-    if kind in ("figure", "integer") and not all(cell is None or _NUMBER.fullmatch(str(cell)) for cell in cells):
+    if kind in ("figure", "integer") and not all(map(_is_number, cells)):
         # Elsewhere the same name stands for a text, such as the funding interval `8h` of a listing.
         kind = "text"
-    if kind == "text" and any(isinstance(cell, bool) for cell in cells):
+    if kind == "text" and bool in types:
         kind = "flag"
     if kind == "instant":
         return kind, [None if cell is None else to_micros(cell) for cell in cells]
     if kind == "integer":
         return kind, [None if cell is None else int(cell) for cell in cells]
-    if kind == "flag":
+    if kind == "flag" or types <= {str, type(None)}:
         return kind, cells
     return kind, [None if cell is None else str(cell) for cell in cells]
+
+
+def _is_number(cell: Any) -> bool:
+    return cell is None or type(cell) is Digits or _NUMBER.fullmatch(str(cell)) is not None
 
 
 def in_order(spec: TableSpec, present: Iterable[str]) -> list[tuple[str, Kind]]:
