@@ -1,4 +1,5 @@
 // Passwords: argon2id, a few at a time, so that many who sign in at once take neither the memory nor the threads of the others.
+import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import { Turns } from '../../infra/runtime/turns.ts';
 import { isCommonPassword } from './common-passwords.ts';
@@ -9,10 +10,10 @@ export const LONGEST_PASSWORD = 256;
 
 /** OWASP's figures for argon2id with 19 MiB. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Of four threads that Node has for such work: the others stay free for files and names. */
-const AT_ONCE = 2;
-/** `refuse`: whoever comes when so many wait is told to come again. At 25 ms each that is half a second. */
-const MOST_WAITING = 40;
+/** Of four threads that Node has for such work the others stay free for files and names, and of two cores one for everything else. */
+const AT_ONCE = Math.min(2, Math.max(1, availableParallelism() - 1));
+/** `refuse`: who comes when so many wait is asked to come again. At 25 ms each that is half a second. */
+const MOST_WAITING = 20 * AT_ONCE;
 
 /** Too many ask for a password to be checked at this moment. */
 export class PasswordsBusy extends Error {
@@ -21,16 +22,33 @@ export class PasswordsBusy extends Error {
 
 const turns = new Turns(AT_ONCE);
 let asked = 0;
+let attempts = 0;
 let refused = 0;
+
+const refuse = (): never => {
+  refused++;
+  throw new PasswordsBusy('too many passwords are being checked');
+};
+
+/**
+ * Runs what checks a password among other things. Throws PasswordsBusy at once when too many such attempts are under way, so that they take no
+ * connection to the database from the pages of others.
+ */
+export const runAttempt = async <T>(attempt: () => Promise<T>): Promise<T> => {
+  if (attempts >= MOST_WAITING) refuse();
+  attempts++;
+  try {
+    return await attempt();
+  } finally {
+    attempts--;
+  }
+};
 
 /** Passwords that are checked or wait for it, and how many were turned away since the start of the process. */
 export const passwordLoad = () => ({ waiting: asked, refused });
 
 const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (asked >= MOST_WAITING) {
-    refused++;
-    throw new PasswordsBusy('too many passwords are being checked');
-  }
+  if (asked >= MOST_WAITING) refuse();
   asked++;
   try {
     return await turns.run(work);
