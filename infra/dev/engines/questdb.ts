@@ -112,6 +112,7 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
     'shared.network.worker.count': 2,
     'shared.query.worker.count': 2,
     'shared.write.worker.count': 2,
+    ...calmWorkers(),
     // The default is 90 % of the machine, which it shares with everything else here.
     'ram.usage.limit.bytes': Math.min(MOST_NATIVE_MEMORY_BYTES, Math.floor(totalmem() * 0.4)),
     // Defaults are 16 MB per column, table and writer.
@@ -132,6 +133,21 @@ function serverConf(ports: QuestdbPorts, dataDir: DataDir): string {
   return `${Object.entries(lines)
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')}\n`;
+}
+
+/** Threads that look for work: after so many looks in vain they sleep a millisecond, after so many more ten. */
+const POOLS = ['shared', 'wal.apply', 'mat.view.refresh', 'view.compiler', 'export', 'http.min'];
+const LOOKS = 50;
+const LOOKS_ASLEEP = 200;
+
+/** By default a thread looks 7,000 times at full speed after each piece of work: with work every tenth of a second that is half a core for nothing. */
+function calmWorkers(): Record<string, number> {
+  return Object.fromEntries(
+    POOLS.flatMap((pool) => [
+      [`${pool}.worker.nap.threshold`, LOOKS],
+      [`${pool}.worker.sleep.threshold`, LOOKS + LOOKS_ASLEEP],
+    ]),
+  );
 }
 
 // Standard output goes to the supervisor's log file; the default is a second set of files under the data folder.
