@@ -1,7 +1,7 @@
 // Sign-up, sign-in, recovery and sign-out as a browser without script does them.
 import t from 'tap';
 import { waitFor } from '../../support/wait.ts';
-import { accountOf, PASSWORD, signUp, startSite } from '../site-fixture.ts';
+import { ACCOUNT_URL, accountOf, hiddenFields, PASSWORD, signUp, startSite } from '../site-fixture.ts';
 
 const { browser, pool } = await startSite(t);
 const OPEN = 'select count(*)::int as open from account_sessions where ended_at is null and account_id = $1';
@@ -216,4 +216,38 @@ t.test('a sign-up that ends at any of its statements leaves nothing', async (t) 
     t.equal((await pool.query('select 1 from accounts where email = $1', [email])).rowCount, 0, table);
   }
   t.equal((await signUp(browser(), { email })).answer.statusCode, 200);
+});
+
+t.test('whoever comes when too many sign in is asked to come again, and no try is counted', async (t) => {
+  const tries = async (): Promise<number> =>
+    (await pool.query<{ n: number }>('select count(*)::int as n from sign_in_tries')).rows[0]?.n ?? 0;
+  const before = await tries();
+  const crowd = Array.from({ length: 80 }, (_, n) => ({ one: browser(), remoteAddress: `10.1.${n}.1`, n }));
+  const pages = await Promise.all(crowd.map(({ one, remoteAddress }) => one.get('/sign-in', { remoteAddress })));
+  const headers = {
+    'content-type': 'application/x-www-form-urlencoded',
+    origin: ACCOUNT_URL,
+    'sec-fetch-site': 'same-origin',
+  };
+  const answers = await Promise.all(
+    crowd.map(({ one, remoteAddress, n }) => {
+      const hidden = hiddenFields(pages[n]?.body ?? '', '/sign-in');
+      const form = new URLSearchParams({ ...hidden, email: `crowd${n}@example.com`, password: PASSWORD });
+      return one.send({ method: 'POST', url: '/sign-in', remoteAddress, headers, payload: form.toString() });
+    }),
+  );
+  const checked = answers.filter(({ statusCode }) => statusCode === 401).length;
+  const refused = answers.filter(({ statusCode }) => statusCode === 503);
+  t.ok(refused.length > 0 && checked > 0, `${checked} checked, ${refused.length} refused`);
+  t.equal(checked + refused.length, answers.length);
+  for (const { headers, body } of refused) {
+    t.equal(headers['retry-after'], '1');
+    t.match(body, /Too many people sign in at this moment/);
+  }
+  t.equal(
+    (await tries()) - before,
+    2 * checked,
+    'a mailbox and a network each that was checked, none that was refused',
+  );
+  t.equal((await browser().get('/sign-in')).statusCode, 200);
 });
