@@ -219,7 +219,8 @@ export const createVirtualCollector = (options: Options): VirtualCollector => {
       const plan = venue.plan(listings, { shards, shardOf: (symbol) => shardOf(symbol, shards), endpoints });
       const slots = plan.filter((slot) => delivers(slot, layers));
       const everything = { layers: [...layers], symbols: null };
-      const names = { slot: 'everything', shards: everyShard, url: Object.values(endpoints)[0] ?? '' };
+      // In a slot that the live collector opens anew: one that nobody opens again counts as lost (V-01).
+      const names = { slot: slots[0]?.id ?? '', shards: everyShard, url: Object.values(endpoints)[0] ?? '' };
       if (options.isSingle) single = connections.open({ ...names, covers: [everything] });
       links = slots.flatMap((slot) => {
         if (slot.kind !== 'socket') return [];
