@@ -7,11 +7,9 @@ import pg, { type Pool } from 'pg';
 import t from 'tap';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
 import { PLANS } from '../../api/contract/plans.ts';
-import { agentState } from '../../api/operations/agent-state.ts';
 import { OPERATIONS } from '../../api/operations/index.ts';
 import type { Operation } from '../../api/operations/operation.ts';
 import { receipt } from '../../api/operations/receipt.ts';
-import { phaseOf } from '../../api/rules/rule-id.ts';
 import { STREAM } from '../../api/stream/request.ts';
 import { freePort } from '../../infra/dev/engines/ports.ts';
 import { exampleCommand, fillPath, INSTANTS } from '../../infra/dev/tools/endpoint-examples.ts';
@@ -49,20 +47,6 @@ const addSettled = async (pool: Pool): Promise<void> => {
   );
 };
 type Settled = Readonly<Record<string, string>>;
-
-/** The shared rule that the example of states asks for; it holds whenever the venues publish. */
-const addRule = async (pool: Pool): Promise<void> => {
-  const [ruleId = ''] = agentState.example.input['rule_id'] as readonly string[];
-  const owner = 'acc_of_rules';
-  await pool.query('insert into accounts (account_id, plan) values ($1, $2)', [owner, 'pro']);
-  await pool.query(
-    `insert into rules (rule_id, account_id, name, query, interval_s, units, enabled, shared, phase)
-     values ($1, $2, 'funding spike', 'any(venues where mark > 0)', 10, 'published', true, true, $3)`,
-    [ruleId, owner, phaseOf(ruleId)],
-  );
-  const now = Date.now() * 1_000;
-  await pool.query('insert into rule_states (rule_id, version, since, after) values ($1, 1, $2, $2)', [ruleId, now]);
-};
 
 /** Runs a command of the document in a shell that has set what it stands on; ends when the command does or `isEnough`. */
 const shell = async (
@@ -111,7 +95,6 @@ const mcpUrl = `http://localhost:${mcpPort}/mcp`;
 const service = await startPaidService(t, { MCP_URL: mcpUrl, MCP_PORT: mcpPort });
 const { api, pool, world } = service;
 await addSettled(pool);
-await addRule(pool);
 
 /** A 302 where the operation redirects. */
 const isGood = ({ redirects }: Operation, { status }: Reply): boolean => status === (redirects ? '302' : '200');

@@ -189,6 +189,11 @@ async function checkPast(t: Test, { base_url: base, keys }: ServiceEndpoints): P
     t.equal(answer.status, 200, path);
     return (await answer.json()) as T;
   };
+  type Venues = { readonly items: readonly { readonly state: string }[] };
+  await waitFor('every venue is live: nothing that the past left behind counts as lost (V-01)', async () => {
+    const { items } = await ask<Venues>('/v2/venues', keys.free);
+    return items.every(({ state }) => state === 'live');
+  });
   type Files = { readonly items: readonly FileItem[] };
   const yesterday = dayAt(Date.now() - DAY_MS);
   const { items: files } = await ask<Files>(`/v2/archive?from=${yesterday}&to=${yesterday}&limit=1000`, keys.free);

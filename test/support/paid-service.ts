@@ -1,12 +1,14 @@
-// The whole service of simulated venues, selling its answers on a chain and through a facilitator of the test's own; one closed day of two listings.
+// The whole service of simulated venues, selling its answers on a chain and through a facilitator of the test's own; one closed day of two listings, one shared rule.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Pool } from 'pg';
 import { TIER_PRICES } from '../../api/contract/archive.ts';
 import type { Endpoint } from '../../api/contract/endpoint.ts';
+import { agentState } from '../../api/operations/agent-state.ts';
 import { anchorDay } from '../../api/operations/anchor-day.ts';
 import { archiveFile } from '../../api/operations/archive-file.ts';
+import { phaseOf } from '../../api/rules/rule-id.ts';
 import { simulatedVenues } from '../../infra/dev/simulator/venues/index.ts';
 import { fillPath } from '../../infra/dev/tools/endpoint-examples.ts';
 import { openFolderStore } from '../../infra/runtime/object-store.ts';
@@ -58,7 +60,22 @@ export const startPaidService = async (
   t.teardown(() => pool.end());
   const places = { pool, store: openFolderStore(folder), namespace: spec.namespace };
   await closeExampleDay(await openDayStore(t, engines.endpoints, places), pool);
+  await addRule(pool);
   return { api, pool, world, endpoints: engines.endpoints, namespace: spec.namespace };
+};
+
+/** The shared rule that the example of states asks for; it holds whenever the venues publish. */
+const addRule = async (pool: Pool): Promise<void> => {
+  const [ruleId = ''] = agentState.example.input['rule_id'] as readonly string[];
+  const owner = 'acc_of_rules';
+  await pool.query('insert into accounts (account_id, plan) values ($1, $2)', [owner, 'pro']);
+  await pool.query(
+    `insert into rules (rule_id, account_id, name, query, interval_s, units, enabled, shared, phase)
+     values ($1, $2, 'funding spike', 'any(venues where mark > 0)', 10, 'published', true, true, $3)`,
+    [ruleId, owner, phaseOf(ruleId)],
+  );
+  const now = Date.now() * 1_000;
+  await pool.query('insert into rule_states (rule_id, version, since, after) values ($1, 1, $2, $2)', [ruleId, now]);
 };
 
 const SOLD = [
