@@ -76,6 +76,8 @@ export const marketOf = (listed: readonly Listed[]): LiveMemory => {
   };
   for (const venue of VENUES) {
     live.markReady(venue, 0);
+    // Followed for an hour: memory holds what the store does not show yet.
+    tell(venue, { kind: 'watermark', watermark: NOON - HOUR, recorded_at: NOON - HOUR });
     const layers = Object.fromEntries([...READING_LAYERS, 'candles'].map((layer) => [layer, ON]));
     tell(venue, { kind: 'capability', capability: { venue, name: venue, written_at: NOON - 5_000 * HOUR, layers } });
     tell(venue, { kind: 'connection', span: { conn_id: 'c1', slot: 's', from: NOON - HOUR, to: null, cause: null } });
